@@ -1,0 +1,1 @@
+//! Placeholder root until its modules land.

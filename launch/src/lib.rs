@@ -1,0 +1,34 @@
+//! What a compiled variant tells the runtime: SPIR-V words and a launch program, as plain data.
+//!
+//! This is the contract between the compiler and the runtime, and the only thing the two share. The compiler fills a
+//! [`Program`] and encodes it into bytes that the macros embed in the user's crate; the runtime decodes and interprets
+//! it. Tests and tools that compile at run time go the same way.
+
+mod dtype;
+mod program;
+mod size;
+
+pub use dtype::DType;
+pub use program::{
+    Addressing, Argument, BufferUse, Condition, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Program, Requires, Role,
+    Scalar, Solve, Tensor,
+};
+pub use size::{Relation, Size};
+
+/// Why bytes are no launch program.
+#[derive(Debug, thiserror::Error)]
+#[error("the embedded launch program cannot be decoded: {0}")]
+pub struct DecodeError(#[from] postcard::Error);
+
+impl Program {
+    /// The bytes that the macros embed.
+    pub fn encode(&self) -> Vec<u8> {
+        // A Program holds nothing that postcard cannot write, and a Vec does not run out.
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+
+    /// The inverse of [`Program::encode`].
+    pub fn decode(bytes: &[u8]) -> Result<Program, DecodeError> {
+        Ok(postcard::from_bytes(bytes)?)
+    }
+}

@@ -1,0 +1,263 @@
+//! The launch program: what the runtime does to run a variant once.
+//!
+//! In order: bind the arguments; solve the dims ([`Program::solve`]); evaluate the derived ones; compare every shape;
+//! check facts and limits; allocate outputs and temporaries; record the dispatches one after another with a barrier
+//! between those that share a buffer.
+
+use crate::{DType, Relation, Size};
+use serde::{Deserialize, Serialize};
+
+/// A compiled variant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The variant's name.
+    pub variant: String,
+    /// The profile's name.
+    pub profile: String,
+    /// The kernel's arguments in order.
+    pub arguments: Vec<Argument>,
+    /// Inputs and updates in the order of [`Program::arguments`], then outputs in the kernel's order, then temporaries.
+    pub tensors: Vec<Tensor>,
+    /// Scalars in the order of [`Program::arguments`].
+    pub scalars: Vec<Scalar>,
+    /// Symbolic and derived dims; a derived one names only earlier ones.
+    pub dims: Vec<Dim>,
+    /// Compile-time parameters and their values. Variants loaded together agree in those that no input's shape fixes.
+    pub parameters: Vec<(String, i64)>,
+    /// Finds the symbolic dims, in this order. Every symbolic dim is solved once.
+    pub solve: Vec<Solve>,
+    /// What must hold for this variant to be taken; otherwise the next one is tried.
+    pub facts: Vec<Fact>,
+    /// Sizes that index arithmetic of 32 bits must reach: each in `0..2^31`, else the launch is an error.
+    pub limits: Vec<Limit>,
+    /// The dispatches, in order.
+    pub dispatches: Vec<Dispatch>,
+    /// What the device must have.
+    pub requires: Requires,
+}
+
+/// One argument of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Argument {
+    /// An index into [`Program::tensors`].
+    Tensor(u32),
+    /// An index into [`Program::scalars`].
+    Scalar(u32),
+}
+
+/// A tensor in device memory, row-major and dense, beginning at a multiple of 16 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tensor {
+    /// Its name in the kernel.
+    pub name: String,
+    /// The element type.
+    pub dtype: DType,
+    /// Elements per dimension, outermost first.
+    pub shape: Vec<Size>,
+    /// Who brings it and who writes it.
+    pub role: Role,
+}
+
+/// Who brings a tensor and who writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// The caller's, read only.
+    Input,
+    /// The caller's, updated in place (`&mut`).
+    Update,
+    /// Written; allocated by `run`, the caller's in `run_into`.
+    Output,
+    /// Lives within one launch.
+    Temporary,
+}
+
+/// A scalar argument.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scalar {
+    /// Its name in the kernel.
+    pub name: String,
+    /// Its type; f16 travels as the f32 of the same value, bool as a 32-bit word.
+    pub dtype: DType,
+}
+
+/// A symbolic or derived dim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dim {
+    /// Its name in the kernel.
+    pub name: String,
+    /// The value of a derived dim over earlier ones; `None`: the dim is solved.
+    pub derived: Option<Size>,
+}
+
+/// `dims[dim] = (shape of tensors[tensor] at axis - minus) / divide`, which must leave no remainder.
+///
+/// `minus` and `divide` name only dims that are known by then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Solve {
+    /// The dim that is found.
+    pub dim: u32,
+    /// The tensor whose shape tells.
+    pub tensor: u32,
+    /// Which of its dimensions.
+    pub axis: u32,
+    /// What is taken off first.
+    pub minus: Size,
+    /// What divides the rest; never 0 for legal dims.
+    pub divide: Size,
+}
+
+/// A fact of a schedule's head, or one that the compiler chose to check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// As the user wrote it.
+    pub text: String,
+    /// What is evaluated.
+    pub condition: Condition,
+}
+
+/// A comparison of two sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// The left side.
+    pub left: Size,
+    /// How the sides compare.
+    pub relation: Relation,
+    /// The right side.
+    pub right: Size,
+}
+
+/// A size that must lie in `0..2^31`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// What it is, for the message: "the elements of `input`".
+    pub what: String,
+    /// The size.
+    pub size: Size,
+}
+
+/// How a dispatch reaches its buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Addressing {
+    /// 64-bit device addresses among the parameters (`bufferDeviceAddress`).
+    Address,
+    /// Storage buffers in set 0, binding `i` for `buffers[i]`.
+    Descriptor,
+}
+
+/// One dispatch: a module with one entry point, `main`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dispatch {
+    /// The stage that it computes, for labels and errors.
+    pub name: String,
+    /// The SPIR-V words, little-endian.
+    pub spirv: Vec<u8>,
+    /// Workgroups in x, y, z. A size of 0 in any: nothing is dispatched. Beyond the device's limit the runtime dispatches
+    /// several times with a base workgroup.
+    pub grid: [Size; 3],
+    /// Invocations of a workgroup in x, y, z.
+    pub local: [u32; 3],
+    /// Indices into [`Program::tensors`] of the buffers it touches.
+    pub buffers: Vec<BufferUse>,
+    /// How it reaches them.
+    pub addressing: Addressing,
+    /// The parameter block, in order of offset.
+    pub params: Vec<Param>,
+    /// Bytes of the parameter block.
+    pub param_bytes: u32,
+    /// Whether the block is too long for push constants. It then lies in a buffer: by [`Addressing::Address`], its
+    /// address is the only push constant (8 bytes); by [`Addressing::Descriptor`] it is bound as a storage buffer at
+    /// binding `buffers.len()`.
+    pub spilled: bool,
+}
+
+/// A buffer of a dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferUse {
+    /// An index into [`Program::tensors`].
+    pub tensor: u32,
+    /// Whether the dispatch reads it.
+    pub reads: bool,
+    /// Whether the dispatch writes it.
+    pub writes: bool,
+}
+
+/// A value in the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Param {
+    /// Its offset in bytes.
+    pub offset: u32,
+    /// What stands there.
+    pub value: ParamValue,
+}
+
+/// What stands in the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParamValue {
+    /// The 64-bit address of a tensor: an index into [`Program::tensors`].
+    Address(u32),
+    /// A signed 32-bit size.
+    Size(Size),
+    /// The 32 bits of a scalar: an index into [`Program::scalars`].
+    Scalar(u32),
+}
+
+/// What a variant requires of the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requires {
+    /// Device features.
+    pub features: Vec<Feature>,
+    /// Invocations in a workgroup.
+    pub invocations: u32,
+    /// Invocations in x, y, z of a workgroup.
+    pub local: [u32; 3],
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// The subgroup size that the words are made for; requested, with full subgroups.
+    pub subgroup: Option<u32>,
+}
+
+/// A device feature that Vulkan guarantees nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Feature {
+    /// `bufferDeviceAddress`: buffers by 64-bit address.
+    Address,
+    /// `storageBuffer16BitAccess`: 16-bit elements in memory.
+    Storage16,
+    /// `shaderFloat16`: arithmetic in f16.
+    F16,
+    /// `storageBuffer8BitAccess`: 8-bit elements in memory.
+    Storage8,
+    /// `shaderInt8`: arithmetic in 8-bit integers.
+    I8,
+    /// Subgroup arithmetic in compute shaders.
+    SubgroupArithmetic,
+    /// `subgroupSizeControl` and `computeFullSubgroups`: a subgroup size can be required.
+    SubgroupSize,
+    /// `vulkanMemoryModel`.
+    MemoryModel,
+    /// `cooperativeMatrix` (VK_KHR_cooperative_matrix).
+    CooperativeMatrix,
+}
+
+impl Feature {
+    /// Every feature and the name it has in `profile!`.
+    pub const ALL: [(Feature, &'static str); 9] = [
+        (Feature::Address, "address"),
+        (Feature::Storage16, "storage_16"),
+        (Feature::F16, "f16"),
+        (Feature::Storage8, "storage_8"),
+        (Feature::I8, "i8"),
+        (Feature::SubgroupArithmetic, "subgroup_arithmetic"),
+        (Feature::SubgroupSize, "subgroup_size"),
+        (Feature::MemoryModel, "memory_model"),
+        (Feature::CooperativeMatrix, "cooperative_matrix"),
+    ];
+
+    /// The name it has in `profile!`.
+    pub fn name(self) -> &'static str {
+        Feature::ALL.iter().find(|(f, _)| *f == self).map_or("?", |(_, n)| n)
+    }
+}

@@ -1,0 +1,120 @@
+//! Integer expressions over a launch's dims: shapes, grids, facts.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// An integer expression over the dims of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Size {
+    /// A literal.
+    Const(i64),
+    /// The value of a dim: an index into [`crate::Program::dims`].
+    Dim(u32),
+    /// Sum.
+    Add(Box<Size>, Box<Size>),
+    /// Difference.
+    Sub(Box<Size>, Box<Size>),
+    /// Product.
+    Mul(Box<Size>, Box<Size>),
+    /// Quotient, rounded to minus infinity.
+    FloorDiv(Box<Size>, Box<Size>),
+    /// Remainder of [`Size::FloorDiv`]: its sign is the divisor's.
+    FloorMod(Box<Size>, Box<Size>),
+    /// The smaller.
+    Min(Box<Size>, Box<Size>),
+    /// The larger.
+    Max(Box<Size>, Box<Size>),
+}
+
+impl Size {
+    /// The value for these dims; `None` on overflow, division by zero or a dim that is not there.
+    pub fn eval(&self, dims: &[i64]) -> Option<i64> {
+        let two = |a: &Size, b: &Size| Some((a.eval(dims)?, b.eval(dims)?));
+        match self {
+            Size::Const(c) => Some(*c),
+            Size::Dim(d) => dims.get(*d as usize).copied(),
+            Size::Add(a, b) => two(a, b).and_then(|(a, b)| a.checked_add(b)),
+            Size::Sub(a, b) => two(a, b).and_then(|(a, b)| a.checked_sub(b)),
+            Size::Mul(a, b) => two(a, b).and_then(|(a, b)| a.checked_mul(b)),
+            Size::FloorDiv(a, b) => two(a, b).and_then(|(a, b)| floor_div(a, b)),
+            Size::FloorMod(a, b) => two(a, b).and_then(|(a, b)| a.checked_sub(floor_div(a, b)?.checked_mul(b)?)),
+            Size::Min(a, b) => two(a, b).map(|(a, b)| a.min(b)),
+            Size::Max(a, b) => two(a, b).map(|(a, b)| a.max(b)),
+        }
+    }
+
+    /// The expression as users write it; `name` gives a dim's name.
+    pub fn display<'a>(&'a self, name: &'a dyn Fn(u32) -> String) -> impl fmt::Display + 'a {
+        Shown(self, name, 0)
+    }
+}
+
+fn floor_div(a: i64, b: i64) -> Option<i64> {
+    let q = a.checked_div(b)?;
+    if a % b != 0 && (a < 0) != (b < 0) { q.checked_sub(1) } else { Some(q) }
+}
+
+/// An expression, the names of its dims, and how tightly its surroundings bind.
+struct Shown<'a>(&'a Size, &'a dyn Fn(u32) -> String, u8);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shown(size, name, outer) = *self;
+        let (a, b, op, level) = match size {
+            Size::Const(c) => return write!(f, "{c}"),
+            Size::Dim(d) => return f.write_str(&name(*d)),
+            Size::Min(a, b) => return write!(f, "min({}, {})", Shown(a, name, 0), Shown(b, name, 0)),
+            Size::Max(a, b) => return write!(f, "max({}, {})", Shown(a, name, 0), Shown(b, name, 0)),
+            Size::Add(a, b) => (a, b, "+", 1),
+            Size::Sub(a, b) => (a, b, "-", 1),
+            Size::Mul(a, b) => (a, b, "*", 2),
+            Size::FloorDiv(a, b) => (a, b, "/", 2),
+            Size::FloorMod(a, b) => (a, b, "%", 2),
+        };
+        let (open, close) = if level < outer { ("(", ")") } else { ("", "") };
+        write!(f, "{open}{} {op} {}{close}", Shown(a, name, level), Shown(b, name, level + 1))
+    }
+}
+
+/// How two sizes of a fact compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Relation {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Relation {
+    /// Whether `a` stands in this relation to `b`.
+    pub fn holds(self, a: i64, b: i64) -> bool {
+        match self {
+            Relation::Eq => a == b,
+            Relation::Ne => a != b,
+            Relation::Lt => a < b,
+            Relation::Le => a <= b,
+            Relation::Gt => a > b,
+            Relation::Ge => a >= b,
+        }
+    }
+
+    /// The operator users write.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Relation::Eq => "==",
+            Relation::Ne => "!=",
+            Relation::Lt => "<",
+            Relation::Le => "<=",
+            Relation::Gt => ">",
+            Relation::Ge => ">=",
+        }
+    }
+}
