@@ -1,1 +1,18 @@
-//! Placeholder root until its modules land.
+//! The Tilewright language: no GPU, no I/O.
+//!
+//! The modules follow the way of the data: [`syntax`] (tokens to trees), [`algorithm`] (pure stages, checked),
+//! [`nest`] (loops), [`schedule`] (directives, which rewrite nests), [`lower`] (to what a backend emits). [`facts`] (the
+//! prover) and [`diag`] (errors) serve them all.
+
+pub mod algorithm;
+pub mod arena;
+pub mod diag;
+pub mod expr;
+pub mod facts;
+pub mod lower;
+pub mod nest;
+pub mod profile;
+pub mod schedule;
+pub mod syntax;
+
+pub use tilewright_launch as launch;

@@ -1,0 +1,205 @@
+//! Errors: what is wrong, where, and what would be right.
+//!
+//! Every tree of the compiler holds [`SpanId`]s, never `proc_macro2::Span`s: real spans outlive no macro invocation and
+//! cross no thread. The [`Spans`] of an invocation turn ids back into places, once, when errors are shown.
+//!
+//! Stable Rust knows no error with two places. So an [`Error`] has one span, the directive or expression to blame, and
+//! its notes name other places as `file:line:column` in text.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+use std::fmt;
+
+/// A place in the user's source: an index into a [`Spans`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct SpanId(u32);
+
+impl SpanId {
+    /// No place: what the compiler made up itself. Blamed only by errors of the compiler.
+    pub const NONE: SpanId = SpanId(0);
+}
+
+/// The places of one macro invocation.
+#[derive(Debug, Default)]
+pub struct Spans {
+    ranges: Vec<(Span, Span)>,
+}
+
+impl Spans {
+    /// A table with no places.
+    pub fn new() -> Spans {
+        Spans::default()
+    }
+
+    /// Notes one token's place.
+    pub fn add(&mut self, span: Span) -> SpanId {
+        self.add_range(span, span)
+    }
+
+    /// Notes the place from one token to another.
+    pub fn add_range(&mut self, first: Span, last: Span) -> SpanId {
+        self.ranges.push((first, last));
+        SpanId(self.ranges.len() as u32)
+    }
+
+    /// The place from the start of `first` to the end of `last`.
+    pub fn join(&mut self, first: SpanId, last: SpanId) -> SpanId {
+        match (self.get(first), self.get(last)) {
+            (Some((start, _)), Some((_, end))) => self.add_range(start, end),
+            (Some(_), None) => first,
+            _ => last,
+        }
+    }
+
+    /// First and last token of a place.
+    pub fn get(&self, id: SpanId) -> Option<(Span, Span)> {
+        self.ranges.get((id.0 as usize).checked_sub(1)?).copied()
+    }
+
+    /// The place as `file:line:column`, both counted from 1; `None` where there is none.
+    pub fn locate(&self, id: SpanId) -> Option<String> {
+        let (first, _) = self.get(id)?;
+        let start = first.start();
+        Some(format!("{}:{}:{}", first.file(), start.line, start.column + 1))
+    }
+}
+
+/// One error, to be shown at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The directive or expression to blame.
+    pub span: SpanId,
+    /// What is wrong, in one line without a full stop.
+    pub message: String,
+    /// Reasons, each with the place that it speaks of, if any.
+    pub notes: Vec<(String, SpanId)>,
+    /// What would be right.
+    pub help: Option<String>,
+}
+
+impl Error {
+    /// An error at a place.
+    pub fn new(span: SpanId, message: impl Into<String>) -> Error {
+        Error { span, message: message.into(), notes: Vec::new(), help: None }
+    }
+
+    /// Adds a reason.
+    pub fn note(self, note: impl Into<String>) -> Error {
+        self.note_at(SpanId::NONE, note)
+    }
+
+    /// Adds a reason that speaks of another place.
+    pub fn note_at(mut self, span: SpanId, note: impl Into<String>) -> Error {
+        self.notes.push((note.into(), span));
+        self
+    }
+
+    /// Says what would be right.
+    pub fn help(mut self, help: impl Into<String>) -> Error {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says what would be right, if something is known.
+    pub fn maybe_help(mut self, help: Option<String>) -> Error {
+        self.help = help.or(self.help);
+        self
+    }
+
+    /// The whole text, as rustc shows it after `error: `.
+    pub fn text(&self, spans: &Spans) -> String {
+        let mut text = self.message.clone();
+        for (note, at) in &self.notes {
+            text += "\n  note: ";
+            text += note;
+            if let Some(place) = spans.locate(*at) {
+                text += &format!(" ({place})");
+            }
+        }
+        if let Some(help) = &self.help {
+            text += "\n  help: ";
+            text += help;
+        }
+        text
+    }
+}
+
+impl From<Error> for Errors {
+    fn from(error: Error) -> Errors {
+        Errors(vec![error])
+    }
+}
+
+/// Some errors, at least one where it is the `Err` of a result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Errors(pub Vec<Error>);
+
+impl Errors {
+    /// No errors yet.
+    pub fn new() -> Errors {
+        Errors::default()
+    }
+
+    /// Adds one, unless the same was said at the same place.
+    pub fn push(&mut self, error: Error) {
+        if !self.0.iter().any(|e| e.span == error.span && e.message == error.message) {
+            self.0.push(error);
+        }
+    }
+
+    /// Adds some.
+    pub fn extend(&mut self, errors: Errors) {
+        errors.0.into_iter().for_each(|e| self.push(e));
+    }
+
+    /// Keeps the value, or notes the errors.
+    pub fn keep<T, E: Into<Errors>>(&mut self, result: Result<T, E>) -> Option<T> {
+        result.map_err(|e| self.extend(e.into())).ok()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `Ok` if there are none.
+    pub fn into_result(self) -> Result<(), Errors> {
+        if self.is_empty() { Ok(()) } else { Err(self) }
+    }
+
+    /// One `compile_error!` an error, each at its place. An error without a place stands at the macro's call.
+    pub fn to_tokens(&self, spans: &Spans) -> TokenStream {
+        self.0.iter().map(|e| compile_error(spans.get(e.span), &e.text(spans))).collect()
+    }
+
+    /// The texts with their places, for tests and tools.
+    pub fn texts(&self, spans: &Spans) -> String {
+        let at = |e: &Error| spans.locate(e.span).unwrap_or_else(|| "?".into());
+        self.0.iter().map(|e| format!("{}: error: {}\n", at(e), e.text(spans))).collect()
+    }
+}
+
+/// `compile_error!` that rustc underlines from the first span to the last.
+fn compile_error(range: Option<(Span, Span)>, text: &str) -> TokenStream {
+    let (first, last) = range.unwrap_or_else(|| (Span::call_site(), Span::call_site()));
+    let path = quote_spanned!(first=> ::core::compile_error!);
+    let body = quote_spanned!(last=> { #text });
+    quote_spanned!(last=> #path #body)
+}
+
+/// The name among `names` that was probably meant, as a help line.
+pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let close = |name: &&str| strsim::damerau_levenshtein(wrong, name) <= 1 + wrong.chars().count() / 4;
+    let nearest = names.into_iter().filter(close).min_by_key(|name| strsim::damerau_levenshtein(wrong, name))?;
+    Some(format!("did you mean `{nearest}`?"))
+}
+
+/// Names as a list in prose: `a`, `b` and `c`; `none` for none.
+pub fn list<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
+    match names.as_slice() {
+        [] => "none".into(),
+        [one] => one.clone(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}

@@ -1,0 +1,259 @@
+//! Expressions: the values that stages compute and the indices that they read at, hash-consed and typed.
+//!
+//! One language serves values and indices, because indices can depend on data. Indices, axes and dims are `i32`; the
+//! prover ([`crate::facts`]) reads those that are integer polynomials. Expressions have no effects and no control flow:
+//! `if` is a [`Expr::Select`] whose reads are clamped where only its condition proves them.
+
+use crate::arena::{Arena, id};
+use crate::nest::{AxisId, BufferId, DimId, ScalarId};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use tilewright_launch::DType;
+
+id! {
+    /// An expression of an [`Exprs`].
+    ExprId
+}
+
+/// A typed literal. `bits` holds a float's IEEE bits in its own width, an integer's two's complement in 32 bits (of
+/// which an 8-bit type uses the low 8), and 0 or 1 for a bool.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Const {
+    /// The type.
+    pub dtype: DType,
+    /// The bits, the upper ones zero.
+    pub bits: u32,
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Expr {
+    /// A literal.
+    Const(Const),
+    /// The value of an axis: `i32`, `0 <= axis < extent`. An axis that is bound by no loop stands for what its
+    /// [`crate::nest::Fate`] makes of the axes that are.
+    Axis(AxisId),
+    /// The value of a dim: `i32`.
+    Dim(DimId),
+    /// A scalar argument.
+    Scalar(ScalarId),
+    /// An element of a buffer.
+    Read(Read),
+    /// A function of one value.
+    Unary(Unary, ExprId),
+    /// A function of two values of one type.
+    Binary(Binary, ExprId, ExprId),
+    /// A comparison of two values of one type; a `bool`.
+    Compare(Compare, ExprId, ExprId),
+    /// The second where the first (a `bool`) holds, else the third.
+    Select(ExprId, ExprId, ExprId),
+    /// Rust's `as`: floats to integers saturate and NaN gives 0; integers to narrower ones wrap.
+    Cast(DType, ExprId),
+    /// In a [`crate::nest::Monoid`]'s `combine`: component `n` of the state so far. In a reduction's `finish`:
+    /// component `n` of the result.
+    State(u32),
+    /// In a [`crate::nest::Monoid`]'s `combine`: component `n` of the item.
+    Item(u32),
+}
+
+/// A read of one element.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Read {
+    /// What is read.
+    pub buffer: BufferId,
+    /// One index per dimension, `i32`.
+    pub index: SmallVec<[ExprId; 4]>,
+    /// What a read outside the shape gives, and where it can happen.
+    pub outside: Outside,
+}
+
+/// What a read outside the shape gives.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Outside {
+    /// It is proved that there is none.
+    Never,
+    /// The nearest element inside. `x.clamp()[…]`, and reads that only an `if` around them keeps inside. An empty
+    /// tensor's read is never executed or its result never used.
+    Clamp(Sides),
+    /// This value, of the buffer's type: `x.pad(v)[…]`, or a filled copy.
+    Fill(ExprId, Sides),
+}
+
+/// Where an index may leave its dimension: per dimension, below 0 and at or above the extent. Sides that are proved
+/// inside are `false`; nothing is emitted for them.
+pub type Sides = SmallVec<[(bool, bool); 4]>;
+
+/// Functions of one value. The result has the operand's type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say it; each is GLSL.std.450's")]
+pub enum Unary {
+    /// Integers wrap.
+    Neg,
+    /// Of a bool; of an integer, bit by bit.
+    Not,
+    /// Of the lowest integer: itself.
+    Abs,
+    Sign,
+    Floor,
+    Ceil,
+    /// Half away from zero, as Rust's.
+    Round,
+    Trunc,
+    Fract,
+    Sqrt,
+    InverseSqrt,
+    Exp,
+    Exp2,
+    Ln,
+    Log2,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    /// A bool: whether the operand is NaN.
+    IsNan,
+}
+
+/// Functions of two values of one type; the result has that type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Binary {
+    /// Integers wrap.
+    Add,
+    /// Integers wrap.
+    Sub,
+    /// Integers wrap.
+    Mul,
+    /// Of floats, IEEE. Of integers, truncated; by zero it is 0, and the lowest by -1 is the lowest.
+    Div,
+    /// Of integers: the remainder of `Div`, with the dividend's sign; by zero it is 0. Of floats: `a - b * trunc(a / b)`.
+    Rem,
+    /// Of indices: the quotient rounded to minus infinity. The divisor is proved at least 1.
+    FloorDiv,
+    /// Of indices: the remainder of `FloorDiv`, not negative.
+    FloorMod,
+    /// The other one where one is NaN.
+    Min,
+    /// The other one where one is NaN.
+    Max,
+    /// `a` to the power `b`; floats.
+    Pow,
+    /// The angle of the point (x = `b`, y = `a`); floats.
+    Atan2,
+    /// Of bools or integers.
+    And,
+    /// Of bools or integers.
+    Or,
+    /// Of bools or integers.
+    Xor,
+    /// Integers; the count is taken modulo 32.
+    Shl,
+    /// Integers; arithmetic for signed ones; the count is taken modulo 32.
+    Shr,
+}
+
+/// Comparisons; with NaN all but `Ne` are false.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "Rust's operators")]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// The hash-consed expressions of a program. Equal expressions have equal ids.
+#[derive(Clone, Debug, Default)]
+pub struct Exprs {
+    nodes: Arena<ExprId, (Expr, DType)>,
+    known: HashMap<(Expr, DType), ExprId>,
+}
+
+impl Exprs {
+    /// No expressions.
+    pub fn new() -> Exprs {
+        Exprs::default()
+    }
+
+    /// The expression of an id.
+    pub fn get(&self, id: ExprId) -> &Expr {
+        &self.nodes[id].0
+    }
+
+    /// Its type.
+    pub fn dtype(&self, id: ExprId) -> DType {
+        self.nodes[id].1
+    }
+
+    /// Adds an expression of a type, or finds it. The convenience methods in [`crate::expr::build`] fold constants
+    /// first; this one takes it as it is.
+    pub fn add(&mut self, expr: Expr, dtype: DType) -> ExprId {
+        let key = (expr, dtype);
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = self.nodes.push(key.clone());
+        self.known.insert(key, id);
+        id
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+}
+
+impl Expr {
+    /// The expressions it is made of.
+    pub fn operands(&self) -> SmallVec<[ExprId; 4]> {
+        match self {
+            Expr::Const(_) | Expr::Axis(_) | Expr::Dim(_) | Expr::Scalar(_) | Expr::State(_) | Expr::Item(_) => SmallVec::new(),
+            Expr::Read(read) => {
+                let mut ids = read.index.clone();
+                if let Outside::Fill(fill, _) = &read.outside {
+                    ids.push(*fill);
+                }
+                ids
+            }
+            Expr::Unary(_, a) | Expr::Cast(_, a) => SmallVec::from_slice(&[*a]),
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => SmallVec::from_slice(&[*a, *b]),
+            Expr::Select(c, a, b) => SmallVec::from_slice(&[*c, *a, *b]),
+        }
+    }
+
+    /// The same expression of other operands.
+    pub fn map(&self, f: &mut dyn FnMut(ExprId) -> ExprId) -> Expr {
+        match self {
+            Expr::Const(_) | Expr::Axis(_) | Expr::Dim(_) | Expr::Scalar(_) | Expr::State(_) | Expr::Item(_) => self.clone(),
+            Expr::Read(read) => {
+                let index = read.index.iter().map(|i| f(*i)).collect();
+                let outside = match &read.outside {
+                    Outside::Fill(fill, sides) => Outside::Fill(f(*fill), sides.clone()),
+                    other => other.clone(),
+                };
+                Expr::Read(Read { buffer: read.buffer, index, outside })
+            }
+            Expr::Unary(op, a) => Expr::Unary(*op, f(*a)),
+            Expr::Cast(to, a) => Expr::Cast(*to, f(*a)),
+            Expr::Binary(op, a, b) => Expr::Binary(*op, f(*a), f(*b)),
+            Expr::Compare(op, a, b) => Expr::Compare(*op, f(*a), f(*b)),
+            Expr::Select(c, a, b) => Expr::Select(f(*c), f(*a), f(*b)),
+        }
+    }
+}
+
+pub mod build;

@@ -1,0 +1,237 @@
+//! Building expressions, with the constant folding that keeps indices short. Values of floats are never folded or
+//! reassociated: what the user wrote is what runs.
+
+use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
+use crate::nest::{AxisId, BufferId, DimId, ScalarId};
+use half::f16;
+use std::collections::HashMap;
+use tilewright_launch::DType;
+
+impl Const {
+    /// A literal of any type from a number; floats are rounded to nearest, integers keep their low bits.
+    pub fn number(value: f64, dtype: DType) -> Const {
+        let bits = match dtype {
+            DType::F32 => (value as f32).to_bits(),
+            DType::F16 => u32::from(f16::from_f64(value).to_bits()),
+            DType::BF16 => u32::from(half::bf16::from_f64(value).to_bits()),
+            DType::Bool => u32::from(value != 0.0),
+            DType::I8 | DType::U8 => (value as i64 as u32) & 0xff,
+            _ => value as i64 as u32,
+        };
+        Const { dtype, bits }
+    }
+
+    /// An index.
+    pub fn index(value: i32) -> Const {
+        Const { dtype: DType::I32, bits: value as u32 }
+    }
+
+    /// Its value, exactly.
+    pub fn value(self) -> f64 {
+        match self.dtype {
+            DType::F32 => f64::from(f32::from_bits(self.bits)),
+            DType::F16 => f64::from(f16::from_bits(self.bits as u16)),
+            DType::BF16 => f64::from(half::bf16::from_bits(self.bits as u16)),
+            DType::I32 => f64::from(self.bits as i32),
+            DType::I8 => f64::from(self.bits as u8 as i8),
+            _ => f64::from(self.bits),
+        }
+    }
+}
+
+impl Exprs {
+    /// An index literal.
+    pub fn int(&mut self, value: i64) -> ExprId {
+        // Index arithmetic is 32-bit: what does not fit is refused where the user's literals are read.
+        self.constant(Const::index(value as i32))
+    }
+
+    /// A literal.
+    pub fn constant(&mut self, c: Const) -> ExprId {
+        self.add(Expr::Const(c), c.dtype)
+    }
+
+    /// An axis's value.
+    pub fn axis(&mut self, axis: AxisId) -> ExprId {
+        self.add(Expr::Axis(axis), DType::I32)
+    }
+
+    /// A dim's value.
+    pub fn dim(&mut self, dim: DimId) -> ExprId {
+        self.add(Expr::Dim(dim), DType::I32)
+    }
+
+    /// A scalar argument.
+    pub fn scalar(&mut self, scalar: ScalarId, dtype: DType) -> ExprId {
+        self.add(Expr::Scalar(scalar), dtype)
+    }
+
+    /// A read that is proved inside.
+    pub fn read(&mut self, buffer: BufferId, dtype: DType, index: impl IntoIterator<Item = ExprId>) -> ExprId {
+        self.add(Expr::Read(Read { buffer, index: index.into_iter().collect(), outside: Outside::Never }), dtype)
+    }
+
+    /// The value of an index literal.
+    pub fn as_int(&self, id: ExprId) -> Option<i64> {
+        match self.get(id) {
+            Expr::Const(c) if c.dtype == DType::I32 => Some(i64::from(c.bits as i32)),
+            _ => None,
+        }
+    }
+
+    /// A function of one value.
+    pub fn unary(&mut self, op: Unary, a: ExprId) -> ExprId {
+        let dtype = if op == Unary::IsNan { DType::Bool } else { self.dtype(a) };
+        match (op, self.as_int(a)) {
+            (Unary::Neg, Some(v)) => self.int(i64::from((v as i32).wrapping_neg())),
+            _ => self.add(Expr::Unary(op, a), dtype),
+        }
+    }
+
+    /// A function of two values; index arithmetic is folded.
+    pub fn binary(&mut self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
+        let dtype = self.dtype(a);
+        match self.fold(op, a, b) {
+            Some(id) => id,
+            None => self.add(Expr::Binary(op, a, b), dtype),
+        }
+    }
+
+    /// Folds `i32` arithmetic where a side is known.
+    fn fold(&mut self, op: Binary, a: ExprId, b: ExprId) -> Option<ExprId> {
+        let (x, y) = (self.as_int(a), self.as_int(b));
+        match (op, x, y) {
+            (_, Some(x), Some(y)) => {
+                let value = fold_ints(op, x as i32, y as i32)?;
+                Some(self.int(i64::from(value)))
+            }
+            (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => Some(b),
+            (Binary::Add | Binary::Sub, _, Some(0)) => Some(a),
+            (Binary::Mul | Binary::Div | Binary::FloorDiv, _, Some(1)) => Some(a),
+            (Binary::Mul, Some(0), _) | (Binary::Mul, _, Some(0)) | (Binary::FloorMod | Binary::Rem, _, Some(1)) => {
+                Some(self.int(0))
+            }
+            _ => None,
+        }
+    }
+
+    /// Sum.
+    pub fn sum(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(Binary::Add, a, b)
+    }
+
+    /// Difference.
+    pub fn difference(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(Binary::Sub, a, b)
+    }
+
+    /// Product.
+    pub fn product(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        self.binary(Binary::Mul, a, b)
+    }
+
+    /// `ceil(a / b)` of indices.
+    pub fn ceil_div(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        let one = self.int(1);
+        let less = self.difference(b, one);
+        let up = self.sum(a, less);
+        self.binary(Binary::FloorDiv, up, b)
+    }
+
+    /// A comparison.
+    pub fn compare(&mut self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
+        self.add(Expr::Compare(op, a, b), DType::Bool)
+    }
+
+    /// A choice.
+    pub fn select(&mut self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
+        let dtype = self.dtype(yes);
+        self.add(Expr::Select(cond, yes, no), dtype)
+    }
+
+    /// A conversion; none where the type is the same.
+    pub fn cast(&mut self, to: DType, a: ExprId) -> ExprId {
+        if self.dtype(a) == to { a } else { self.add(Expr::Cast(to, a), to) }
+    }
+
+    /// The expression with some of its parts replaced: `f` gives the replacement of a part, or `None` to look inside.
+    pub fn replace(&mut self, id: ExprId, f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>) -> ExprId {
+        self.replace_memo(id, f, &mut HashMap::new())
+    }
+
+    fn replace_memo(
+        &mut self,
+        id: ExprId,
+        f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>,
+        done: &mut HashMap<ExprId, ExprId>,
+    ) -> ExprId {
+        if let Some(new) = done.get(&id) {
+            return *new;
+        }
+        let new = match f(self, id) {
+            Some(new) => new,
+            None => {
+                let (expr, dtype) = (self.get(id).clone(), self.dtype(id));
+                let mapped = expr.map(&mut |operand| self.replace_memo(operand, f, done));
+                match mapped {
+                    Expr::Binary(op, a, b) => self.binary(op, a, b),
+                    Expr::Unary(op, a) => self.unary(op, a),
+                    other => self.add(other, dtype),
+                }
+            }
+        };
+        done.insert(id, new);
+        new
+    }
+
+    /// Whether a part of the expression, itself included, satisfies `f`.
+    pub fn any(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let expr = self.get(id);
+            if f(expr) {
+                return true;
+            }
+            open.extend(expr.operands());
+        }
+        false
+    }
+
+    /// Every read in the expression, reads within indices included.
+    pub fn reads(&self, id: ExprId) -> Vec<Read> {
+        let mut reads = Vec::new();
+        self.any(id, &mut |e| {
+            if let Expr::Read(read) = e {
+                reads.push(read.clone());
+            }
+            false
+        });
+        reads
+    }
+
+    /// Whether the expression depends on an axis that satisfies `f`.
+    pub fn uses_axis(&self, id: ExprId, f: &mut dyn FnMut(AxisId) -> bool) -> bool {
+        self.any(id, &mut |e| matches!(e, Expr::Axis(a) if f(*a)))
+    }
+}
+
+fn fold_ints(op: Binary, a: i32, b: i32) -> Option<i32> {
+    Some(match op {
+        Binary::Add => a.wrapping_add(b),
+        Binary::Sub => a.wrapping_sub(b),
+        Binary::Mul => a.wrapping_mul(b),
+        Binary::Div if b == 0 => 0,
+        Binary::Div => a.wrapping_div(b),
+        Binary::Rem if b == 0 => 0,
+        Binary::Rem => a.wrapping_rem(b),
+        Binary::FloorDiv if b > 0 => a.div_euclid(b),
+        Binary::FloorMod if b > 0 => a.rem_euclid(b),
+        Binary::Min => a.min(b),
+        Binary::Max => a.max(b),
+        _ => return None,
+    })
+}

@@ -1,0 +1,166 @@
+//! Axes: what they are made of, what became of them, and what their values are.
+
+use super::{AxisId, Program, StageId};
+use crate::diag::SpanId;
+use crate::expr::{Binary, ExprId};
+
+/// An axis: an index that runs over `0..extent`.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Its name, unique within its stage among all axes that ever were.
+    pub name: String,
+    /// How many values it takes: an `i32` over dims and, for triangular ranges, over outer axes of its stage. At least
+    /// 0 for legal dims.
+    pub extent: ExprId,
+    /// Whether its iterations are independent.
+    pub kind: AxisKind,
+    /// What it was made from.
+    pub def: AxisDef,
+    /// What became of it.
+    pub fate: Fate,
+    /// Where it was made: the definition, or a directive.
+    pub span: SpanId,
+}
+
+/// Whether an axis's iterations are independent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AxisKind {
+    /// They are: each writes another element.
+    Parallel,
+    /// They contribute to one element.
+    Reduction,
+}
+
+/// What an axis was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AxisDef {
+    /// The algorithm: an axis of this stage.
+    Root(StageId),
+    /// A split of `of`; part number `part` of it, outermost first.
+    Part {
+        /// The axis that was split.
+        of: AxisId,
+        /// Which part.
+        part: usize,
+    },
+    /// A fusion, outermost first.
+    Fused(Vec<AxisId>),
+    /// A copy's dimension, or another axis that the compiler made up.
+    Made,
+}
+
+/// What became of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stands: loops bind it (or, with extent 1, none needs to).
+    Live,
+    /// It was split.
+    Split(Split),
+    /// It was fused.
+    Fused {
+        /// Into this axis.
+        into: AxisId,
+        /// As this one of its digits, outermost first.
+        digit: usize,
+        /// By this directive.
+        span: SpanId,
+    },
+}
+
+/// A split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The parts, outermost first. All extents but the first's are literals.
+    pub parts: Vec<AxisId>,
+    /// Whether the product of the parts' extents is proved to be the axis's extent. If not, it is at least that, and
+    /// computes below need a predicate.
+    pub exact: bool,
+    /// What happens past the end.
+    pub tail: Tail,
+    /// By this directive.
+    pub span: SpanId,
+}
+
+/// What happens where a split runs past its axis's extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tail {
+    /// Predicates at the leaves.
+    Guard,
+    /// It does not: proved.
+    Exact,
+    /// Whole tiles run: reads are filled, writes predicated.
+    RoundUp,
+}
+
+impl Program {
+    /// The value of an axis over the axes that `bound` says are bound by loops: the meaning of [`crate::expr::Expr::Axis`]
+    /// without clamps. An unbound axis that nothing was made of counts as 0.
+    pub fn axis_value(&mut self, axis: AxisId, bound: &dyn Fn(AxisId) -> bool) -> ExprId {
+        if bound(axis) {
+            return self.exprs.axis(axis);
+        }
+        match self.axes[axis].fate.clone() {
+            Fate::Live => self.exprs.int(0),
+            Fate::Split(split) => {
+                let mut value = self.exprs.int(0);
+                for part in split.parts {
+                    let (extent, digit) = (self.axes[part].extent, self.axis_value(part, bound));
+                    let scaled = self.exprs.product(value, extent);
+                    value = self.exprs.sum(scaled, digit);
+                }
+                value
+            }
+            Fate::Fused { into, digit, .. } => {
+                let whole = self.axis_value(into, bound);
+                self.digit(into, digit, whole)
+            }
+        }
+    }
+
+    /// A digit of a fused axis's value.
+    pub fn digit(&mut self, fused: AxisId, digit: usize, whole: ExprId) -> ExprId {
+        let AxisDef::Fused(digits) = self.axes[fused].def.clone() else { return whole };
+        let mut later = self.exprs.int(1);
+        for axis in &digits[digit + 1..] {
+            let extent = self.axes[*axis].extent;
+            later = self.exprs.product(later, extent);
+        }
+        let quotient = self.exprs.binary(Binary::FloorDiv, whole, later);
+        if digit == 0 {
+            return quotient;
+        }
+        let extent = self.axes[digits[digit]].extent;
+        self.exprs.binary(Binary::FloorMod, quotient, extent)
+    }
+
+    /// The inexact axes among those that `axis` was made from, outermost first: what a compute under a loop over `axis`
+    /// must have in its predicates.
+    pub fn inexact_ancestors(&self, axis: AxisId) -> Vec<AxisId> {
+        let mut found = Vec::new();
+        let mut open = vec![axis];
+        while let Some(axis) = open.pop() {
+            match &self.axes[axis].def {
+                AxisDef::Root(_) | AxisDef::Made => {}
+                AxisDef::Part { of, .. } => open.push(*of),
+                AxisDef::Fused(digits) => open.extend(digits),
+            }
+            if let Fate::Split(split) = &self.axes[axis].fate
+                && !split.exact
+                && !found.contains(&axis)
+            {
+                found.push(axis);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// The root axes that `axis` was made from.
+    pub fn roots(&self, axis: AxisId) -> Vec<AxisId> {
+        match &self.axes[axis].def {
+            AxisDef::Root(_) | AxisDef::Made => vec![axis],
+            AxisDef::Part { of, .. } => self.roots(*of),
+            AxisDef::Fused(digits) => digits.iter().flat_map(|d| self.roots(*d)).collect(),
+        }
+    }
+}

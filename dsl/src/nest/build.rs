@@ -1,0 +1,1 @@
+//! The naive nest of a program.

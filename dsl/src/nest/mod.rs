@@ -1,0 +1,592 @@
+//! The nest: a kernel as loops over axes, from the first naive form to the last before SPIR-V.
+//!
+//! # The way
+//! [`crate::algorithm`] makes a [`Program`] of pure stages with an empty plan; [`naive`](build) gives every stage that
+//! is not inlined a dispatch with a perfect nest around one [`Phase::Whole`] compute; the directives
+//! ([`crate::schedule`]) rewrite that; [`crate::lower`] turns `Whole` into init, update and finish, and copies into loops;
+//! [`verify`] checks any of these forms; the backend emits the last.
+//!
+//! # Axes
+//! A stage is written on its *root* axes: one for every dimension of its output, one for every range of its reduction.
+//! An axis's value lies in `0..extent`. Directives never rename an axis inside an expression: they *consume* it
+//! ([`Fate`]) and make others. An expression's `Axis(a)` means
+//! - the loop's value, where a loop around it binds `a`;
+//! - else, by `a`'s fate: of a split axis, the sum of its parts, each times the product of the later parts' extents; of a
+//!   fused axis, its digit of the fused one's value (`into / (product of later extents) % own extent`, where the first
+//!   needs no `%`).
+//!
+//! So an axis is not a loop: after lowering, one axis can be bound by three loops (of init, update and finish).
+//! An axis of extent 1 can be bound by none: its value is 0.
+//!
+//! # Predicates
+//! A split whose factors do not provably divide runs past its axis's extent. Such an axis is *inexact*
+//! ([`Split::exact`] is false), and each [`Compute`] below it lists it in `preds`. A [`Pred`] on axis `a` means, at every
+//! point where `value(a) >= extent(a)`:
+//! - in every read and every index of the compute, `a` counts as `extent(a) - 1` (the *clamped* value; what `a` is made
+//!   of is clamped first where it is itself in `preds`), so no read leaves its buffer;
+//! - a write to global or shared memory does not happen;
+//! - an update takes the monoid's identity instead of its item, if `a` belongs to the reduction. (For a parallel axis it
+//!   does not matter what the accumulator holds: its finish is predicated.)
+//! - with [`Tail::RoundUp`] on a reduction's axis, instead of the last: every read that depends on `a` gives 0. The
+//!   directive has proved that the item is then the identity.
+//!
+//! The clamped value of an axis whose extent is 0 is never used: such a loop runs no iteration, and a dispatch with an
+//! empty grid is not run.
+//!
+//! An axis bound to threads whose extent is less than the slot's local size is also listed in `preds` of everything
+//! under its loop: the surplus invocations are those out of range.
+//!
+//! # Memory
+//! A [`Node::Alloc`] gives a buffer its life: everything that touches a shared, register or fragment buffer stands in its
+//! body. `Register` memory is private to an invocation, and one element a constant index: after unrolling, an index may
+//! name only unrolled axes, lanes, and axes bound to subgroups, lanes or threads. The latter tell which invocation owns
+//! the element and take no part in the address: reader and writer must be the same invocation.
+
+mod axis;
+pub mod build;
+pub mod print;
+pub mod verify;
+
+pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
+
+use crate::arena::{Arena, id};
+use crate::diag::SpanId;
+use crate::expr::{Const, ExprId, Exprs};
+use tilewright_launch::{DType, Relation};
+
+id! {
+    /// A dim of a program.
+    DimId
+}
+id! {
+    /// A scalar argument of a program.
+    ScalarId
+}
+id! {
+    /// An axis of a program.
+    AxisId
+}
+id! {
+    /// A buffer of a program.
+    BufferId
+}
+id! {
+    /// A stage of a program.
+    StageId
+}
+
+/// A kernel with concrete dtypes and parameters, as far as it is scheduled and lowered.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The kernel's name.
+    pub name: String,
+    /// Every expression.
+    pub exprs: Exprs,
+    /// Symbolic and derived dims; a derived one names only earlier ones. Parameters, and dims that a fact equates with
+    /// a literal, are literals in every expression.
+    pub dims: Arena<DimId, Dim>,
+    /// Scalar arguments.
+    pub scalars: Arena<ScalarId, Scalar>,
+    /// Every axis that was ever made.
+    pub axes: Arena<AxisId, Axis>,
+    /// Tensors, temporaries, local buffers.
+    pub buffers: Arena<BufferId, Buffer>,
+    /// The stages in order of definition.
+    pub stages: Arena<StageId, Stage>,
+    /// The kernel's arguments in order.
+    pub arguments: Vec<Argument>,
+    /// Outputs in the kernel's order (updates are arguments).
+    pub outputs: Vec<BufferId>,
+    /// Parameters and their values.
+    pub parameters: Vec<(String, i64)>,
+    /// What the schedule's head states, and what the launch checks because a directive asked for it.
+    pub conditions: Vec<Condition>,
+    /// Tensors that the schedule's head says hold neither infinities nor NaN.
+    pub finite: Vec<BufferId>,
+    /// The dispatches, in order. Empty: not yet scheduled.
+    pub plan: Vec<Dispatch>,
+    /// Every obligation that came up, and what became of it.
+    pub ledger: Vec<Obligation>,
+}
+
+/// A dim.
+#[derive(Clone, Debug)]
+pub struct Dim {
+    /// Its name.
+    pub name: String,
+    /// The value of a derived dim; `None`: symbolic, known at launch, at least 0.
+    pub derived: Option<ExprId>,
+    /// Where it is declared.
+    pub span: SpanId,
+}
+
+/// A scalar argument.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub dtype: DType,
+}
+
+/// An argument of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// An input, or a tensor that is updated in place.
+    Tensor(BufferId),
+    /// A scalar.
+    Scalar(ScalarId),
+}
+
+/// A buffer.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Its name.
+    pub name: String,
+    /// The element type.
+    pub dtype: DType,
+    /// Elements per dimension, outermost first; of local buffers, literals.
+    pub shape: Vec<ExprId>,
+    /// Where it lives.
+    pub space: Space,
+    /// Elements by which each row (the innermost dimension) of a local buffer is longer than its shape says.
+    pub row_pad: u32,
+    /// Copies of a local buffer for multi-buffering. If more than 1, accesses carry the version as an extra first index,
+    /// taken modulo this.
+    pub versions: u32,
+    /// Where it is declared.
+    pub span: SpanId,
+}
+
+/// Where a buffer lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Device memory: the caller's, read only.
+    Input,
+    /// Device memory: the caller's, updated in place.
+    Update,
+    /// Device memory: written.
+    Output,
+    /// Device memory that lives for one launch.
+    Temporary,
+    /// Known at compile time, row-major.
+    Constant(Vec<Const>),
+    /// A workgroup's.
+    Shared,
+    /// An invocation's.
+    Register,
+    /// A subgroup's cooperative matrices. The buffer's last two dimensions are the elements of all matrices, tiled by
+    /// `rows x columns`.
+    Fragment {
+        /// Which operand.
+        operand: Operand,
+        /// Rows of one matrix.
+        rows: u32,
+        /// Columns of one matrix.
+        columns: u32,
+    },
+}
+
+impl Space {
+    /// Whether it is device memory.
+    pub fn is_global(&self) -> bool {
+        matches!(self, Space::Input | Space::Update | Space::Output | Space::Temporary)
+    }
+}
+
+/// The operands of a matrix multiply-add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of SPV_KHR_cooperative_matrix")]
+pub enum Operand {
+    A,
+    B,
+    Accumulator,
+}
+
+/// A stage: the values of one buffer at every point of its axes.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The name of what it defines.
+    pub name: String,
+    /// What it defines; indexed by exactly `axes`, in order.
+    pub buffer: BufferId,
+    /// Its parallel root axes, one for each dimension of `buffer`.
+    pub axes: Vec<AxisId>,
+    /// What it computes.
+    pub body: Body,
+    /// The definition.
+    pub span: SpanId,
+}
+
+/// What a stage computes at a point.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A value.
+    Map(ExprId),
+    /// A reduction.
+    Reduce {
+        /// How items combine.
+        monoid: Monoid,
+        /// The root axes that it runs over.
+        over: Vec<AxisId>,
+        /// The item at a point, one value for each component of the state.
+        lift: Vec<ExprId>,
+        /// What is stored, over [`crate::expr::Expr::State`] and the parallel axes.
+        finish: ExprId,
+    },
+}
+
+/// An associative and commutative operation with an identity. The state can be a tuple (argmax: value and index).
+#[derive(Clone, Debug)]
+pub struct Monoid {
+    /// The user's name for it: `sum`, `argmax`.
+    pub name: String,
+    /// The identity, whose types are the state's: literals.
+    pub identity: Vec<ExprId>,
+    /// The new state over `State(n)` and `Item(n)`.
+    pub combine: Vec<ExprId>,
+}
+
+/// Something that the prover may use.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// The left side, over dims.
+    pub left: ExprId,
+    /// How the sides compare.
+    pub relation: Relation,
+    /// The right side, over dims.
+    pub right: ExprId,
+    /// As the user wrote it.
+    pub text: String,
+    /// Where.
+    pub span: SpanId,
+}
+
+/// One dispatch: what a grid of workgroups runs.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// The stage that it is for.
+    pub name: String,
+    /// Invocations of a workgroup in x, y and z. Set by lowering; `[1, 1, 1]` before.
+    pub local: [u32; 3],
+    /// What runs. Loops bound to workgroups stand outside everything else.
+    pub body: Block,
+}
+
+/// Nodes that run one after another.
+pub type Block = Vec<Node>;
+
+/// A node of the nest, and the directive (or definition) that made it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// The directive to blame.
+    pub span: SpanId,
+}
+
+/// The kinds of nodes.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// For every value of an axis.
+    Loop(Loop),
+    /// A buffer's life.
+    Alloc {
+        /// A shared, register or fragment buffer.
+        buffer: BufferId,
+        /// Where it lives.
+        body: Block,
+    },
+    /// One value to one place (of a tuple: each component to its place).
+    Compute(Compute),
+    /// A copy of a box, by many invocations; lowering makes it loops.
+    Copy(Copy),
+    /// An operation on cooperative matrices.
+    Fragment(Fragment),
+    /// A reduction of one partial state an invocation to one state, which each of them then has.
+    Collect(Collect),
+    /// A barrier of a workgroup or subgroup.
+    Barrier {
+        /// Who waits.
+        scope: Scope,
+    },
+    /// A choice that is the same for all invocations of a workgroup.
+    Branch {
+        /// A bool over dims, serial loops' axes and workgroup axes.
+        cond: ExprId,
+        /// Where it holds.
+        then: Block,
+        /// Where it does not.
+        other: Block,
+    },
+}
+
+/// A loop over an axis.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The axis; of extent `axes[axis].extent`.
+    pub axis: AxisId,
+    /// How its iterations are executed.
+    pub exec: Exec,
+    /// What is executed.
+    pub body: Block,
+}
+
+/// How a loop's iterations are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exec {
+    /// One after another.
+    Serial,
+    /// One after another, written out. The extent is a literal.
+    Unroll,
+    /// Together, as the components of vectors. The extent is a literal power of two.
+    Lanes,
+    /// Each by an invocation (or a group of them) of its own.
+    Bind(Level, Slot),
+}
+
+/// What a bound axis counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// Workgroups of the grid. Several axes may share a slot: the outermost is the slowest.
+    Workgroup,
+    /// Subgroups of a workgroup.
+    Subgroup,
+    /// Invocations of a subgroup.
+    Lane,
+    /// Invocations of a workgroup. The extent is a literal. One axis a slot on any path.
+    Thread,
+}
+
+/// Which of a level's coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names of Vulkan's coordinates")]
+pub enum Slot {
+    X,
+    Y,
+    Z,
+    /// The index that runs over all three, x fastest (`LocalInvocationIndex`).
+    Linear,
+}
+
+/// Who takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of Vulkan's scopes")]
+pub enum Scope {
+    Invocation,
+    Subgroup,
+    Workgroup,
+}
+
+/// A place in a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// One index per dimension (after the version, if it has several).
+    pub index: Vec<ExprId>,
+}
+
+/// One value to one place.
+#[derive(Clone, Debug)]
+pub struct Compute {
+    /// Whose.
+    pub stage: StageId,
+    /// Which part of the stage's work.
+    pub phase: Phase,
+    /// Where to: one place for each value.
+    pub dst: Vec<Access>,
+    /// `Whole` of a map, `Init` and `Finish`: what is stored. `Whole` of a reduction, and `Update`: the items.
+    pub value: Vec<ExprId>,
+    /// What can run past its extent here, outermost first.
+    pub preds: Vec<Pred>,
+}
+
+/// Which part of a stage's work a compute does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// All of it. For a reduction this is only a form before lowering.
+    Whole,
+    /// The identity into the accumulator.
+    Init,
+    /// An item into the accumulator: `dst = combine(dst, value)`.
+    Update,
+    /// From the accumulator, whose components are ordinary reads, to the stage's buffer.
+    Finish,
+}
+
+/// That an axis can run past its extent, and what happens then (see the module's page).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pred {
+    /// The axis: inexact, or bound to more threads than it has values.
+    pub axis: AxisId,
+    /// [`Tail::RoundUp`]: an update's reads are filled. Otherwise it takes the identity.
+    pub tail: Tail,
+}
+
+/// `dst[axes] = value` for all values of the axes.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// A shared or register buffer, of one version or with `version` as its first index.
+    pub dst: BufferId,
+    /// The version that is written, where there are several.
+    pub version: Option<ExprId>,
+    /// One axis for each dimension of `dst`, whose extents are literals and are `dst`'s shape.
+    pub axes: Vec<AxisId>,
+    /// A read over `axes` and the axes around the copy. Its [`crate::expr::Outside`] says what lies outside the source.
+    pub value: ExprId,
+    /// `Workgroup`: all invocations share the work, and none may touch `dst` before a barrier. `Invocation`: each for
+    /// itself.
+    pub by: Scope,
+    /// Elements that one invocation copies at a time, along the last axis.
+    pub width: u32,
+}
+
+/// An operation on cooperative matrices, by a whole subgroup. Indices are of elements: the first of the matrix.
+#[derive(Clone, Debug)]
+pub enum Fragment {
+    /// From memory.
+    Load {
+        /// A fragment buffer.
+        dst: Access,
+        /// Global or shared memory; of its last two dimensions the matrix takes a box.
+        src: Access,
+        /// Whether memory holds the transposed matrix.
+        transposed: bool,
+    },
+    /// To memory.
+    Store {
+        /// Global or shared memory.
+        dst: Access,
+        /// An accumulator.
+        src: Access,
+    },
+    /// One value in all elements.
+    Splat {
+        /// Whose.
+        stage: StageId,
+        /// [`Phase::Init`], or [`Phase::Whole`].
+        phase: Phase,
+        /// A fragment buffer.
+        dst: Access,
+        /// The value.
+        value: ExprId,
+    },
+    /// `acc = a * b + acc`.
+    MulAdd {
+        /// Whose update it is.
+        stage: StageId,
+        /// The accumulator.
+        acc: Access,
+        /// Rows by the reduction's axis.
+        a: Access,
+        /// The reduction's axis by columns.
+        b: Access,
+        /// The root-or-derived axes that the operation covers, besides the loops around it: rows, columns, reduction.
+        /// They are bound by no loop.
+        over: [AxisId; 3],
+    },
+    /// Elementwise, in place of `dst`: `value` reads `dst` itself and what is uniform in the subgroup.
+    Map {
+        /// An accumulator.
+        dst: Access,
+        /// The new element, reading the old one at the same index.
+        value: ExprId,
+    },
+}
+
+/// A reduction across invocations: `dst = combine over all invocations of scope of src`, the same in each of them.
+#[derive(Clone, Debug)]
+pub struct Collect {
+    /// Whose monoid.
+    pub stage: StageId,
+    /// Who takes part: `Subgroup` or `Workgroup`.
+    pub scope: Scope,
+    /// How.
+    pub how: How,
+    /// The partial states: registers, one place for each component.
+    pub src: Vec<Access>,
+    /// The results: registers.
+    pub dst: Vec<Access>,
+    /// The axes bound to invocations that are thereby reduced.
+    pub over: Vec<AxisId>,
+}
+
+/// How a reduction across invocations is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum How {
+    /// Subgroup arithmetic (and a tree over subgroups, if the scope is a workgroup).
+    Subgroup,
+    /// A tree in shared memory.
+    Tree,
+    /// Atomics on the destination.
+    Atomic,
+}
+
+/// Something that must hold for a variant to be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obligation {
+    /// What must hold, in one line.
+    pub what: String,
+    /// What became of it.
+    pub state: State,
+    /// The directive or expression that raised it.
+    pub span: SpanId,
+}
+
+/// What became of an obligation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It holds for all sizes that the facts admit.
+    Proved,
+    /// Predicates make it hold.
+    Guarded,
+    /// The launch refuses sizes for which it does not hold.
+    CheckedAtLaunch,
+    /// The user said so.
+    Assumed,
+}
+
+impl Program {
+    /// Notes an obligation, once.
+    pub fn owe(&mut self, what: impl Into<String>, state: State, span: SpanId) {
+        let obligation = Obligation { what: what.into(), state, span };
+        if !self.ledger.contains(&obligation) {
+            self.ledger.push(obligation);
+        }
+    }
+
+    /// The stage that defines a buffer.
+    pub fn definition(&self, buffer: BufferId) -> Option<StageId> {
+        self.stages.iter().find(|(_, s)| s.buffer == buffer).map(|(id, _)| id)
+    }
+}
+
+impl Node {
+    /// A node made by the directive at `span`.
+    pub fn new(kind: NodeKind, span: SpanId) -> Node {
+        Node { kind, span }
+    }
+
+    /// The blocks inside it.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        let (first, second) = match &self.kind {
+            NodeKind::Loop(l) => (Some(&l.body), None),
+            NodeKind::Alloc { body, .. } => (Some(body), None),
+            NodeKind::Branch { then, other, .. } => (Some(then), Some(other)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The blocks inside it, to be changed.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let (first, second) = match &mut self.kind {
+            NodeKind::Loop(l) => (Some(&mut l.body), None),
+            NodeKind::Alloc { body, .. } => (Some(body), None),
+            NodeKind::Branch { then, other, .. } => (Some(then), Some(other)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+}
