@@ -70,7 +70,7 @@ pub enum Fate {
 /// A split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// The parts, outermost first. All extents but the first's are literals.
+    /// The parts, outermost first. One part: the axis runs further than its extent (a hull), and only predicates differ.
     pub parts: Vec<AxisId>,
     /// Whether the product of the parts' extents is proved to be the axis's extent. If not, it is at least that, and
     /// computes below need a predicate.

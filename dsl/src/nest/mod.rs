@@ -44,6 +44,7 @@
 
 mod axis;
 pub mod build;
+pub mod path;
 pub mod print;
 pub mod verify;
 

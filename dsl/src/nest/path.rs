@@ -1,0 +1,144 @@
+//! The way from a dispatch down to a stage's compute, taken apart so that directives can move, split and wrap the loops
+//! on it, and put together again. Whatever stands beside the way stays with the frame it stands in.
+
+use super::{AxisId, Block, BufferId, Compute, Exec, Level, Loop, Node, NodeKind, Phase, Slot, StageId};
+use crate::diag::SpanId;
+
+/// The way from a dispatch's body to one compute.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The nodes around the compute, outermost first.
+    pub frames: Vec<Frame>,
+    /// What stands before the compute in its block.
+    pub before: Block,
+    /// The compute.
+    pub compute: Compute,
+    /// Where it was made.
+    pub span: SpanId,
+    /// What stands after it.
+    pub after: Block,
+}
+
+/// A node that encloses the rest of the way, and its siblings.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// What stands before it in its block.
+    pub before: Block,
+    /// The node.
+    pub head: Head,
+    /// The directive that made it.
+    pub span: SpanId,
+    /// What stands after it.
+    pub after: Block,
+}
+
+/// A node without its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A loop.
+    Loop {
+        /// Its axis.
+        axis: AxisId,
+        /// Its execution.
+        exec: Exec,
+    },
+    /// A buffer's life.
+    Alloc {
+        /// The buffer.
+        buffer: BufferId,
+    },
+}
+
+impl Frame {
+    /// A loop with nothing beside it.
+    pub fn looped(axis: AxisId, exec: Exec, span: SpanId) -> Frame {
+        Frame { before: Vec::new(), head: Head::Loop { axis, exec }, span, after: Vec::new() }
+    }
+
+    /// The axis and execution, if it is a loop.
+    pub fn as_loop(&self) -> Option<(AxisId, Exec)> {
+        match self.head {
+            Head::Loop { axis, exec } => Some((axis, exec)),
+            Head::Alloc { .. } => None,
+        }
+    }
+
+    /// The level it is bound to, if it is a bound loop.
+    pub fn level(&self) -> Option<(Level, Slot)> {
+        match self.head {
+            Head::Loop { exec: Exec::Bind(level, slot), .. } => Some((level, slot)),
+            _ => None,
+        }
+    }
+
+    fn close(self, body: Block) -> Block {
+        let kind = match self.head {
+            Head::Loop { axis, exec } => NodeKind::Loop(Loop { axis, exec, body }),
+            Head::Alloc { buffer } => NodeKind::Alloc { buffer, body },
+        };
+        let mut block = self.before;
+        block.push(Node::new(kind, self.span));
+        block.extend(self.after);
+        block
+    }
+}
+
+impl Path {
+    /// Takes apart the way to the compute of a stage and phase, if the block holds one.
+    pub fn open(block: &Block, stage: StageId, phase: Phase) -> Option<Path> {
+        for (i, node) in block.iter().enumerate() {
+            let (before, after) = (block[..i].to_vec(), block[i + 1..].to_vec());
+            if let NodeKind::Compute(compute) = &node.kind
+                && compute.stage == stage
+                && compute.phase == phase
+            {
+                return Some(Path { frames: Vec::new(), before, compute: compute.clone(), span: node.span, after });
+            }
+            let (head, body) = match &node.kind {
+                NodeKind::Loop(l) => (Head::Loop { axis: l.axis, exec: l.exec }, &l.body),
+                NodeKind::Alloc { buffer, body } => (Head::Alloc { buffer: *buffer }, body),
+                _ => continue,
+            };
+            if let Some(mut path) = Path::open(body, stage, phase) {
+                path.frames.insert(0, Frame { before, head, span: node.span, after });
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    /// Puts the block together again.
+    pub fn close(self) -> Block {
+        let mut block = self.before;
+        block.push(Node::new(NodeKind::Compute(self.compute), self.span));
+        block.extend(self.after);
+        self.frames.into_iter().rev().fold(block, |body, frame| frame.close(body))
+    }
+
+    /// The place of the loop over an axis.
+    pub fn position(&self, axis: AxisId) -> Option<usize> {
+        self.frames.iter().position(|f| f.as_loop().is_some_and(|(a, _)| a == axis))
+    }
+
+    /// The axes bound on the way, outermost first.
+    pub fn axes(&self) -> impl DoubleEndedIterator<Item = AxisId> {
+        self.frames.iter().filter_map(|f| f.as_loop().map(|(a, _)| a))
+    }
+
+    /// How many frames, from the outside, are loops bound to workgroups.
+    pub fn workgroup_depth(&self) -> usize {
+        self.frames.iter().take_while(|f| matches!(f.level(), Some((Level::Workgroup, _)))).count()
+    }
+
+    /// Takes a frame out. Its siblings stay where they were, around what it enclosed.
+    pub fn remove(&mut self, at: usize) -> Frame {
+        let mut frame = self.frames.remove(at);
+        let (before, after) = match self.frames.get_mut(at) {
+            Some(next) => (&mut next.before, &mut next.after),
+            None => (&mut self.before, &mut self.after),
+        };
+        before.splice(0..0, std::mem::take(&mut frame.before));
+        after.append(&mut frame.after);
+        frame
+    }
+}
