@@ -1,0 +1,379 @@
+//! The body of `kernel!`: `/// docs pub fn name<generics>(params) -> outputs { statements }`.
+
+use super::expr::{self, Expr, ExprKind, loops_help};
+use super::{Cursor, Name, Parsed, Prefix};
+use crate::diag::{Error, SpanId, Spans};
+use proc_macro2::{Delimiter, TokenStream};
+
+/// An algorithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// Documentation, attributes, visibility.
+    pub prefix: Prefix,
+    /// Its name.
+    pub name: Name,
+    /// What stands between `<` and `>`.
+    pub generics: Vec<Generic>,
+    /// The arguments.
+    pub params: Vec<Param>,
+    /// What it defines for its caller.
+    pub outputs: Vec<Output>,
+    /// The body.
+    pub statements: Vec<Statement>,
+    /// Whether the body could be read wholly. If not, what is missing from it is no further error.
+    pub whole: bool,
+}
+
+/// A generic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generic {
+    /// Its name.
+    pub name: Name,
+    /// What it stands for.
+    pub kind: GenericKind,
+}
+
+/// What a generic stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GenericKind {
+    /// `T: f32 | f16`: one of these dtypes.
+    Dtype(Vec<Name>),
+    /// `N`: a dim known at launch.
+    Dim,
+    /// `S = 1`, `OH = (IH - FH) / S + 1`: a parameter or a derived dim.
+    Value(Expr),
+}
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its name.
+    pub name: Name,
+    /// Whether it is `&mut`: updated in place.
+    pub update: bool,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// An output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// `f32[N, C]`, or `f32`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Type {
+    /// The dtype or its generic.
+    pub dtype: Name,
+    /// The shape; `None`: a scalar.
+    pub shape: Option<Vec<Expr>>,
+    /// Where it stands.
+    pub span: SpanId,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// `y[i, j] = …;`, `let s[i, j]: f32[N, M] = …;`
+    Define(Define),
+    /// `const W: f32[2, 2] = […];`
+    Const {
+        /// The name.
+        name: Name,
+        /// The type.
+        ty: Type,
+        /// The value: numbers, nested in arrays as the shape says.
+        value: Expr,
+    },
+    /// `let c = …;`
+    Let(expr::Let),
+}
+
+/// A definition of a tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Define {
+    /// The tensor.
+    pub name: Name,
+    /// The indices on the left; right ones are axes.
+    pub index: Vec<Expr>,
+    /// The type, of an intermediate.
+    pub ty: Option<Type>,
+    /// The value.
+    pub value: Expr,
+    /// The left side.
+    pub span: SpanId,
+}
+
+/// Reads the body of `kernel!`.
+pub fn parse(tokens: TokenStream, spans: &mut Spans) -> Parsed<Kernel> {
+    super::parse(tokens, spans, kernel)
+}
+
+/// Reads a kernel.
+pub fn kernel(cursor: &mut Cursor<'_>) -> Result<Kernel, Error> {
+    let prefix = Prefix::parse(cursor)?;
+    cursor.expect_word("fn")?;
+    let name = cursor.name("the kernel's name")?;
+    let mut kernel = Kernel {
+        prefix,
+        name,
+        generics: Vec::new(),
+        params: Vec::new(),
+        outputs: Vec::new(),
+        statements: Vec::new(),
+        whole: false,
+    };
+    // What follows is optional for the caller: a kernel known in part still gives its item.
+    if let Err(error) = rest(cursor, &mut kernel) {
+        cursor.report(error);
+        cursor.skip_all();
+    }
+    Ok(kernel)
+}
+
+fn rest(cursor: &mut Cursor<'_>, kernel: &mut Kernel) -> Result<(), Error> {
+    if cursor.eat("<").is_some() {
+        kernel.generics = generics(cursor)?;
+    }
+    kernel.params = cursor.group(Delimiter::Parenthesis, |c| Ok(c.commas(param)))?.0.unwrap_or_default();
+    if cursor.eat("->").is_some() {
+        kernel.outputs = outputs(cursor)?;
+    }
+    if cursor.peek_word("where") {
+        let error = Error::new(cursor.here(), "a kernel states no facts");
+        return Err(
+            error.help("facts belong to a schedule's head: `schedule! { pub FAST: kernel for profile where N % 4 == 0 { … } }`")
+        );
+    }
+    let (body, _) = cursor.group(Delimiter::Brace, |c| Ok(statements(c)))?;
+    (kernel.statements, kernel.whole) = body.unwrap_or_default();
+    Ok(())
+}
+
+/// What stands between `<` and `>`, with the latter.
+fn generics(cursor: &mut Cursor<'_>) -> Result<Vec<Generic>, Error> {
+    let mut generics = Vec::new();
+    loop {
+        if cursor.eat(">").is_some() {
+            return Ok(generics);
+        }
+        match generic(cursor) {
+            Ok(generic) => generics.push(generic),
+            Err(error) => {
+                cursor.report(error);
+                cursor.skip_to(&[",", ">"]);
+            }
+        }
+        if cursor.eat(",").is_none() && !cursor.peek(">") {
+            return Err(cursor.expected("`,` or `>`"));
+        }
+    }
+}
+
+fn generic(cursor: &mut Cursor<'_>) -> Result<Generic, Error> {
+    if cursor.peek_word("const") {
+        let error = Error::new(cursor.here(), "dims have no type");
+        return Err(error.help("write the name alone, `N`, or with its value, `S = 1`"));
+    }
+    let name = cursor.name("a generic: `T: f32 | f16`, `N`, or `S = 1`")?;
+    let kind = if cursor.eat(":").is_some() {
+        let mut choices = vec![cursor.name("a dtype")?];
+        while cursor.eat("|").is_some() {
+            choices.push(cursor.name("a dtype")?);
+        }
+        GenericKind::Dtype(choices)
+    } else if cursor.eat("=").is_some() {
+        GenericKind::Value(expr::arithmetic(cursor)?)
+    } else {
+        GenericKind::Dim
+    };
+    Ok(Generic { name, kind })
+}
+
+fn param(cursor: &mut Cursor<'_>) -> Result<Param, Error> {
+    let name = cursor.name("an argument's name")?;
+    cursor.expect(":")?;
+    let update = match cursor.eat("&") {
+        None => false,
+        Some(span) => {
+            if cursor.eat_word("mut").is_none() {
+                return Err(
+                    Error::new(span, "inputs are not references").help("write the type alone, or `&mut` for an update in place")
+                );
+            }
+            true
+        }
+    };
+    Ok(Param { name, update, ty: ty(cursor)? })
+}
+
+/// `f32[N, C]`, or `f32`.
+pub fn ty(cursor: &mut Cursor<'_>) -> Result<Type, Error> {
+    let dtype = cursor.name("a dtype")?;
+    if !cursor.peek_group(Delimiter::Bracket) {
+        return Ok(Type { span: dtype.span, dtype, shape: None });
+    }
+    let (shape, close) = cursor.group(Delimiter::Bracket, |c| Ok(c.commas(expr::expr)))?;
+    let span = cursor.join(dtype.span, close);
+    Ok(Type { dtype, shape: Some(shape.unwrap_or_default()), span })
+}
+
+fn outputs(cursor: &mut Cursor<'_>) -> Result<Vec<Output>, Error> {
+    if !cursor.peek_group(Delimiter::Parenthesis) {
+        return Ok(vec![output(cursor)?]);
+    }
+    Ok(cursor.group(Delimiter::Parenthesis, |c| Ok(c.commas(output)))?.0.unwrap_or_default())
+}
+
+fn output(cursor: &mut Cursor<'_>) -> Result<Output, Error> {
+    let name = cursor.name("an output's name")?;
+    if cursor.eat(":").is_none() {
+        return Err(cursor.expected("`:`").help(format!("an output has a name: `-> y: {name}[…]`")));
+    }
+    Ok(Output { name, ty: ty(cursor)? })
+}
+
+/// The statements, and whether all could be read.
+fn statements(cursor: &mut Cursor<'_>) -> (Vec<Statement>, bool) {
+    let (mut statements, mut whole) = (Vec::new(), true);
+    while !cursor.is_empty() {
+        if control_flow(cursor) {
+            whole = false;
+            continue;
+        }
+        match statement(cursor) {
+            Ok(statement) => statements.push(statement),
+            Err(error) => {
+                whole = false;
+                cursor.report(error);
+                cursor.skip_to(&[";"]);
+                cursor.eat(";");
+            }
+        }
+    }
+    (statements, whole)
+}
+
+/// Refuses a statement of Rust's control flow, with its body: what stands there is no definition.
+fn control_flow(cursor: &mut Cursor<'_>) -> bool {
+    let word = cursor.peek_name().unwrap_or_default();
+    let Some(help) = loops_help(&word) else { return false };
+    let error = Error::new(cursor.here(), format!("there is no `{word}` in kernels"));
+    cursor.report(error.help(help));
+    while !cursor.is_empty() && !cursor.peek(";") && !cursor.peek_group(Delimiter::Brace) {
+        cursor.skip_one();
+    }
+    cursor.skip_one();
+    true
+}
+
+fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
+    if cursor.peek_word("const") {
+        return constant(cursor);
+    }
+    let start = cursor.eat_word("let");
+    if start.is_some() && cursor.peek_word("mut") {
+        let error = Error::new(cursor.here(), "names do not change their values in kernels");
+        return Err(error.help("an argument that is updated in place is `x: &mut f32[N]`"));
+    }
+    let name = cursor.name("a definition: `y[i, j] = …;`, `let s[i]: f32[N] = …;` or `const W: f32[2] = […];`")?;
+    if cursor.peek_group(Delimiter::Bracket) {
+        return define(cursor, start.unwrap_or(name.span), start.is_some(), name);
+    }
+    if start.is_none() {
+        return Err(not_a_definition(cursor, &name));
+    }
+    let dtype = match cursor.eat(":") {
+        None => None,
+        Some(_) => match ty(cursor)? {
+            Type { dtype, shape: None, .. } => Some(dtype),
+            Type { span, .. } => {
+                let error = Error::new(span, format!("the definition of the tensor `{name}` names no axes"));
+                return Err(error.help(format!("write `let {name}[i, j]: f32[N, M] = …;`")));
+            }
+        },
+    };
+    if let Some(error) = compound(cursor, &name.text) {
+        return Err(error);
+    }
+    cursor.expect("=")?;
+    let value = expr::expr(cursor)?;
+    cursor.expect(";")?;
+    Ok(Statement::Let(expr::Let { name, dtype, value }))
+}
+
+/// What was meant by a statement that begins with a name but has no indices.
+fn not_a_definition(cursor: &mut Cursor<'_>, name: &Name) -> Error {
+    let help = format!("a definition names its axes, `{name}[i, j] = …;`; a value gets a name by `let {name} = …;`");
+    cursor.expected("`[`").help(help)
+}
+
+/// After `let s` or `y`.
+fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> Result<Statement, Error> {
+    let (index, close) = cursor.group(Delimiter::Bracket, |c| Ok(c.commas(expr::expr)))?;
+    let span = cursor.join(start, close);
+    let mut found = None;
+    if cursor.eat(":").is_some() {
+        found = Some(ty(cursor)?);
+    }
+    match &found {
+        Some(ty) if !is_let => {
+            let error = Error::new(ty.span, format!("the type of `{name}` is given where it is declared"));
+            return Err(error.help(format!("write `{name}[…] = …;`, or `let {name}[…]: …` for an intermediate")));
+        }
+        Some(ty) if ty.shape.is_none() => {
+            let error = Error::new(ty.span, format!("the tensor `{name}` needs a shape"));
+            return Err(error.help(format!("write `{}[…]`, one size for each axis", ty.dtype)));
+        }
+        None if is_let => {
+            let error = cursor.expected("`:`").note("an intermediate has a dtype and a shape");
+            return Err(error.help(format!("write `let {name}[i, j]: f32[N, M] = …;`")));
+        }
+        _ => {}
+    }
+    if let Some(error) = compound(cursor, &format!("{name}[…]")) {
+        return Err(error);
+    }
+    cursor.expect("=")?;
+    let value = expr::expr(cursor)?;
+    cursor.expect(";")?;
+    Ok(Statement::Define(Define { name, index: index.unwrap_or_default(), ty: found, value, span }))
+}
+
+/// The refusal of `+=` and its like.
+fn compound(cursor: &mut Cursor<'_>, left: &str) -> Option<Error> {
+    let operator = cursor.peek_operator()?;
+    let plain = operator.strip_suffix('=').filter(|plain| ["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"].contains(plain))?;
+    let error = Error::new(cursor.here(), format!("`{operator}` is no definition: an element is defined once, wholly"));
+    Some(error.help(format!(
+        "write `{left} = sum(k in 0..K) {{ … }};` for a sum, or `{left} = {left} {plain} …;` for an argument that is `&mut`"
+    )))
+}
+
+/// `const W: f32[2, 2] = [[1, 0], [0, 1]];`
+fn constant(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
+    cursor.expect_word("const")?;
+    let name = cursor.name("a constant's name")?;
+    if cursor.eat(":").is_none() {
+        return Err(cursor.expected("`:`").help(format!("a constant has a type: `const {name}: f32[2] = [1.0, 2.0];`")));
+    }
+    let ty = ty(cursor)?;
+    cursor.expect("=")?;
+    let value = expr::expr(cursor)?;
+    cursor.expect(";")?;
+    Ok(Statement::Const { name, ty, value })
+}
+
+impl Expr {
+    /// The name, if it is nothing else.
+    pub fn as_name(&self) -> Option<&str> {
+        match &self.kind {
+            ExprKind::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+}
