@@ -40,7 +40,19 @@
 //! A [`Node::Alloc`] gives a buffer its life: everything that touches a shared, register or fragment buffer stands in its
 //! body. `Register` memory is private to an invocation, and one element a constant index: after unrolling, an index may
 //! name only unrolled axes, lanes, and axes bound to subgroups, lanes or threads. The latter tell which invocation owns
-//! the element and take no part in the address: reader and writer must be the same invocation.
+//! the element and take no part in the address: reader and writer must be the same invocation. A dimension that is
+//! indexed by such an *owner* is indexed by it alone, and takes no room. The same holds for `Fragment` memory and axes
+//! bound to subgroups. A parallel axis that is bound within the buffer's life must own a dimension of it; one that is
+//! bound outside need not.
+//!
+//! Two axes bound to the same level and slot have the same value in the same invocation, whatever their names.
+//!
+//! Every shared buffer of a dispatch has bytes of its own, and so has every [`Collect`] that needs some.
+//!
+//! # Stages within stages
+//! A promoted tensor's copy is a stage ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]) whose buffer is the
+//! copy. A stage that is computed at a loop of another shares that loop's axis: its own root's [`Fate`] is a split whose
+//! parts are the other's axis and its own, so that one axis can be a part of several.
 
 mod axis;
 pub mod build;
@@ -146,7 +158,7 @@ pub struct Buffer {
     pub name: String,
     /// The element type.
     pub dtype: DType,
-    /// Elements per dimension, outermost first; of local buffers, literals.
+    /// Elements per dimension, outermost first; of local buffers, literals. None: it has one element.
     pub shape: Vec<ExprId>,
     /// Where it lives.
     pub space: Space,
@@ -351,9 +363,10 @@ pub enum Exec {
 pub enum Level {
     /// Workgroups of the grid. Several axes may share a slot: the outermost is the slowest.
     Workgroup,
-    /// Subgroups of a workgroup.
+    /// Subgroups of a workgroup. All loops of a dispatch that are bound to a slot have one extent; Z is the slowest, and
+    /// the product of X, Y and Z is the number of subgroups.
     Subgroup,
-    /// Invocations of a subgroup.
+    /// Invocations of a subgroup (`SubgroupLocalInvocationId`, whatever the slot).
     Lane,
     /// Invocations of a workgroup. The extent is a literal. One axis a slot on any path.
     Thread,
@@ -412,6 +425,9 @@ pub enum Phase {
     Init,
     /// An item into the accumulator: `dst = combine(dst, value)`.
     Update,
+    /// The accumulator so far, brought to another base, as an online softmax does when its maximum has grown:
+    /// `dst = value`, where `value` reads `dst`.
+    Adjust,
     /// From the accumulator, whose components are ordinary reads, to the stage's buffer.
     Finish,
 }
@@ -450,10 +466,10 @@ pub enum Fragment {
     Load {
         /// A fragment buffer.
         dst: Access,
-        /// Global or shared memory; of its last two dimensions the matrix takes a box.
+        /// Global or shared memory.
         src: Access,
-        /// Whether memory holds the transposed matrix.
-        transposed: bool,
+        /// How it lies there.
+        layout: MatrixLayout,
     },
     /// To memory.
     Store {
@@ -487,13 +503,26 @@ pub enum Fragment {
         /// They are bound by no loop.
         over: [AxisId; 3],
     },
-    /// Elementwise, in place of `dst`: `value` reads `dst` itself and what is uniform in the subgroup.
+    /// Elementwise, in place: `value` reads `dst`, other accumulators, and what is uniform in the subgroup.
     Map {
         /// An accumulator.
         dst: Access,
-        /// The new element, reading the old one at the same index.
+        /// The new element. Its reads of fragments are, as `dst`, at the first element of a matrix.
         value: ExprId,
     },
+}
+
+/// How a matrix lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatrixLayout {
+    /// Row by row, a box of the last two dimensions.
+    Rows,
+    /// Column by column: the box holds the transposed matrix.
+    Columns,
+    /// One row along the last dimension, which is every row of the matrix: a bias.
+    SameRows,
+    /// One column along the last dimension, which is every column of the matrix: a factor a row.
+    SameColumns,
 }
 
 /// A reduction across invocations: `dst = combine over all invocations of scope of src`, the same in each of them.
@@ -516,9 +545,9 @@ pub struct Collect {
 /// How a reduction across invocations is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
-    /// Subgroup arithmetic (and a tree over subgroups, if the scope is a workgroup).
+    /// Subgroup arithmetic (and, if the scope is a workgroup, a tree over one state a subgroup).
     Subgroup,
-    /// A tree in shared memory.
+    /// A tree in shared memory, of one state an invocation, with barriers of its own.
     Tree,
     /// Atomics on the destination.
     Atomic,

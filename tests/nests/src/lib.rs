@@ -1,0 +1,14 @@
+//! Final nests, built by hand: what lowering should arrive at for typical schedules, written without it.
+//!
+//! They are the measure for three parties. The verifier accepts each of them and refuses what one deletion makes of it;
+//! backends emit them and run them; a reader sees in their golden prints what schedules become. [`build`] has the few
+//! helpers that make them short: dims, axes and their splits, buffers, nodes.
+//!
+//! Every nest is a struct of sizes with a `program` method. A size of `None` is symbolic.
+
+pub mod build;
+pub mod conv;
+pub mod tiled_matmul;
+
+pub use conv::Conv;
+pub use tiled_matmul::TiledMatmul;
