@@ -257,3 +257,4 @@ impl Expr {
 }
 
 pub mod build;
+pub mod fill;

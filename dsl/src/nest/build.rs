@@ -1,11 +1,31 @@
 //! The naive nest: for every stage a dispatch of its own, one loop an axis in the order of the definition, around one
 //! compute. It follows the algorithm and precedes the first directive.
 
-use super::{Access, AxisId, Block, Body, Compute, Dispatch, Exec, Loop, Node, NodeKind, Phase, Program, StageId};
+use super::path::Path;
+use super::{Access, AxisId, Block, Body, Compute, Dispatch, Exec, Loop, Node, NodeKind, Phase, Program, Space, StageId};
+use crate::expr::ExprId;
 
-/// Gives every stage its naive nest, in the order of definition.
+/// Gives every stage that a result needs its naive nest, those that it reads first.
 pub fn naive(program: &mut Program) {
-    program.plan = program.stages.ids().map(|stage| dispatch(program, stage)).collect();
+    let mut order = Vec::new();
+    let results: Vec<StageId> = program.stages.ids().filter(|s| program.is_result(*s)).collect();
+    results.into_iter().for_each(|stage| visit(program, stage, &mut order));
+    program.plan = order.into_iter().map(|stage| dispatch(program, stage)).collect();
+}
+
+/// Adds a stage after those that it reads. The algorithm has no cycles but updates, which read what they write.
+fn visit(program: &Program, stage: StageId, order: &mut Vec<StageId>) {
+    if order.contains(&stage) {
+        return;
+    }
+    let values: Vec<ExprId> = match &program.stages[stage].body {
+        Body::Map(value) => vec![*value],
+        Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
+    };
+    let reads = values.iter().flat_map(|v| program.exprs.reads(*v));
+    let needed: Vec<StageId> = reads.filter_map(|r| program.definition(r.buffer)).filter(|s| *s != stage).collect();
+    needed.into_iter().for_each(|s| visit(program, s, order));
+    order.push(stage);
 }
 
 fn dispatch(program: &mut Program, id: StageId) -> Dispatch {
@@ -28,6 +48,16 @@ fn dispatch(program: &mut Program, id: StageId) -> Dispatch {
 }
 
 impl Program {
+    /// Whether a stage defines an output or updates a tensor.
+    pub fn is_result(&self, stage: StageId) -> bool {
+        matches!(self.buffers[self.stages[stage].buffer].space, Space::Output | Space::Update)
+    }
+
+    /// Whether a dispatch of the plan computes a stage.
+    pub fn is_planned(&self, stage: StageId) -> bool {
+        self.plan.iter().any(|d| Path::open(&d.body, stage, Phase::Whole).is_some())
+    }
+
     /// Whether an axis has exactly one value, whatever the sizes: no loop is needed for it.
     pub fn is_single(&self, axis: AxisId) -> bool {
         self.exprs.as_int(self.axes[axis].extent) == Some(1)

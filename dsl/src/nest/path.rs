@@ -71,7 +71,8 @@ impl Frame {
         }
     }
 
-    fn close(self, body: Block) -> Block {
+    /// The node around a body, and its siblings.
+    pub fn close(self, body: Block) -> Block {
         let kind = match self.head {
             Head::Loop { axis, exec } => NodeKind::Loop(Loop { axis, exec, body }),
             Head::Alloc { buffer } => NodeKind::Alloc { buffer, body },

@@ -1,1 +1,119 @@
-//! To come.
+//! Schedules: directives that rewrite the nest.
+//!
+//! [`apply`] takes a program with naive nests and the items of a schedule, gives each stage its directives in order
+//! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
+//! its rule, its errors and its rewrite of a [`StageNest`].
+
+pub mod default;
+pub mod distribute;
+pub mod fuse;
+mod hull;
+mod items;
+mod left_over;
+pub mod lanes;
+mod names;
+mod number;
+mod predicates;
+pub mod reorder;
+pub mod round_up;
+pub mod serial;
+pub mod show;
+pub mod split;
+pub mod tile;
+pub mod unroll;
+pub mod vectorize;
+
+pub use items::{Outcome, apply};
+
+use crate::diag::{Error, SpanId};
+use crate::facts::Prover;
+use crate::nest::path::Path;
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Phase, Program, StageId};
+use crate::profile::Profile;
+use std::collections::HashSet;
+
+/// One stage's nest while directives rewrite it.
+pub struct StageNest<'a> {
+    /// The program; its plan holds the nest as it was before the directive that is at work.
+    pub program: &'a mut Program,
+    /// What the device guarantees.
+    pub profile: &'a Profile,
+    /// The stage.
+    pub stage: StageId,
+    /// Which dispatch computes it.
+    pub dispatch: usize,
+    /// The way to its compute.
+    pub path: Path,
+    /// Every axis of the stage that ever was, oldest first.
+    pub axes: Vec<AxisId>,
+    /// Parallel axes that `serial` named.
+    pub serial: HashSet<AxisId>,
+}
+
+impl<'a> StageNest<'a> {
+    /// The nest of a stage; `None` if no dispatch computes it.
+    pub fn open(program: &'a mut Program, profile: &'a Profile, stage: StageId) -> Option<StageNest<'a>> {
+        let open = |(i, d): (usize, &crate::nest::Dispatch)| Some((i, Path::open(&d.body, stage, Phase::Whole)?));
+        let (dispatch, path) = program.plan.iter().enumerate().find_map(open)?;
+        let axes = program.root_axes(stage);
+        Some(StageNest { program, profile, stage, dispatch, path, axes, serial: HashSet::new() })
+    }
+
+    /// Puts the nest back into the plan.
+    pub fn store(&mut self) {
+        self.program.plan[self.dispatch].body = self.path.clone().close();
+    }
+
+    /// Adds an axis to the stage.
+    fn add_axis(&mut self, axis: Axis) -> AxisId {
+        let id = self.program.axes.push(axis);
+        self.axes.push(id);
+        id
+    }
+
+    /// A part of `of`: live, of the same kind.
+    fn add_part(&mut self, name: String, of: AxisId, part: usize, extent: crate::expr::ExprId, span: SpanId) -> AxisId {
+        let kind = self.program.axes[of].kind;
+        self.add_axis(Axis { name, extent, kind, def: AxisDef::Part { of, part }, fate: Fate::Live, span })
+    }
+
+    /// An axis's name.
+    pub fn name(&self, axis: AxisId) -> &str {
+        &self.program.axes[axis].name
+    }
+
+    /// Whether an axis is a reduction's.
+    pub fn is_reduction(&self, axis: AxisId) -> bool {
+        self.program.axes[axis].kind == AxisKind::Reduction
+    }
+
+    /// Whether an axis is bound by a loop of the path.
+    pub fn is_bound(&self, axis: AxisId) -> bool {
+        self.path.position(axis).is_some()
+    }
+
+    /// What the prover knows here, about axes that loops bind.
+    pub fn prover(&self) -> Prover<'_> {
+        Prover::on_leaves(self.program)
+    }
+
+    /// An expression as text.
+    pub fn text(&self, expr: crate::expr::ExprId) -> String {
+        crate::nest::print::expr(self.program, expr)
+    }
+}
+
+impl Program {
+    /// The axes that the algorithm gave a stage: parallel ones, then the reduction's.
+    pub fn root_axes(&self, stage: StageId) -> Vec<AxisId> {
+        let stage = &self.stages[stage];
+        let over: &[AxisId] = match &stage.body {
+            crate::nest::Body::Map(_) => &[],
+            crate::nest::Body::Reduce { over, .. } => over,
+        };
+        stage.axes.iter().chain(over).copied().collect()
+    }
+}
+
+/// What a directive gives: nothing but the rewritten nest, or the one error that stopped it.
+pub type Applied = Result<(), Error>;

@@ -1,0 +1,56 @@
+//! What an expression is where some of its reads give 0: the question behind every filled copy and rounded-up tile.
+
+use super::{Binary, Expr, ExprId, Read, Unary};
+use crate::nest::Program;
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// It is this.
+    Exactly(f64),
+    /// It is neither an infinity nor NaN.
+    Finite,
+    /// Nothing.
+    Nothing,
+}
+
+/// What is known of `expr` where the reads that `filled` names give 0. Only rules that hold for every rounding are used;
+/// the sign of a zero does not count.
+pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
+    use Known::{Exactly, Finite, Nothing};
+    let part = |e: ExprId| at_fill(program, e, filled);
+    let dtype = program.exprs.dtype(expr);
+    let opaque = if dtype.is_float() { Nothing } else { Finite };
+    match program.exprs.get(expr) {
+        Expr::Const(c) if c.value().is_nan() => Nothing,
+        Expr::Const(c) => Exactly(c.value()),
+        Expr::Read(read) if filled(read) => Exactly(0.0),
+        Expr::Read(read) if program.finite.contains(&read.buffer) => Finite,
+        Expr::Binary(op, a, b) => match (op, part(*a), part(*b)) {
+            (Binary::Mul, Exactly(0.0), Exactly(x)) | (Binary::Mul, Exactly(x), Exactly(0.0)) if x.is_finite() => Exactly(0.0),
+            (Binary::Mul, Exactly(0.0), Finite) | (Binary::Mul, Finite, Exactly(0.0)) => Exactly(0.0),
+            (Binary::Add, Exactly(0.0), other) | (Binary::Add | Binary::Sub, other, Exactly(0.0)) => other,
+            (Binary::Div, Exactly(0.0), Exactly(x)) if dtype.is_float() && x != 0.0 && x.is_finite() => Exactly(0.0),
+            (Binary::Max, Exactly(x), Exactly(y)) => Exactly(x.max(y)),
+            (Binary::Min, Exactly(x), Exactly(y)) => Exactly(x.min(y)),
+            _ => opaque,
+        },
+        Expr::Unary(op, a) => match (op, part(*a)) {
+            (Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil, Exactly(0.0)) => {
+                Exactly(0.0)
+            }
+            (Unary::Neg, Exactly(x)) if dtype.is_float() => Exactly(-x),
+            (Unary::Abs, Exactly(x)) if dtype.is_float() => Exactly(x.abs()),
+            _ => opaque,
+        },
+        Expr::Cast(_, a) => match part(*a) {
+            Exactly(0.0) => Exactly(0.0),
+            _ => opaque,
+        },
+        Expr::Select(_, a, b) => match (part(*a), part(*b)) {
+            (a, b) if a == b => a,
+            _ => opaque,
+        },
+        _ => opaque,
+    }
+}

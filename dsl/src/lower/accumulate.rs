@@ -1,0 +1,132 @@
+//! Reductions become init, update and finish over an accumulator: registers that live just outside the outermost loop of
+//! the reduction and are indexed by the parallel axes inside it.
+//!
+//! Refused, because registers have no address: a parallel axis inside the reduction's loops that is neither unrolled nor
+//! in lanes.
+
+use crate::diag::{Error, Errors};
+use crate::expr::{Expr, ExprId};
+use crate::nest::path::{Frame, Path};
+use crate::nest::{
+    Access, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Space, StageId,
+};
+
+/// Lowers the reductions of every dispatch, and gives maps the predicates that they need.
+pub fn run(program: &mut Program) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    for stage in program.stages.ids() {
+        for at in 0..program.plan.len() {
+            let Some(path) = Path::open(&program.plan[at].body, stage, Phase::Whole) else { continue };
+            if let Body::Reduce { .. } = program.stages[stage].body
+                && let Some(body) = errors.keep(lower(program, stage, path))
+            {
+                program.plan[at].body = body;
+            }
+        }
+    }
+    errors.into_result()
+}
+
+/// One reduction's nest.
+fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
+    let Body::Reduce { monoid, over, finish, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
+    let outermost = |f: &Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || program.axes[a].kind == AxisKind::Reduction);
+    let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
+    let inside = path.frames.split_off(place);
+    let tile: Vec<Frame> = inside.iter().filter(|f| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel)).cloned().collect();
+    check_tile(program, stage, &inside, &tile)?;
+
+    let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
+    let index: Vec<ExprId> = axes.iter().map(|a| program.exprs.axis(*a)).collect();
+    let state = accumulators(program, stage, &monoid, &axes);
+    let places: Vec<Access> = state.iter().map(|b| Access { buffer: *b, index: index.clone() }).collect();
+
+    let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, preds };
+    let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
+    let preds = update_predicates(program, &path.compute.value, &over);
+    let update = compute(Phase::Update, &places, path.compute.value.clone(), preds);
+    let finish = result(program, finish, &places);
+    let preds = program.predicates(&program.stages[stage].axes.clone());
+    let finish = compute(Phase::Finish, &path.compute.dst.clone(), vec![finish], preds);
+
+    let span = path.span;
+    let wrap = |frames: &[Frame], compute: Compute| {
+        let leaf = vec![Node::new(NodeKind::Compute(compute), span)];
+        frames.iter().rev().fold(leaf, |body, frame| match frame.as_loop() {
+            Some((axis, exec)) => vec![Node::new(NodeKind::Loop(Loop { axis, exec, body }), frame.span)],
+            None => body,
+        })
+    };
+    let mut body = wrap(&tile, init);
+    body.extend(wrap(&inside, update));
+    body.extend(wrap(&tile, finish));
+    let body = state.into_iter().rev().fold(body, |body, buffer| vec![Node::new(NodeKind::Alloc { buffer, body }, span)]);
+    Ok(close(path.frames, body))
+}
+
+/// Puts frames around a block.
+fn close(frames: Vec<Frame>, body: Block) -> Block {
+    frames.into_iter().rev().fold(body, |body, frame| frame.close(body))
+}
+
+/// Registers are indexed by constants: the axes of the accumulator are unrolled or in lanes.
+fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame]) -> Result<(), Error> {
+    let reduction = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Reduction);
+    for frame in tile {
+        let Some((axis, exec)) = frame.as_loop() else { continue };
+        if exec != Exec::Serial {
+            continue;
+        }
+        let name = &program.axes[axis].name;
+        let outer = inside.iter().find(reduction).and_then(Frame::as_loop).map_or("", |(a, _)| &program.axes[a].name);
+        let stage = &program.stages[stage].name;
+        let error = Error::new(frame.span, format!("the accumulator of `{stage}` would be indexed by `{name}` at run time"));
+        let error = error.note(format!("`{name}` is a loop inside the reduction's loop over `{outer}`, and registers have no address"));
+        let help = match program.exprs.as_int(program.axes[axis].extent) {
+            Some(_) => format!("write `unroll({name})`, or reorder `{name}` outside `{outer}`"),
+            None => format!("reorder `{name}` outside `{outer}`, or tile it and unroll the tile"),
+        };
+        return Err(error.help(help));
+    }
+    Ok(())
+}
+
+/// One register buffer for each component of the state.
+fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, axes: &[AxisId]) -> Vec<BufferId> {
+    let (name, span) = (program.stages[stage].name.clone(), program.stages[stage].span);
+    let shape: Vec<ExprId> = axes.iter().map(|a| program.axes[*a].extent).collect();
+    let one = |(i, identity): (usize, &ExprId)| {
+        let name = if monoid.identity.len() == 1 { format!("{name}_acc") } else { format!("{name}_acc{i}") };
+        let dtype = program.exprs.dtype(*identity);
+        program.buffers.push(Buffer { name, dtype, shape: shape.clone(), space: Space::Register, row_pad: 0, versions: 1, span })
+    };
+    monoid.identity.iter().enumerate().map(one).collect()
+}
+
+/// What an update needs: the reduction's axes, for the identity; others where reads would leave their buffers.
+fn update_predicates(program: &Program, items: &[ExprId], over: &[AxisId]) -> Vec<Pred> {
+    let mut roots: Vec<AxisId> = Vec::new();
+    for read in items.iter().flat_map(|item| program.exprs.reads(*item)) {
+        for index in &read.index {
+            program.exprs.uses_axis(*index, &mut |a| {
+                roots.push(a);
+                false
+            });
+        }
+    }
+    roots.extend(over);
+    program.predicates(&roots)
+}
+
+/// The finish with the accumulator's components in the places of the state.
+fn result(program: &mut Program, finish: ExprId, places: &[Access]) -> ExprId {
+    let mut reads = Vec::new();
+    for place in places {
+        let dtype = program.buffers[place.buffer].dtype;
+        reads.push(program.exprs.read(place.buffer, dtype, place.index.iter().copied()));
+    }
+    program.exprs.replace(finish, &mut |exprs, id| match exprs.get(id) {
+        Expr::State(n) => reads.get(*n as usize).copied(),
+        _ => None,
+    })
+}

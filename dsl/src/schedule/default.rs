@@ -1,0 +1,38 @@
+//! The heuristic schedule: right everywhere, fast nowhere in particular. All parallel axes are fused and run over 64
+//! invocations a workgroup; the reduction is a loop in each.
+
+use super::{Applied, StageNest, distribute, fuse, split};
+use crate::diag::SpanId;
+use crate::nest::{AxisId, Level, Slot};
+use crate::syntax::schedule::Target;
+
+/// Invocations of a workgroup: half of what Vulkan guarantees, a multiple of every subgroup size.
+const INVOCATIONS: i64 = 64;
+
+/// Schedules a stage that no directive speaks of.
+pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
+    let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a)).collect();
+    let axis = match parallel.as_slice() {
+        [] => return Ok(()),
+        [one] => *one,
+        several => fuse::fuse(nest, several, unused(nest, "points"), blame)?,
+    };
+    let count = i64::from(nest.profile.invocations.min(nest.profile.local[0])).min(INVOCATIONS);
+    let names = [unused(nest, "points_workgroup"), unused(nest, "points_thread")];
+    let have = nest.program.exprs.as_int(nest.program.axes[axis].extent);
+    let threads = have.map_or(count, |have| count.min(have.max(1)));
+    let parts = split::split(nest, axis, blame, &[None, Some((threads, blame))], None, &names, blame)?;
+    for (part, level) in parts.into_iter().zip([Level::Workgroup, Level::Thread]) {
+        distribute::bind(nest, &[part], &Target { level, slots: vec![(Slot::X, blame)], span: blame }, blame)?;
+    }
+    Ok(())
+}
+
+/// A name that no axis of the stage ever had.
+fn unused(nest: &StageNest<'_>, name: &str) -> String {
+    let mut name = name.to_owned();
+    while nest.axes.iter().any(|a| nest.name(*a) == name) {
+        name.push('_');
+    }
+    name
+}

@@ -1,0 +1,167 @@
+//! `distribute(t => thread(x))` and the targets of `tile`: axes to workgroups of the grid or to invocations of a
+//! workgroup. A coordinate given several times folds its axes, outermost first.
+//!
+//! Refused: a reduction's axis; an axis inside a reduction's loop, to workgroups; a workgroup axis made of what lies
+//! within a thread's part; a thread axis whose extent is no literal; more invocations than the profile guarantees.
+
+use super::{Applied, StageNest, fuse, split};
+use crate::diag::{Error, SpanId};
+use crate::nest::path::Head;
+use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, Slot};
+use crate::syntax::Name;
+use crate::syntax::schedule::Target;
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, names: &[Name], target: &Target, span: SpanId) -> Applied {
+    let axes = nest.axes(names)?;
+    check_count(axes.len(), target)?;
+    for (axis, name) in axes.iter().zip(names) {
+        split::plain(nest, *axis, name.span)?;
+        check_axis(nest, *axis, name.span, target)?;
+    }
+    bind(nest, &axes, target, span)
+}
+
+/// One coordinate for each axis.
+pub fn check_count(axes: usize, target: &Target) -> Applied {
+    if axes == target.slots.len() {
+        return Ok(());
+    }
+    let error = Error::new(target.span, format!("{axes} axes are distributed, and {} coordinates are given", target.slots.len()));
+    Err(error.help("give one coordinate for each axis; a coordinate given twice folds its axes"))
+}
+
+/// Whether an axis (or its outer part) can be distributed.
+pub fn check_axis(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, target: &Target) -> Applied {
+    let name = nest.name(axis);
+    if nest.is_reduction(axis) {
+        let error = Error::new(blame, format!("`{name}` is a reduction's axis: its iterations contribute to one element"));
+        return Err(error.help("distribute parallel axes; a reduction across invocations needs a strategy, and none is supported yet"));
+    }
+    if target.level == Level::Workgroup {
+        let at = nest.path.position(axis).unwrap_or(0);
+        if let Some(outer) = nest.path.frames[..at].iter().find(|f| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a))) {
+            let around = outer.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
+            let error = Error::new(blame, format!("`{name}` stands inside the reduction's loop over `{around}`, and workgroups enclose all loops"));
+            return Err(error.note_at(outer.span, format!("the loop over `{around}` comes from here")).help("distribute it before it is moved inside"));
+        }
+        if let Some((thread, made)) = within_thread(nest, axis) {
+            let error = Error::new(blame, format!("`{name}` lies within the part of one thread, and workgroups enclose threads"));
+            return Err(error.note_at(made, format!("`{}` was distributed to threads here", nest.name(thread))).help("distribute to workgroups first"));
+        }
+    }
+    Ok(())
+}
+
+/// The thread-bound axis that is an outer sibling of `axis` or of one that it was made from.
+fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)> {
+    match &nest.program.axes[axis].def {
+        AxisDef::Root(_) | AxisDef::Made => None,
+        AxisDef::Fused(digits) => digits.iter().find_map(|d| within_thread(nest, *d)),
+        AxisDef::Part { of, part } => {
+            let Fate::Split(split) = &nest.program.axes[*of].fate else { return None };
+            let threads = |f: &&crate::nest::path::Frame| matches!(f.level(), Some((Level::Thread, _)));
+            let outer = |f: &crate::nest::path::Frame| Some((f.as_loop().map(|(a, _)| a).filter(|a| split.parts[..*part].contains(a))?, f.span));
+            nest.path.frames.iter().filter(threads).find_map(outer).or_else(|| within_thread(nest, *of))
+        }
+    }
+}
+
+/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes in front of everything, thread axes
+/// behind those.
+pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId) -> Applied {
+    let bound = match target.level {
+        Level::Workgroup => axes.iter().copied().zip(target.slots.iter().map(|(s, _)| *s)).collect(),
+        _ => fold(nest, axes, target, span)?,
+    };
+    for (axis, slot) in bound {
+        let Some(at) = nest.path.position(axis) else { continue };
+        if target.level == Level::Thread {
+            check_threads(nest, axis, slot, target.span)?;
+        }
+        let mut frame = nest.path.remove(at);
+        frame.head = Head::Loop { axis, exec: Exec::Bind(target.level, slot) };
+        frame.span = span;
+        let front = match target.level {
+            Level::Workgroup => nest.path.workgroup_depth(),
+            _ => nest.path.frames.iter().take_while(|f| f.level().is_some()).count(),
+        };
+        nest.path.frames.insert(front, frame);
+    }
+    nest.take_hulls(span)?;
+    nest.refresh();
+    check_invocations(nest, target.span)
+}
+
+/// Fuses the axes that share a thread coordinate, so that each coordinate has one.
+fn fold(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId) -> Result<Vec<(AxisId, Slot)>, Error> {
+    let mut bound = Vec::new();
+    for slot in [Slot::Z, Slot::Y, Slot::X] {
+        let pairs = axes.iter().zip(&target.slots).filter(|(_, (s, _))| *s == slot);
+        let mine: Vec<AxisId> = pairs.map(|(a, _)| *a).filter(|a| !nest.program.is_single(*a)).collect();
+        match mine.as_slice() {
+            [] => {}
+            [one] => bound.push((*one, slot)),
+            several => {
+                let name = several.iter().map(|a| nest.name(*a)).collect::<Vec<_>>().join("_");
+                nest.fresh(&name, target.span, "fuse(… => another_name)")?;
+                bound.push((fuse::fuse(nest, several, name, span)?, slot));
+            }
+        }
+    }
+    Ok(bound)
+}
+
+/// A thread axis has a literal extent, and a coordinate of its own.
+fn check_threads(nest: &StageNest<'_>, axis: AxisId, slot: Slot, blame: SpanId) -> Applied {
+    let extent = nest.program.axes[axis].extent;
+    let letter = format!("{slot:?}").to_lowercase();
+    if nest.program.exprs.as_int(extent).is_none() {
+        let text = nest.text(extent);
+        let error = Error::new(blame, format!("`{}` has the extent `{text}`, and a number of threads is a literal", nest.name(axis)));
+        return Err(error.help("tile it so that the part that goes to threads has a literal extent: to workgroups first, then the tile to threads"));
+    }
+    let taken = nest.path.frames.iter().find(|f| f.level() == Some((Level::Thread, slot)));
+    if let Some(frame) = taken {
+        let other = frame.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
+        let error = Error::new(blame, format!("the thread coordinate `{letter}` is taken by `{other}`"));
+        return Err(error.note_at(frame.span, "it was distributed here").help("use another coordinate, or fuse the two axes"));
+    }
+    Ok(())
+}
+
+/// The workgroup fits the profile.
+fn check_invocations(nest: &StageNest<'_>, blame: SpanId) -> Applied {
+    let local = nest.local();
+    let profile = nest.profile;
+    let count = local.iter().map(|n| u64::from(*n)).product::<u64>();
+    if count > u64::from(profile.invocations) {
+        let error = Error::new(blame, format!("a workgroup of {}x{}x{} has {count} invocations", local[0], local[1], local[2]));
+        return Err(error.help(format!("`{}` guarantees {}", profile.name, profile.invocations)));
+    }
+    for (i, letter) in ["x", "y", "z"].into_iter().enumerate() {
+        if local[i] > profile.local[i] {
+            let error = Error::new(blame, format!("{} invocations in `{letter}`", local[i]));
+            return Err(error.help(format!("`{}` guarantees {} in `{letter}`", profile.name, profile.local[i])));
+        }
+    }
+    Ok(())
+}
+
+impl StageNest<'_> {
+    /// Invocations of a workgroup in x, y and z, as far as distributed.
+    pub fn local(&self) -> [u32; 3] {
+        let mut local = [1u32; 3];
+        for frame in &self.path.frames {
+            let Some((Level::Thread, slot)) = frame.level() else { continue };
+            let extent = frame.as_loop().and_then(|(a, _)| self.program.exprs.as_int(self.program.axes[a].extent));
+            let extent = extent.and_then(|e| u32::try_from(e).ok()).unwrap_or(u32::MAX);
+            match slot {
+                Slot::X | Slot::Linear => local[0] = extent,
+                Slot::Y => local[1] = extent,
+                Slot::Z => local[2] = extent,
+            }
+        }
+        local
+    }
+}

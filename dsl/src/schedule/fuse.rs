@@ -1,0 +1,68 @@
+//! `fuse(oh, ow => p)`: several axes into one that runs over all their points, the first axis slowest. It stands where
+//! the outermost of them stood. Extents may be symbolic.
+//!
+//! Refused: parallel axes together with a reduction's; an axis whose extent depends on another one of them, or on a loop
+//! between; axes that are more than plain loops.
+
+use super::{Applied, StageNest, split};
+use crate::diag::{Error, SpanId};
+use crate::nest::path::Frame;
+use crate::nest::{Axis, AxisDef, AxisId, Exec, Fate};
+use crate::syntax::Name;
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, names: &[Name], into: &Name, span: SpanId) -> Applied {
+    let axes = nest.axes(names)?;
+    if axes.len() < 2 {
+        return Err(Error::new(span, "`fuse` takes at least two axes"));
+    }
+    nest.fresh(&into.text, into.span, "… => another_name")?;
+    for (axis, name) in axes.iter().zip(names) {
+        split::plain(nest, *axis, name.span)?;
+        if nest.is_reduction(*axis) != nest.is_reduction(axes[0]) {
+            let error = Error::new(name.span, format!("`{}` and `{name}` are not of one kind", names[0]));
+            return Err(error.note("one is a reduction's axis, the other is parallel").help("fuse axes of one kind"));
+        }
+        let extent = nest.program.axes[*axis].extent;
+        let extent = nest.on_loops(extent);
+        let rows: Vec<AxisId> = axes.clone();
+        if nest.program.exprs.uses_axis(extent, &mut |a| rows.contains(&a)) {
+            let text = nest.text(extent);
+            let error = Error::new(name.span, format!("the extent `{text}` of `{name}` depends on an axis that it is fused with"));
+            return Err(error.help("only axes whose points form a box can be fused"));
+        }
+    }
+    fuse(nest, &axes, into.text.clone(), span).map(|_| ())
+}
+
+/// Fuses plain axes into a new one and returns it.
+pub fn fuse(nest: &mut StageNest<'_>, axes: &[AxisId], name: String, span: SpanId) -> Result<AxisId, Error> {
+    let mut extent = nest.program.exprs.int(1);
+    for axis in axes {
+        let factor = nest.program.axes[*axis].extent;
+        extent = nest.program.exprs.product(extent, factor);
+    }
+    let kind = nest.program.axes[axes[0]].kind;
+    let fused = nest.add_axis(Axis { name, extent, kind, def: AxisDef::Fused(axes.to_vec()), fate: Fate::Live, span });
+    let mut place = None;
+    for (digit, axis) in axes.iter().enumerate() {
+        nest.program.axes[*axis].fate = Fate::Fused { into: fused, digit, span };
+    }
+    let positions: Vec<usize> = axes.iter().filter_map(|a| nest.path.position(*a)).collect();
+    for axis in axes {
+        if let Some(at) = nest.path.position(*axis) {
+            place = positions.iter().min().copied();
+            nest.path.remove(at);
+        }
+    }
+    if !nest.program.is_single(fused) {
+        let at = place.unwrap_or(nest.path.frames.len());
+        nest.path.frames.insert(at, Frame::looped(fused, Exec::Serial, span));
+    }
+    if axes.iter().all(|a| nest.serial.contains(a)) {
+        nest.serial.insert(fused);
+    }
+    nest.take_hulls(span)?;
+    nest.refresh();
+    Ok(fused)
+}

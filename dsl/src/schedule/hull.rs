@@ -1,0 +1,116 @@
+//! Loops whose extent depends on an axis that is bound inside them, after a directive has moved one: such a loop takes
+//! the hull (the largest extent it can have), and a predicate keeps it within its own.
+
+use super::StageNest;
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, Expr, ExprId};
+use crate::nest::path::Head;
+use crate::nest::{AxisId, Fate, Program, Split, Tail};
+use std::collections::HashSet;
+
+impl StageNest<'_> {
+    /// Gives every loop that needs it its hull. `span` is the directive that moved loops.
+    pub fn take_hulls(&mut self, span: SpanId) -> Result<(), Error> {
+        let mut outside: HashSet<AxisId> = HashSet::new();
+        for at in 0..self.path.frames.len() {
+            let Some((axis, exec)) = self.path.frames[at].as_loop() else { continue };
+            let inner: HashSet<AxisId> = self.path.axes().filter(|a| !outside.contains(a)).collect();
+            let extent = self.on_loops(self.program.axes[axis].extent);
+            let needs = self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
+            let mut bound = axis;
+            if needs {
+                let Some(most) = largest(self.program, extent, &inner) else {
+                    let text = self.text(extent);
+                    let error = Error::new(span, format!("`{}` runs over `0..{text}`, which is known only inside this place", self.name(axis)));
+                    return Err(error.help("leave it inside the loops that its bound depends on"));
+                };
+                bound = self.hull(axis, most, span);
+                self.path.frames[at].head = Head::Loop { axis: bound, exec };
+            }
+            outside.insert(bound);
+        }
+        Ok(())
+    }
+
+    /// Replaces an axis by one that runs over `0..extent`, which is at least its own.
+    pub fn hull(&mut self, axis: AxisId, extent: ExprId, span: SpanId) -> AxisId {
+        let name = self.name(axis).to_owned();
+        let part = self.add_part(name, axis, 0, extent, span);
+        self.program.axes[axis].fate = Fate::Split(Split { parts: vec![part], exact: false, tail: Tail::Guard, span });
+        if self.serial.contains(&axis) {
+            self.serial.insert(part);
+        }
+        part
+    }
+
+    /// The value of an axis over the axes that loops bind, even if the axis is itself one of those.
+    pub fn on_loops_through(&mut self, value: ExprId, axis: AxisId) -> ExprId {
+        let bound: HashSet<AxisId> = self.path.axes().filter(|a| *a != axis).collect();
+        self.program.over_leaves(value, &bound)
+    }
+
+    /// An expression over the axes that loops bind.
+    pub fn on_loops(&mut self, expr: ExprId) -> ExprId {
+        let bound: HashSet<AxisId> = self.path.axes().collect();
+        self.program.over_leaves(expr, &bound)
+    }
+}
+
+impl Program {
+    /// An expression with every axis that is not in `bound` replaced by its value over those that are.
+    pub fn over_leaves(&mut self, expr: ExprId, bound: &HashSet<AxisId>) -> ExprId {
+        let mut values = std::collections::HashMap::new();
+        let mut open = Vec::new();
+        self.exprs.uses_axis(expr, &mut |a| {
+            open.push(a);
+            false
+        });
+        for axis in open.into_iter().filter(|a| !bound.contains(a)) {
+            let value = self.axis_value(axis, &|a| bound.contains(&a));
+            // The extents of parts may name other consumed axes (triangular ranges).
+            let value = self.over_leaves(value, bound);
+            values.insert(axis, value);
+        }
+        self.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(a) => values.get(a).copied(),
+            _ => None,
+        })
+    }
+}
+
+/// An expression that is at least `expr` for all values of the axes in `over`; `None` where no rule gives one.
+fn largest(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
+    bound(program, expr, over, true)
+}
+
+/// The upper (or lower) bound of an expression over some axes.
+fn bound(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
+    if !program.exprs.uses_axis(expr, &mut |a| over.contains(&a)) {
+        return Some(expr);
+    }
+    match program.exprs.get(expr).clone() {
+        Expr::Axis(_) if !upper => Some(program.exprs.int(0)),
+        Expr::Axis(axis) => {
+            let (extent, one) = (program.axes[axis].extent, program.exprs.int(1));
+            let last = program.exprs.difference(extent, one);
+            bound(program, last, over, true)
+        }
+        Expr::Binary(Binary::Sub, a, b) => {
+            let (a, b) = (bound(program, a, over, upper)?, bound(program, b, over, !upper)?);
+            Some(program.exprs.difference(a, b))
+        }
+        Expr::Binary(op @ (Binary::Add | Binary::Min | Binary::Max), a, b) => {
+            let (a, b) = (bound(program, a, over, upper)?, bound(program, b, over, upper)?);
+            Some(program.exprs.binary(op, a, b))
+        }
+        Expr::Binary(op @ (Binary::Mul | Binary::FloorDiv), a, b) => {
+            let (a, b) = match (program.exprs.as_int(a), program.exprs.as_int(b)) {
+                (_, Some(n)) => (bound(program, a, over, upper == (n >= 0))?, b),
+                (Some(n), _) if op == Binary::Mul => (a, bound(program, b, over, upper == (n >= 0))?),
+                _ => return None,
+            };
+            Some(program.exprs.binary(op, a, b))
+        }
+        _ => None,
+    }
+}

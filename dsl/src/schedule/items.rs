@@ -1,0 +1,116 @@
+//! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
+
+use super::{Applied, StageNest, default, distribute, fuse, left_over, reorder, serial, show, split, tile, unroll, vectorize};
+use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::nest::{Program, StageId};
+use crate::profile::Profile;
+use crate::syntax::Name;
+use crate::syntax::schedule::{Directive, DirectiveKind, Item};
+
+/// What applying a schedule gave, beside the rewritten program.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Warnings: nests to show.
+    pub warnings: Errors,
+    /// What is wrong.
+    pub errors: Errors,
+}
+
+/// Applies a schedule's items to the naive nests of a program. `blame` is the schedule's name.
+pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId) -> Outcome {
+    let mut outcome = Outcome::default();
+    let scheduled: Vec<StageId> = program.stages.ids().filter(|s| program.is_planned(*s)).collect();
+    let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
+    for item in items {
+        match item {
+            Item::Directive(directive) => match the_output(program, &scheduled) {
+                Ok(stage) => give(&mut of_stage, stage, [directive]),
+                Err(help) => {
+                    let error = Error::new(directive.span, "this kernel has several outputs, and the directive names none of them");
+                    outcome.errors.push(error.help(help));
+                }
+            },
+            Item::Block { stages, directives } => {
+                for name in stages {
+                    if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
+                        give(&mut of_stage, stage, directives);
+                    }
+                }
+            }
+        }
+    }
+    for (stage, directives) in of_stage {
+        schedule_stage(program, profile, stage, &directives, blame, &mut outcome);
+    }
+    outcome
+}
+
+fn give<'a>(of_stage: &mut [(StageId, Vec<&'a Directive>)], stage: StageId, more: impl IntoIterator<Item = &'a Directive>) {
+    if let Some((_, directives)) = of_stage.iter_mut().find(|(s, _)| *s == stage) {
+        directives.extend(more);
+    }
+}
+
+/// The stage that directives outside blocks are for: the only output, or updated tensor.
+fn the_output(program: &Program, scheduled: &[StageId]) -> Result<StageId, String> {
+    let results: Vec<StageId> = scheduled.iter().copied().filter(|s| program.is_result(*s)).collect();
+    match results.as_slice() {
+        [one] => Ok(*one),
+        several => {
+            let names = list(several.iter().map(|s| &program.stages[*s].name));
+            Err(format!("write the directives of each in its block, `name {{ … }}`: {names}"))
+        }
+    }
+}
+
+fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<StageId, Error> {
+    let named = |s: &&StageId| program.stages[**s].name == name.text;
+    if let Some(stage) = scheduled.iter().find(named) {
+        return Ok(*stage);
+    }
+    let names = || scheduled.iter().map(|s| program.stages[*s].name.as_str());
+    if program.stages.ids().any(|s| program.stages[s].name == name.text) {
+        let error = Error::new(name.span, format!("stage `{name}` is pointwise and computed where it is read: it has no nest of its own"));
+        return Err(error.help(format!("the stages with nests are {}", list(names()))));
+    }
+    let error = Error::new(name.span, format!("there is no stage `{name}`"));
+    Err(error.help(did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())))))
+}
+
+/// Applies a stage's directives up to the first that fails: what follows would fail for that reason.
+fn schedule_stage(program: &mut Program, profile: &Profile, stage: StageId, directives: &[&Directive], blame: SpanId, outcome: &mut Outcome) {
+    let Some(mut nest) = StageNest::open(program, profile, stage) else { return };
+    let mut applied = Ok(());
+    if directives.is_empty() {
+        applied = default::apply(&mut nest, blame);
+    }
+    for directive in directives {
+        applied = one(&mut nest, directive, &mut outcome.warnings);
+        if applied.is_err() {
+            break;
+        }
+        nest.store();
+    }
+    let applied = applied.and_then(|()| left_over::check(&mut nest, blame));
+    nest.store();
+    outcome.errors.keep(applied);
+}
+
+/// Applies one directive.
+fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -> Applied {
+    let span = directive.span;
+    match &directive.kind {
+        DirectiveKind::Split { axis, factors, tail, names } => split::apply(nest, axis, factors, *tail, names, span),
+        DirectiveKind::Tile { tiles, target } => tile::apply(nest, tiles, target.as_ref(), span),
+        DirectiveKind::Fuse { axes, into } => fuse::apply(nest, axes, into, span),
+        DirectiveKind::Reorder(axes) => reorder::apply(nest, axes, span),
+        DirectiveKind::Distribute { axes, target } => distribute::apply(nest, axes, target, span),
+        DirectiveKind::Serial(axes) => serial::apply(nest, axes),
+        DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
+        DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
+        DirectiveKind::Show => {
+            warnings.push(show::apply(nest, span));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How an access runs along the lanes: the analysis that `vectorize` checks.
+
+use super::StageNest;
+use crate::expr::{Expr, ExprId};
+use crate::facts::Prover;
+use crate::nest::{AxisId, BufferId};
+
+/// How an access runs along the lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// All lanes touch one element.
+    Uniform,
+    /// Consecutive elements, aligned: one wide access.
+    Wide,
+    /// Consecutive elements, but this fact is missing for a wide access.
+    Unaligned(String),
+    /// Neither: lane by lane.
+    Apart,
+}
+
+/// How an access runs along `lanes`, of which there are `count`.
+pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes: AxisId, count: i64) -> Along {
+    let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
+    let steps: Vec<Option<i64>> = leaves.iter().map(|i| step(nest, *i, lanes)).collect();
+    if steps.iter().all(|s| *s == Some(0)) {
+        return Along::Uniform;
+    }
+    let Some((last, outer)) = steps.split_last() else { return Along::Uniform };
+    if *last != Some(1) || outer.iter().any(|s| *s != Some(0)) {
+        return Along::Apart;
+    }
+    let zero = nest.program.exprs.int(0);
+    let first = leaves[leaves.len() - 1];
+    let first = nest.program.exprs.replace(first, &mut |exprs, id| matches!(exprs.get(id), Expr::Axis(a) if *a == lanes).then_some(zero));
+    let prover = Prover::on_leaves(nest.program);
+    if !prover.divides(count, first) {
+        return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(first))));
+    }
+    if let Some(row) = nest.program.buffers[buffer].shape.last().copied()
+        && outer.iter().zip(&leaves).any(|(_, i)| nest.program.exprs.as_int(*i) != Some(0))
+        && !prover.divides(count, row)
+    {
+        return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(row))));
+    }
+    Along::Wide
+}
+
+/// By how much an index grows from one lane to the next, if that is a constant.
+fn step(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> Option<i64> {
+    if !nest.program.exprs.uses_axis(index, &mut |a| a == lanes) {
+        return Some(0);
+    }
+    let (lane, one) = (nest.program.exprs.axis(lanes), nest.program.exprs.int(1));
+    let next = nest.program.exprs.sum(lane, one);
+    let moved = nest.program.exprs.replace(index, &mut |_, id| (id == lane).then_some(next));
+    let difference = nest.program.exprs.difference(moved, index);
+    let constant = Prover::on_leaves(nest.program).poly(difference)?.constant()?;
+    i64::try_from(constant).ok()
+}
+
+fn wrap(text: &str) -> String {
+    if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text.to_owned() } else { format!("({text})") }
+}

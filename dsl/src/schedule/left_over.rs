@@ -1,0 +1,26 @@
+//! The last check of a schedule: every parallel axis of extent above 1 is distributed, unrolled, in lanes, or serial
+//! because the schedule says so.
+
+use super::{Applied, StageNest};
+use crate::diag::{Error, SpanId};
+use crate::nest::{AxisDef, Exec};
+
+/// `blame` is the schedule, for axes that no directive made.
+pub fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
+    for frame in nest.path.frames.clone() {
+        let Some((axis, Exec::Serial)) = frame.as_loop() else { continue };
+        if nest.is_reduction(axis) || nest.serial.contains(&axis) {
+            continue;
+        }
+        let extent = nest.program.axes[axis].extent;
+        if nest.prover().upper(extent).is_some_and(|most| most <= 1) {
+            continue;
+        }
+        let made = !matches!(nest.program.axes[axis].def, AxisDef::Root(_));
+        let (name, stage, text) = (nest.name(axis), &nest.program.stages[nest.stage].name, nest.text(extent));
+        let error = Error::new(if made { frame.span } else { blame }, format!("the parallel axis `{name}` of `{stage}` is left over"));
+        let error = error.note(format!("it runs over `0..{text}` in each invocation"));
+        return Err(error.help(format!("distribute, unroll or vectorize it, or write `serial({name})` if that is meant")));
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! `reorder(fh, fw, ic, ow, oc)`: the listed axes, outermost first, among the places that they hold. A loop that is moved
+//! out of one that its bound depends on takes the hull and leaves a predicate. Axes of extent 1 have no loop and may be
+//! listed all the same.
+//!
+//! Refused: a workgroup axis placed inside a loop that is none.
+
+use super::{Applied, StageNest};
+use crate::diag::{Error, SpanId};
+use crate::nest::path::Head;
+use crate::syntax::Name;
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
+    let axes = nest.axes(names)?;
+    let mut places: Vec<usize> = axes.iter().filter_map(|a| nest.path.position(*a)).collect();
+    let heads: Vec<(Head, SpanId)> = places.iter().map(|at| (nest.path.frames[*at].head, nest.path.frames[*at].span)).collect();
+    places.sort_unstable();
+    for (place, (head, made)) in places.into_iter().zip(heads) {
+        (nest.path.frames[place].head, nest.path.frames[place].span) = (head, made);
+    }
+    check_workgroups(nest, span)?;
+    nest.take_hulls(span)?;
+    nest.refresh();
+    Ok(())
+}
+
+/// Workgroup axes enclose everything else.
+fn check_workgroups(nest: &StageNest<'_>, span: SpanId) -> Applied {
+    let depth = nest.path.workgroup_depth();
+    let Some(stray) = nest.path.frames[depth..].iter().find(|f| matches!(f.level(), Some((crate::nest::Level::Workgroup, _)))) else {
+        return Ok(());
+    };
+    let outer = nest.path.frames[depth].as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
+    let inner = stray.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
+    let error = Error::new(span, format!("the workgroup axis `{inner}` would stand inside the loop over `{outer}`"));
+    Err(error.note_at(stray.span, format!("`{inner}` was distributed here")).help("workgroup axes enclose all loops: leave it out"))
+}

@@ -1,0 +1,10 @@
+//! `show`: a warning at its place, with the nest as it stands there. Nothing is rewritten.
+
+use super::StageNest;
+use crate::diag::{Error, SpanId};
+
+/// The directive: the warning.
+pub fn apply(nest: &mut StageNest<'_>, span: SpanId) -> Error {
+    nest.store();
+    Error::new(span, format!("the nest here:\n{}", crate::nest::print::dispatch(nest.program, nest.dispatch)))
+}

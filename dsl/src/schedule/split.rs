@@ -1,0 +1,158 @@
+//! `split(oc, [2, _, 4] => r, t, v)`: one axis into several, outermost first.
+//!
+//! Refused: an axis that is gone or already distributed, unrolled or in lanes; factors below 1 or beyond a known extent;
+//! two inferred factors; a list without an inferred factor that does not cover the axis; `exact` that is not proved;
+//! `round_up` where it would change the meaning.
+
+use super::{Applied, StageNest};
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, ExprId};
+use crate::nest::path::Frame;
+use crate::nest::{AxisId, Exec, Fate, Split, State, Tail};
+use crate::syntax::Name;
+use crate::syntax::schedule::{Factor, TailWord};
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, axis: &Name, factors: &[Factor], tail: Option<TailWord>, names: &[Name], span: SpanId) -> Applied {
+    if names.len() != factors.len() {
+        let error = Error::new(span, format!("{} factors make {0} parts, and {} names are given", factors.len(), names.len()));
+        return Err(error.help(format!("name all parts, outermost first: `=> {}`", vec!["_"; factors.len()].join(", "))));
+    }
+    let id = nest.axis(axis)?;
+    let mut numbers = Vec::new();
+    for factor in factors {
+        numbers.push(match factor {
+            Factor::Number(expr) => Some((nest.positive(expr, "a factor")?, expr.span)),
+            Factor::Inferred(span) if numbers.contains(&None) => {
+                return Err(Error::new(*span, "only one factor can be inferred").help("give the others as numbers"));
+            }
+            Factor::Inferred(_) => None,
+        });
+    }
+    for (i, name) in names.iter().enumerate() {
+        // A part may keep the axis's own name, as the inner part of a tile does.
+        if name.text != axis.text {
+            nest.fresh(&name.text, name.span, "… => another_name")?;
+        }
+        if names[..i].contains(name) || names[..i].iter().any(|n| n.text == name.text) {
+            return Err(Error::new(name.span, format!("two parts are named `{name}`")).help("give each part a name of its own"));
+        }
+    }
+    let parts: Vec<String> = names.iter().map(|n| n.text.clone()).collect();
+    split(nest, id, axis.span, &numbers, tail, &parts, span).map(|_| ())
+}
+
+/// Splits an axis into parts of these extents (`None`: whatever is left), in its place. Returns the parts.
+pub fn split(
+    nest: &mut StageNest<'_>,
+    axis: AxisId,
+    blame: SpanId,
+    factors: &[Option<(i64, SpanId)>],
+    tail: Option<TailWord>,
+    names: &[String],
+    span: SpanId,
+) -> Result<Vec<AxisId>, Error> {
+    let at = plain(nest, axis, blame)?;
+    let extent = nest.program.axes[axis].extent;
+    let product = factors.iter().flatten().try_fold(1i64, |p, (f, _)| p.checked_mul(*f)).filter(|p| *p <= i64::from(i32::MAX));
+    let Some(product) = product else {
+        return Err(Error::new(span, "the product of the factors is beyond 2^31"));
+    };
+    let rounds = tail.is_some_and(|t| t.tail == Tail::RoundUp);
+    if let (Some(have), false) = (nest.program.exprs.as_int(extent), rounds)
+        && let Some((factor, at)) = factors.iter().flatten().find(|(f, _)| *f > have.max(1))
+    {
+        return Err(Error::new(*at, format!("the factor {factor} is larger than the extent {have} of `{}`", nest.name(axis))));
+    }
+    let exact = is_exact(nest, axis, factors, product, span)?;
+    check_tail(nest, axis, product, exact, tail, span)?;
+    let tail = if exact { Tail::Exact } else { tail.map_or(Tail::Guard, |t| t.tail) };
+
+    let inferred = if exact { floor(nest, extent, product) } else { ceil(nest, extent, product) };
+    let mut parts = Vec::new();
+    for (i, (factor, name)) in factors.iter().zip(names).enumerate() {
+        let extent = factor.map_or(inferred, |(f, _)| nest.program.exprs.int(f));
+        parts.push(nest.add_part(name.clone(), axis, i, extent, span));
+    }
+    nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
+    if let Some(at) = at {
+        nest.path.remove(at);
+        let loops = parts.iter().filter(|p| !nest.program.is_single(**p));
+        let frames: Vec<Frame> = loops.map(|p| Frame::looped(*p, Exec::Serial, span)).collect();
+        nest.path.frames.splice(at..at, frames);
+    }
+    if nest.serial.contains(&axis) {
+        nest.serial.extend(&parts);
+    }
+    nest.refresh();
+    Ok(parts)
+}
+
+/// The place of an axis's loop, if it needs one; an error if it is more than a plain loop.
+pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option<usize>, Error> {
+    let Some(at) = nest.path.position(axis) else { return Ok(None) };
+    let frame = &nest.path.frames[at];
+    let done = match frame.as_loop() {
+        Some((_, Exec::Serial)) | None => return Ok(Some(at)),
+        Some((_, Exec::Unroll)) => "unrolled",
+        Some((_, Exec::Lanes)) => "in lanes",
+        Some((_, Exec::Bind(..))) => "distributed",
+    };
+    let error = Error::new(blame, format!("axis `{}` is already {done}", nest.name(axis)));
+    Err(error.note_at(frame.span, format!("it was {done} here")).help("put this directive before that one"))
+}
+
+/// Whether the parts are proved to have exactly the axis's points.
+fn is_exact(nest: &StageNest<'_>, axis: AxisId, factors: &[Option<(i64, SpanId)>], product: i64, span: SpanId) -> Result<bool, Error> {
+    let extent = nest.program.axes[axis].extent;
+    if factors.contains(&None) {
+        return Ok(nest.prover().divides(product, extent));
+    }
+    if nest.program.exprs.as_int(extent) == Some(product) {
+        return Ok(true);
+    }
+    if nest.prover().upper(extent).is_some_and(|most| most <= i128::from(product)) {
+        return Ok(false);
+    }
+    let error = Error::new(span, format!("the parts have {product} points; that they cover `{}` is not proved", nest.name(axis)));
+    let text = nest.text(extent);
+    Err(error.note(format!("`{}` runs over `0..{text}`", nest.name(axis))).help("write `_` for one of the factors"))
+}
+
+/// Checks the word after the factor, and notes what became of the obligation.
+fn check_tail(nest: &mut StageNest<'_>, axis: AxisId, product: i64, exact: bool, tail: Option<TailWord>, span: SpanId) -> Applied {
+    let extent = nest.text(nest.program.axes[axis].extent);
+    let fact = format!("{} % {product} == 0", parenthesized(&extent));
+    if exact {
+        if product != 1 {
+            nest.program.owe(format!("`{fact}`: the split of `{}` is exact", nest.name(axis)), State::Proved, span);
+        }
+        return Ok(());
+    }
+    match tail {
+        Some(TailWord { tail: Tail::Exact, span }) => {
+            let error = Error::new(span, format!("`exact` needs `{fact}`, which is not proved"));
+            Err(error.help(format!("state it in the schedule's head, `where {fact}`, or let the tail be guarded")))
+        }
+        Some(TailWord { tail: Tail::RoundUp, span }) if nest.is_reduction(axis) => super::round_up::check(nest, axis, span),
+        _ => {
+            nest.program.owe(format!("the split of `{}` runs past `{extent}`", nest.name(axis)), State::Guarded, span);
+            Ok(())
+        }
+    }
+}
+
+/// Text that can stand before an operator.
+fn parenthesized(text: &str) -> String {
+    if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text.to_owned() } else { format!("({text})") }
+}
+
+fn floor(nest: &mut StageNest<'_>, extent: ExprId, by: i64) -> ExprId {
+    let by = nest.program.exprs.int(by);
+    nest.program.exprs.binary(Binary::FloorDiv, extent, by)
+}
+
+fn ceil(nest: &mut StageNest<'_>, extent: ExprId, by: i64) -> ExprId {
+    let by = nest.program.exprs.int(by);
+    nest.program.exprs.ceil_div(extent, by)
+}

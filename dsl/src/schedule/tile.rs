@@ -1,0 +1,57 @@
+//! `tile(i: 8, j: 32, k: 8 round_up => k_o) => workgroup(y, x)`: each axis into an outer part and an inner one of the
+//! given extent. The inner part keeps the axis's name and place. The outer parts go to the target; without one they
+//! stand together, in the order given, where the outermost of the axes stood.
+//!
+//! Refused: what [`super::split`] and [`super::distribute`] refuse.
+
+use super::{Applied, StageNest, distribute, split};
+use crate::diag::{Error, SpanId};
+use crate::nest::Level;
+use crate::syntax::schedule::{Target, Tile};
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, span: SpanId) -> Applied {
+    let names: Vec<_> = tiles.iter().map(|t| t.axis.clone()).collect();
+    let axes = nest.axes(&names)?;
+    if let Some(target) = target {
+        distribute::check_count(axes.len(), target)?;
+        axes.iter().zip(&names).try_for_each(|(a, n)| distribute::check_axis(nest, *a, n.span, target))?;
+    }
+    let place = axes.iter().filter_map(|a| nest.path.position(*a)).min();
+    let mut outers = Vec::new();
+    for (tile, axis) in tiles.iter().zip(&axes) {
+        let name = outer_name(nest, tile, target)?;
+        let factor = nest.positive(&tile.factor, "a factor")?;
+        let factors = [None, Some((factor, tile.factor.span))];
+        let parts = split::split(nest, *axis, tile.axis.span, &factors, tile.tail, &[name, tile.axis.text.clone()], span)?;
+        outers.push(parts[0]);
+    }
+    match target {
+        Some(target) => distribute::bind(nest, &outers, target, span),
+        None => {
+            let mut place = place.unwrap_or(0);
+            for outer in outers {
+                if let Some(at) = nest.path.position(outer) {
+                    let frame = nest.path.remove(at);
+                    nest.path.frames.insert(place.min(nest.path.frames.len()), frame);
+                    place += 1;
+                }
+            }
+            nest.take_hulls(span)?;
+            nest.refresh();
+            Ok(())
+        }
+    }
+}
+
+/// What the outer part is called: as said, or after where it goes.
+fn outer_name(nest: &StageNest<'_>, tile: &Tile, target: Option<&Target>) -> Result<String, Error> {
+    let (name, span) = match (&tile.outer, target.map(|t| t.level)) {
+        (Some(name), _) => (name.text.clone(), name.span),
+        (None, Some(Level::Workgroup)) => (format!("{}_workgroup", tile.axis), tile.axis.span),
+        (None, Some(_)) => (format!("{}_thread", tile.axis), tile.axis.span),
+        (None, None) => (format!("{}_o", tile.axis), tile.axis.span),
+    };
+    nest.fresh(&name, span, &format!("{}: … => another_name", tile.axis))?;
+    Ok(name)
+}

@@ -1,0 +1,59 @@
+//! `unroll(ic, ow)`: loops written out. An extent that is no literal needs a proved bound, up to which the loop is
+//! written out with predicates.
+//!
+//! Refused: an extent without a proved bound; more than [`LIMIT`] copies of the innermost body in all.
+
+use super::{Applied, StageNest, split};
+use crate::diag::{Error, SpanId};
+use crate::nest::path::Head;
+use crate::nest::{AxisId, Exec};
+use crate::syntax::Name;
+
+/// Copies of the innermost body, at most: drivers take seconds for more.
+pub const LIMIT: i64 = 4096;
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
+    for (axis, name) in nest.axes(names)?.into_iter().zip(names) {
+        let Some(at) = split::plain(nest, axis, name.span)? else { continue };
+        let axis = bounded(nest, axis, name, span)?;
+        nest.path.frames[at].head = Head::Loop { axis, exec: Exec::Unroll };
+        nest.path.frames[at].span = span;
+        check_copies(nest, name)?;
+    }
+    nest.refresh();
+    Ok(())
+}
+
+/// The axis itself, if its extent is a literal, or its hull.
+fn bounded(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) -> Result<AxisId, Error> {
+    let extent = nest.program.axes[axis].extent;
+    if nest.program.exprs.as_int(extent).is_some() {
+        return Ok(axis);
+    }
+    let on_loops = nest.on_loops(extent);
+    match nest.prover().upper(on_loops).and_then(|most| i64::try_from(most).ok()) {
+        Some(most) => {
+            let most = nest.program.exprs.int(most.max(0));
+            Ok(nest.hull(axis, most, span))
+        }
+        None => {
+            let text = nest.text(extent);
+            let error = Error::new(name.span, format!("`{name}` has the extent `{text}`, for which no bound is proved"));
+            Err(error.help(format!("tile it and unroll the inner part, or state a bound in the schedule's head: `where {text} <= 8`")))
+        }
+    }
+}
+
+fn check_copies(nest: &StageNest<'_>, name: &Name) -> Applied {
+    let copies = nest.path.frames.iter().filter_map(|f| match f.as_loop() {
+        Some((axis, Exec::Unroll)) => nest.program.exprs.as_int(nest.program.axes[axis].extent),
+        _ => None,
+    });
+    let copies = copies.fold(1i64, i64::saturating_mul);
+    if copies <= LIMIT {
+        return Ok(());
+    }
+    let error = Error::new(name.span, format!("unrolling `{name}` makes {copies} copies of the innermost body"));
+    Err(error.help(format!("at most {LIMIT} are written out: unroll a smaller tile")))
+}

@@ -1,0 +1,166 @@
+//! `vectorize(oc, 4)`: splits an axis exactly and runs the inner part in lanes, as the components of vectors. The name
+//! stays with the outer part; the lanes stand innermost.
+//!
+//! Refused: a reduction's axis; a number of lanes that is no power of two, is not proved to divide the extent, or makes
+//! vectors of more than 16 bytes; a result that is not contiguous along the axis; a contiguous access whose alignment is
+//! not proved, with the fact that is missing (`unaligned: scalar` says that lane by lane is meant).
+
+use super::lanes::{Along, along};
+use super::{Applied, StageNest, split};
+use crate::diag::{Error, SpanId};
+use crate::expr::{ExprId, Read};
+use crate::nest::path::{Frame, Head};
+use crate::nest::{AxisId, Body, Exec, Fate, Split, State, Tail};
+use crate::syntax::Name;
+use crate::syntax::expr::Expr;
+
+/// Bytes of a vector, at most.
+const BYTES: i64 = 16;
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, name: &Name, lanes: &Expr, scalar: bool, span: SpanId) -> Applied {
+    let axis = nest.axis(name)?;
+    let count = nest.positive(lanes, "the number of lanes")?;
+    let at = check(nest, axis, name, count, lanes.span)?;
+    let inner = lanes_of(nest, axis, name, count, span)?;
+    if let Some(at) = at {
+        let outer = nest.axis(name)?;
+        if nest.program.is_single(outer) {
+            nest.path.remove(at);
+        } else {
+            nest.path.frames[at].head = Head::Loop { axis: outer, exec: Exec::Serial };
+        }
+    }
+    if count > 1 {
+        nest.path.frames.push(Frame::looped(inner, Exec::Lanes, span));
+    }
+    nest.refresh();
+    check_accesses(nest, inner, name, count, scalar, span)
+}
+
+/// The rules that need no lanes yet; returns the place of the axis's loop.
+fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: SpanId) -> Result<Option<usize>, Error> {
+    let at = split::plain(nest, axis, name.span)?;
+    if nest.is_reduction(axis) {
+        let error = Error::new(name.span, format!("`{name}` is a reduction's axis: its lanes would contribute to one element"));
+        return Err(error.help("vectorize a parallel axis; `unroll` a reduction's, and its reads are grouped into wide ones"));
+    }
+    if let Some(lanes) = nest.path.frames.iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes)))) {
+        let error = Error::new(name.span, "a stage is vectorized along one axis");
+        return Err(error.note_at(lanes.span, "it already is, here"));
+    }
+    if !(count as u64).is_power_of_two() {
+        return Err(Error::new(blame, format!("{count} lanes: the number of lanes is a power of two")).help("write 2, 4 or 8"));
+    }
+    let bytes = i64::from(nest.program.buffers[nest.program.stages[nest.stage].buffer].dtype.bytes());
+    if count * bytes > BYTES {
+        let dtype = nest.program.buffers[nest.program.stages[nest.stage].buffer].dtype;
+        let error = Error::new(blame, format!("{count} lanes of {dtype} are {} bytes", count * bytes));
+        return Err(error.help(format!("a vector has at most {BYTES} bytes: {} lanes", BYTES / bytes)));
+    }
+    Ok(at)
+}
+
+/// Splits the axis exactly and returns the inner part.
+fn lanes_of(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, count: i64, span: SpanId) -> Result<AxisId, Error> {
+    let extent = nest.program.axes[axis].extent;
+    let text = nest.text(extent);
+    if !nest.prover().divides(count, extent) {
+        let error = Error::new(name.span, format!("that {count} divides the extent `{text}` of `{name}` is not proved"));
+        let help = match nest.program.exprs.as_int(extent) {
+            Some(_) => format!("choose a number of lanes that divides {text}, or a tile that {count} divides"),
+            None => format!("tile `{name}` by a multiple of {count} first, or state `where {text} % {count} == 0`"),
+        };
+        return Err(error.help(help));
+    }
+    let by = nest.program.exprs.int(count);
+    let outer_extent = nest.program.exprs.binary(crate::expr::Binary::FloorDiv, extent, by);
+    let outer = nest.add_part(name.text.clone(), axis, 0, outer_extent, span);
+    let inner = nest.add_part(format!("{name}_lanes"), axis, 1, by, span);
+    nest.program.axes[axis].fate = Fate::Split(Split { parts: vec![outer, inner], exact: true, tail: Tail::Exact, span });
+    if nest.serial.contains(&axis) {
+        nest.serial.insert(outer);
+    }
+    Ok(inner)
+}
+
+/// Every access is uniform, wide and aligned, or meant to be lane by lane.
+fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i64, scalar: bool, span: SpanId) -> Applied {
+    let compute = nest.path.compute.clone();
+    for access in &compute.dst {
+        match along(nest, access.buffer, &access.index, lanes, count) {
+            Along::Wide => {}
+            Along::Unaligned(fact) if !scalar => return Err(unaligned(nest, access.buffer, name, count, &fact)),
+            _ if scalar => {}
+            _ => {
+                let buffer = &nest.program.buffers[access.buffer].name;
+                let error = Error::new(name.span, format!("`{buffer}` is not contiguous along `{name}`: its lanes would be written one by one"));
+                let last = nest.program.stages[nest.stage].axes.last().map(|a| nest.name(*a).to_owned());
+                let help = last.map_or_else(String::new, |l| format!("vectorize `{l}`, or write `unaligned: scalar` if that is meant"));
+                return Err(error.help(help));
+            }
+        }
+    }
+    let mut narrow = 0;
+    for read in reads(nest) {
+        let sided = sided(&read);
+        match along(nest, read.buffer, &read.index, lanes, count) {
+            Along::Unaligned(fact) if !scalar && !sided => return Err(unaligned(nest, read.buffer, name, count, &fact)),
+            Along::Wide | Along::Uniform if !sided => {}
+            Along::Uniform => {}
+            _ => narrow += 1,
+        }
+    }
+    if let Some(fact) = predicate_fact(nest, lanes, count)
+        && !scalar
+    {
+        let error = Error::new(name.span, format!("a vector of `{name}` can lie partly outside: `{fact}` is not proved"));
+        return Err(error.help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar`")));
+    }
+    if narrow > 0 {
+        nest.program.owe(format!("{narrow} reads go lane by lane along `{name}`"), State::Guarded, span);
+    }
+    Ok(())
+}
+
+fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, count: i64, fact: &str) -> Error {
+    let buffer = &nest.program.buffers[buffer].name;
+    let error = Error::new(name.span, format!("`{buffer}` is contiguous along `{name}`, but that its vectors of {count} are aligned is not proved"));
+    let error = error.note(format!("`{fact}` is missing"));
+    error.help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar` for access lane by lane"))
+}
+
+/// Reads of the stage, those in the finish included.
+fn reads(nest: &StageNest<'_>) -> Vec<Read> {
+    let mut values: Vec<ExprId> = nest.path.compute.value.clone();
+    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body {
+        values.push(*finish);
+    }
+    values.iter().flat_map(|v| nest.program.exprs.reads(*v)).collect()
+}
+
+/// Whether a read can leave its buffer in the innermost dimension, so that it cannot be wide.
+fn sided(read: &Read) -> bool {
+    use crate::expr::Outside;
+    match &read.outside {
+        Outside::Never => false,
+        Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.last().is_some_and(|(low, high)| *low || *high),
+    }
+}
+
+/// A missing fact where the lanes of one vector can be on both sides of an inexact axis's end.
+fn predicate_fact(nest: &mut StageNest<'_>, lanes: AxisId, count: i64) -> Option<String> {
+    for pred in nest.path.compute.preds.clone() {
+        let value = nest.program.exprs.axis(pred.axis);
+        let value = nest.on_loops_through(value, pred.axis);
+        if !nest.program.exprs.uses_axis(value, &mut |a| a == lanes) {
+            continue;
+        }
+        let extent = nest.program.axes[pred.axis].extent;
+        let extent = nest.on_loops(extent);
+        if !nest.prover().divides(count, extent) {
+            return Some(format!("{} % {count} == 0", nest.text(nest.program.axes[pred.axis].extent)));
+        }
+    }
+    None
+}
