@@ -57,6 +57,7 @@
 mod axis;
 pub mod build;
 pub mod path;
+mod predicates;
 pub mod print;
 pub mod verify;
 

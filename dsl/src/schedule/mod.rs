@@ -13,7 +13,6 @@ mod left_over;
 pub mod lanes;
 mod names;
 mod number;
-mod predicates;
 pub mod reorder;
 pub mod round_up;
 pub mod serial;
@@ -64,6 +63,12 @@ impl<'a> StageNest<'a> {
         self.program.plan[self.dispatch].body = self.path.clone().close();
     }
 
+    /// Sets the compute's predicates anew, after axes have changed.
+    pub fn refresh(&mut self) {
+        let roots = self.program.root_axes(self.stage);
+        self.path.compute.preds = self.program.predicates(&roots);
+    }
+
     /// Adds an axis to the stage.
     fn add_axis(&mut self, axis: Axis) -> AxisId {
         let id = self.program.axes.push(axis);
@@ -100,18 +105,6 @@ impl<'a> StageNest<'a> {
     /// An expression as text.
     pub fn text(&self, expr: crate::expr::ExprId) -> String {
         crate::nest::print::expr(self.program, expr)
-    }
-}
-
-impl Program {
-    /// The axes that the algorithm gave a stage: parallel ones, then the reduction's.
-    pub fn root_axes(&self, stage: StageId) -> Vec<AxisId> {
-        let stage = &self.stages[stage];
-        let over: &[AxisId] = match &stage.body {
-            crate::nest::Body::Map(_) => &[],
-            crate::nest::Body::Reduce { over, .. } => over,
-        };
-        stage.axes.iter().chain(over).copied().collect()
     }
 }
 

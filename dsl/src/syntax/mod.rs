@@ -8,6 +8,7 @@ pub mod cursor;
 pub mod expr;
 pub mod kernel;
 pub mod profile;
+pub mod schedule;
 
 pub use cursor::{Cursor, Parsed, parse};
 pub use expr::{Block, Expr, ExprKind};

@@ -1,26 +1,28 @@
-//! The predicates of a stage's compute: every inexact axis that its points are made of.
+//! Which predicates a point of a stage needs: every inexact axis that it is made of.
 
-use super::StageNest;
-use crate::nest::{AxisId, Fate, Pred, Program};
-
-impl StageNest<'_> {
-    /// Sets the compute's predicates anew, after axes have changed.
-    pub fn refresh(&mut self) {
-        let roots = self.program.root_axes(self.stage);
-        self.path.compute.preds = self.program.predicates(&roots);
-    }
-}
+use super::{AxisId, Body, Fate, Pred, Program, StageId};
+use std::collections::HashSet;
 
 impl Program {
+    /// The axes that the algorithm gave a stage: parallel ones, then the reduction's.
+    pub fn root_axes(&self, stage: StageId) -> Vec<AxisId> {
+        let stage = &self.stages[stage];
+        let over: &[AxisId] = match &stage.body {
+            Body::Map(_) => &[],
+            Body::Reduce { over, .. } => over,
+        };
+        stage.axes.iter().chain(over).copied().collect()
+    }
+
     /// The predicates of a point of these root axes: inexact axes, what is made of others before those.
     pub fn predicates(&self, roots: &[AxisId]) -> Vec<Pred> {
         let mut found = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         roots.iter().for_each(|root| self.gather(*root, &mut found, &mut seen));
         found
     }
 
-    fn gather(&self, axis: AxisId, found: &mut Vec<Pred>, seen: &mut std::collections::HashSet<AxisId>) {
+    fn gather(&self, axis: AxisId, found: &mut Vec<Pred>, seen: &mut HashSet<AxisId>) {
         if !seen.insert(axis) {
             return;
         }
