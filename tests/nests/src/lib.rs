@@ -8,7 +8,14 @@
 
 pub mod build;
 pub mod conv;
+pub mod copies;
+pub mod halo_conv;
+pub mod layernorm;
+pub mod shared_matmul;
 pub mod tiled_matmul;
 
 pub use conv::Conv;
+pub use halo_conv::HaloConv;
+pub use layernorm::LayerNorm;
+pub use shared_matmul::SharedMatmul;
 pub use tiled_matmul::TiledMatmul;

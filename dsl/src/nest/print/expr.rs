@@ -1,0 +1,167 @@
+//! Expressions as text, in Rust's syntax and with no parentheses that its precedences make needless.
+
+use super::Printer;
+use crate::expr::{Binary, Compare, Const, Expr, ExprId, Outside, Read, Unary};
+use crate::launch::DType;
+
+/// Rust's precedences, loosest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tight {
+    Any,
+    OrElse,
+    AndAlso,
+    Compared,
+    Or,
+    Xor,
+    And,
+    Shift,
+    Sum,
+    Product,
+    Cast,
+    Prefix,
+    Postfix,
+}
+
+impl Printer<'_> {
+    /// An expression.
+    pub fn expr(&self, id: ExprId) -> String {
+        self.within(id, Tight::Any)
+    }
+
+    /// Expressions with commas between them.
+    pub fn exprs(&self, ids: &[ExprId]) -> String {
+        ids.iter().map(|id| self.expr(*id)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// In parentheses if it is looser than its place.
+    fn within(&self, id: ExprId, place: Tight) -> String {
+        let (text, tight) = self.loose(id);
+        if tight < place { format!("({text})") } else { text }
+    }
+
+    fn loose(&self, id: ExprId) -> (String, Tight) {
+        match self.program.exprs.get(id) {
+            Expr::Const(c) => constant(*c),
+            Expr::Axis(axis) => (self.axis(*axis), Tight::Postfix),
+            Expr::Dim(dim) => (self.program.dims[*dim].name.clone(), Tight::Postfix),
+            Expr::Scalar(scalar) => (self.program.scalars[*scalar].name.clone(), Tight::Postfix),
+            Expr::Read(read) => (self.read(read), Tight::Postfix),
+            Expr::Unary(op, a) => self.unary(*op, *a),
+            Expr::Binary(op, a, b) => self.binary(*op, *a, *b),
+            Expr::Compare(op, a, b) => {
+                let (left, right) = (self.within(*a, Tight::Or), self.within(*b, Tight::Or));
+                (format!("{left} {} {right}", compare(*op)), Tight::Compared)
+            }
+            Expr::Select(c, a, b) => {
+                let [c, a, b] = [c, a, b].map(|id| self.expr(*id));
+                (format!("if {c} {{ {a} }} else {{ {b} }}"), Tight::Any)
+            }
+            Expr::Cast(to, a) => (format!("{} as {to}", self.within(*a, Tight::Cast)), Tight::Cast),
+            Expr::State(n) => (format!("state.{n}"), Tight::Postfix),
+            Expr::Item(n) => (format!("item.{n}"), Tight::Postfix),
+        }
+    }
+
+    fn read(&self, read: &Read) -> String {
+        let name = &self.program.buffers[read.buffer].name;
+        let outside = match &read.outside {
+            Outside::Never => String::new(),
+            Outside::Clamp(_) => ".clamp()".into(),
+            Outside::Fill(value, _) => format!(".pad({})", self.expr(*value)),
+        };
+        format!("{name}{outside}[{}]", self.exprs(&read.index))
+    }
+
+    fn unary(&self, op: Unary, a: ExprId) -> (String, Tight) {
+        match op {
+            Unary::Neg => (format!("-{}", self.within(a, Tight::Prefix)), Tight::Prefix),
+            Unary::Not => (format!("!{}", self.within(a, Tight::Prefix)), Tight::Prefix),
+            _ => (format!("{}.{}()", self.within(a, Tight::Postfix), method(op)), Tight::Postfix),
+        }
+    }
+
+    fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> (String, Tight) {
+        let bools = self.program.exprs.dtype(a) == DType::Bool;
+        let (sign, tight, next) = match op {
+            // Indices wrap: where the parentheses of a sum stand makes no difference.
+            Binary::Add if self.program.exprs.dtype(a) == DType::I32 => ("+", Tight::Sum, Tight::Sum),
+            Binary::Add => ("+", Tight::Sum, Tight::Product),
+            Binary::Sub => ("-", Tight::Sum, Tight::Product),
+            Binary::Mul => ("*", Tight::Product, Tight::Cast),
+            Binary::Div | Binary::FloorDiv => ("/", Tight::Product, Tight::Cast),
+            Binary::Rem | Binary::FloorMod => ("%", Tight::Product, Tight::Cast),
+            Binary::And if bools => ("&&", Tight::AndAlso, Tight::Compared),
+            Binary::Or if bools => ("||", Tight::OrElse, Tight::AndAlso),
+            Binary::And => ("&", Tight::And, Tight::Shift),
+            Binary::Or => ("|", Tight::Or, Tight::Xor),
+            Binary::Xor => ("^", Tight::Xor, Tight::And),
+            Binary::Shl => ("<<", Tight::Shift, Tight::Sum),
+            Binary::Shr => (">>", Tight::Shift, Tight::Sum),
+            Binary::Min => return self.method("min", a, b),
+            Binary::Max => return self.method("max", a, b),
+            Binary::Pow => return self.method("powf", a, b),
+            Binary::Atan2 => return self.method("atan2", a, b),
+        };
+        (format!("{} {sign} {}", self.within(a, tight), self.within(b, next)), tight)
+    }
+
+    fn method(&self, name: &str, a: ExprId, b: ExprId) -> (String, Tight) {
+        (format!("{}.{name}({})", self.within(a, Tight::Postfix), self.expr(b)), Tight::Postfix)
+    }
+}
+
+fn constant(c: Const) -> (String, Tight) {
+    let value = c.value();
+    let text = match c.dtype {
+        DType::Bool => (c.bits != 0).to_string(),
+        // The shortest text that an f32 reads back; f16 and bf16 are f32s.
+        float if float.is_float() => format!("{:?}", value as f32),
+        _ => format!("{value}"),
+    };
+    let tight = if text.starts_with('-') { Tight::Prefix } else { Tight::Postfix };
+    (text, tight)
+}
+
+fn compare(op: Compare) -> &'static str {
+    match op {
+        Compare::Eq => "==",
+        Compare::Ne => "!=",
+        Compare::Lt => "<",
+        Compare::Le => "<=",
+        Compare::Gt => ">",
+        Compare::Ge => ">=",
+    }
+}
+
+fn method(op: Unary) -> &'static str {
+    match op {
+        Unary::Neg => "neg",
+        Unary::Not => "not",
+        Unary::Abs => "abs",
+        Unary::Sign => "signum",
+        Unary::Floor => "floor",
+        Unary::Ceil => "ceil",
+        Unary::Round => "round",
+        Unary::Trunc => "trunc",
+        Unary::Fract => "fract",
+        Unary::Sqrt => "sqrt",
+        Unary::InverseSqrt => "inverse_sqrt",
+        Unary::Exp => "exp",
+        Unary::Exp2 => "exp2",
+        Unary::Ln => "ln",
+        Unary::Log2 => "log2",
+        Unary::Sin => "sin",
+        Unary::Cos => "cos",
+        Unary::Tan => "tan",
+        Unary::Asin => "asin",
+        Unary::Acos => "acos",
+        Unary::Atan => "atan",
+        Unary::Sinh => "sinh",
+        Unary::Cosh => "cosh",
+        Unary::Tanh => "tanh",
+        Unary::Asinh => "asinh",
+        Unary::Acosh => "acosh",
+        Unary::Atanh => "atanh",
+        Unary::IsNan => "is_nan",
+    }
+}

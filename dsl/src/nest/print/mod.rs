@@ -1,0 +1,184 @@
+//! The nest as text that a person reads: golden nests, a variant's rustdoc, the warnings of `show`, the verifier's
+//! errors.
+//!
+//! ```text
+//! dispatch output, local 8 x 2 x 1
+//!   with ow = ow_workgroup * 8 + ow_thread * 4 + ow'', which can pass OW
+//!   workgroup y: ow_workgroup in 0..(OW + 7) / 8
+//!     thread y: ow_thread in 0..2
+//!       register acc: f32[4]
+//!         unroll ow'' in 0..4
+//!           init acc[ow''] = 0.0
+//!         for k in 0..3
+//!           unroll ow'' in 0..4
+//!             update acc[ow''] += input[ow * 2 + k] * filter[k]  where ow < OW
+//! ```
+//!
+//! Indices name the algorithm's own axes. The lines that begin with `with` say what the consumed ones are made of, as far
+//! as the dispatch mentions them. Names that several axes share are told apart as [`names`] describes.
+
+mod expr;
+mod names;
+mod node;
+
+use node::scope;
+
+use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Fragment, Node, NodeKind, Program, Split};
+use crate::arena::Id;
+use crate::expr::{Expr, ExprId};
+use std::collections::HashSet;
+
+/// All dispatches of a program.
+pub fn plan(program: &Program) -> String {
+    let printer = Printer::new(program);
+    program.plan.iter().map(|dispatch| printer.dispatch(dispatch)).collect()
+}
+
+/// An expression.
+pub fn expr(program: &Program, id: ExprId) -> String {
+    Printer::new(program).expr(id)
+}
+
+/// An axis's name.
+pub fn axis(program: &Program, id: AxisId) -> String {
+    Printer::new(program).axis(id)
+}
+
+/// Prints parts of one program.
+#[derive(Debug)]
+pub struct Printer<'a> {
+    program: &'a Program,
+    axes: Vec<String>,
+}
+
+impl<'a> Printer<'a> {
+    /// A printer of a program as it is now.
+    pub fn new(program: &'a Program) -> Printer<'a> {
+        Printer { program, axes: names::axes(program) }
+    }
+
+    /// An axis's name.
+    pub fn axis(&self, id: AxisId) -> String {
+        self.axes.get(id.index()).cloned().unwrap_or_else(|| self.program.axes[id].name.clone())
+    }
+
+    /// A dispatch with all its nodes.
+    pub fn dispatch(&self, dispatch: &Dispatch) -> String {
+        let [x, y, z] = dispatch.local;
+        let mut text = format!("dispatch {}, local {x} x {y} x {z}\n", dispatch.name);
+        text += &self.legend(dispatch);
+        self.block(&dispatch.body, 1, &mut text);
+        text
+    }
+
+    /// What the consumed axes are made of that the dispatch mentions.
+    fn legend(&self, dispatch: &Dispatch) -> String {
+        let (mut bound, mut mentioned) = (HashSet::new(), Vec::new());
+        mentions(self.program, &dispatch.body, &mut bound, &mut mentioned);
+        let mut scratch = self.program.clone();
+        let mut lines = String::new();
+        let mut seen = HashSet::new();
+        for axis in mentioned {
+            if bound.contains(&axis) || scratch.axes[axis].fate == Fate::Live || !seen.insert(axis) {
+                continue;
+            }
+            let value = scratch.axis_value(axis, &|a| bound.contains(&a));
+            let inexact = matches!(&scratch.axes[axis].fate, Fate::Split(Split { exact: false, .. }));
+            let extent = self.expr(self.program.axes[axis].extent);
+            // The names are those of the program: the scratch copy has more expressions, and the same axes.
+            let value = Printer { program: &scratch, axes: self.axes.clone() }.expr(value);
+            let passes = if inexact { format!(", which can pass {extent}") } else { String::new() };
+            lines += &format!("  with {} = {value}{passes}\n", self.axis(axis));
+        }
+        lines
+    }
+
+    fn block(&self, block: &Block, depth: usize, text: &mut String) {
+        block.iter().for_each(|node| self.node(node, depth, text));
+    }
+
+    fn node(&self, node: &Node, depth: usize, text: &mut String) {
+        let indent = "  ".repeat(depth);
+        *text += &format!("{indent}{}\n", self.line(node));
+        match &node.kind {
+            NodeKind::Loop(looped) => self.block(&looped.body, depth + 1, text),
+            NodeKind::Alloc { body, .. } => self.block(body, depth + 1, text),
+            NodeKind::Branch { then, other, .. } => {
+                self.block(then, depth + 1, text);
+                if !other.is_empty() {
+                    *text += &format!("{indent}else\n");
+                    self.block(other, depth + 1, text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A node without the nodes inside it, in one line.
+    pub fn line(&self, node: &Node) -> String {
+        match &node.kind {
+            NodeKind::Loop(looped) => self.looped(looped),
+            NodeKind::Alloc { buffer, .. } => self.declaration(*buffer),
+            NodeKind::Compute(compute) => self.compute(compute),
+            NodeKind::Copy(copy) => self.copy(copy),
+            NodeKind::Fragment(fragment) => self.fragment(fragment),
+            NodeKind::Collect(collect) => self.collect(collect),
+            NodeKind::Barrier { scope: who } => format!("barrier of the {}", scope(*who)),
+            NodeKind::Branch { cond, .. } => format!("if {}", self.expr(*cond)),
+        }
+    }
+}
+
+/// The axes that loops of a block bind, and those that its expressions and predicates name, in order.
+fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named: &mut Vec<AxisId>) {
+    for node in block {
+        if let NodeKind::Loop(looped) = &node.kind {
+            bound.insert(looped.axis);
+            axes_of(program, &[program.axes[looped.axis].extent], named);
+        }
+        let (exprs, axes) = parts(node);
+        axes_of(program, &exprs, named);
+        named.extend(axes);
+        node.blocks().for_each(|inner| mentions(program, inner, bound, named));
+    }
+}
+
+/// The expressions and axes that a node holds itself.
+fn parts(node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
+    match &node.kind {
+        NodeKind::Compute(Compute { dst, value, preds, .. }) => {
+            let exprs = dst.iter().flat_map(|place| place.index.clone()).chain(value.clone()).collect();
+            (exprs, preds.iter().map(|pred| pred.axis).collect())
+        }
+        NodeKind::Copy(Copy { version, value, .. }) => (version.iter().copied().chain([*value]).collect(), Vec::new()),
+        NodeKind::Fragment(fragment) => {
+            let exprs = match fragment {
+                Fragment::Load { dst, src, .. } | Fragment::Store { dst, src } => [&dst.index[..], &src.index].concat(),
+                Fragment::Splat { dst, value, .. } | Fragment::Map { dst, value } => [&dst.index[..], &[*value]].concat(),
+                Fragment::MulAdd { acc, a, b, .. } => [&acc.index[..], &a.index, &b.index].concat(),
+            };
+            (exprs, Vec::new())
+        }
+        NodeKind::Collect(collect) => {
+            let places = collect.src.iter().chain(&collect.dst);
+            (places.flat_map(|place| place.index.clone()).collect(), Vec::new())
+        }
+        NodeKind::Branch { cond, .. } => (vec![*cond], Vec::new()),
+        NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => (Vec::new(), Vec::new()),
+    }
+}
+
+fn axes_of(program: &Program, exprs: &[ExprId], named: &mut Vec<AxisId>) {
+    let mut found = HashSet::new();
+    for id in exprs {
+        program.exprs.any(*id, &mut |e| {
+            if let Expr::Axis(axis) = e {
+                found.insert(*axis);
+            }
+            false
+        });
+    }
+    let mut found: Vec<AxisId> = found.into_iter().collect();
+    found.sort();
+    named.extend(found);
+}

@@ -1,0 +1,42 @@
+//! What axes are called in prints: a name that tells every axis from every other.
+//!
+//! A directive may keep a consumed axis's name for a part of it. The part is then written with a prime: of `oc`, tiled
+//! twice, the outer tile is `oc'` and the inner one `oc''`. An axis whose name stands in several stages is written with
+//! its own stage's: `mean.k`.
+
+use crate::arena::Id;
+use crate::nest::{AxisDef, AxisId, Program, StageId};
+use std::collections::{HashMap, HashSet};
+
+/// The name of every axis, by its index.
+pub(super) fn axes(program: &Program) -> Vec<String> {
+    let families: Vec<Option<StageId>> = program.axes.ids().map(|axis| stage(program, axis)).collect();
+    let mut stages_of: HashMap<&str, HashSet<Option<StageId>>> = HashMap::new();
+    for (id, axis) in program.axes.iter() {
+        stages_of.entry(&axis.name).or_default().insert(families[id.index()]);
+    }
+    let (mut seen, mut names) = (HashSet::new(), Vec::new());
+    for (id, axis) in program.axes.iter() {
+        let family = families[id.index()];
+        let shared = stages_of.get(axis.name.as_str()).is_some_and(|stages| stages.len() > 1);
+        let mut name = match family.filter(|stage| shared && stage.index() < program.stages.len()) {
+            Some(stage) => format!("{}.{}", program.stages[stage].name, axis.name),
+            None => axis.name.clone(),
+        };
+        while !seen.insert(name.clone()) {
+            name.push('\'');
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// The stage that an axis comes from; `None` for axes of copies.
+fn stage(program: &Program, axis: AxisId) -> Option<StageId> {
+    match &program.axes[axis].def {
+        AxisDef::Root(stage) => Some(*stage),
+        AxisDef::Part { of, .. } => stage(program, *of),
+        AxisDef::Fused(digits) => digits.first().and_then(|digit| stage(program, *digit)),
+        AxisDef::Made => None,
+    }
+}

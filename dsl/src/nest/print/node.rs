@@ -1,0 +1,183 @@
+//! One line for each kind of node.
+
+use super::Printer;
+use crate::nest::{
+    Access, Body, BufferId, Collect, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
+    Slot, Space, StageId, Tail,
+};
+
+impl Printer<'_> {
+    pub(super) fn looped(&self, looped: &Loop) -> String {
+        let (axis, extent) = (self.axis(looped.axis), self.expr(self.program.axes[looped.axis].extent));
+        match looped.exec {
+            Exec::Serial => format!("for {axis} in 0..{extent}"),
+            Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
+            Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
+            Exec::Bind(level, slot) => format!("{}: {axis} in 0..{extent}", bound(level, slot)),
+        }
+    }
+
+    /// A buffer as it is declared: `shared a_s: f32[8, 32 + 4]`.
+    pub fn declaration(&self, buffer: BufferId) -> String {
+        let b = &self.program.buffers[buffer];
+        let pad = if b.row_pad > 0 { format!(" + {}", b.row_pad) } else { String::new() };
+        let versions = if b.versions > 1 { format!("{} x ", b.versions) } else { String::new() };
+        let matrices = match &b.space {
+            Space::Fragment { operand, rows, columns } => format!(" of {rows} x {columns}, {}", operand_name(*operand)),
+            _ => String::new(),
+        };
+        let shape = self.exprs(&b.shape);
+        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}", space(&b.space), b.name, b.dtype)
+    }
+
+    /// A place: `acc[i, j]`.
+    pub fn access(&self, access: &Access) -> String {
+        format!("{}[{}]", self.program.buffers[access.buffer].name, self.exprs(&access.index))
+    }
+
+    fn places(&self, places: &[Access]) -> String {
+        tuple(places.iter().map(|place| self.access(place)).collect())
+    }
+
+    pub(super) fn compute(&self, compute: &Compute) -> String {
+        let dst = self.places(&compute.dst);
+        let value = tuple(compute.value.iter().map(|v| self.expr(*v)).collect());
+        let preds = self.preds(&compute.preds);
+        let reduces = matches!(self.program.stages[compute.stage].body, Body::Reduce { .. });
+        let word = match compute.phase {
+            Phase::Whole if reduces => return format!("reduce {dst} {} {value}{preds}", self.assignment(compute.stage)),
+            Phase::Update => return format!("update {dst} {} {value}{preds}", self.assignment(compute.stage)),
+            Phase::Whole => "write",
+            Phase::Init => "init",
+            Phase::Adjust => "adjust",
+            Phase::Finish => "finish",
+        };
+        format!("{word} {dst} = {value}{preds}")
+    }
+
+    /// `+=`, or the monoid's name before the sign.
+    fn assignment(&self, stage: StageId) -> String {
+        match self.monoid(stage) {
+            "sum" => "+=".into(),
+            "prod" => "*=".into(),
+            name => format!("{name}="),
+        }
+    }
+
+    fn monoid(&self, stage: StageId) -> &str {
+        match &self.program.stages[stage].body {
+            Body::Reduce { monoid, .. } => &monoid.name,
+            Body::Map(_) => "write",
+        }
+    }
+
+    fn preds(&self, preds: &[Pred]) -> String {
+        let one = |pred: &Pred| {
+            let extent = self.expr(self.program.axes[pred.axis].extent);
+            let filled = if pred.tail == Tail::RoundUp { ", else filled" } else { "" };
+            format!("{} < {extent}{filled}", self.axis(pred.axis))
+        };
+        match preds {
+            [] => String::new(),
+            some => format!("  where {}", some.iter().map(one).collect::<Vec<_>>().join(" and ")),
+        }
+    }
+
+    pub(super) fn copy(&self, copy: &Copy) -> String {
+        let axes = copy.axes.iter().map(|a| format!("{} in 0..{}", self.axis(*a), self.expr(self.program.axes[*a].extent)));
+        let index: Vec<String> = copy.version.iter().map(|v| self.expr(*v)).chain(axes).collect();
+        let name = &self.program.buffers[copy.dst].name;
+        let width = if copy.width > 1 { format!(", {} at a time", copy.width) } else { String::new() };
+        let (value, by) = (self.expr(copy.value), scope(copy.by));
+        format!("copy {name}[{}] = {value}, by {by}{width}", index.join(", "))
+    }
+
+    pub(super) fn fragment(&self, fragment: &Fragment) -> String {
+        match fragment {
+            Fragment::Load { dst, src, layout } => {
+                let layout = match layout {
+                    MatrixLayout::Rows => "",
+                    MatrixLayout::Columns => ", by columns",
+                    MatrixLayout::SameRows => ", in every row",
+                    MatrixLayout::SameColumns => ", in every column",
+                };
+                format!("matrix load {} = {}{layout}", self.access(dst), self.access(src))
+            }
+            Fragment::Store { dst, src } => format!("matrix store {} = {}", self.access(dst), self.access(src)),
+            Fragment::Splat { phase, dst, value, .. } => {
+                let word = if *phase == Phase::Init { "init" } else { "write" };
+                format!("matrix {word} {} = {}", self.access(dst), self.expr(*value))
+            }
+            Fragment::MulAdd { acc, a, b, over, .. } => {
+                let [acc, a, b] = [acc, a, b].map(|place| self.access(place));
+                let axes = over.map(|axis| self.axis(axis)).join(", ");
+                format!("matrix update {acc} += {a} * {b} over {axes}")
+            }
+            Fragment::Map { dst, value } => format!("matrix map {} = {}", self.access(dst), self.expr(*value)),
+        }
+    }
+
+    pub(super) fn collect(&self, collect: &Collect) -> String {
+        let how = match collect.how {
+            How::Subgroup => "subgroup arithmetic",
+            How::Tree => "a tree",
+            How::Atomic => "atomics",
+        };
+        let (dst, src, monoid) = (self.places(&collect.dst), self.places(&collect.src), self.monoid(collect.stage));
+        let axes = collect.over.iter().map(|axis| self.axis(*axis)).collect::<Vec<_>>().join(", ");
+        format!("collect {dst} = {monoid} of {src} over {axes}, across the {} by {how}", scope(collect.scope))
+    }
+}
+
+fn tuple(mut texts: Vec<String>) -> String {
+    match texts.len() {
+        1 => texts.remove(0),
+        _ => format!("({})", texts.join(", ")),
+    }
+}
+
+/// What a loop is bound to: `thread x`.
+pub(crate) fn bound(level: Level, slot: Slot) -> String {
+    let level = match level {
+        Level::Workgroup => "workgroup",
+        Level::Subgroup => "subgroup",
+        Level::Lane => "lane",
+        Level::Thread => "thread",
+    };
+    let slot = match slot {
+        Slot::X => "x",
+        Slot::Y => "y",
+        Slot::Z => "z",
+        Slot::Linear => "linear",
+    };
+    format!("{level} {slot}")
+}
+
+pub(crate) fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Invocation => "invocation",
+        Scope::Subgroup => "subgroup",
+        Scope::Workgroup => "workgroup",
+    }
+}
+
+fn space(space: &Space) -> &'static str {
+    match space {
+        Space::Input => "input",
+        Space::Update => "update",
+        Space::Output => "output",
+        Space::Temporary => "temporary",
+        Space::Constant(_) => "constant",
+        Space::Shared => "shared",
+        Space::Register => "register",
+        Space::Fragment { .. } => "fragment",
+    }
+}
+
+fn operand_name(operand: Operand) -> &'static str {
+    match operand {
+        Operand::A => "left operand",
+        Operand::B => "right operand",
+        Operand::Accumulator => "accumulator",
+    }
+}

@@ -1,0 +1,50 @@
+//! Cooperative copies, as lowering leaves them: every invocation of the workgroup takes its share of a box.
+
+use crate::build::*;
+use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Exec, Phase, Slot, StageId};
+
+/// A copy of a box into a shared buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<'a> {
+    /// The shared buffer.
+    pub dst: BufferId,
+    /// The version that is written, if it has several.
+    pub version: Option<ExprId>,
+    /// An axis for each of its dimensions.
+    pub axes: &'a [AxisId],
+    /// A read over these and the axes around.
+    pub value: ExprId,
+}
+
+impl Copied<'_> {
+    /// The stage that a copy is.
+    pub fn stage(&self, b: &mut Builder) -> StageId {
+        b.stage(self.dst, self.axes, Body::Map(self.value))
+    }
+
+    /// The box in one row, dealt to the invocations `width` consecutive elements at a time, round by round.
+    pub fn dealt(&self, b: &mut Builder, invocations: i64, width: i64) -> Block {
+        let stage = self.stage(b);
+        let mut place: Vec<ExprId> = self.version.into_iter().collect();
+        place.extend(b.all(self.axes));
+        let name = b.p.buffers[self.dst].name.clone();
+        let mut items = self.axes.to_vec();
+        let mut lanes = None;
+        if width > 1
+            && let Some(last) = items.last_mut()
+        {
+            let parts = b.split(*last, &format!("{name}_vector"), &[(&format!("{name}_lane"), width)]);
+            *last = parts[0];
+            lanes = Some((parts[1], Exec::Lanes));
+        }
+        let item = b.fuse(&items, &format!("{name}_item"));
+        let dealt = b.split(item, &format!("{name}_round"), &[(&format!("{name}_thread"), invocations)]);
+        let write = compute(stage, Phase::Whole, access(self.dst, &place), self.value);
+        let write = guarded(write, &[item], &b.p);
+        let mut loops = vec![(dealt[0], Exec::Serial), (dealt[1], thread(Slot::Linear))];
+        loops.retain(|(axis, _)| !b.p.is_single(*axis));
+        loops.extend(lanes);
+        nest(&loops, leaf(write))
+    }
+}

@@ -1,0 +1,44 @@
+//! The nests as people read them.
+
+use tilewright_dsl::nest::{How, print};
+use tilewright_nests::{Conv, HaloConv, LayerNorm, SharedMatmul, TiledMatmul};
+
+#[test]
+fn conv() {
+    insta::assert_snapshot!(print::plan(&Conv::symbolic(2).program()));
+}
+
+#[test]
+fn conv_of_known_sizes() {
+    insta::assert_snapshot!(print::plan(&Conv::literal([225, 225, 3, 32], 2).program()));
+}
+
+#[test]
+fn tiled_matmul() {
+    insta::assert_snapshot!(print::plan(&TiledMatmul::literal(512, 512, 512).program()));
+}
+
+#[test]
+fn shared_matmul() {
+    insta::assert_snapshot!(print::plan(&SharedMatmul::symbolic().program()));
+}
+
+#[test]
+fn halo_conv() {
+    insta::assert_snapshot!(print::plan(&HaloConv::symbolic().program()));
+}
+
+#[test]
+fn halo_conv_with_its_copy() {
+    insta::assert_snapshot!(print::plan(&HaloConv { copy_node: true, ..HaloConv::symbolic() }.program()));
+}
+
+#[test]
+fn layernorm_by_tree() {
+    insta::assert_snapshot!(print::plan(&LayerNorm::symbolic(How::Tree).program()));
+}
+
+#[test]
+fn layernorm_by_subgroup() {
+    insta::assert_snapshot!(print::plan(&LayerNorm::symbolic(How::Subgroup).program()));
+}
