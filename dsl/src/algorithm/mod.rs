@@ -1,1 +1,3 @@
-//! To come.
+//! Pure stages: what a kernel computes, checked, and nothing of how.
+
+pub mod evaluate;

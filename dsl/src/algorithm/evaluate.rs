@@ -1,0 +1,378 @@
+//! What a kernel means, computed the slow and plain way: floats in f64 without any rounding in between, integers exactly
+//! as the language defines them. It walks the algorithm's expressions point by point and knows nothing of nests, so that
+//! it can judge what they compute.
+
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
+use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, StageId};
+use std::collections::HashMap;
+use tilewright_launch::DType;
+
+/// A value of any dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Of f32, f16, bf16.
+    Float(f64),
+    /// Of the integer types; within the type's range.
+    Int(i64),
+    /// Of bool.
+    Bool(bool),
+}
+
+/// A tensor's elements, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Elements per dimension.
+    pub shape: Vec<i64>,
+    /// The elements.
+    pub values: Vec<Value>,
+}
+
+/// What a launch gives a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The symbolic dims' values; derived ones are computed.
+    pub dims: HashMap<DimId, i64>,
+    /// Scalars.
+    pub scalars: HashMap<ScalarId, Value>,
+    /// Inputs, and tensors to be updated.
+    pub tensors: HashMap<BufferId, Tensor>,
+}
+
+impl Value {
+    /// The value as a float, whatever it is.
+    pub fn number(self) -> f64 {
+        match self {
+            Value::Float(f) => f,
+            Value::Int(i) => i as f64,
+            Value::Bool(b) => f64::from(u8::from(b)),
+        }
+    }
+
+    fn int(self) -> i64 {
+        match self {
+            Value::Float(f) => f as i64,
+            Value::Int(i) => i,
+            Value::Bool(b) => i64::from(b),
+        }
+    }
+
+    fn truth(self) -> bool {
+        !matches!(self, Value::Bool(false) | Value::Int(0))
+    }
+}
+
+/// Computes every stage and returns all tensors, intermediates included. An error is a fault of the kernel (a read
+/// outside) or of what is given.
+pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
+    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: HashMap::new() };
+    for (id, dim) in program.dims.iter() {
+        let value = match dim.derived {
+            Some(value) => machine.index(value)?,
+            None => *given.dims.get(&id).ok_or_else(|| format!("dim `{}` is not given", dim.name))?,
+        };
+        if value < 0 {
+            return Err(format!("dim `{}` is {value}", dim.name));
+        }
+        machine.dims.insert(id, value);
+    }
+    for (id, buffer) in program.buffers.iter() {
+        let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
+        if let Space::Constant(values) = &buffer.space {
+            let values = values.iter().map(|c| constant(c.value(), c.dtype)).collect();
+            machine.tensors.insert(id, Tensor { shape, values });
+        } else if let Some(tensor) = machine.tensors.get(&id)
+            && tensor.shape != shape
+        {
+            return Err(format!("`{}` has the shape {:?}, not {shape:?}", buffer.name, tensor.shape));
+        }
+    }
+    let mut done = Vec::new();
+    for stage in program.stages.ids() {
+        machine.stage(stage, &mut done)?;
+    }
+    Ok(machine.tensors)
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    dims: HashMap<DimId, i64>,
+    given: &'a Given,
+    tensors: HashMap<BufferId, Tensor>,
+    axes: HashMap<AxisId, i64>,
+}
+
+/// The components of a reduction's state and item, where they are spoken of.
+#[derive(Clone, Copy, Default)]
+struct Tuple<'a> {
+    state: &'a [Value],
+    item: &'a [Value],
+}
+
+impl Machine<'_> {
+    /// Computes a stage after those that it reads.
+    fn stage(&mut self, id: StageId, done: &mut Vec<StageId>) -> Result<(), String> {
+        if done.contains(&id) {
+            return Ok(());
+        }
+        done.push(id);
+        let program = self.program;
+        let stage = &program.stages[id];
+        let values: Vec<ExprId> = match &stage.body {
+            Body::Map(value) => vec![*value],
+            Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
+        };
+        for read in values.iter().flat_map(|v| program.exprs.reads(*v)) {
+            if let Some(other) = program.definition(read.buffer) {
+                self.stage(other, done)?;
+            }
+        }
+        let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
+        let mut values = Vec::new();
+        self.points(&stage.axes, &mut |machine| {
+            values.push(machine.point(&stage.body)?);
+            Ok(())
+        })?;
+        self.tensors.insert(stage.buffer, Tensor { shape, values });
+        Ok(())
+    }
+
+    fn point(&mut self, body: &Body) -> Result<Value, String> {
+        match body {
+            Body::Map(value) => self.value(*value, Tuple::default()),
+            Body::Reduce { monoid, over, lift, finish } => {
+                let mut state = Vec::new();
+                for identity in &monoid.identity {
+                    state.push(self.value(*identity, Tuple::default())?);
+                }
+                self.points(over, &mut |machine| {
+                    let items = lift.iter().map(|l| machine.value(*l, Tuple::default())).collect::<Result<Vec<_>, _>>()?;
+                    state = machine.combine(monoid, &state, &items)?;
+                    Ok(())
+                })?;
+                self.value(*finish, Tuple { state: &state, item: &[] })
+            }
+        }
+    }
+
+    fn combine(&mut self, monoid: &Monoid, state: &[Value], item: &[Value]) -> Result<Vec<Value>, String> {
+        monoid.combine.iter().map(|c| self.value(*c, Tuple { state, item })).collect()
+    }
+
+    /// Runs `f` at every point of the axes, row-major. Extents may depend on the axes before.
+    fn points(&mut self, axes: &[AxisId], f: &mut dyn FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
+        let Some((axis, rest)) = axes.split_first() else { return f(self) };
+        for value in 0..self.index(self.program.axes[*axis].extent)? {
+            self.axes.insert(*axis, value);
+            self.points(rest, f)?;
+        }
+        self.axes.remove(axis);
+        Ok(())
+    }
+
+    fn index(&mut self, expr: ExprId) -> Result<i64, String> {
+        Ok(self.value(expr, Tuple::default())?.int())
+    }
+
+    fn value(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
+        let (program, dtype) = (self.program, self.program.exprs.dtype(id));
+        let missing = || "a component of a tuple that is not there".to_owned();
+        Ok(match program.exprs.get(id) {
+            Expr::Const(c) => constant(c.value(), c.dtype),
+            Expr::Axis(a) => Value::Int(*self.axes.get(a).ok_or_else(|| format!("axis `{}` has no value here", program.axes[*a].name))?),
+            Expr::Dim(d) => Value::Int(*self.dims.get(d).ok_or_else(|| format!("dim `{}` has no value here", program.dims[*d].name))?),
+            Expr::Scalar(s) => *self.given.scalars.get(s).ok_or_else(|| format!("scalar `{}` is not given", program.scalars[*s].name))?,
+            Expr::State(n) => *tuple.state.get(*n as usize).ok_or_else(missing)?,
+            Expr::Item(n) => *tuple.item.get(*n as usize).ok_or_else(missing)?,
+            Expr::Read(read) => self.read(read, tuple)?,
+            Expr::Unary(op, a) => unary(*op, self.value(*a, tuple)?, dtype),
+            Expr::Binary(op, a, b) => binary(*op, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype),
+            Expr::Compare(op, a, b) => Value::Bool(compare(*op, self.value(*a, tuple)?, self.value(*b, tuple)?)),
+            Expr::Select(c, a, b) => {
+                let chosen = if self.value(*c, tuple)?.truth() { a } else { b };
+                self.value(*chosen, tuple)?
+            }
+            Expr::Cast(to, a) => cast(self.value(*a, tuple)?, *to),
+        })
+    }
+
+    fn read(&mut self, read: &Read, tuple: Tuple<'_>) -> Result<Value, String> {
+        let name = &self.program.buffers[read.buffer].name;
+        let mut index = Vec::new();
+        for i in &read.index {
+            index.push(self.value(*i, tuple)?.int());
+        }
+        let shape = match self.tensors.get(&read.buffer) {
+            Some(tensor) => tensor.shape.clone(),
+            None => return Err(format!("`{name}` is not given")),
+        };
+        for (d, (i, extent)) in index.iter_mut().zip(&shape).enumerate() {
+            if (0..*extent).contains(i) {
+                continue;
+            }
+            let allowed = |sides: &crate::expr::Sides| sides.get(d).is_some_and(|(low, high)| if *i < 0 { *low } else { *high });
+            match &read.outside {
+                Outside::Clamp(sides) if allowed(sides) => *i = (*i).clamp(0, (extent - 1).max(0)),
+                Outside::Fill(fill, sides) if allowed(sides) => return self.value(*fill, tuple),
+                _ => return Err(format!("`{name}` is read at {i} in dimension {d}, whose extent is {extent}")),
+            }
+        }
+        let flat = index.iter().zip(&shape).fold(0, |flat, (i, extent)| flat * extent + i);
+        let value = self.tensors.get(&read.buffer).and_then(|t| t.values.get(usize::try_from(flat).ok()?)).copied();
+        value.ok_or_else(|| format!("`{name}` has no element {index:?}"))
+    }
+}
+
+fn constant(value: f64, dtype: DType) -> Value {
+    match dtype {
+        DType::Bool => Value::Bool(value != 0.0),
+        d if d.is_float() => Value::Float(value),
+        _ => Value::Int(value as i64),
+    }
+}
+
+/// An integer as its type holds it.
+fn wrap(value: i64, dtype: DType) -> Value {
+    Value::Int(match dtype {
+        DType::U32 => i64::from(value as u32),
+        DType::I8 => i64::from(value as i8),
+        DType::U8 => i64::from(value as u8),
+        _ => i64::from(value as i32),
+    })
+}
+
+fn unary(op: Unary, a: Value, dtype: DType) -> Value {
+    match a {
+        Value::Bool(b) => Value::Bool(!b),
+        Value::Int(i) => match op {
+            Unary::Neg => wrap(-i, dtype),
+            Unary::Not => wrap(!i, dtype),
+            Unary::Abs => wrap(i.abs(), dtype),
+            Unary::Sign => Value::Int(i.signum()),
+            Unary::IsNan => Value::Bool(false),
+            _ => a,
+        },
+        Value::Float(f) if op == Unary::IsNan => Value::Bool(f.is_nan()),
+        Value::Float(f) => Value::Float(float_unary(op, f)),
+    }
+}
+
+fn float_unary(op: Unary, f: f64) -> f64 {
+    match op {
+        Unary::Neg => -f,
+        Unary::Not | Unary::IsNan => f,
+        Unary::Abs => f.abs(),
+        Unary::Sign if f == 0.0 || f.is_nan() => f,
+        Unary::Sign => f.signum(),
+        Unary::Floor => f.floor(),
+        Unary::Ceil => f.ceil(),
+        Unary::Round => f.round(),
+        Unary::Trunc => f.trunc(),
+        Unary::Fract => f - f.floor(),
+        Unary::Sqrt => f.sqrt(),
+        Unary::InverseSqrt => 1.0 / f.sqrt(),
+        Unary::Exp => f.exp(),
+        Unary::Exp2 => f.exp2(),
+        Unary::Ln => f.ln(),
+        Unary::Log2 => f.log2(),
+        Unary::Sin => f.sin(),
+        Unary::Cos => f.cos(),
+        Unary::Tan => f.tan(),
+        Unary::Asin => f.asin(),
+        Unary::Acos => f.acos(),
+        Unary::Atan => f.atan(),
+        Unary::Sinh => f.sinh(),
+        Unary::Cosh => f.cosh(),
+        Unary::Tanh => f.tanh(),
+        Unary::Asinh => f.asinh(),
+        Unary::Acosh => f.acosh(),
+        Unary::Atanh => f.atanh(),
+    }
+}
+
+fn binary(op: Binary, a: Value, b: Value, dtype: DType) -> Value {
+    match (a, b) {
+        (Value::Float(x), Value::Float(y)) => Value::Float(match op {
+            Binary::Add => x + y,
+            Binary::Sub => x - y,
+            Binary::Mul => x * y,
+            Binary::Div => x / y,
+            Binary::Rem => x % y,
+            Binary::Min => x.min(y),
+            Binary::Max => x.max(y),
+            Binary::Pow => x.powf(y),
+            Binary::Atan2 => x.atan2(y),
+            _ => f64::NAN,
+        }),
+        (Value::Bool(x), Value::Bool(y)) => Value::Bool(match op {
+            Binary::And | Binary::Min => x && y,
+            Binary::Or | Binary::Max => x || y,
+            _ => x != y,
+        }),
+        _ => int_binary(op, a.int(), b.int(), dtype),
+    }
+}
+
+fn int_binary(op: Binary, x: i64, y: i64, dtype: DType) -> Value {
+    let count = (y & 31) as u32;
+    let value = match op {
+        Binary::Add => x + y,
+        Binary::Sub => x - y,
+        Binary::Mul => x.wrapping_mul(y),
+        Binary::Div if y == 0 => 0,
+        Binary::Div => x / y,
+        Binary::Rem if y == 0 => 0,
+        Binary::Rem => x % y,
+        Binary::FloorDiv if y == 0 => 0,
+        Binary::FloorDiv => x.div_euclid(y),
+        Binary::FloorMod if y == 0 => 0,
+        Binary::FloorMod => x.rem_euclid(y),
+        Binary::Min => x.min(y),
+        Binary::Max => x.max(y),
+        Binary::And => x & y,
+        Binary::Or => x | y,
+        Binary::Xor => x ^ y,
+        Binary::Shl => x << count,
+        Binary::Shr => x >> count,
+        Binary::Pow | Binary::Atan2 => 0,
+    };
+    wrap(value, dtype)
+}
+
+fn compare(op: Compare, a: Value, b: Value) -> bool {
+    let order = match (a, b) {
+        (Value::Float(x), Value::Float(y)) => x.partial_cmp(&y),
+        _ => Some(a.int().cmp(&b.int())),
+    };
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    match op {
+        Compare::Eq => order == Some(Equal),
+        Compare::Ne => order != Some(Equal),
+        Compare::Lt => order == Some(Less),
+        Compare::Le => matches!(order, Some(Less | Equal)),
+        Compare::Gt => order == Some(Greater),
+        Compare::Ge => matches!(order, Some(Greater | Equal)),
+    }
+}
+
+/// Rust's `as`. Floats are not rounded to narrower ones here: what reads the result allows for that.
+fn cast(a: Value, to: DType) -> Value {
+    match (to, a) {
+        (DType::Bool, a) => Value::Bool(a.truth()),
+        (to, a) if to.is_float() => Value::Float(a.number()),
+        (DType::I32, Value::Float(f)) => Value::Int(i64::from(f as i32)),
+        (DType::U32, Value::Float(f)) => Value::Int(i64::from(f as u32)),
+        (DType::I8, Value::Float(f)) => Value::Int(i64::from(f as i8)),
+        (DType::U8, Value::Float(f)) => Value::Int(i64::from(f as u8)),
+        (to, a) => wrap(a.int(), to),
+    }
+}
+
+impl Given {
+    /// The value of a dim by its name, for a program.
+    pub fn dim(mut self, program: &Program, name: &str, value: i64) -> Given {
+        if let Some(dim) = program.dims.ids().find(|d| program.dims[*d].name == name && program.dims[*d].derived.is_none()) {
+            self.dims.insert(dim, value);
+        }
+        self
+    }
+}
