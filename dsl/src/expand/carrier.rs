@@ -1,0 +1,80 @@
+//! Carriers: the macros that hand an item's tokens on, and the modules that they live in.
+
+use super::face::Face;
+use super::head::Head;
+use super::tokens;
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+/// What a carrier adds to the tokens that pass through it.
+pub(super) enum Load {
+    /// The item is right: its tokens.
+    Whole(TokenStream),
+    /// It is wrong, which is already reported.
+    Broken,
+}
+
+impl Load {
+    /// The tokens of an item that may be wrong. A `$` cannot stand in a `macro_rules!`, and in no right item.
+    pub(super) fn new(tokens: TokenStream, right: bool) -> Load {
+        if right && !tokens::has_dollar(&tokens) { Load::Whole(tokens) } else { Load::Broken }
+    }
+}
+
+/// A `macro_rules!` of the given rule, and the line that names it inside the item's module.
+fn carrier(head: &Head, name: &Ident, alias: &str, rule: TokenStream) -> (TokenStream, TokenStream) {
+    let (cfg, vis) = (&head.cfg, head.carrier_vis());
+    let export = head.is_pub().then(|| quote!(#[macro_export]));
+    let alias = Ident::new(alias, name.span());
+    let definition = quote! {
+        #(#cfg)* #export #[doc(hidden)] #[allow(unused_macros, non_local_definitions)]
+        macro_rules! #name { #rule }
+    };
+    let line = quote! {
+        #[doc(hidden)] #[allow(unused_imports)]
+        #vis use #name as #alias;
+    };
+    (definition, line)
+}
+
+/// The module of an item: the user's attributes and visibility, and the carrier's name in it.
+fn module(head: &Head, documentation: TokenStream, line: TokenStream, items: TokenStream) -> TokenStream {
+    let Head { cfg, attrs, vis, name, .. } = head;
+    quote! {
+        #(#cfg)* #(#attrs)* #documentation
+        #[allow(non_snake_case, non_camel_case_types)]
+        #vis mod #name { #line #items }
+    }
+}
+
+/// A kernel's carrier and module: `{schedule} path::of::__profile` is handed on to the profile's carrier, together with the
+/// kernel's tokens. A wrong kernel ends the chain.
+pub(super) fn kernel_carrier(head: &Head, load: Load, face: &Face, documentation: TokenStream, items: TokenStream) -> TokenStream {
+    let hash = match &load {
+        Load::Whole(tokens) => tokens::unique("kernel", tokens),
+        Load::Broken => tokens::unique("kernel", &items),
+    };
+    let next = match load {
+        Load::Whole(kernel) => quote!($($profile)* ! { __compile schedule { $($schedule)* } kernel { #kernel } }),
+        Load::Broken => {
+            let dtypes = face.dtypes.iter().map(|(name, _)| name);
+            quote!(::tilewright::__private::__compile! { schedule { $($schedule)* } dtypes { #(#dtypes)* } })
+        }
+    };
+    let rule = quote!(({ $($schedule:tt)* } $($profile:tt)*) => { #next };);
+    let (definition, line) = carrier(head, &hash, "__kernel", rule);
+    let module = module(head, documentation, line, items);
+    quote!(#definition #module)
+}
+
+/// A profile's carrier and module: `then …` is handed on to the macro `then`, with all profiles, the root first.
+pub(super) fn profile_carrier(head: &Head, load: Load, documentation: TokenStream) -> TokenStream {
+    let (hash, profiles) = match load {
+        Load::Whole(profiles) => (tokens::unique("profile", &profiles), quote!(profiles { #profiles })),
+        Load::Broken => (tokens::unique("profile", &documentation), quote!(broken)),
+    };
+    let rule = quote!(($then:ident $($rest:tt)*) => { ::tilewright::__private::$then! { $($rest)* #profiles } };);
+    let (definition, line) = carrier(head, &hash, "__profile", rule);
+    let module = module(head, documentation, line, TokenStream::new());
+    quote!(#definition #module)
+}

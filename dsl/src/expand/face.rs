@@ -1,0 +1,149 @@
+//! A kernel as its callers see it: what its Rust items are made from. Known as soon as the kernel can be read, even where
+//! its body is wrong.
+
+use super::head::Head;
+use crate::diag::Spans;
+use crate::launch::DType;
+use crate::syntax::Name;
+use crate::syntax::kernel::{GenericKind, Kernel, Type};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::quote;
+
+/// A kernel as its callers see it.
+pub(super) struct Face {
+    /// The name.
+    pub(super) name: String,
+    /// The dtype generics in order, each with the dtypes that it can be.
+    pub(super) dtypes: Vec<(Ident, Vec<DType>)>,
+    /// The arguments in order.
+    pub(super) arguments: Vec<Argument>,
+    /// The element types of the outputs in order.
+    pub(super) outputs: Vec<TokenStream>,
+    /// The declaration as Rust text, without attributes and body.
+    pub(super) declaration: String,
+}
+
+/// An argument.
+pub(super) struct Argument {
+    /// The name.
+    pub(super) name: Ident,
+    /// The Rust type of an element, or of the scalar.
+    pub(super) element: TokenStream,
+    /// The dtype generic that the type is, if it is one.
+    pub(super) generic: Option<Ident>,
+    /// What is passed.
+    pub(super) kind: ArgumentKind,
+    /// The declaration: `input: T[N, C]`.
+    pub(super) declaration: String,
+}
+
+/// What is passed for an argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ArgumentKind {
+    Input,
+    Update,
+    Scalar,
+}
+
+impl Face {
+    /// The face of a kernel that was read from these tokens, as far as it could be read.
+    pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Face {
+        let ident = |name: &Name| identifier(name, spans);
+        let dtypes: Vec<(Ident, Vec<DType>)> = kernel
+            .generics
+            .iter()
+            .filter_map(|generic| match &generic.kind {
+                GenericKind::Dtype(choices) => {
+                    Some((ident(&generic.name), choices.iter().filter_map(|c| DType::from_name(&c.text)).collect()))
+                }
+                _ => None,
+            })
+            .collect();
+        let generic = |ty: &Type| dtypes.iter().map(|(name, _)| name).find(|name| **name == ty.dtype.text).cloned();
+        let element = |ty: &Type| match generic(ty) {
+            Some(name) => quote!(#name),
+            // An unknown dtype is reported where the kernel is checked.
+            None => rust_type(DType::from_name(&ty.dtype.text).unwrap_or(DType::F32)),
+        };
+        let (declaration, parameters) = declarations(tokens);
+        let mut parameters = parameters.into_iter();
+        let arguments = kernel.params.iter().map(|param| Argument {
+            name: ident(&param.name),
+            element: element(&param.ty),
+            generic: generic(&param.ty),
+            kind: match &param.ty.shape {
+                _ if param.update => ArgumentKind::Update,
+                Some(_) => ArgumentKind::Input,
+                None => ArgumentKind::Scalar,
+            },
+            declaration: parameters.next().unwrap_or_default(),
+        });
+        let arguments = arguments.collect();
+        let outputs = kernel.outputs.iter().map(|output| element(&output.ty)).collect();
+        Face { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
+    }
+
+    /// The face of a kernel of which only the head is known.
+    pub(super) fn unknown(head: &Head) -> Face {
+        let name = head.name.to_string();
+        Face { declaration: format!("fn {name}"), name, dtypes: Vec::new(), arguments: Vec::new(), outputs: Vec::new() }
+    }
+}
+
+/// A name as an identifier at its place.
+fn identifier(name: &Name, spans: &Spans) -> Ident {
+    let span = spans.get(name.span).map_or_else(Span::call_site, |(first, _)| first);
+    match syn::parse_str::<Ident>(&name.text) {
+        Ok(mut ident) => {
+            ident.set_span(span);
+            ident
+        }
+        // A word of Rust's that means nothing in kernels.
+        Err(_) => Ident::new(&format!("{}_", name.text), span),
+    }
+}
+
+/// The Rust type of an element.
+pub(super) fn rust_type(dtype: DType) -> TokenStream {
+    match dtype {
+        DType::F16 => quote!(::tilewright::__private::f16),
+        DType::BF16 => quote!(::tilewright::__private::bf16),
+        other => {
+            let name = quote::format_ident!("{}", other.name());
+            quote!(::core::primitive::#name)
+        }
+    }
+}
+
+/// The text of a kernel's declaration without attributes and body, and those of its arguments.
+fn declarations(tokens: &TokenStream) -> (String, Vec<String>) {
+    let mut trees = tokens.clone().into_iter().skip_while(|t| !matches!(t, TokenTree::Ident(i) if i == "fn")).peekable();
+    let (mut declaration, mut parameters) = (TokenStream::new(), Vec::new());
+    let mut angles = 0i32;
+    while let Some(tree) = trees.next() {
+        match &tree {
+            TokenTree::Punct(p) if p.as_char() == '<' => angles += 1,
+            TokenTree::Punct(p) if p.as_char() == '>' => angles = (angles - 1).max(0),
+            TokenTree::Group(g) if g.delimiter() == Delimiter::Parenthesis && angles == 0 && parameters.is_empty() => {
+                parameters = comma_separated(g.stream());
+            }
+            _ => {}
+        }
+        let is_body = trees.peek().is_none() && matches!(&tree, TokenTree::Group(g) if g.delimiter() == Delimiter::Brace);
+        if !is_body {
+            declaration.extend([tree]);
+        }
+    }
+    (declaration.to_string(), parameters)
+}
+
+fn comma_separated(tokens: TokenStream) -> Vec<String> {
+    let mut items = vec![TokenStream::new()];
+    for tree in tokens {
+        match &tree {
+            TokenTree::Punct(p) if p.as_char() == ',' => items.push(TokenStream::new()),
+            _ => items.last_mut().into_iter().for_each(|item| item.extend([tree.clone()])),
+        }
+    }
+    items.iter().map(TokenStream::to_string).collect()
+}

@@ -1,0 +1,146 @@
+//! What the chain has to know of an item before it is parsed: attributes, visibility, name, and the paths it refers to.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{Attribute, Path, Token, Visibility};
+
+/// What stands before every item.
+pub(super) struct Head {
+    /// `cfg` and `cfg_attr`: for everything that the item expands to.
+    pub(super) cfg: Vec<Attribute>,
+    /// The documentation.
+    pub(super) docs: Vec<Attribute>,
+    /// Other attributes: for the item itself.
+    pub(super) attrs: Vec<Attribute>,
+    /// The visibility.
+    pub(super) vis: Visibility,
+    /// The name.
+    pub(super) name: Ident,
+}
+
+impl Head {
+    /// Reads attributes, visibility, and the name after what `keyword` reads.
+    fn parse(input: ParseStream<'_>, keyword: impl FnOnce(ParseStream<'_>) -> syn::Result<()>) -> syn::Result<Head> {
+        let (mut cfg, mut docs, mut attrs) = (Vec::new(), Vec::new(), Vec::new());
+        for attribute in input.call(Attribute::parse_outer)? {
+            match attribute.path().get_ident().map(Ident::to_string).as_deref() {
+                Some("cfg" | "cfg_attr") => cfg.push(attribute),
+                Some("doc") => docs.push(attribute),
+                _ => attrs.push(attribute),
+            }
+        }
+        let vis = input.parse()?;
+        keyword(input)?;
+        Ok(Head { cfg, docs, attrs, vis, name: input.parse()? })
+    }
+
+    /// The head of `pub fn name<…>(…) -> …`.
+    pub(super) fn of_kernel(tokens: TokenStream) -> syn::Result<Head> {
+        let parser = |input: ParseStream<'_>| {
+            let head = Head::parse(input, |i| i.parse::<Token![fn]>().map(drop))?;
+            input.parse::<TokenStream>()?;
+            Ok(head)
+        };
+        parser.parse2(tokens)
+    }
+
+    /// Whether other crates may see the item: then its carrier has to be exported.
+    pub(super) fn is_pub(&self) -> bool {
+        matches!(self.vis, Visibility::Public(_))
+    }
+
+    /// The visibility of the carrier inside the item's module: a `macro_rules!` that is not exported can be seen by its
+    /// crate at most; the module has the user's visibility anyway.
+    pub(super) fn carrier_vis(&self) -> TokenStream {
+        if self.is_pub() { quote::quote!(pub) } else { quote::quote!(pub(crate)) }
+    }
+}
+
+/// The head of `profile!{ pub name: base { … } }`.
+pub(super) struct ProfileHead {
+    /// Attributes, visibility and name.
+    pub(super) head: Head,
+    /// What it extends; the root extends nothing.
+    pub(super) base: Option<Path>,
+}
+
+impl ProfileHead {
+    pub(super) fn of(tokens: TokenStream) -> syn::Result<ProfileHead> {
+        let parser = |input: ParseStream<'_>| {
+            let head = Head::parse(input, |_| Ok(()))?;
+            let base = match input.parse::<Option<Token![:]>>()? {
+                Some(_) => Some(Path::parse_mod_style(input)?),
+                None => None,
+            };
+            input.parse::<TokenStream>()?;
+            Ok(ProfileHead { head, base })
+        };
+        parser.parse2(tokens)
+    }
+}
+
+/// The head of `schedule!{ pub NAME: kernel<T = f32> for profile … }`.
+pub(super) struct ScheduleHead {
+    /// Attributes, visibility and name.
+    pub(super) head: Head,
+    /// The kernel.
+    pub(super) kernel: Path,
+    /// The profile.
+    pub(super) profile: Path,
+    /// All that stands between `<` and `>`.
+    pub(super) arguments: TokenStream,
+}
+
+impl Parse for ScheduleHead {
+    fn parse(input: ParseStream<'_>) -> syn::Result<ScheduleHead> {
+        let head = Head::parse(input, |_| Ok(()))?;
+        input.parse::<Token![:]>()?;
+        let kernel = Path::parse_mod_style(input)?;
+        let arguments = angled(input)?;
+        input.parse::<Token![for]>()?;
+        let profile = Path::parse_mod_style(input)?;
+        Ok(ScheduleHead { head, kernel, profile, arguments })
+    }
+}
+
+impl ScheduleHead {
+    pub(super) fn of(tokens: TokenStream) -> syn::Result<ScheduleHead> {
+        let parser = |input: ParseStream<'_>| {
+            let head = input.parse()?;
+            input.parse::<TokenStream>()?;
+            Ok(head)
+        };
+        parser.parse2(tokens)
+    }
+}
+
+/// What stands in `<…>`, if that comes next.
+fn angled(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut inner = TokenStream::new();
+    if input.parse::<Option<Token![<]>>()?.is_none() {
+        return Ok(inner);
+    }
+    let mut depth = 1;
+    loop {
+        let tree: TokenTree = input.parse().map_err(|e| syn::Error::new(e.span(), "expected `>`"))?;
+        match &tree {
+            TokenTree::Punct(p) if p.as_char() == '<' => depth += 1,
+            TokenTree::Punct(p) if p.as_char() == '>' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok(inner);
+        }
+        inner.extend([tree]);
+    }
+}
+
+/// The path with a hidden item's name appended, all at the span of its last segment, so that an error of rustc's shows
+/// where the user wrote the path.
+pub(super) fn hidden(path: &Path, name: &str) -> TokenStream {
+    let span = path.segments.last().map_or_else(Span::call_site, |s| s.ident.span());
+    let name = Ident::new(name, span);
+    let path = path.to_token_stream();
+    quote::quote_spanned!(span=> #path::#name)
+}

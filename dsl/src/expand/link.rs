@@ -1,0 +1,55 @@
+//! The chain's end: what arrives at `__compile!` and `__define_profile!`.
+
+use crate::diag::{Error, Errors, Spans};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// What the carriers collected. `None`: missing, because its item is wrong.
+#[derive(Default)]
+pub(super) struct Linked {
+    /// `schedule {…}` or `profile {…}`: the tokens of the item that began the chain.
+    pub(super) item: TokenStream,
+    /// `kernel {…}`.
+    pub(super) kernel: Option<TokenStream>,
+    /// `dtypes { T U }`: the dtype generics of a kernel that is missing.
+    pub(super) dtypes: Vec<String>,
+    /// `profiles { {…} {…} }`, the root first.
+    pub(super) profiles: Option<Vec<TokenStream>>,
+}
+
+impl Linked {
+    /// Reads `word {…}` again and again; `broken` says that something is missing.
+    pub(super) fn parse(tokens: TokenStream) -> Linked {
+        let mut linked = Linked::default();
+        let mut word = String::new();
+        for tree in tokens {
+            match tree {
+                TokenTree::Ident(ident) => word = ident.to_string(),
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => match word.as_str() {
+                    "schedule" | "profile" => linked.item = group.stream(),
+                    "kernel" => linked.kernel = Some(group.stream()),
+                    "dtypes" => linked.dtypes = group.stream().into_iter().map(|name| name.to_string()).collect(),
+                    "profiles" => linked.profiles = Some(groups(group.stream())),
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        linked
+    }
+}
+
+fn groups(tokens: TokenStream) -> Vec<TokenStream> {
+    let group = |tree| if let TokenTree::Group(g) = tree { Some(g.stream()) } else { None };
+    tokens.into_iter().filter_map(group).collect()
+}
+
+/// An error of syn's in this crate's form.
+pub(super) fn syntax_error(error: &syn::Error, form: &str) -> TokenStream {
+    let mut spans = Spans::new();
+    let mut errors = Errors::new();
+    for single in error.clone() {
+        let at = spans.add(single.span());
+        errors.push(Error::new(at, single.to_string()).help(form));
+    }
+    errors.to_tokens(&spans)
+}

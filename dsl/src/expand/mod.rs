@@ -1,0 +1,45 @@
+//! From trees to the user's crate: what the macros expand to.
+//!
+//! # The chain
+//! A schedule, its kernel and its profile stand in different files, perhaps of different crates, and a macro sees only
+//! its own tokens. So every kernel and every profile is also a macro that hands its tokens on (a *carrier*, see
+//! [`carrier`]):
+//!
+//! ```text
+//! schedule!{ pub FAST: a::conv for b::board { … } }                reads its head's two paths
+//! a::conv::__kernel!{ { …the schedule… } b::board::__profile }     the kernel's carrier adds the kernel's tokens
+//! b::board::__profile!{ __compile schedule {…} kernel {…} }        the profile's carrier adds the profiles' tokens
+//! __compile!{ schedule {…} kernel {…} profiles { {…} {…} } }       compiles, with every span still the user's own
+//! ```
+//!
+//! `profile!` itself goes the same way once, through its base's carrier to `__define_profile!`: so a profile's carrier
+//! holds all profiles that it extends, the root first, and paths are resolved where they are written.
+//!
+//! # Errors
+//! `kernel!` and `profile!` check what they hold and report it, once. A wrong one's carrier carries only the word
+//! `broken`: schedules for it report nothing and define a constant of the right type, so that the rest of the crate is
+//! still checked.
+//!
+//! Tokens are [`proc_macro2`]'s throughout; the macros' crate turns them into the compiler's and back.
+
+mod carrier;
+mod face;
+mod head;
+mod items;
+mod kernel;
+mod link;
+mod profile;
+mod schedule;
+mod tokens;
+mod variant;
+
+pub use kernel::kernel;
+pub use profile::{bundled_profile, define_profile, profile};
+pub use schedule::{compile, schedule};
+
+use crate::diag::Errors;
+use crate::nest::Program;
+use crate::profile::Profile;
+
+/// What makes a launch program of a lowered nest, for a profile, under a variant's name.
+pub type Backend = fn(&Program, &Profile, &str) -> Result<crate::launch::Program, Errors>;

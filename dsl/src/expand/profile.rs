@@ -1,0 +1,100 @@
+//! `profile!`: checks a profile against all that it extends, and makes its module and its carrier.
+
+use super::carrier::{Load, profile_carrier};
+use super::head::{Head, ProfileHead, hidden};
+use super::link::Linked;
+use super::{link, tokens};
+use crate::diag::{Errors, Spans};
+use crate::profile::Profile;
+use crate::syntax;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+const FORM: &str = "a profile is `pub name: vulkan_1_1 { invocations: 512, features: [f16] }`";
+
+/// `profile!`: calls the carrier of what it extends.
+pub fn profile(tokens: TokenStream) -> TokenStream {
+    let tokens = tokens::visible(tokens);
+    let mut spans = Spans::new();
+    match ProfileHead::of(tokens.clone()) {
+        Ok(ProfileHead { head, base: Some(base) }) => {
+            let (cfg, base) = (head.cfg, hidden(&base, "__profile"));
+            quote!(#(#cfg)* #base ! { __define_profile profile { #tokens } })
+        }
+        // No profile can be read without a base, nor with an attribute or path that syn refuses: the parser says why.
+        Ok(ProfileHead { head, base: None }) => {
+            let errors = syntax::profile::parse(tokens, &mut spans).errors.to_tokens(&spans);
+            let item = profile_carrier(&head, Load::Broken, documentation(&head, None));
+            quote!(#errors #item)
+        }
+        Err(error) => match syntax::profile::parse(tokens, &mut spans).errors {
+            none if none.is_empty() => link::syntax_error(&error, FORM),
+            errors => errors.to_tokens(&spans),
+        },
+    }
+}
+
+/// `__define_profile!`: the profile, after its base's carrier added those that it extends.
+pub fn define_profile(tokens: TokenStream) -> TokenStream {
+    let linked = Linked::parse(tokens);
+    let tokens = linked.item;
+    let Ok(ProfileHead { head, .. }) = ProfileHead::of(tokens.clone()) else { return TokenStream::new() };
+    let mut spans = Spans::new();
+    let mut errors = Errors::new();
+    let tree = errors.keep(syntax::profile::parse(tokens.clone(), &mut spans).into_result());
+    // What extends a wrong profile is checked against the root: what its own fields say can be wrong all the same.
+    let base = match &linked.profiles {
+        Some(bases) => errors.keep(resolve(bases, &mut spans)),
+        None => Some(Profile::vulkan_1_1()),
+    };
+    let profile = base.zip(tree).and_then(|(base, tree)| errors.keep(base.extend(&tree)));
+    let load = match &linked.profiles {
+        Some(bases) => Load::new(quote!(#({ #bases })* { #tokens }), profile.is_some()),
+        None => Load::Broken,
+    };
+    let item = profile_carrier(&head, load, documentation(&head, profile.as_ref()));
+    let errors = errors.to_tokens(&spans);
+    quote!(#errors #item)
+}
+
+/// `__bundled_profile!{ /// docs pub name }`: a profile of [`Profile::all_bundled`].
+pub fn bundled_profile(tokens: TokenStream) -> TokenStream {
+    let head = match ProfileHead::of(tokens.clone()) {
+        Ok(ProfileHead { head, .. }) => head,
+        Err(error) => return error.to_compile_error(),
+    };
+    let name = &head.name;
+    match Profile::bundled(&name.to_string()) {
+        Some(profile) => profile_carrier(&head, Load::new(quote!({ #name }), true), documentation(&head, Some(&profile))),
+        None => syn::Error::new(name.span(), "no such profile is bundled").to_compile_error(),
+    }
+}
+
+/// The profile of a chain of profiles that were found right: a bundled one's name, then those that extend it.
+pub(super) fn resolve(chain: &[TokenStream], spans: &mut Spans) -> Result<Profile, Errors> {
+    let mut profile = Profile::vulkan_1_1();
+    for tokens in chain {
+        match Profile::bundled(&tokens.to_string()) {
+            Some(bundled) => profile = bundled,
+            None => profile = profile.extend(&syntax::profile::parse(tokens.clone(), spans).into_result()?)?,
+        }
+    }
+    Ok(profile)
+}
+
+/// The module's documentation: the user's, and what the profile comes to.
+fn documentation(head: &Head, profile: Option<&Profile>) -> TokenStream {
+    let docs = &head.docs;
+    let Some(profile) = profile else { return quote!(#(#docs)* #[doc = ""]) };
+    let [x, y, z] = profile.local;
+    let features: Vec<&str> = profile.features.iter().map(|f| f.name()).collect();
+    let text = format!(
+        "```text\ninvocations: {}\nlocal: [{x}, {y}, {z}]\nshared_bytes: {}\nsubgroup: {}\npush_bytes: {}\nfeatures: [{}]\n```",
+        profile.invocations,
+        profile.shared_bytes,
+        profile.subgroup.map_or("none".into(), |s| s.to_string()),
+        profile.push_bytes,
+        features.join(", "),
+    );
+    quote!(#(#docs)* #[doc = ""] #[doc = #text])
+}

@@ -1,0 +1,117 @@
+//! `schedule!`: calls the kernel's carrier; and `__compile!`, what the call comes to: a variant.
+
+use super::face::{Face, rust_type};
+use super::head::{Head, ScheduleHead, hidden};
+use super::link::{self, Linked};
+use super::{Backend, profile, tokens, variant};
+use crate::diag::{Errors, Spans};
+use crate::launch::DType;
+use crate::syntax;
+use crate::syntax::schedule::Schedule;
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+
+const FORM: &str = "a schedule is `pub NAME: kernel<T = f32> for profile where facts { directives }`";
+
+/// `schedule!`: calls the kernel's carrier. What stands in the braces is read at the chain's end only.
+pub fn schedule(tokens: TokenStream) -> TokenStream {
+    let tokens = tokens::visible(tokens);
+    let head = match ScheduleHead::of(tokens.clone()) {
+        Ok(head) => head,
+        Err(error) => {
+            let mut spans = Spans::new();
+            return match syntax::parse(tokens, &mut spans, Schedule::parse).errors {
+                none if none.is_empty() => link::syntax_error(&error, FORM),
+                errors => errors.to_tokens(&spans),
+            };
+        }
+    };
+    let (kernel, profile) = (hidden(&head.kernel, "__kernel"), hidden(&head.profile, "__profile"));
+    let cfg = &head.head.cfg;
+    quote!(#(#cfg)* #kernel ! { { #tokens } #profile })
+}
+
+/// `__compile!`: the variant, or errors and a constant of its type.
+pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
+    let linked = Linked::parse(tokens);
+    // `schedule!` has read this head.
+    let Ok(head) = ScheduleHead::of(linked.item.clone()) else { return TokenStream::new() };
+    let mut spans = Spans::new();
+    let mut errors = Errors::new();
+    let schedule = errors.keep(syntax::parse(linked.item.clone(), &mut spans, Schedule::parse).into_result());
+    let kernel = linked.kernel.as_ref().and_then(|k| errors.keep(syntax::kernel::parse(k.clone(), &mut spans).into_result()));
+    let profile = linked.profiles.as_ref().and_then(|p| errors.keep(profile::resolve(p, &mut spans)));
+    let ty = match (&kernel, &linked.kernel) {
+        (Some(kernel), Some(tokens)) => {
+            let dtypes = Face::new(kernel, tokens, &spans).dtypes;
+            let dtypes = dtypes.iter().map(|(name, choices)| (name.to_string(), choices.first().copied()));
+            kernel_type(&head, dtypes)
+        }
+        _ => kernel_type(&head, linked.dtypes.iter().map(|name| (name.clone(), None))),
+    };
+    let item = Item { head: &head.head, ty };
+    let made = match (&schedule, &kernel, &profile) {
+        (Some(schedule), Some(kernel), Some(profile)) => errors.keep(variant::make(kernel, schedule, profile, &mut spans, backend)),
+        _ => None,
+    };
+    let reported = errors.to_tokens(&spans);
+    let item = match made {
+        Some(made) => item.whole(&made, &spans),
+        None => item.broken(),
+    };
+    quote!(#reported #item)
+}
+
+/// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype.
+fn kernel_type(head: &ScheduleHead, dtypes: impl Iterator<Item = (String, Option<DType>)>) -> TokenStream {
+    let bound = bindings(head.arguments.clone());
+    let arguments = dtypes.map(|(name, first)| {
+        let said = bound.iter().find(|(generic, _)| *generic == name).and_then(|(_, value)| DType::from_name(value));
+        rust_type(said.or(first).unwrap_or(DType::F32))
+    });
+    let kernel = hidden(&head.kernel, "Kernel");
+    quote!(#kernel<#(#arguments),*>)
+}
+
+/// Every `name = word`.
+fn bindings(tokens: TokenStream) -> Vec<(String, String)> {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let binding = |window: &[TokenTree]| match window {
+        [TokenTree::Ident(name), TokenTree::Punct(p), TokenTree::Ident(value)] if p.as_char() == '=' => {
+            Some((name.to_string(), value.to_string()))
+        }
+        _ => None,
+    };
+    trees.windows(3).filter_map(binding).collect()
+}
+
+/// The constant that `schedule!` defines.
+struct Item<'a> {
+    head: &'a Head,
+    ty: TokenStream,
+}
+
+impl Item<'_> {
+    fn constant(&self, documentation: &impl ToTokens, value: TokenStream) -> TokenStream {
+        let Head { docs, attrs, vis, name, .. } = self.head;
+        let ty = &self.ty;
+        quote! {
+            #(#docs)* #documentation #(#attrs)*
+            #vis const #name: ::tilewright::__private::Variant<#ty> = #value;
+        }
+    }
+
+    fn whole(&self, made: &variant::Made, spans: &Spans) -> TokenStream {
+        let name = self.head.name.to_string();
+        let gap = (!self.head.docs.is_empty()).then(|| quote!(#[doc = ""]));
+        let (text, program) = (&made.documentation, made.literal());
+        let value = quote!(::tilewright::__private::Variant::__new(#name, #program));
+        let (constant, warnings) = (self.constant(&quote!(#gap #[doc = #text]), value), made.warnings(spans));
+        quote!(#warnings #constant)
+    }
+
+    fn broken(&self) -> TokenStream {
+        let name = self.head.name.to_string();
+        self.constant(&quote!(#[doc = ""]), quote!(::tilewright::__private::Variant::__broken(#name)))
+    }
+}
