@@ -36,9 +36,10 @@ pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) 
             _ => opaque,
         },
         Expr::Unary(op, a) => match (op, part(*a)) {
-            (Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil, Exactly(0.0)) => {
-                Exactly(0.0)
-            }
+            (
+                Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil,
+                Exactly(0.0),
+            ) => Exactly(0.0),
             (Unary::Neg, Exactly(x)) if dtype.is_float() => Exactly(-x),
             (Unary::Abs, Exactly(x)) if dtype.is_float() => Exactly(x.abs()),
             _ => opaque,

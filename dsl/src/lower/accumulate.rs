@@ -8,7 +8,8 @@ use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::{
-    Access, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Space, StageId,
+    Access, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Pred, Program,
+    Space, StageId,
 };
 
 /// Lowers the reductions of every dispatch, and gives maps the predicates that they need.
@@ -33,7 +34,8 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let outermost = |f: &Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || program.axes[a].kind == AxisKind::Reduction);
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
     let inside = path.frames.split_off(place);
-    let tile: Vec<Frame> = inside.iter().filter(|f| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel)).cloned().collect();
+    let tile: Vec<Frame> =
+        inside.iter().filter(|f| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel)).cloned().collect();
     check_tile(program, stage, &inside, &tile)?;
 
     let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
@@ -81,7 +83,8 @@ fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame
         let outer = inside.iter().find(reduction).and_then(Frame::as_loop).map_or("", |(a, _)| &program.axes[a].name);
         let stage = &program.stages[stage].name;
         let error = Error::new(frame.span, format!("the accumulator of `{stage}` would be indexed by `{name}` at run time"));
-        let error = error.note(format!("`{name}` is a loop inside the reduction's loop over `{outer}`, and registers have no address"));
+        let error =
+            error.note(format!("`{name}` is a loop inside the reduction's loop over `{outer}`, and registers have no address"));
         let help = match program.exprs.as_int(program.axes[axis].extent) {
             Some(_) => format!("write `unroll({name})`, or reorder `{name}` outside `{outer}`"),
             None => format!("reorder `{name}` outside `{outer}`, or tile it and unroll the tile"),

@@ -72,8 +72,8 @@ pub enum Fate {
 pub struct Split {
     /// The parts, outermost first. One part: the axis runs further than its extent (a hull), and only predicates differ.
     pub parts: Vec<AxisId>,
-    /// Whether the product of the parts' extents is proved to be the axis's extent. If not, it is at least that, and
-    /// computes below need a predicate.
+    /// Whether the product of the parts' extents is proved to be the axis's extent (or less, of a stage that is computed
+    /// only where it is read). If not, it is at least that, and computes below need a predicate.
     pub exact: bool,
     /// What happens past the end.
     pub tail: Tail,

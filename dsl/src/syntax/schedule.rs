@@ -156,7 +156,19 @@ pub struct Target {
 /// The names of the directives, and of those that the design has and this version has not.
 const DIRECTIVES: [&str; 9] = ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "show"];
 const LATER: [&str; 14] = [
-    "promote", "inline", "compute_at", "root", "rfactor", "pack", "precompute", "specialize", "tune", "pin", "pipeline", "mma", "dot",
+    "promote",
+    "inline",
+    "compute_at",
+    "root",
+    "rfactor",
+    "pack",
+    "precompute",
+    "specialize",
+    "tune",
+    "pin",
+    "pipeline",
+    "mma",
+    "dot",
     "decompose_winograd",
 ];
 
@@ -169,7 +181,9 @@ impl Schedule {
         let kernel = path(cursor, "the kernel's path")?;
         let bindings = bindings(cursor)?;
         if !cursor.peek_word("for") {
-            return Err(cursor.expected("`for` and a profile").help("a schedule's head reads `NAME: kernel<T = f32> for profile where … { … }`"));
+            return Err(cursor
+                .expected("`for` and a profile")
+                .help("a schedule's head reads `NAME: kernel<T = f32> for profile where … { … }`"));
         }
         cursor.expect_word("for")?;
         let profile = path(cursor, "the profile's path")?;
@@ -278,7 +292,9 @@ fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
         "show" => show(cursor, name.span)?,
         "tile" => tile(cursor)?,
         "split" => cursor.inside(Delimiter::Parenthesis, split)?,
-        "fuse" => cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))?,
+        "fuse" => {
+            cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))?
+        }
         "distribute" => cursor.inside(Delimiter::Parenthesis, |c| {
             let axes = names_to(c, "=>")?;
             c.expect("=>")?;
@@ -366,7 +382,9 @@ fn tail(cursor: &mut Cursor<'_>) -> Result<Option<TailWord>, Error> {
         "guard" => Tail::Guard,
         "exact" => Tail::Exact,
         "round_up" => Tail::RoundUp,
-        "peel" | "shift" => return Err(Error::new(name.span, format!("the tail `{word}` is not supported yet")).help("write `guard`")),
+        "peel" | "shift" => {
+            return Err(Error::new(name.span, format!("the tail `{word}` is not supported yet")).help("write `guard`"));
+        }
         _ => {
             let tails = ["guard", "exact", "round_up"];
             let help = did_you_mean(&word, tails).unwrap_or_else(|| format!("the tails are {}", list(tails)));
@@ -430,7 +448,11 @@ fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
         "x" => Slot::X,
         "y" => Slot::Y,
         "z" => Slot::Z,
-        _ => return Err(Error::new(name.span, format!("there is no coordinate `{name}`")).help("the coordinates are `x`, `y` and `z`")),
+        _ => {
+            return Err(
+                Error::new(name.span, format!("there is no coordinate `{name}`")).help("the coordinates are `x`, `y` and `z`")
+            );
+        }
     };
     Ok((slot, name.span))
 }
@@ -453,7 +475,9 @@ fn vectorize(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
         cursor.expect_word("unaligned")?;
         cursor.expect(":")?;
         if cursor.eat_word("scalar").is_none() {
-            return Err(cursor.expected("`scalar`").help("`unaligned: scalar` reads and writes lane by lane where alignment is not proved"));
+            return Err(cursor
+                .expected("`scalar`")
+                .help("`unaligned: scalar` reads and writes lane by lane where alignment is not proved"));
         }
         scalar = true;
     }

@@ -6,7 +6,8 @@ use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::{DType, Relation};
 use tilewright_dsl::nest::{
     Access, Argument, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Condition, Dim, Dispatch, Exec,
-    Fate, Level, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Scalar, Scope, Slot, Space, Split, Stage, StageId, Tail,
+    Fate, Fragment, Level, Loop, Monoid, Node, NodeKind, Operand, Phase, Pred, Program, Scalar, Scope, Slot, Space, Split, Stage,
+    StageId, Tail,
 };
 
 /// A program in the making.
@@ -151,6 +152,11 @@ impl Builder {
     /// A dimension of a copy.
     pub fn made(&mut self, name: &str, extent: i64) -> AxisId {
         let extent = self.p.exprs.int(extent);
+        self.made_up(name, extent)
+    }
+
+    /// A parallel axis that the algorithm knows nothing of.
+    pub fn made_up(&mut self, name: &str, extent: ExprId) -> AxisId {
         self.axis(name, extent, AxisKind::Parallel, AxisDef::Made)
     }
 
@@ -182,6 +188,14 @@ impl Builder {
     pub fn consume(&mut self, of: AxisId, parts: &[AxisId], exact: bool) {
         let tail = if exact { Tail::Exact } else { Tail::Guard };
         self.p.axes[of].fate = Fate::Split(Split { parts: parts.to_vec(), exact, tail, span: SpanId::NONE });
+    }
+
+    /// Splits an axis in two, of which the outer part is another stage's: this one is computed at that loop.
+    pub fn share(&mut self, of: AxisId, outer: AxisId, inner: &str, size: i64, exact: bool) -> AxisId {
+        let (extent, kind) = (self.p.exprs.int(size), self.p.axes[of].kind);
+        let part = self.axis(inner, extent, kind, AxisDef::Part { of, part: 1 });
+        self.consume(of, &[outer, part], exact);
+        part
     }
 
     /// Fuses axes, outermost first.
@@ -258,6 +272,19 @@ impl Builder {
         let outside = if above.contains(&true) { Outside::Fill(fill, sides) } else { Outside::Never };
         self.p.exprs.add(Expr::Read(Read { buffer, index: index.iter().copied().collect(), outside }), dtype)
     }
+}
+
+/// Matrices.
+impl Builder {
+    /// A fragment buffer of 16 x 16 matrices.
+    pub fn fragment(&mut self, name: &str, dtype: DType, shape: &[i64], operand: Operand) -> BufferId {
+        self.local(name, dtype, shape, Space::Fragment { operand, rows: 16, columns: 16 })
+    }
+}
+
+/// An operation on matrices as a block of its own.
+pub fn matrix(fragment: Fragment) -> Block {
+    vec![node(NodeKind::Fragment(fragment))]
 }
 
 /// A compute without predicates.

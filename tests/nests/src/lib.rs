@@ -6,16 +6,20 @@
 //!
 //! Every nest is a struct of sizes with a `program` method. A size of `None` is symbolic.
 
+pub mod attention;
 pub mod build;
 pub mod conv;
 pub mod copies;
 pub mod halo_conv;
 pub mod layernorm;
+pub mod mma_matmul;
 pub mod shared_matmul;
 pub mod tiled_matmul;
 
+pub use attention::Attention;
 pub use conv::Conv;
 pub use halo_conv::HaloConv;
 pub use layernorm::LayerNorm;
+pub use mma_matmul::MmaMatmul;
 pub use shared_matmul::SharedMatmul;
 pub use tiled_matmul::TiledMatmul;

@@ -1,7 +1,7 @@
 //! The nests as people read them.
 
 use tilewright_dsl::nest::{How, print};
-use tilewright_nests::{Conv, HaloConv, LayerNorm, SharedMatmul, TiledMatmul};
+use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul};
 
 #[test]
 fn conv() {
@@ -41,4 +41,14 @@ fn layernorm_by_tree() {
 #[test]
 fn layernorm_by_subgroup() {
     insta::assert_snapshot!(print::plan(&LayerNorm::symbolic(How::Subgroup).program()));
+}
+
+#[test]
+fn mma_matmul() {
+    insta::assert_snapshot!(print::plan(&MmaMatmul::symbolic().program()));
+}
+
+#[test]
+fn attention() {
+    insta::assert_snapshot!(print::plan(&Attention::symbolic().program()));
 }

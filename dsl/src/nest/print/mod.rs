@@ -136,7 +136,7 @@ fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named
             bound.insert(looped.axis);
             axes_of(program, &[program.axes[looped.axis].extent], named);
         }
-        let (exprs, axes) = parts(node);
+        let (exprs, axes) = parts(program, node);
         axes_of(program, &exprs, named);
         named.extend(axes);
         node.blocks().for_each(|inner| mentions(program, inner, bound, named));
@@ -144,10 +144,11 @@ fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named
 }
 
 /// The expressions and axes that a node holds itself.
-fn parts(node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
+fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
     match &node.kind {
         NodeKind::Compute(Compute { dst, value, preds, .. }) => {
-            let exprs = dst.iter().flat_map(|place| place.index.clone()).chain(value.clone()).collect();
+            let bounds = preds.iter().map(|pred| program.axes[pred.axis].extent);
+            let exprs = dst.iter().flat_map(|place| place.index.clone()).chain(value.clone()).chain(bounds).collect();
             (exprs, preds.iter().map(|pred| pred.axis).collect())
         }
         NodeKind::Copy(Copy { version, value, .. }) => (version.iter().copied().chain([*value]).collect(), Vec::new()),
