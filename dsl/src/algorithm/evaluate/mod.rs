@@ -1,6 +1,10 @@
-//! What a kernel means, computed the slow and plain way: floats in f64 without any rounding in between, integers exactly
-//! as the language defines them. It walks the algorithm's expressions point by point and knows nothing of nests, so that
-//! it can judge what they compute.
+//! What a kernel means, computed the slow and plain way: floats in f64 together with a bound on how far a device may be
+//! off ([`Float`]), integers exactly as the language defines them. It walks the algorithm's expressions point by point and
+//! knows nothing of nests, so that it can judge what they compute.
+
+mod float;
+
+pub use float::Float;
 
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, StageId};
@@ -11,7 +15,7 @@ use tilewright_launch::DType;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// Of f32, f16, bf16.
-    Float(f64),
+    Float(Float),
     /// Of the integer types; within the type's range.
     Int(i64),
     /// Of bool.
@@ -39,10 +43,15 @@ pub struct Given {
 }
 
 impl Value {
-    /// The value as a float, whatever it is.
+    /// A float that the device has exactly.
+    pub fn float(value: f64) -> Value {
+        Value::Float(Float::exact(value))
+    }
+
+    /// The value as a number, whatever it is.
     pub fn number(self) -> f64 {
         match self {
-            Value::Float(f) => f,
+            Value::Float(f) => f.value,
             Value::Int(i) => i as f64,
             Value::Bool(b) => f64::from(u8::from(b)),
         }
@@ -50,7 +59,7 @@ impl Value {
 
     fn int(self) -> i64 {
         match self {
-            Value::Float(f) => f as i64,
+            Value::Float(f) => f.value as i64,
             Value::Int(i) => i,
             Value::Bool(b) => i64::from(b),
         }
@@ -61,20 +70,22 @@ impl Value {
     }
 }
 
+/// The shapes of all buffers, for these dims.
+pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<i64>>, String> {
+    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: HashMap::new(), axes: HashMap::new() };
+    machine.size()?;
+    program
+        .buffers
+        .iter()
+        .map(|(id, b)| Ok((id, b.shape.iter().map(|e| machine.index(*e)).collect::<Result<_, String>>()?)))
+        .collect()
+}
+
 /// Computes every stage and returns all tensors, intermediates included. An error is a fault of the kernel (a read
 /// outside) or of what is given.
 pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
     let mut machine = Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: HashMap::new() };
-    for (id, dim) in program.dims.iter() {
-        let value = match dim.derived {
-            Some(value) => machine.index(value)?,
-            None => *given.dims.get(&id).ok_or_else(|| format!("dim `{}` is not given", dim.name))?,
-        };
-        if value < 0 {
-            return Err(format!("dim `{}` is {value}", dim.name));
-        }
-        machine.dims.insert(id, value);
-    }
+    machine.size()?;
     for (id, buffer) in program.buffers.iter() {
         let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
         if let Space::Constant(values) = &buffer.space {
@@ -109,6 +120,21 @@ struct Tuple<'a> {
 }
 
 impl Machine<'_> {
+    /// Gives every dim its value.
+    fn size(&mut self) -> Result<(), String> {
+        for (id, dim) in self.program.dims.iter() {
+            let value = match dim.derived {
+                Some(value) => self.index(value)?,
+                None => *self.given.dims.get(&id).ok_or_else(|| format!("dim `{}` is not given", dim.name))?,
+            };
+            if value < 0 {
+                return Err(format!("dim `{}` is {value}", dim.name));
+            }
+            self.dims.insert(id, value);
+        }
+        Ok(())
+    }
+
     /// Computes a stage after those that it reads.
     fn stage(&mut self, id: StageId, done: &mut Vec<StageId>) -> Result<(), String> {
         if done.contains(&id) {
@@ -178,9 +204,15 @@ impl Machine<'_> {
         let missing = || "a component of a tuple that is not there".to_owned();
         Ok(match program.exprs.get(id) {
             Expr::Const(c) => constant(c.value(), c.dtype),
-            Expr::Axis(a) => Value::Int(*self.axes.get(a).ok_or_else(|| format!("axis `{}` has no value here", program.axes[*a].name))?),
-            Expr::Dim(d) => Value::Int(*self.dims.get(d).ok_or_else(|| format!("dim `{}` has no value here", program.dims[*d].name))?),
-            Expr::Scalar(s) => *self.given.scalars.get(s).ok_or_else(|| format!("scalar `{}` is not given", program.scalars[*s].name))?,
+            Expr::Axis(a) => {
+                Value::Int(*self.axes.get(a).ok_or_else(|| format!("axis `{}` has no value here", program.axes[*a].name))?)
+            }
+            Expr::Dim(d) => {
+                Value::Int(*self.dims.get(d).ok_or_else(|| format!("dim `{}` has no value here", program.dims[*d].name))?)
+            }
+            Expr::Scalar(s) => {
+                *self.given.scalars.get(s).ok_or_else(|| format!("scalar `{}` is not given", program.scalars[*s].name))?
+            }
             Expr::State(n) => *tuple.state.get(*n as usize).ok_or_else(missing)?,
             Expr::Item(n) => *tuple.item.get(*n as usize).ok_or_else(missing)?,
             Expr::Read(read) => self.read(read, tuple)?,
@@ -225,7 +257,7 @@ impl Machine<'_> {
 fn constant(value: f64, dtype: DType) -> Value {
     match dtype {
         DType::Bool => Value::Bool(value != 0.0),
-        d if d.is_float() => Value::Float(value),
+        d if d.is_float() => Value::float(value),
         _ => Value::Int(value as i64),
     }
 }
@@ -251,58 +283,14 @@ fn unary(op: Unary, a: Value, dtype: DType) -> Value {
             Unary::IsNan => Value::Bool(false),
             _ => a,
         },
-        Value::Float(f) if op == Unary::IsNan => Value::Bool(f.is_nan()),
-        Value::Float(f) => Value::Float(float_unary(op, f)),
-    }
-}
-
-fn float_unary(op: Unary, f: f64) -> f64 {
-    match op {
-        Unary::Neg => -f,
-        Unary::Not | Unary::IsNan => f,
-        Unary::Abs => f.abs(),
-        Unary::Sign if f == 0.0 || f.is_nan() => f,
-        Unary::Sign => f.signum(),
-        Unary::Floor => f.floor(),
-        Unary::Ceil => f.ceil(),
-        Unary::Round => f.round(),
-        Unary::Trunc => f.trunc(),
-        Unary::Fract => f - f.floor(),
-        Unary::Sqrt => f.sqrt(),
-        Unary::InverseSqrt => 1.0 / f.sqrt(),
-        Unary::Exp => f.exp(),
-        Unary::Exp2 => f.exp2(),
-        Unary::Ln => f.ln(),
-        Unary::Log2 => f.log2(),
-        Unary::Sin => f.sin(),
-        Unary::Cos => f.cos(),
-        Unary::Tan => f.tan(),
-        Unary::Asin => f.asin(),
-        Unary::Acos => f.acos(),
-        Unary::Atan => f.atan(),
-        Unary::Sinh => f.sinh(),
-        Unary::Cosh => f.cosh(),
-        Unary::Tanh => f.tanh(),
-        Unary::Asinh => f.asinh(),
-        Unary::Acosh => f.acosh(),
-        Unary::Atanh => f.atanh(),
+        Value::Float(f) if op == Unary::IsNan => Value::Bool(f.value.is_nan()),
+        Value::Float(f) => Value::Float(f.unary(op, dtype)),
     }
 }
 
 fn binary(op: Binary, a: Value, b: Value, dtype: DType) -> Value {
     match (a, b) {
-        (Value::Float(x), Value::Float(y)) => Value::Float(match op {
-            Binary::Add => x + y,
-            Binary::Sub => x - y,
-            Binary::Mul => x * y,
-            Binary::Div => x / y,
-            Binary::Rem => x % y,
-            Binary::Min => x.min(y),
-            Binary::Max => x.max(y),
-            Binary::Pow => x.powf(y),
-            Binary::Atan2 => x.atan2(y),
-            _ => f64::NAN,
-        }),
+        (Value::Float(x), Value::Float(y)) => Value::Float(x.binary(op, y, dtype)),
         (Value::Bool(x), Value::Bool(y)) => Value::Bool(match op {
             Binary::And | Binary::Min => x && y,
             Binary::Or | Binary::Max => x || y,
@@ -340,7 +328,7 @@ fn int_binary(op: Binary, x: i64, y: i64, dtype: DType) -> Value {
 
 fn compare(op: Compare, a: Value, b: Value) -> bool {
     let order = match (a, b) {
-        (Value::Float(x), Value::Float(y)) => x.partial_cmp(&y),
+        (Value::Float(x), Value::Float(y)) => x.value.partial_cmp(&y.value),
         _ => Some(a.int().cmp(&b.int())),
     };
     use std::cmp::Ordering::{Equal, Greater, Less};
@@ -354,15 +342,17 @@ fn compare(op: Compare, a: Value, b: Value) -> bool {
     }
 }
 
-/// Rust's `as`. Floats are not rounded to narrower ones here: what reads the result allows for that.
+/// Rust's `as`.
 fn cast(a: Value, to: DType) -> Value {
     match (to, a) {
+        (DType::Bool, Value::Float(f)) => Value::Bool(f.value != 0.0),
         (DType::Bool, a) => Value::Bool(a.truth()),
-        (to, a) if to.is_float() => Value::Float(a.number()),
-        (DType::I32, Value::Float(f)) => Value::Int(i64::from(f as i32)),
-        (DType::U32, Value::Float(f)) => Value::Int(i64::from(f as u32)),
-        (DType::I8, Value::Float(f)) => Value::Int(i64::from(f as i8)),
-        (DType::U8, Value::Float(f)) => Value::Int(i64::from(f as u8)),
+        (to, Value::Float(f)) if to.is_float() => Value::Float(f.rounded(to)),
+        (to, a) if to.is_float() => Value::Float(Float::exact(a.number()).rounded(to)),
+        (DType::I32, Value::Float(f)) => Value::Int(i64::from(f.value as i32)),
+        (DType::U32, Value::Float(f)) => Value::Int(i64::from(f.value as u32)),
+        (DType::I8, Value::Float(f)) => Value::Int(i64::from(f.value as i8)),
+        (DType::U8, Value::Float(f)) => Value::Int(i64::from(f.value as u8)),
         (to, a) => wrap(a.int(), to),
     }
 }

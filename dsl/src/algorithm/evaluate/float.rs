@@ -1,0 +1,181 @@
+//! Floats with a bound on how far a device may be off: running error analysis.
+//!
+//! A [`Float`] holds the value in f64, a bound on the absolute error of the same computation in the kernel's own dtype,
+//! and a magnitude: the value with every subtraction made an addition. A sum of n items has the error bound
+//! `n * u * sum |x|`, whatever the order, so each addition adds `u` times the magnitudes (Higham, Accuracy and Stability
+//! of Numerical Algorithms, section 4.2). The precision of functions is what Vulkan asks for ("Precision of SPIR-V
+//! Instructions").
+
+use crate::expr::{Binary, Unary};
+use tilewright_launch::DType;
+
+/// A value and how far a device may be off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Float {
+    /// The value, in f64.
+    pub value: f64,
+    /// At least its absolute value: what rounding errors are proportional to.
+    pub magnitude: f64,
+    /// How far a device may be off; infinite where nothing can be said.
+    pub error: f64,
+}
+
+/// The unit roundoff of a dtype, and its smallest normal number, to which a device may flush.
+fn unit(dtype: DType) -> (f64, f64) {
+    match dtype {
+        DType::F16 => (2f64.powi(-11), 2f64.powi(-14)),
+        DType::BF16 => (2f64.powi(-8), f64::from(f32::MIN_POSITIVE)),
+        _ => (2f64.powi(-24), f64::from(f32::MIN_POSITIVE)),
+    }
+}
+
+impl Float {
+    /// A value that the device has exactly.
+    pub fn exact(value: f64) -> Float {
+        Float { value, magnitude: value.abs(), error: 0.0 }
+    }
+
+    fn known(value: f64, error: f64) -> Float {
+        Float { value, magnitude: value.abs(), error }
+    }
+
+    /// The value as a device would hold it in a dtype.
+    pub fn rounded(self, dtype: DType) -> Float {
+        let (u, tiny) = unit(dtype);
+        Float { error: self.error + u * (self.value.abs() + self.error) + tiny, ..self }
+    }
+
+    /// A function of one value, computed in a dtype.
+    pub fn unary(self, op: Unary, dtype: DType) -> Float {
+        let (x, e) = (self.value, self.error);
+        let value = unary(op, x);
+        match op {
+            Unary::Neg | Unary::Not | Unary::IsNan => Float { value, ..self },
+            Unary::Abs => Float { value, ..self },
+            Unary::Sign => self.step(value, x.abs()),
+            Unary::Floor | Unary::Ceil | Unary::Trunc => self.step(value, (x - x.round()).abs()),
+            Unary::Fract => Float { error: self.step(value, (x - x.round()).abs()).error + e, ..Float::known(value, e) },
+            Unary::Round => self.step(value, (x - x.floor() - 0.5).abs()),
+            _ => Float::known(value, spread(op, x, e) + own(op, x, value, dtype)),
+        }
+    }
+
+    /// A step function: exact as long as the operand's error does not reach a jump, `distance` away.
+    fn step(self, value: f64, distance: f64) -> Float {
+        let error = if self.error == 0.0 || self.error < distance { 0.0 } else { f64::INFINITY };
+        Float::known(value, error)
+    }
+
+    /// A function of two values, computed in a dtype.
+    pub fn binary(self, op: Binary, other: Float, dtype: DType) -> Float {
+        let (a, b) = (self, other);
+        let (u, tiny) = unit(dtype);
+        match op {
+            Binary::Add | Binary::Sub => {
+                let value = if op == Binary::Add { a.value + b.value } else { a.value - b.value };
+                let magnitude = a.magnitude + b.magnitude;
+                Float { value, magnitude, error: a.error + b.error + u * (magnitude + a.error + b.error) + tiny }
+            }
+            Binary::Mul => {
+                let value = a.value * b.value;
+                let magnitude = a.magnitude * b.magnitude;
+                let carried = a.value.abs() * b.error + b.value.abs() * a.error + a.error * b.error;
+                Float { value, magnitude, error: carried + u * (magnitude + carried) + tiny }
+            }
+            Binary::Div => {
+                let value = a.value / b.value;
+                let least = (b.value.abs() - b.error).max(0.0);
+                let carried = (a.error + value.abs() * b.error) / least;
+                let carried = if carried.is_nan() { f64::INFINITY } else { carried };
+                Float { value, magnitude: a.magnitude / least, error: carried + 5.0 * u * (value.abs() + carried) + tiny }
+            }
+            Binary::Min | Binary::Max => {
+                let value = if op == Binary::Min { a.value.min(b.value) } else { a.value.max(b.value) };
+                Float { value, magnitude: a.magnitude.max(b.magnitude), error: a.error.max(b.error) }
+            }
+            Binary::Rem => {
+                let quotient = a.binary(Binary::Div, b, dtype);
+                let whole = quotient.unary(Unary::Trunc, dtype);
+                a.binary(Binary::Sub, b.binary(Binary::Mul, whole, dtype), dtype)
+            }
+            Binary::Pow => {
+                let exponent = a.unary(Unary::Log2, dtype).binary(Binary::Mul, b, dtype);
+                Float { value: a.value.powf(b.value), ..exponent.unary(Unary::Exp2, dtype) }
+            }
+            // Vulkan allows 4096 ULP; and its slope is at most 1 over the distance from the origin.
+            Binary::Atan2 => {
+                let value = a.value.atan2(b.value);
+                let radius = (a.value.hypot(b.value) - a.error - b.error).max(0.0);
+                Float::known(value, (a.error + b.error) / radius + 8192.0 * u * value.abs() + tiny)
+            }
+            _ => Float::known(f64::NAN, f64::INFINITY),
+        }
+    }
+}
+
+/// The function in f64.
+fn unary(op: Unary, f: f64) -> f64 {
+    match op {
+        Unary::Neg => -f,
+        Unary::Not | Unary::IsNan => f,
+        Unary::Abs => f.abs(),
+        Unary::Sign if f == 0.0 || f.is_nan() => f,
+        Unary::Sign => f.signum(),
+        Unary::Floor => f.floor(),
+        Unary::Ceil => f.ceil(),
+        Unary::Round => f.round(),
+        Unary::Trunc => f.trunc(),
+        Unary::Fract => f - f.floor(),
+        Unary::Sqrt => f.sqrt(),
+        Unary::InverseSqrt => 1.0 / f.sqrt(),
+        Unary::Exp => f.exp(),
+        Unary::Exp2 => f.exp2(),
+        Unary::Ln => f.ln(),
+        Unary::Log2 => f.log2(),
+        Unary::Sin => f.sin(),
+        Unary::Cos => f.cos(),
+        Unary::Tan => f.tan(),
+        Unary::Asin => f.asin(),
+        Unary::Acos => f.acos(),
+        Unary::Atan => f.atan(),
+        Unary::Sinh => f.sinh(),
+        Unary::Cosh => f.cosh(),
+        Unary::Tanh => f.tanh(),
+        Unary::Asinh => f.asinh(),
+        Unary::Acosh => f.acosh(),
+        Unary::Atanh => f.atanh(),
+    }
+}
+
+/// How far the result moves when the operand moves by `e`: the larger of both sides, as these functions are monotone or
+/// have slopes of at most 1 where they are not.
+fn spread(op: Unary, x: f64, e: f64) -> f64 {
+    if e == 0.0 {
+        return 0.0;
+    }
+    if matches!(op, Unary::Sin | Unary::Cos) {
+        return e;
+    }
+    let y = unary(op, x);
+    let (low, high) = ((unary(op, x - e) - y).abs(), (unary(op, x + e) - y).abs());
+    let most = low.max(high);
+    if low.is_nan() || high.is_nan() { f64::INFINITY } else { most }
+}
+
+/// What the function itself may be off by.
+fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
+    let (u, tiny) = unit(dtype);
+    let ulp = 2.0 * u;
+    let relative = |n: f64| n * ulp * y.abs() + tiny;
+    match op {
+        Unary::Exp | Unary::Exp2 => relative(3.0 + 2.0 * x.abs()),
+        Unary::Ln | Unary::Log2 if (0.5..=2.0).contains(&x) => 2f64.powi(if dtype == DType::F16 { -7 } else { -21 }),
+        Unary::Ln | Unary::Log2 => relative(3.0),
+        Unary::Sqrt | Unary::InverseSqrt => relative(5.0),
+        Unary::Sin | Unary::Cos => 2f64.powi(if dtype == DType::F16 { -7 } else { -11 }),
+        Unary::Tan => 2f64.powi(-10) * (1.0 + y * y),
+        Unary::Asin | Unary::Acos | Unary::Atan => 4096.0 * ulp * (1.0 + y.abs()),
+        // Made of exp, log and sqrt.
+        _ => ulp * 64.0 * (1.0 + y.abs()) * (1.0 + x.abs()) + tiny,
+    }
+}

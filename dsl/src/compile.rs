@@ -1,0 +1,48 @@
+//! The whole compiler up to the backend, on one screen: a kernel, a schedule and a profile give a final nest.
+
+use crate::algorithm;
+use crate::diag::Errors;
+use crate::lower;
+use crate::nest::{Program, build, verify};
+use crate::profile::Profile;
+use crate::schedule::{self, head};
+use crate::syntax::Kernel;
+use crate::syntax::schedule::Schedule;
+
+/// A compiled variant, before the backend.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The final nest, its ledger and all that belongs to it.
+    pub program: Program,
+    /// What the user should see although nothing is wrong.
+    pub warnings: Errors,
+}
+
+/// Compiles one variant.
+///
+/// # Errors
+/// What is wrong with the kernel under this schedule's bindings, with the head, or with the directives. Warnings of a
+/// schedule that is wrong come with its errors.
+pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Result<Compiled, Errors> {
+    let bindings = head::bindings(kernel, schedule)?;
+    let mut program = algorithm::check(kernel, &bindings)?;
+    head::facts(&mut program, schedule)?;
+    algorithm::inline(&mut program);
+    build::naive(&mut program);
+    check_form(&program, profile)?;
+    let outcome = schedule::apply(&mut program, &schedule.items, profile, schedule.name.span);
+    let mut errors = outcome.errors;
+    if !errors.is_empty() {
+        errors.extend(outcome.warnings);
+        return Err(errors);
+    }
+    check_form(&program, profile)?;
+    lower::lower(&mut program)?;
+    verify::verify(&program, profile)?;
+    Ok(Compiled { program, warnings: outcome.warnings })
+}
+
+/// The verifier between passes, in debug builds.
+fn check_form(program: &Program, profile: &Profile) -> Result<(), Errors> {
+    if cfg!(debug_assertions) { verify::verify(program, profile) } else { Ok(()) }
+}
