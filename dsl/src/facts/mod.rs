@@ -1,1 +1,318 @@
-//! The prover.
+//! The prover: what holds for all sizes that a program admits, and for all values of the axes in it.
+//!
+//! Indices are polynomials in dims and axes, whose floors, minima and choices are atoms ([`atoms`]); facts are polynomials
+//! that are at least 0, and equations replace atoms ([`conditions`]); a proof replaces atoms by their bounds until no
+//! term is negative ([`prove`]). All of it is bounded: what takes too long, overflows or is beyond it is "not proved", and
+//! every caller has a guard, a check at launch or an error for that. What is proved is true of the integers that the
+//! expressions mean; that 32 bits hold them is checked elsewhere.
+//!
+//! A claim is about all points at which it has a meaning: the axes that it names are within their extents, and so those
+//! extents are at least 1. Of axes that it does not name nothing is assumed; they may be empty.
+
+mod atoms;
+mod conditions;
+mod context;
+mod counterexample;
+mod divides;
+mod eval;
+mod floor;
+mod poly;
+mod prove;
+mod show;
+mod translate;
+
+pub use counterexample::Counterexample;
+pub use poly::Poly;
+
+use crate::expr::ExprId;
+use crate::nest::{AxisId, Program};
+use context::Context;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// Which axes are variables of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum View {
+    /// All.
+    Roots,
+    /// Those that were not consumed; the others are made of these.
+    Leaves,
+}
+
+/// A side of a claim: an expression, a number or a polynomial of the same prover.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// An expression.
+    Expr(ExprId),
+    /// A number.
+    Int(i64),
+    /// A polynomial.
+    Poly(&'a Poly),
+}
+
+impl From<ExprId> for Operand<'_> {
+    fn from(e: ExprId) -> Self {
+        Operand::Expr(e)
+    }
+}
+
+impl From<i64> for Operand<'_> {
+    fn from(n: i64) -> Self {
+        Operand::Int(n)
+    }
+}
+
+impl<'a> From<&'a Poly> for Operand<'a> {
+    fn from(p: &'a Poly) -> Self {
+        Operand::Poly(p)
+    }
+}
+
+/// Something to be proved.
+#[derive(Clone, Copy, Debug)]
+pub enum Claim<'a> {
+    /// `a < b`.
+    Less(Operand<'a>, Operand<'a>),
+    /// `a <= b`.
+    LessEqual(Operand<'a>, Operand<'a>),
+    /// `a == b`.
+    Equal(Operand<'a>, Operand<'a>),
+    /// `0 <= a && a < b`.
+    Inside(Operand<'a>, Operand<'a>),
+    /// `a % c == 0`; of a `c` below 1 nothing is proved.
+    Divides(i64, Operand<'a>),
+}
+
+/// Proves claims about a program's dims and axes. It holds the program as it was when the prover was made.
+#[derive(Debug)]
+pub struct Prover<'p> {
+    context: RefCell<Context<'p>>,
+    /// What holds besides, with what it is compared to.
+    assumed: Vec<(ExprId, bool)>,
+}
+
+impl<'p> Prover<'p> {
+    /// Every axis is a variable within its own extent, a consumed one too: the view of what a stage computes, and of the
+    /// values of axes once they are clamped.
+    pub fn new(program: &'p Program) -> Prover<'p> {
+        Prover::with_view(program, View::Roots)
+    }
+
+    /// A consumed axis is what its parts make it, past its own extent where a split is inexact: the view of addresses.
+    pub fn on_leaves(program: &'p Program) -> Prover<'p> {
+        Prover::with_view(program, View::Leaves)
+    }
+
+    fn with_view(program: &'p Program, view: View) -> Prover<'p> {
+        let mut context = Context::new(program, view);
+        context.load(&|_| true);
+        Prover { context: RefCell::new(context), assumed: Vec::new() }
+    }
+
+    /// A prover that knows besides that `cond`, a bool, holds (or, with `holds` false, that it does not). Of comparisons
+    /// of indices joined by `&&`, `||` and `!` it uses what it understands. It speaks of points where the condition was
+    /// evaluated: the axes that it names count as in range in every claim.
+    pub fn assuming(&self, cond: ExprId, holds: bool) -> Prover<'p> {
+        let mut context = self.context.borrow().clone();
+        let axes = context.axes_of(cond);
+        context.scope.extend(axes.iter());
+        let formula = context.formula(cond, holds);
+        context.suppose(&formula);
+        context.settle();
+        let mut assumed = self.assumed.clone();
+        assumed.push((cond, holds));
+        Prover { context: RefCell::new(context), assumed }
+    }
+
+    /// A prover for whose claims these axes too are in range: those of the loops around a place.
+    pub fn within(&self, axes: impl IntoIterator<Item = AxisId>) -> Prover<'p> {
+        let mut context = self.context.borrow().clone();
+        for axis in axes {
+            if let Some(value) = context.axis(axis) {
+                let inner = context.axes_in([&value]);
+                context.scope.extend(inner);
+            }
+        }
+        Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
+    }
+
+    /// `a >= 0`.
+    pub fn nonneg<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
+        self.less_equal(0, a)
+    }
+
+    /// `a >= 1`.
+    pub fn positive<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
+        self.less_equal(1, a)
+    }
+
+    /// `a != 0`.
+    pub fn nonzero<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
+        let a = a.into();
+        self.less(0, a) || self.less(a, 0)
+    }
+
+    /// `a >= least`.
+    pub fn at_least<'a>(&self, a: impl Into<Operand<'a>>, least: i64) -> bool {
+        self.less_equal(least, a)
+    }
+
+    /// `a < b`.
+    pub fn less<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
+        self.proves(Claim::Less(a.into(), b.into()))
+    }
+
+    /// `a <= b`.
+    pub fn less_equal<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
+        self.proves(Claim::LessEqual(a.into(), b.into()))
+    }
+
+    /// `a == b`.
+    pub fn equal<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
+        self.proves(Claim::Equal(a.into(), b.into()))
+    }
+
+    /// `0 <= index && index < extent`.
+    pub fn inside<'a>(&self, index: impl Into<Operand<'a>>, extent: impl Into<Operand<'a>>) -> bool {
+        self.proves(Claim::Inside(index.into(), extent.into()))
+    }
+
+    /// `a % c == 0`. `false` for a `c` below 1.
+    pub fn divides<'a>(&self, c: i64, a: impl Into<Operand<'a>>) -> bool {
+        self.proves(Claim::Divides(c, a.into()))
+    }
+
+    /// Whether a claim is proved.
+    pub fn proves(&self, claim: Claim<'_>) -> bool {
+        let mut context = self.context.borrow_mut();
+        match claim {
+            Claim::Less(a, b) => context.proves_order(a, b, 1),
+            Claim::LessEqual(a, b) => context.proves_order(a, b, 0),
+            Claim::Equal(a, b) => context.proves_order(a, b, 0) && context.proves_order(b, a, 0),
+            Claim::Inside(a, b) => context.proves_order(Operand::Int(0), a, 0) && context.proves_order(a, b, 1),
+            Claim::Divides(c, a) => c >= 1 && context.operand(a).is_some_and(|p| context.divides(c.into(), &p)),
+        }
+    }
+
+    /// The polynomial that an expression is; `None`: it depends on data, or is none.
+    pub fn poly(&self, e: ExprId) -> Option<Poly> {
+        self.context.borrow_mut().poly(e)
+    }
+
+    /// The least number that is proved to be an upper bound.
+    pub fn upper<'a>(&self, a: impl Into<Operand<'a>>) -> Option<i64> {
+        let mut context = self.context.borrow_mut();
+        let a = a.into();
+        let axes = context.operand_axes([a]);
+        let negated = context.operand(a)?.neg()?;
+        Some(-context.greatest_lower(&axes, &negated)?)
+    }
+
+    /// The greatest number that is proved to be a lower bound.
+    pub fn lower<'a>(&self, a: impl Into<Operand<'a>>) -> Option<i64> {
+        let mut context = self.context.borrow_mut();
+        let a = a.into();
+        let axes = context.operand_axes([a]);
+        let p = context.operand(a)?;
+        context.greatest_lower(&axes, &p)
+    }
+
+    /// The fewest of the program's conditions, as places in [`Program::conditions`], that no sizes satisfy together, if
+    /// there are such. One alone contradicts that dims are not negative, or what a derived dim is.
+    pub fn contradiction(&self) -> Option<Vec<usize>> {
+        let (program, view) = {
+            let context = self.context.borrow();
+            (context.program, context.view)
+        };
+        let absurd = |take: &dyn Fn(usize) -> bool| {
+            let mut context = Context::new(program, view);
+            context.load(take);
+            context.is_absurd()
+        };
+        conditions::contradicting(&absurd, program.conditions.len())
+    }
+
+    /// Whether it is found that no sizes satisfy the conditions and the assumptions.
+    pub fn is_impossible(&self) -> bool {
+        self.context.borrow_mut().is_absurd()
+    }
+
+    /// Whether a condition's removal would leave it proved by the others: its place in [`Program::conditions`].
+    pub fn is_redundant(&self, condition: usize) -> bool {
+        let (program, view) = {
+            let context = self.context.borrow();
+            (context.program, context.view)
+        };
+        let Some(claim) = program.conditions.get(condition) else { return false };
+        let mut context = Context::new(program, view);
+        context.load(&|i| i != condition);
+        context.holds(claim)
+    }
+}
+
+impl Context<'_> {
+    /// `a + distance <= b`.
+    fn proves_order(&mut self, a: Operand<'_>, b: Operand<'_>, distance: i64) -> bool {
+        let axes = self.operand_axes([a, b]);
+        let difference = self.operand(b).zip(self.operand(a)).and_then(|(b, a)| b.sub(&a)?.plus(-distance));
+        difference.is_some_and(|p| self.prove_in(&axes, &p))
+    }
+
+    fn operand(&mut self, operand: Operand<'_>) -> Option<Poly> {
+        match operand {
+            Operand::Expr(e) => self.poly(e),
+            Operand::Int(n) => Some(Poly::constant(n)),
+            // Of the prover that this one was made from, before its assumptions.
+            Operand::Poly(p) => self.resolve(p),
+        }
+    }
+
+    /// The axes that operands name, at any depth.
+    fn operand_axes<'a>(&mut self, operands: impl IntoIterator<Item = Operand<'a>>) -> BTreeSet<AxisId> {
+        let mut axes = BTreeSet::new();
+        for operand in operands {
+            match operand {
+                Operand::Expr(e) => axes.extend(self.axes_of(e).iter()),
+                Operand::Poly(p) => axes.extend(self.axes_in([p])),
+                Operand::Int(_) => {}
+            }
+        }
+        axes
+    }
+
+    /// The greatest 32-bit number that `p` is proved not to be below.
+    fn greatest_lower(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> Option<i64> {
+        if let Some(c) = p.as_constant() {
+            return i64::try_from(c).ok();
+        }
+        let mut proved = |low: i64| p.plus(-low).is_some_and(|p| self.prove_in(axes, &p));
+        let (mut low, mut high) = (i64::from(i32::MIN), i64::from(i32::MAX) + 1);
+        if !proved(low) {
+            return None;
+        }
+        // `low` is proved, `high` is not (or beyond what is asked).
+        let mut step = 1;
+        let start = if proved(0) { 0 } else { -1 };
+        // From 0 outwards: bounds are small.
+        if start == 0 {
+            low = 0;
+            while low + step < high && proved(low + step) {
+                low += step;
+                step *= 2;
+            }
+            high = high.min(low + step);
+        } else {
+            high = 0;
+            while high - step > low && !proved(high - step) {
+                high -= step;
+                step *= 2;
+            }
+            low = low.max(high - step);
+        }
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if proved(middle) { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
+}

@@ -1,0 +1,340 @@
+//! What is known of the dims: that they are not negative, what derived ones are, and what the schedule's conditions and
+//! the prover's assumptions say.
+//!
+//! An equation becomes a replacement where it can (`N % 4 == 0` is `N = 4 * q`; a derived dim's definition
+//! `OW = floor(n / S) + 1` makes the floor `OW - 1`), so that polynomials are compared after it; what it says besides, and
+//! every inequality, is a fact.
+
+use super::atoms::{Atom, Formula};
+use super::context::Context;
+use super::poly::{AtomId, Poly};
+use super::translate::comparison;
+use crate::expr::{Compare, Expr, ExprId};
+use crate::nest::{Condition, DimId};
+use std::collections::BTreeSet;
+use tilewright_launch::Relation;
+
+/// Equations that follow from equations end here.
+const MAX_EQUATIONS: u32 = 64;
+
+impl Context<'_> {
+    /// Reads the program's dims, and those of its conditions that `take` picks.
+    pub(super) fn load(&mut self, take: &dyn Fn(usize) -> bool) {
+        let program = self.program;
+        for (id, dim) in program.dims.iter() {
+            if dim.derived.is_none() {
+                let dim = self.dim(id);
+                self.facts.push(dim);
+            }
+        }
+        // A condition on symbolic dims can be what makes a derived one's divisor positive.
+        let taken = || program.conditions.iter().enumerate().filter(|(i, _)| take(*i)).map(|(_, c)| c);
+        let (late, early): (Vec<&Condition>, Vec<&Condition>) = taken().partition(|c| self.is_late(c));
+        early.into_iter().for_each(|c| self.condition(c));
+        for (id, dim) in program.dims.iter() {
+            if let Some(value) = dim.derived {
+                self.define(id, value);
+            }
+        }
+        late.into_iter().for_each(|c| self.condition(c));
+        self.settle();
+    }
+
+    /// Whether a condition names a derived dim.
+    fn is_late(&self, condition: &Condition) -> bool {
+        let exprs = &self.program.exprs;
+        let derived = |e: &Expr| matches!(e, Expr::Dim(d) if self.program.dims[*d].derived.is_some());
+        [condition.left, condition.right].into_iter().any(|side| exprs.any(side, &mut { derived }))
+    }
+
+    /// A derived dim: an atom whose floor is known, or what its definition says.
+    fn define(&mut self, id: DimId, value: ExprId) {
+        let definition = self.poly(value);
+        let dim = self.dim(id);
+        if let Some(zero) = definition.as_ref().and_then(|p| p.sub(&dim)) {
+            self.equate(zero, MAX_EQUATIONS);
+        }
+        // Launches refuse dims that come out negative.
+        let dim = self.dim(id);
+        self.facts.push(dim);
+    }
+
+    fn condition(&mut self, condition: &Condition) {
+        let op = match condition.relation {
+            Relation::Eq => Compare::Eq,
+            Relation::Ne => Compare::Ne,
+            Relation::Lt => Compare::Lt,
+            Relation::Le => Compare::Le,
+            Relation::Gt => Compare::Gt,
+            Relation::Ge => Compare::Ge,
+        };
+        let difference = self.poly(condition.left).zip(self.poly(condition.right)).and_then(|(a, b)| a.sub(&b));
+        if let Some(formula) = difference.and_then(|d| comparison(op, &d, true)) {
+            self.suppose(&formula);
+        }
+    }
+
+    /// Takes a formula for true.
+    pub(super) fn suppose(&mut self, formula: &Formula) {
+        match formula {
+            Formula::NonNeg(p) => self.push_fact(p),
+            Formula::Zero(p) => self.equate(p.clone(), MAX_EQUATIONS),
+            Formula::NonZero(p) => {
+                let p = self.resolve(p);
+                self.nonzeros.extend(p);
+            }
+            Formula::All(parts) => parts.iter().for_each(|part| self.suppose(part)),
+            Formula::Any(parts) => {
+                let possible: Vec<&Formula> = parts.iter().filter(|part| !self.is_impossible(part)).collect();
+                match possible.as_slice() {
+                    [] => self.absurd = true,
+                    [only] => self.suppose(only),
+                    _ => {}
+                }
+            }
+            Formula::Unknown => {}
+        }
+    }
+
+    fn push_fact(&mut self, p: &Poly) {
+        let Some(p) = self.resolve(p) else { return };
+        match p.as_constant() {
+            Some(c) => self.absurd |= c < 0,
+            None => self.facts.push(p.tightened()),
+        }
+    }
+
+    /// Whether a formula is refuted by what is known.
+    fn is_impossible(&mut self, formula: &Formula) -> bool {
+        let none = BTreeSet::new();
+        let mut negative = |p: Option<Poly>| p.is_some_and(|p| self.prove_in(&none, &p));
+        match formula {
+            Formula::NonNeg(p) => negative(p.neg().and_then(|p| p.plus(-1))),
+            Formula::Zero(p) => negative(p.plus(-1)) || negative(p.neg().and_then(|p| p.plus(-1))),
+            Formula::NonZero(p) => negative(Some(p.clone())) && negative(p.neg()),
+            Formula::All(parts) => parts.iter().any(|part| self.is_impossible(part)),
+            Formula::Any(parts) => parts.iter().all(|part| self.is_impossible(part)),
+            Formula::Unknown => false,
+        }
+    }
+
+    /// Uses that `p` is 0.
+    fn equate(&mut self, p: Poly, left: u32) {
+        let Some(p) = self.resolve(&p) else { return };
+        let g = p.content();
+        if g == 0 || p.constant_term() % g != 0 {
+            // A constant, or never 0 on integers.
+            self.absurd |= !p.is_zero();
+            return;
+        }
+        let p = if g > 1 { p.floored(g) } else { p };
+        if left == 0 {
+            return self.remember_zero(p);
+        }
+        if let Some((quotient, rest)) = self.exact_floor(&p) {
+            // Both follow from `p`: the floor is the quotient, and the rest is its multiple.
+            self.equate(rest, left - 1);
+            return self.equate(quotient, left - 1);
+        }
+        if let Some((atom, value)) = self.solvable(&p) {
+            return self.replace_atom(atom, value, left);
+        }
+        if let Some((atom, value)) = self.divisible(&p) {
+            self.replace_atom(atom, value, left);
+            return self.equate(p, left - 1);
+        }
+        self.remember_zero(p);
+    }
+
+    fn remember_zero(&mut self, p: Poly) {
+        self.facts.extend(p.neg());
+        self.facts.push(p.clone());
+        self.zeros.push(p);
+    }
+
+    /// In `p = ±(r - den * floor)` with the floor nowhere else: `r = den * q` for a quotient `q` that is the floor. Gives
+    /// what is 0: the floor less `q`, and `r - den * q`.
+    fn exact_floor(&mut self, p: &Poly) -> Option<(Poly, Poly)> {
+        for id in p.atoms() {
+            let Atom::Floor { den, .. } = self.atoms.get(id).atom.clone() else { continue };
+            let (factor, rest) = p.split(id);
+            if self.atoms.occurs(id, &rest) || self.atoms.occurs(id, &factor) {
+                continue;
+            }
+            let rest = if factor == den {
+                rest.neg()?
+            } else if factor.neg()? == den {
+                rest
+            } else {
+                continue;
+            };
+            if rest.as_constant().is_some() {
+                continue;
+            }
+            let quotient = self.atom(Atom::Quotient { num: rest.clone(), den: den.clone() }, 0);
+            return Some((Poly::atom(id).sub(&quotient)?, rest.sub(&den.mul(&quotient)?)?));
+        }
+        None
+    }
+
+    /// An atom that an equation gives as a polynomial of others: floors before dims, derived dims before symbolic ones.
+    fn solvable(&self, p: &Poly) -> Option<(AtomId, Poly)> {
+        let mut best: Option<(u32, AtomId, Poly)> = None;
+        for id in p.atoms() {
+            let (factor, rest) = p.split(id);
+            let value = match factor.as_constant() {
+                Some(1) => rest.neg(),
+                Some(-1) => Some(rest),
+                _ => None,
+            };
+            let entry = self.atoms.get(id);
+            let order = match entry.atom {
+                Atom::Floor { .. } => 1000 + entry.rank,
+                Atom::Dim(_) | Atom::Axis(_) => 10 + entry.rank,
+                Atom::Quotient { .. } => 1,
+                // Their cases are worth more than a replacement.
+                Atom::Min0(_) | Atom::Select(_) => continue,
+            };
+            if let Some(value) = value
+                && !self.atoms.occurs(id, &value)
+                && best.as_ref().is_none_or(|(o, i, _)| (order, id) > (*o, *i))
+            {
+                best = Some((order, id, value));
+            }
+        }
+        best.map(|(_, id, value)| (id, value))
+    }
+
+    /// In `x + g * (…) + c = 0`: `x = g * q - c`.
+    fn divisible(&mut self, p: &Poly) -> Option<(AtomId, Poly)> {
+        for id in p.atoms() {
+            let (factor, rest) = p.split(id);
+            let simple = matches!(self.atoms.get(id).atom, Atom::Dim(_) | Atom::Axis(_) | Atom::Quotient { .. });
+            let (g, sign) = (rest.content(), factor.as_constant()?);
+            if !simple || sign.abs() != 1 || g < 2 {
+                continue;
+            }
+            let (den, c) = (Poly::constant(g), rest.constant_term().checked_mul(sign)?);
+            let num = Poly::atom(id).plus(c)?;
+            let quotient = self.atom(Atom::Quotient { num, den }, 0);
+            return Some((id, quotient.scale(g)?.plus(-c)?));
+        }
+        None
+    }
+
+    /// Replaces an atom everywhere.
+    fn replace_atom(&mut self, id: AtomId, value: Poly, left: u32) {
+        // What the atom is stays true of the value.
+        let facts = self.atoms.facts(id);
+        self.facts.extend(facts);
+        self.equal.insert(id, value);
+        self.translated.clear();
+        let facts = std::mem::take(&mut self.facts);
+        self.facts = self.resolve_all(facts);
+        self.absurd |= self.facts.iter().any(|f| f.as_constant().is_some_and(|c| c < 0));
+        self.facts.retain(|f| f.as_constant().is_none());
+        let nonzeros = std::mem::take(&mut self.nonzeros);
+        self.nonzeros = self.resolve_all(nonzeros);
+        let keys: Vec<(AtomId, Poly)> = self.equal.iter().map(|(id, value)| (*id, value.clone())).collect();
+        for (id, value) in keys {
+            match self.resolve(&value) {
+                Some(value) => self.equal.insert(id, value),
+                None => self.equal.remove(&id),
+            };
+        }
+        let zeros = std::mem::take(&mut self.zeros);
+        // A floor that has a value may now be spelled by other atoms: that spelling has the value too.
+        let stale = self.respelled();
+        for zero in zeros.into_iter().chain(stale) {
+            self.equate(zero, left.saturating_sub(1));
+        }
+    }
+
+    fn respelled(&mut self) -> Vec<Poly> {
+        let mut keys: Vec<AtomId> = self.equal.keys().copied().collect();
+        keys.sort_unstable();
+        let mut zeros = Vec::new();
+        for id in keys {
+            let Atom::Floor { num, den } = self.atoms.get(id).atom.clone() else { continue };
+            if !self.atoms.get(id).within.iter().any(|a| self.equal.contains_key(a)) {
+                continue;
+            }
+            let spelled = self.resolve(&num).zip(self.resolve(&den)).and_then(|(num, den)| self.floor(&num, &den));
+            let difference = spelled.and_then(|s| s.sub(self.equal.get(&id)?));
+            zeros.extend(difference.and_then(|d| self.resolve(&d)).filter(|d| !d.is_zero()));
+        }
+        zeros
+    }
+
+    fn resolve_all(&mut self, polys: Vec<Poly>) -> Vec<Poly> {
+        let mut resolved: Vec<Poly> = Vec::with_capacity(polys.len());
+        for p in polys {
+            if let Some(p) = self.resolve(&p).map(Poly::tightened)
+                && !resolved.contains(&p)
+            {
+                resolved.push(p);
+            }
+        }
+        resolved
+    }
+
+    /// Draws from what is not 0 on which side of 0 it is.
+    pub(super) fn settle(&mut self) {
+        let none = BTreeSet::new();
+        for p in self.nonzeros.clone() {
+            if p.is_zero() {
+                self.absurd = true;
+                continue;
+            }
+            let Some(negated) = p.neg() else { continue };
+            if self.prove_in(&none, &p) {
+                p.plus(-1).iter().for_each(|p| self.push_fact(p));
+            } else if self.prove_in(&none, &negated) {
+                negated.plus(-1).iter().for_each(|p| self.push_fact(p));
+            }
+        }
+        self.translated.clear();
+    }
+
+    /// Whether no sizes satisfy the facts, as far as that is found.
+    pub(super) fn is_absurd(&mut self) -> bool {
+        let none = BTreeSet::new();
+        let refuted = |cx: &mut Self, p: &Poly| p.neg().and_then(|p| p.plus(-1)).is_some_and(|p| cx.prove_in(&none, &p));
+        self.absurd || self.facts.clone().iter().any(|fact| refuted(self, fact))
+    }
+}
+
+/// The fewest of the program's conditions that cannot all hold, by their places, found by leaving out one after another.
+pub(super) fn contradicting(fresh: &dyn Fn(&dyn Fn(usize) -> bool) -> bool, count: usize) -> Option<Vec<usize>> {
+    if !fresh(&|_| true) {
+        return None;
+    }
+    let mut kept: Vec<usize> = (0..count).collect();
+    for candidate in 0..count {
+        let fewer: Vec<usize> = kept.iter().copied().filter(|i| *i != candidate).collect();
+        if fresh(&|i| fewer.contains(&i)) {
+            kept = fewer;
+        }
+    }
+    Some(kept)
+}
+
+impl Context<'_> {
+    /// Whether a condition is proved.
+    pub(super) fn holds(&mut self, condition: &Condition) -> bool {
+        let Some((a, b)) = self.poly(condition.left).zip(self.poly(condition.right)) else { return false };
+        let none = BTreeSet::new();
+        let mut at_most = |a: &Poly, b: &Poly, distance: i64| {
+            let difference = b.sub(a).and_then(|p| p.plus(-distance));
+            difference.is_some_and(|p| self.prove_in(&none, &p))
+        };
+        match condition.relation {
+            Relation::Eq => at_most(&a, &b, 0) && at_most(&b, &a, 0),
+            Relation::Ne => at_most(&a, &b, 1) || at_most(&b, &a, 1),
+            Relation::Lt => at_most(&a, &b, 1),
+            Relation::Le => at_most(&a, &b, 0),
+            Relation::Gt => at_most(&b, &a, 1),
+            Relation::Ge => at_most(&b, &a, 0),
+        }
+    }
+}

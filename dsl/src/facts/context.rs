@@ -1,0 +1,165 @@
+//! The state of a prover: its atoms, its facts, and what it has translated so far.
+
+use super::View;
+use super::atoms::{Atom, Atoms, dim_rank};
+use super::poly::{AtomId, Poly};
+use super::prove::Query;
+use crate::expr::{Expr, ExprId};
+use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// Proofs within proofs (a floor's divisor is positive, a minimum is decided) end here.
+const MAX_NESTING: u32 = 3;
+
+/// A set of axes.
+pub(super) type Axes = Rc<BTreeSet<AxisId>>;
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub(super) struct Context<'p> {
+    pub(super) program: &'p Program,
+    pub(super) view: View,
+    pub(super) atoms: Atoms,
+    /// Atoms that a fact equates with a polynomial of others. No value contains, at any depth, an atom that has one.
+    pub(super) equal: HashMap<AtomId, Poly>,
+    /// What is at least 0, everywhere.
+    pub(super) facts: Vec<Poly>,
+    /// What is 0 and gave no entry of `equal`.
+    pub(super) zeros: Vec<Poly>,
+    /// What is not 0.
+    pub(super) nonzeros: Vec<Poly>,
+    /// The axes that are in range in whatever is asked: those of assumptions.
+    pub(super) scope: BTreeSet<AxisId>,
+    /// Whether the facts were found to contradict each other.
+    pub(super) absurd: bool,
+    pub(super) translated: HashMap<ExprId, Option<Poly>>,
+    pub(super) axes: HashMap<ExprId, Axes>,
+    pub(super) nesting: u32,
+    pub(super) depth: u32,
+}
+
+impl<'p> Context<'p> {
+    pub(super) fn new(program: &'p Program, view: View) -> Context<'p> {
+        Context {
+            program,
+            view,
+            atoms: Atoms::default(),
+            equal: HashMap::new(),
+            facts: Vec::new(),
+            zeros: Vec::new(),
+            nonzeros: Vec::new(),
+            scope: BTreeSet::new(),
+            absurd: false,
+            translated: HashMap::new(),
+            axes: HashMap::new(),
+            nesting: 0,
+            depth: 0,
+        }
+    }
+
+    /// The atom as a polynomial: what it equals, if that is known.
+    pub(super) fn atom(&mut self, atom: Atom, rank: u32) -> Poly {
+        let id = self.atoms.add(atom, rank);
+        self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id))
+    }
+
+    pub(super) fn dim(&mut self, dim: DimId) -> Poly {
+        let rank = dim_rank(self.program, dim);
+        self.atom(Atom::Dim(dim), rank)
+    }
+
+    /// An axis as an atom of its own.
+    pub(super) fn axis_atom(&mut self, axis: AxisId) -> Poly {
+        if let Some(id) = self.atoms.find(&Atom::Axis(axis)) {
+            return self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id));
+        }
+        let extent = self.poly(self.program.axes[axis].extent);
+        if extent.as_ref().and_then(Poly::as_constant) == Some(1) {
+            return Poly::default();
+        }
+        let rank = extent.map_or(0, |e| self.atoms.rank(&e));
+        self.atom(Atom::Axis(axis), rank + 1)
+    }
+
+    /// The polynomial over atoms that equal nothing else.
+    pub(super) fn resolve(&mut self, p: &Poly) -> Option<Poly> {
+        if self.equal.is_empty() {
+            return Some(p.clone());
+        }
+        self.rebuild(p, &mut |cx, id| cx.equal.get(&id).cloned(), &|cx, id| {
+            cx.atoms.get(id).within.iter().any(|a| cx.equal.contains_key(a))
+        })
+    }
+
+    /// The axes in an expression that the view takes for atoms, and those in their extents.
+    pub(super) fn axes_of(&mut self, e: ExprId) -> Axes {
+        if let Some(axes) = self.axes.get(&e) {
+            return axes.clone();
+        }
+        let mut found = BTreeSet::new();
+        let mut open = Vec::new();
+        let exprs = &self.program.exprs;
+        let gather = |e: ExprId, open: &mut Vec<AxisId>| {
+            exprs.any(e, &mut |e| {
+                if let Expr::Axis(a) = e {
+                    open.push(*a);
+                }
+                false
+            });
+        };
+        gather(e, &mut open);
+        let mut seen = BTreeSet::new();
+        while let Some(axis) = open.pop() {
+            if !seen.insert(axis) {
+                continue;
+            }
+            match &self.program.axes[axis].fate {
+                Fate::Split(split) if self.view == View::Leaves => open.extend(&split.parts),
+                Fate::Fused { into, .. } if self.view == View::Leaves => {
+                    open.push(*into);
+                    if let AxisDef::Fused(digits) = &self.program.axes[*into].def {
+                        digits.iter().for_each(|d| gather(self.program.axes[*d].extent, &mut open));
+                    }
+                }
+                _ => {
+                    found.insert(axis);
+                    gather(self.program.axes[axis].extent, &mut open);
+                }
+            }
+        }
+        let found = Rc::new(found);
+        self.axes.insert(e, found.clone());
+        found
+    }
+
+    /// The axes that occur in polynomials, at any depth, and those in their extents.
+    pub(super) fn axes_in<'a>(&mut self, polys: impl IntoIterator<Item = &'a Poly>) -> BTreeSet<AxisId> {
+        let mut axes = BTreeSet::new();
+        for p in polys {
+            for id in self.atoms.deep(p) {
+                if let Atom::Axis(axis) = self.atoms.get(id).atom {
+                    axes.insert(axis);
+                }
+            }
+        }
+        for axis in axes.clone() {
+            axes.extend(self.axes_of(self.program.axes[axis].extent).iter());
+        }
+        axes
+    }
+
+    /// Whether `p >= 0` wherever these axes, which are closed under extents, are in range.
+    pub(super) fn prove_in(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> bool {
+        if let Some(c) = p.as_constant() {
+            return c >= 0;
+        }
+        if self.nesting >= MAX_NESTING {
+            return false;
+        }
+        self.nesting += 1;
+        let proved = Query::new(self, axes).prove(p);
+        self.nesting -= 1;
+        proved
+    }
+}

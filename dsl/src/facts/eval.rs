@@ -1,0 +1,176 @@
+//! The value of an expression at one point.
+
+use super::atoms::{Atom, Formula};
+use super::context::Context;
+use super::poly::Poly;
+use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
+use std::collections::BTreeMap;
+use tilewright_launch::DType;
+
+use super::View;
+
+/// Deeper expressions have no value.
+const MAX_DEPTH: u32 = 120;
+
+/// Sizes and axes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Point {
+    pub(super) dims: BTreeMap<DimId, i64>,
+    pub(super) axes: BTreeMap<AxisId, i64>,
+}
+
+/// What evaluates.
+#[derive(Clone, Copy)]
+pub(super) struct Eval<'p> {
+    pub(super) program: &'p Program,
+    pub(super) view: View,
+}
+
+impl Eval<'_> {
+    /// The value of an index or a bool (0 or 1); `None`: it depends on data, or the point lacks something.
+    pub(super) fn value(&self, e: ExprId, at: &Point) -> Option<i64> {
+        self.deep(e, at, MAX_DEPTH)
+    }
+
+    fn deep(&self, e: ExprId, at: &Point, depth: u32) -> Option<i64> {
+        let depth = depth.checked_sub(1)?;
+        let exprs = &self.program.exprs;
+        let dtype = exprs.dtype(e);
+        if !matches!(dtype, DType::I32 | DType::U32 | DType::Bool) {
+            return None;
+        }
+        let value = match exprs.get(e) {
+            Expr::Const(c) => c.value() as i64,
+            Expr::Dim(dim) => *at.dims.get(dim)?,
+            Expr::Axis(axis) => self.axis(*axis, at, depth)?,
+            Expr::Unary(op, a) => {
+                let a = self.deep(*a, at, depth)?;
+                match (op, dtype) {
+                    (Unary::Neg, DType::I32) => -a,
+                    (Unary::Abs, DType::I32) => a.abs(),
+                    (Unary::Not, DType::Bool) => 1 - a,
+                    _ => return None,
+                }
+            }
+            Expr::Binary(op, a, b) => binary(*op, dtype, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
+            Expr::Compare(op, a, b) => i64::from(compare(*op, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
+            Expr::Select(c, a, b) => self.deep(if self.deep(*c, at, depth)? != 0 { *a } else { *b }, at, depth)?,
+            Expr::Cast(_, a) => self.deep(*a, at, depth)?,
+            Expr::Scalar(_) | Expr::Read(_) | Expr::State(_) | Expr::Item(_) => return None,
+        };
+        let fits = match dtype {
+            DType::U32 => u32::try_from(value).is_ok(),
+            _ => i32::try_from(value).is_ok(),
+        };
+        fits.then_some(value)
+    }
+
+    /// The value of an axis, as the view has it.
+    fn axis(&self, axis: AxisId, at: &Point, depth: u32) -> Option<i64> {
+        if let Some(value) = at.axes.get(&axis) {
+            return Some(*value);
+        }
+        let depth = depth.checked_sub(1)?;
+        let axes = &self.program.axes;
+        match &axes[axis].fate {
+            Fate::Split(split) if self.view == View::Leaves => split.parts.iter().try_fold(0i64, |value, part| {
+                let extent = if value == 0 { 0 } else { self.deep(axes[*part].extent, at, depth)? };
+                value.checked_mul(extent)?.checked_add(self.axis(*part, at, depth)?)
+            }),
+            Fate::Fused { into, digit, .. } if self.view == View::Leaves => {
+                let AxisDef::Fused(digits) = &axes[*into].def else { return None };
+                let mut value = self.axis(*into, at, depth)?;
+                for (place, part) in digits.iter().enumerate().rev() {
+                    if place == 0 {
+                        break;
+                    }
+                    let extent = self.deep(axes[*part].extent, at, depth)?;
+                    if extent < 1 {
+                        return None;
+                    }
+                    if place == *digit {
+                        return Some(value.rem_euclid(extent));
+                    }
+                    value = value.div_euclid(extent);
+                }
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn binary(op: Binary, dtype: DType, a: i64, b: i64) -> Option<i64> {
+    let bools = dtype == DType::Bool;
+    Some(match op {
+        Binary::Add => a.checked_add(b)?,
+        Binary::Sub => a.checked_sub(b)?,
+        Binary::Mul => a.checked_mul(b)?,
+        Binary::Div if b == 0 => 0,
+        Binary::Div => a.checked_div(b)?,
+        Binary::Rem if b == 0 => 0,
+        Binary::Rem => a.checked_rem(b)?,
+        Binary::FloorDiv if b >= 1 => a.div_euclid(b),
+        Binary::FloorMod if b >= 1 => a.rem_euclid(b),
+        Binary::Min => a.min(b),
+        Binary::Max => a.max(b),
+        Binary::And if bools => a & b,
+        Binary::Or if bools => a | b,
+        Binary::Xor if bools => a ^ b,
+        _ => return None,
+    })
+}
+
+fn compare(op: Compare, a: i64, b: i64) -> bool {
+    match op {
+        Compare::Eq => a == b,
+        Compare::Ne => a != b,
+        Compare::Lt => a < b,
+        Compare::Le => a <= b,
+        Compare::Gt => a > b,
+        Compare::Ge => a >= b,
+    }
+}
+
+impl Context<'_> {
+    /// The value of a polynomial, for claims that have no expression.
+    pub(super) fn poly_value(&self, p: &Poly, at: &Point) -> Option<i128> {
+        let mut sum: i128 = 0;
+        for (mono, c) in &p.terms {
+            let mut term = *c;
+            for id in &mono.0 {
+                let value = match &self.atoms.get(*id).atom {
+                    Atom::Dim(dim) => (*at.dims.get(dim)?).into(),
+                    Atom::Axis(axis) => (*at.axes.get(axis)?).into(),
+                    Atom::Floor { num, den } | Atom::Quotient { num, den } => {
+                        let (num, den) = (self.poly_value(num, at)?, self.poly_value(den, at)?);
+                        if den < 1 {
+                            return None;
+                        }
+                        num.div_euclid(den)
+                    }
+                    Atom::Min0(p) => self.poly_value(p, at)?.min(0),
+                    Atom::Select(select) => {
+                        let yes = self.formula_value(&select.yes, at)?;
+                        self.poly_value(if yes { &select.then } else { &select.other }, at)?
+                    }
+                };
+                term = term.checked_mul(value)?;
+            }
+            sum = sum.checked_add(term)?;
+        }
+        Some(sum)
+    }
+
+    fn formula_value(&self, formula: &Formula, at: &Point) -> Option<bool> {
+        match formula {
+            Formula::NonNeg(p) => Some(self.poly_value(p, at)? >= 0),
+            Formula::Zero(p) => Some(self.poly_value(p, at)? == 0),
+            Formula::NonZero(p) => Some(self.poly_value(p, at)? != 0),
+            Formula::All(parts) => parts.iter().try_fold(true, |all, part| Some(all && self.formula_value(part, at)?)),
+            Formula::Any(parts) => parts.iter().try_fold(false, |any, part| Some(any || self.formula_value(part, at)?)),
+            Formula::Unknown => None,
+        }
+    }
+}

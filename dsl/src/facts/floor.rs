@@ -1,0 +1,195 @@
+//! One form for floors, minima and choices: what makes equal values equal polynomials.
+
+use super::context::Context;
+use super::atoms::{Atom, Formula, Select};
+use super::poly::{AtomId, Poly, gcd};
+
+impl Context<'_> {
+    /// `num / den`, rounded to minus infinity. The caller knows that `den >= 1` wherever this is evaluated.
+    ///
+    /// Multiples of the divisor are taken out, `floor(floor(a / b) / c)` becomes `floor(a / (b * c))`, a common divisor
+    /// goes, and what is proved to lie in `0..den` has the floor 0.
+    pub(super) fn floor(&mut self, num: &Poly, den: &Poly) -> Option<Poly> {
+        if den.as_constant() == Some(1) {
+            return Some(num.clone());
+        }
+        let (whole, rest) = take_out(num, den)?;
+        let (rest, den) = reduce(rest, den.clone());
+        if den.as_constant() == Some(1) {
+            return whole.add(&rest);
+        }
+        if let Some(c) = rest.as_constant()
+            && let Some(d) = den.as_constant()
+        {
+            return whole.plus(c.div_euclid(d));
+        }
+        if let Some(nested) = self.nested_floor(&rest, &den) {
+            return whole.add(&nested?);
+        }
+        if self.is_digit(&rest, &den) {
+            return Some(whole);
+        }
+        whole.add(&self.atom(Atom::Floor { num: rest, den }, 0))
+    }
+
+    /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, for a constant `k`. How the two floors relate is
+    /// noted, for the sake of the digits of fused axes. `None`: it is no such floor.
+    fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Option<Poly>> {
+        let [(mono, 1)] = rest.variable_terms() else { return None };
+        let [inner] = mono.0.as_slice() else { return None };
+        let Atom::Floor { num, den: below } = self.atoms.get(*inner).atom.clone() else { return None };
+        let flat = (|| {
+            let num = num.add(&below.scale(rest.constant_term())?)?;
+            self.floor(&num, &below.mul(den)?)
+        })();
+        if let Some(quotient) = &flat
+            && let [(mono, 1)] = quotient.variable_terms()
+            && let [outer] = mono.0.as_slice()
+            && let Some(low) = den.mul(quotient).and_then(|q| rest.sub(&q))
+            && let Some(high) = low.neg().and_then(|p| p.add(den)).and_then(|p| p.plus(-1))
+        {
+            self.atoms.relate(*outer, [low, high]);
+        }
+        Some(flat)
+    }
+
+    /// Whether `0 <= p < den` wherever the axes in them are in range.
+    fn is_digit(&mut self, p: &Poly, den: &Poly) -> bool {
+        let axes = self.axes_in([p, den]);
+        self.prove_in(&axes, p) && den.sub(p).and_then(|d| d.plus(-1)).is_some_and(|d| self.prove_in(&axes, &d))
+    }
+
+    /// `num - den * floor(num / den)`.
+    pub(super) fn modulo(&mut self, num: &Poly, den: &Poly) -> Option<Poly> {
+        let quotient = self.floor(num, den)?;
+        num.sub(&den.mul(&quotient)?)
+    }
+
+    /// `min(p, 0)`, of a `p` whose last coefficient is positive: `min(p, 0) = p + min(-p, 0)`.
+    pub(super) fn min0(&mut self, p: &Poly) -> Option<Poly> {
+        if let Some(c) = p.as_constant() {
+            return Some(Poly::constant(c.min(0)));
+        }
+        let axes = self.axes_in([p]);
+        let negated = p.neg()?;
+        if self.prove_in(&axes, p) {
+            return Some(Poly::default());
+        }
+        if self.prove_in(&axes, &negated) {
+            return Some(p.clone());
+        }
+        let flip = p.terms.last().is_some_and(|(_, c)| *c < 0);
+        let atom = self.atom(Atom::Min0(if flip { negated } else { p.clone() }), 0);
+        if flip { p.add(&atom) } else { Some(atom) }
+    }
+
+    /// The smaller of two.
+    pub(super) fn min(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
+        let less = self.min0(&a.sub(b)?)?;
+        b.add(&less)
+    }
+
+    /// The greater of two.
+    pub(super) fn max(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
+        let less = self.min0(&a.sub(b)?)?;
+        a.sub(&less)
+    }
+
+    /// `then` where `yes` holds, `other` where `no` does.
+    pub(super) fn choice(&mut self, yes: Formula, no: Formula, then: Poly, other: Poly) -> Poly {
+        if then == other {
+            return then;
+        }
+        self.atom(Atom::Select(Box::new(Select { yes, no, then, other })), 0)
+    }
+
+    /// The polynomial with an atom replaced by a value, within atoms too.
+    pub(super) fn substitute(&mut self, p: &Poly, atom: AtomId, value: &Poly) -> Option<Poly> {
+        self.rebuild(p, &mut |_, id| (id == atom).then(|| value.clone()), &|cx, id| cx.atoms.occurs_within(atom, id))
+    }
+
+    /// The polynomial with each atom replaced for which `f` has a value, and those made anew whose parts change.
+    pub(super) fn rebuild(
+        &mut self,
+        p: &Poly,
+        f: &mut dyn FnMut(&mut Self, AtomId) -> Option<Poly>,
+        inside: &dyn Fn(&Self, AtomId) -> bool,
+    ) -> Option<Poly> {
+        let mut values: Vec<(AtomId, Poly)> = Vec::new();
+        for id in p.atoms() {
+            if let Some(value) = f(self, id) {
+                values.push((id, value));
+            } else if inside(self, id) {
+                values.push((id, self.remake(id, f, inside)?));
+            }
+        }
+        if values.is_empty() {
+            return Some(p.clone());
+        }
+        let mut sum = Poly::default();
+        for (mono, c) in &p.terms {
+            let mut term = Poly::constant(*c);
+            for atom in &mono.0 {
+                let value = values.iter().find(|(id, _)| id == atom);
+                term = match value {
+                    Some((_, value)) => term.mul(value)?,
+                    None => term.mul(&Poly::atom(*atom))?,
+                };
+            }
+            sum = sum.add(&term)?;
+        }
+        Some(sum)
+    }
+
+    fn remake(
+        &mut self,
+        id: AtomId,
+        f: &mut dyn FnMut(&mut Self, AtomId) -> Option<Poly>,
+        inside: &dyn Fn(&Self, AtomId) -> bool,
+    ) -> Option<Poly> {
+        match self.atoms.get(id).atom.clone() {
+            Atom::Dim(_) | Atom::Axis(_) | Atom::Quotient { .. } => Some(Poly::atom(id)),
+            Atom::Floor { num, den } => {
+                let (num, den) = (self.rebuild(&num, f, inside)?, self.rebuild(&den, f, inside)?);
+                self.floor(&num, &den)
+            }
+            Atom::Min0(p) => {
+                let p = self.rebuild(&p, f, inside)?;
+                self.min0(&p)
+            }
+            Atom::Select(select) => {
+                let (then, other) = (self.rebuild(&select.then, f, inside)?, self.rebuild(&select.other, f, inside)?);
+                let yes = select.yes.map(&mut |p| self.rebuild(p, f, inside));
+                let no = select.no.map(&mut |p| self.rebuild(p, f, inside));
+                Some(self.choice(yes, no, then, other))
+            }
+        }
+    }
+}
+
+/// `(q, r)` with `num = q * den + r`. Of a constant divisor, the constant term is divided with a remainder at least 0, the
+/// others truncated.
+fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
+    let Some(d) = den.as_constant() else {
+        let (quotient, rest) = num.div_rem(den)?;
+        // Of a divisor with several terms, a partial quotient can be longer than what it divided.
+        let shorter = den.terms.len() == 1 || rest.terms.len() < num.terms.len();
+        return Some(if shorter { (quotient, rest) } else { (Poly::default(), num.clone()) });
+    };
+    let mut whole = num.clone();
+    for (mono, c) in &mut whole.terms {
+        *c = if mono.0.is_empty() { c.div_euclid(d) } else { c.checked_div(d)? };
+    }
+    whole.terms.retain(|(_, c)| *c != 0);
+    let rest = num.sub(&whole.scale(d)?)?;
+    Some((whole, rest))
+}
+
+/// The fraction without a constant that divides all of the divisor and all but the constant term of the numerator.
+fn reduce(num: Poly, den: Poly) -> (Poly, Poly) {
+    let g = gcd(gcd(num.content(), den.content()), den.constant_term());
+    if g <= 1 {
+        return (num, den);
+    }
+    (num.floored(g), den.floored(g))
+}

@@ -1,0 +1,330 @@
+//! Polynomials with integer coefficients over atoms.
+//!
+//! Arithmetic is checked: what overflows `i128`, or grows beyond [`MAX_TERMS`] terms, is `None`, which every caller takes
+//! for "not proved".
+
+use crate::arena::id;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+
+id! {
+    /// An atom of a prover: what polynomials count as a variable.
+    AtomId
+}
+
+/// More terms than indices ever have; what is longer comes from an elimination gone astray.
+const MAX_TERMS: usize = 160;
+
+/// A product of atoms, sorted, repeated ones repeated.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Mono(pub(super) SmallVec<[AtomId; 4]>);
+
+impl Mono {
+    fn one() -> Mono {
+        Mono::default()
+    }
+
+    fn times(&self, other: &Mono) -> Mono {
+        let mut atoms = SmallVec::with_capacity(self.0.len() + other.0.len());
+        let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
+        while let Some(next) = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if x <= y => a.next(),
+            (Some(_), None) => a.next(),
+            _ => b.next(),
+        } {
+            atoms.push(*next);
+        }
+        Mono(atoms)
+    }
+
+    /// `self / other`, if `other` divides it.
+    fn over(&self, other: &Mono) -> Option<Mono> {
+        let mut rest = other.0.iter().peekable();
+        let mut atoms = SmallVec::new();
+        for atom in &self.0 {
+            if rest.peek() == Some(&atom) {
+                rest.next();
+            } else {
+                atoms.push(*atom);
+            }
+        }
+        rest.peek().is_none().then_some(Mono(atoms))
+    }
+
+    fn contains(&self, atom: AtomId) -> bool {
+        self.0.contains(&atom)
+    }
+}
+
+/// Graded, so that multiplication keeps the order and polynomial division ends.
+impl Ord for Mono {
+    fn cmp(&self, other: &Mono) -> Ordering {
+        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for Mono {
+    fn partial_cmp(&self, other: &Mono) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// A polynomial. It belongs to the [`super::Prover`] that made it (and to those made from that one by adding
+/// assumptions): another's atoms mean something else.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Poly {
+    /// Sorted, without zeros.
+    pub(super) terms: Vec<(Mono, i128)>,
+}
+
+impl Poly {
+    /// A constant.
+    pub fn constant(value: impl Into<i128>) -> Poly {
+        let value = value.into();
+        Poly { terms: if value == 0 { Vec::new() } else { vec![(Mono::one(), value)] } }
+    }
+
+    pub(super) fn atom(atom: AtomId) -> Poly {
+        Poly { terms: vec![(Mono(SmallVec::from_slice(&[atom])), 1)] }
+    }
+
+    /// Its value, if it is a constant.
+    pub fn as_constant(&self) -> Option<i128> {
+        match self.terms.as_slice() {
+            [] => Some(0),
+            [(mono, value)] if mono.0.is_empty() => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Its constant term.
+    pub(super) fn constant_term(&self) -> i128 {
+        self.terms.first().filter(|(m, _)| m.0.is_empty()).map_or(0, |(_, c)| *c)
+    }
+
+    /// Its terms but the constant one.
+    pub(super) fn variable_terms(&self) -> &[(Mono, i128)] {
+        match self.terms.first() {
+            Some((m, _)) if m.0.is_empty() => &self.terms[1..],
+            _ => &self.terms,
+        }
+    }
+
+    /// Sum.
+    pub fn add(&self, other: &Poly) -> Option<Poly> {
+        self.add_scaled(other, 1)
+    }
+
+    /// Difference.
+    pub fn sub(&self, other: &Poly) -> Option<Poly> {
+        self.add_scaled(other, -1)
+    }
+
+    /// Sum with a constant.
+    pub fn plus(&self, value: impl Into<i128>) -> Option<Poly> {
+        self.add(&Poly::constant(value))
+    }
+
+    /// `-self`.
+    pub fn neg(&self) -> Option<Poly> {
+        self.scale(-1)
+    }
+
+    fn add_scaled(&self, other: &Poly, factor: i128) -> Option<Poly> {
+        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let (mut a, mut b) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        loop {
+            let order = match (a.peek(), b.peek()) {
+                (Some(x), Some(y)) => x.0.cmp(&y.0),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            let left = if order.is_le() { a.next() } else { None };
+            let right = if order.is_ge() { b.next() } else { None };
+            let scaled = match right {
+                Some((_, c)) => c.checked_mul(factor)?,
+                None => 0,
+            };
+            let value = left.map_or(0, |(_, c)| *c).checked_add(scaled)?;
+            if value != 0
+                && let Some((mono, _)) = left.or(right)
+            {
+                terms.push((mono.clone(), value));
+            }
+        }
+        (terms.len() <= MAX_TERMS).then_some(Poly { terms })
+    }
+
+    /// Product.
+    pub fn mul(&self, other: &Poly) -> Option<Poly> {
+        if let Some(c) = other.as_constant() {
+            return self.scale(c);
+        }
+        if let Some(c) = self.as_constant() {
+            return other.scale(c);
+        }
+        if self.terms.len() * other.terms.len() > 16 * MAX_TERMS {
+            return None;
+        }
+        let mut terms = Vec::with_capacity(self.terms.len() * other.terms.len());
+        for (m, c) in &self.terms {
+            for (n, d) in &other.terms {
+                terms.push((m.times(n), c.checked_mul(*d)?));
+            }
+        }
+        Poly::collect(terms)
+    }
+
+    /// Product with a constant.
+    pub fn scale(&self, factor: i128) -> Option<Poly> {
+        if factor == 0 {
+            return Some(Poly::default());
+        }
+        let scaled = |(m, c): &(Mono, i128)| Some((m.clone(), c.checked_mul(factor)?));
+        Some(Poly { terms: self.terms.iter().map(scaled).collect::<Option<_>>()? })
+    }
+
+    /// From terms in any order.
+    fn collect(mut terms: Vec<(Mono, i128)>) -> Option<Poly> {
+        terms.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut merged: Vec<(Mono, i128)> = Vec::with_capacity(terms.len());
+        for (mono, c) in terms {
+            match merged.last_mut() {
+                Some((last, sum)) if *last == mono => *sum = sum.checked_add(c)?,
+                _ => merged.push((mono, c)),
+            }
+        }
+        merged.retain(|(_, c)| *c != 0);
+        (merged.len() <= MAX_TERMS).then_some(Poly { terms: merged })
+    }
+
+    /// Its terms that satisfy `f`.
+    pub(super) fn filter(&self, f: impl Fn(&Mono, i128) -> bool) -> Poly {
+        Poly { terms: self.terms.iter().filter(|(m, c)| f(m, *c)).cloned().collect() }
+    }
+
+    /// `(a, b)` with `self = a * atom + b`, where `b` is free of the atom.
+    pub(super) fn split(&self, atom: AtomId) -> (Poly, Poly) {
+        let by = Mono(SmallVec::from_slice(&[atom]));
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for (mono, c) in &self.terms {
+            match mono.over(&by) {
+                Some(rest) => with.push((rest, *c)),
+                None => without.push((mono.clone(), *c)),
+            }
+        }
+        // Dividing by one atom can change the order among monomials of one degree.
+        with.sort_by(|a, b| a.0.cmp(&b.0));
+        (Poly { terms: with }, Poly { terms: without })
+    }
+
+    /// Whether the atom occurs in a term (not within an atom).
+    pub(super) fn has(&self, atom: AtomId) -> bool {
+        self.terms.iter().any(|(m, _)| m.contains(atom))
+    }
+
+    /// The atoms of its terms, each once, sorted.
+    pub(super) fn atoms(&self) -> SmallVec<[AtomId; 8]> {
+        let mut atoms: SmallVec<[AtomId; 8]> = self.terms.iter().flat_map(|(m, _)| m.0.iter().copied()).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        atoms
+    }
+
+    /// The greatest common divisor of the coefficients of all terms but the constant one; 0 if there are none.
+    pub(super) fn content(&self) -> i128 {
+        self.variable_terms().iter().fold(0, |g, (_, c)| gcd(g, *c))
+    }
+
+    /// A polynomial that is at least 0 exactly where this one is, on integers, with smaller numbers.
+    pub(super) fn tightened(self) -> Poly {
+        let g = self.content();
+        if g <= 1 { self } else { self.floored(g) }
+    }
+
+    /// Coefficients divided by `g`, which divides them all but the constant term's; that is floored.
+    pub(super) fn floored(&self, g: i128) -> Poly {
+        let terms = self.terms.iter().map(|(m, c)| (m.clone(), c.div_euclid(g))).filter(|(_, c)| *c != 0);
+        Poly { terms: terms.collect() }
+    }
+
+    /// `self / other`, if that leaves no remainder.
+    pub(super) fn exact_div(&self, other: &Poly) -> Option<Poly> {
+        let (quotient, rest) = self.div_rem(other)?;
+        rest.is_zero().then_some(quotient)
+    }
+
+    /// `(q, r)` with `self = q * other + r`, where no term of `r` is a multiple of `other`'s leading term.
+    pub(super) fn div_rem(&self, other: &Poly) -> Option<(Poly, Poly)> {
+        let (lead, by) = other.terms.last()?;
+        let (mut quotient, mut rest) = (Poly::default(), self.clone());
+        for _ in 0..MAX_TERMS {
+            let multiple = |(m, c): &(Mono, i128)| Some((m.over(lead).filter(|_| c.checked_rem(*by) == Some(0))?, c.checked_div(*by)?));
+            let Some(term) = rest.terms.iter().rev().find_map(multiple) else {
+                return Some((quotient, rest));
+            };
+            let term = Poly { terms: vec![term] };
+            rest = rest.sub(&term.mul(other)?)?;
+            quotient = quotient.add(&term)?;
+        }
+        None
+    }
+}
+
+/// The greatest common divisor, not negative.
+pub(super) fn gcd(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    // Only for the lowest number on both sides does it not fit; 1 is a common divisor too.
+    i128::try_from(a).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::Id;
+
+    fn x(n: usize) -> Poly {
+        Poly::atom(AtomId::new(n))
+    }
+
+    #[test]
+    fn division_undoes_products() {
+        let a = x(0).mul(&x(1)).and_then(|p| p.plus(3)).and_then(|p| p.sub(&x(2))).expect("small");
+        let b = x(1).mul(&x(1)).and_then(|p| p.add(&x(0).scale(5)?)).and_then(|p| p.plus(-2)).expect("small");
+        let product = a.mul(&b).expect("small");
+        assert_eq!(product.exact_div(&a), Some(b.clone()));
+        assert_eq!(product.exact_div(&b), Some(a.clone()));
+        assert_eq!(product.plus(1).expect("small").exact_div(&a), None);
+    }
+
+    #[test]
+    fn overflow_is_none() {
+        let big = Poly::constant(i128::MAX);
+        assert_eq!(big.plus(1), None);
+        assert_eq!(x(0).add(&big).and_then(|p| p.scale(2)), None);
+    }
+
+    #[test]
+    fn splitting_keeps_the_order() {
+        let p = x(0).mul(&x(3)).and_then(|p| p.add(&x(1).mul(&x(2))?)).and_then(|p| p.add(&x(1).mul(&x(1))?)).expect("small");
+        for atom in 0..4 {
+            let (a, b) = p.split(AtomId::new(atom));
+            assert_eq!(a.mul(&x(atom)).and_then(|a| a.add(&b)), Some(p.clone()));
+        }
+    }
+
+    #[test]
+    fn tightening_floors_the_constant() {
+        let p = x(0).scale(4).and_then(|p| p.plus(-5)).expect("small");
+        assert_eq!(p.tightened(), x(0).plus(-2).expect("small"));
+    }
+}

@@ -1,0 +1,433 @@
+//! The search for a proof that a polynomial is at least 0.
+//!
+//! A polynomial whose terms all are is proved ([`Query::plain`]). Otherwise the highest-ranking atom is replaced by a
+//! bound that the facts give it, below or above by the sign of what it is multiplied with; what remains must be at
+//! least 0. A choice or a minimum is proved in both its cases; an axis whose factor has no known sign at both its ends.
+//! Depth and steps are bounded: at the end, nothing is proved.
+
+use super::atoms::{Atom, Formula};
+use super::context::Context;
+use super::poly::{AtomId, Poly, gcd};
+use crate::nest::AxisId;
+use crate::expr::{Binary, Expr, ExprId};
+use smallvec::SmallVec;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Polynomials that one question looks at.
+const MAX_STEPS: u32 = 600;
+/// Replacements one after another.
+const MAX_DEPTH: u32 = 14;
+/// The same for side questions: the sign of a factor.
+const SIDE_DEPTH: u32 = 3;
+/// Side questions within side questions.
+const MAX_LEVEL: u32 = 2;
+
+/// One question.
+pub(super) struct Query<'c, 'p> {
+    cx: &'c mut Context<'p>,
+    /// What is at least 0 where the question is asked.
+    facts: Vec<Poly>,
+    /// The facts in which an atom occurs.
+    by_atom: HashMap<AtomId, Vec<usize>>,
+    /// Atoms whose own facts are among `facts`.
+    known: HashSet<AtomId>,
+    /// The greatest constants known not to exceed the atoms.
+    lowers: HashMap<AtomId, Option<i128>>,
+    /// What was not proved, at which depth.
+    failed: HashMap<Poly, u32>,
+    /// Atoms whose lower bound is being found.
+    finding: Vec<AtomId>,
+    /// Side questions within each other.
+    level: u32,
+    steps: u32,
+}
+
+/// A sign, of integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sign {
+    NonNeg,
+    NonPos,
+}
+
+impl<'c, 'p> Query<'c, 'p> {
+    /// A question that is asked where these axes, which are closed under extents, are in range.
+    pub(super) fn new(cx: &'c mut Context<'p>, axes: &BTreeSet<AxisId>) -> Self {
+        let mut query = Query {
+            facts: Vec::new(),
+            by_atom: HashMap::new(),
+            known: HashSet::new(),
+            lowers: HashMap::new(),
+            failed: HashMap::new(),
+            finding: Vec::new(),
+            level: 0,
+            steps: MAX_STEPS,
+            cx,
+        };
+        for fact in query.cx.facts.clone() {
+            query.learn(fact);
+        }
+        let scope: Vec<AxisId> = axes.union(&query.cx.scope).copied().collect();
+        for axis in scope {
+            query.learn_axis(axis);
+        }
+        query
+    }
+
+    /// `0 <= axis < extent`, and so `extent >= 1`.
+    fn learn_axis(&mut self, axis: AxisId) {
+        let value = self.cx.axis_atom(axis);
+        let extent = self.cx.program.axes[axis].extent;
+        self.learn(value.clone());
+        if let Some(above) = self.cx.poly(extent).and_then(|e| e.sub(&value)?.plus(-1)) {
+            self.learn(above);
+        }
+        self.learn_positive(extent);
+    }
+
+    /// That an extent is at least 1; of a product of factors that are not negative, that each is.
+    fn learn_positive(&mut self, extent: ExprId) {
+        if let Some(less) = self.cx.poly(extent).and_then(|e| e.plus(-1)) {
+            self.learn(less);
+        }
+        if let Expr::Binary(Binary::Mul, a, b) = *self.cx.program.exprs.get(extent)
+            && let (Some(p), Some(q)) = (self.cx.poly(a), self.cx.poly(b))
+            && self.side(&p)
+            && self.side(&q)
+        {
+            self.learn_positive(a);
+            self.learn_positive(b);
+        }
+    }
+
+    /// Adds a fact, and those that hold by what its atoms are.
+    fn learn(&mut self, fact: Poly) {
+        let fact = fact.tightened();
+        if fact.as_constant().is_some_and(|c| c >= 0) || self.facts.contains(&fact) {
+            return;
+        }
+        let index = self.facts.len();
+        for atom in fact.atoms() {
+            self.by_atom.entry(atom).or_default().push(index);
+        }
+        self.lowers.clear();
+        self.failed.clear();
+        let atoms = self.cx.atoms.deep(&fact);
+        self.facts.push(fact);
+        self.learn_atoms(&atoms);
+    }
+
+    fn learn_atoms(&mut self, atoms: &[AtomId]) {
+        for atom in atoms {
+            if self.known.insert(*atom) {
+                for fact in self.cx.atoms.facts(*atom) {
+                    self.learn(fact);
+                }
+            }
+        }
+    }
+
+    /// Whether `p >= 0`.
+    pub(super) fn prove(&mut self, p: &Poly) -> bool {
+        let atoms = self.cx.atoms.deep(p);
+        self.learn_atoms(&atoms);
+        self.search(p.clone(), MAX_DEPTH)
+    }
+
+    /// A small proof, for what a step depends on.
+    fn side(&mut self, p: &Poly) -> bool {
+        if self.plain(p) {
+            return true;
+        }
+        if self.level >= MAX_LEVEL {
+            return false;
+        }
+        self.level += 1;
+        let proved = self.search(p.clone(), SIDE_DEPTH);
+        self.level -= 1;
+        proved
+    }
+
+    fn search(&mut self, p: Poly, depth: u32) -> bool {
+        let p = p.tightened();
+        if self.plain(&p) {
+            return true;
+        }
+        if depth == 0 || self.steps == 0 || self.failed.get(&p).is_some_and(|tried| *tried >= depth) {
+            return false;
+        }
+        self.steps -= 1;
+        let proved = self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
+        if !proved {
+            self.failed.insert(p, depth);
+        }
+        proved
+    }
+
+    /// Whether no term can be negative, and the constant is not outweighed.
+    fn plain(&mut self, p: &Poly) -> bool {
+        self.plain_lower(p).is_some_and(|low| low >= 0)
+    }
+
+    /// The sum of the terms' lower bounds, if each has one.
+    fn plain_lower(&mut self, p: &Poly) -> Option<i128> {
+        if p.variable_terms().iter().any(|(_, c)| *c < 0) {
+            return None;
+        }
+        let mut sum = p.constant_term();
+        for (mono, c) in p.variable_terms() {
+            let mut low = *c;
+            for atom in &mono.0 {
+                let atom = self.lower(*atom).filter(|low| *low >= 0)?;
+                low = low.checked_mul(atom)?;
+            }
+            sum = sum.checked_add(low)?;
+        }
+        Some(sum)
+    }
+
+    /// A constant that an atom is known not to be below.
+    fn lower(&mut self, atom: AtomId) -> Option<i128> {
+        if let Some(known) = self.lowers.get(&atom) {
+            return *known;
+        }
+        if self.finding.contains(&atom) {
+            return None;
+        }
+        self.finding.push(atom);
+        let best = self.find_lower(atom);
+        self.finding.pop();
+        self.lowers.insert(atom, best);
+        best
+    }
+
+    fn find_lower(&mut self, atom: AtomId) -> Option<i128> {
+        let mut best = None;
+        for index in self.by_atom.get(&atom).cloned().unwrap_or_default() {
+            if let [(mono, c)] = self.facts[index].variable_terms()
+                && *c > 0
+                && mono.0.len() == 1
+            {
+                // Facts are tightened: a single coefficient is 1.
+                best = best.max(Some(-self.facts[index].constant_term()));
+            }
+        }
+        if let Atom::Floor { num, den } = self.cx.atoms.get(atom).atom.clone() {
+            let low = self.plain_lower(&num);
+            let quotient = match (low, den.as_constant()) {
+                (Some(low), Some(d)) => Some(low.div_euclid(d)),
+                (Some(low), None) if low >= 0 => Some(0),
+                _ => None,
+            };
+            best = best.max(quotient);
+            if best.is_none() && self.side(&num) {
+                best = Some(0);
+            }
+        }
+        best
+    }
+
+    fn sign(&mut self, p: &Poly) -> Option<Sign> {
+        let negated = p.neg()?;
+        if self.plain(p) {
+            Some(Sign::NonNeg)
+        } else if self.plain(&negated) {
+            Some(Sign::NonPos)
+        } else if self.side(p) {
+            Some(Sign::NonNeg)
+        } else if self.side(&negated) {
+            Some(Sign::NonPos)
+        } else {
+            None
+        }
+    }
+
+    /// A proof by the cases of a minimum or a choice; `None` if there is none in `p`.
+    fn cases(&mut self, p: &Poly, depth: u32) -> Option<bool> {
+        let deep = self.cx.atoms.deep(p);
+        // The youngest first: the others do not depend on it.
+        let split = deep.into_iter().rev().find_map(|id| match &self.cx.atoms.get(id).atom {
+            Atom::Min0(inner) => Some((id, inner.clone(), None)),
+            Atom::Select(select) => Some((id, select.then.clone(), Some(select.clone()))),
+            _ => None,
+        });
+        let (id, first, select) = split?;
+        let (yes, no, second) = match select {
+            Some(select) => (select.yes, select.no, select.other),
+            None => {
+                let no = Formula::NonNeg(first.clone());
+                (first.neg()?.plus(-1).map_or(Formula::Unknown, Formula::NonNeg), no, Poly::default())
+            }
+        };
+        Some(self.case(p, id, &first, &yes, depth) && self.case(p, id, &second, &no, depth))
+    }
+
+    /// Whether `p >= 0` in the case that `formula` holds, in which the atom has this value.
+    fn case(&mut self, p: &Poly, atom: AtomId, value: &Poly, formula: &Formula, depth: u32) -> bool {
+        let Some(p) = self.cx.substitute(p, atom, value) else { return false };
+        let (facts, lowers, failed) = (self.facts.len(), self.lowers.clone(), std::mem::take(&mut self.failed));
+        let (by_atom, known) = (self.by_atom.clone(), self.known.clone());
+        let impossible = self.suppose(formula);
+        if let Some((low, high)) = Poly::atom(atom).sub(value).and_then(|low| Some((low.clone(), low.neg()?))) {
+            self.learn(low);
+            self.learn(high);
+        }
+        let atoms = self.cx.atoms.deep(&p);
+        self.learn_atoms(&atoms);
+        let proved = impossible || self.search(p, depth - 1);
+        self.facts.truncate(facts);
+        (self.lowers, self.failed, self.by_atom, self.known) = (lowers, failed, by_atom, known);
+        proved
+    }
+
+    /// Learns what a formula says; whether it was thereby found to be impossible.
+    fn suppose(&mut self, formula: &Formula) -> bool {
+        match formula {
+            Formula::NonNeg(p) => self.suppose_nonneg(p),
+            Formula::Zero(p) => self.suppose_nonneg(p) || p.neg().is_some_and(|p| self.suppose_nonneg(&p)),
+            Formula::NonZero(p) => {
+                let (above, below) = (p.plus(-1), p.neg().and_then(|p| p.plus(-1)));
+                if self.side(p) {
+                    above.is_some_and(|p| self.suppose_nonneg(&p))
+                } else if p.neg().is_some_and(|p| self.side(&p)) {
+                    below.is_some_and(|p| self.suppose_nonneg(&p))
+                } else {
+                    false
+                }
+            }
+            Formula::All(parts) => parts.iter().any(|part| self.suppose(part)),
+            Formula::Any(_) | Formula::Unknown => false,
+        }
+    }
+
+    fn suppose_nonneg(&mut self, p: &Poly) -> bool {
+        let atoms = self.cx.atoms.deep(p);
+        self.learn_atoms(&atoms);
+        let impossible = p.neg().and_then(|p| p.plus(-1)).is_some_and(|opposite| self.side(&opposite));
+        self.learn(p.clone());
+        impossible
+    }
+
+    /// A proof by replacing an atom by a bound of it.
+    fn replace(&mut self, p: &Poly, depth: u32) -> bool {
+        let mut atoms: SmallVec<[AtomId; 8]> = p.atoms();
+        atoms.sort_by_key(|a| std::cmp::Reverse((self.cx.atoms.get(*a).rank, *a)));
+        for atom in atoms {
+            let (factor, rest) = p.split(atom);
+            let sign = self.sign(&factor);
+            if let Some(sign) = sign {
+                let mut goals = self.bounded(p, atom, &factor, &rest, sign);
+                goals.sort_by_key(|goal| goal.terms.len());
+                if goals.into_iter().any(|goal| self.search(goal, depth - 1)) {
+                    return true;
+                }
+            } else if self.at_both_ends(p, atom, &factor, &rest, depth) {
+                return true;
+            }
+            // Nothing else is known of an axis than its two bounds and that there is one: another order will not help.
+            let axis = matches!(self.cx.atoms.get(atom).atom, Atom::Axis(_));
+            if axis && sign.is_some() && self.by_atom.get(&atom).is_none_or(|facts| facts.len() <= 2) {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// An axis occurs once in each term: `p` is least at one of its ends.
+    fn at_both_ends(&mut self, p: &Poly, atom: AtomId, factor: &Poly, rest: &Poly, depth: u32) -> bool {
+        let Atom::Axis(axis) = self.cx.atoms.get(atom).atom else { return false };
+        let inside = p.atoms().iter().any(|other| self.cx.atoms.occurs_within(atom, *other));
+        if inside || factor.has(atom) {
+            return false;
+        }
+        let extent = self.cx.poly(self.cx.program.axes[axis].extent);
+        let Some(last) = extent.and_then(|e| factor.mul(&e.plus(-1)?)?.add(rest)) else { return false };
+        self.search(rest.clone(), depth - 1) && self.search(last, depth - 1)
+    }
+
+    /// What is left to prove when an atom is replaced by each of its bounds on the side that `sign`, of its factor, asks
+    /// for: `scale * p - multiplier * fact`, for a fact in which the atom has the factor's sign.
+    fn bounded(&mut self, p: &Poly, atom: AtomId, factor: &Poly, rest: &Poly, sign: Sign) -> Vec<Poly> {
+        let mut goals = Vec::new();
+        if sign == Sign::NonNeg
+            && let Some(low) = self.lower(atom)
+        {
+            goals.extend(factor.scale(low).and_then(|f| rest.add(&f)));
+        }
+        for index in self.by_atom.get(&atom).cloned().unwrap_or_default() {
+            let fact = self.facts[index].clone();
+            let goal = self.cancelled(p, atom, factor, &fact, sign);
+            goals.extend(goal.filter(|goal| goal != p));
+        }
+        if let Some(bound) = self.monotone(atom, sign) {
+            goals.extend(factor.mul(&bound).and_then(|f| rest.add(&f)));
+        }
+        let mut distinct: Vec<Poly> = Vec::with_capacity(goals.len());
+        for goal in goals {
+            if !distinct.contains(&goal) {
+                distinct.push(goal);
+            }
+        }
+        distinct
+    }
+
+    fn cancelled(&mut self, p: &Poly, atom: AtomId, factor: &Poly, fact: &Poly, sign: Sign) -> Option<Poly> {
+        let (by, _) = fact.split(atom);
+        if by.has(atom) {
+            return None;
+        }
+        let towards = |p: &Poly| if sign == Sign::NonNeg { Some(p.clone()) } else { p.neg() };
+        let (size, by) = (towards(factor)?, towards(&by)?);
+        if let Some(c) = by.as_constant() {
+            if c < 1 {
+                return None;
+            }
+            let common = size.terms.iter().fold(c, |g, (_, k)| gcd(g, *k));
+            let scale = c / common;
+            let multiplier = Poly { terms: size.terms.iter().map(|(m, k)| (m.clone(), k / common)).collect() };
+            return scaled(p, &Poly::constant(scale), &multiplier, fact);
+        }
+        if !self.plain(&by) {
+            return None;
+        }
+        if let Some(multiplier) = size.exact_div(&by)
+            && self.side(&multiplier)
+        {
+            return scaled(p, &Poly::constant(1), &multiplier, fact);
+        }
+        self.plain(&by.plus(-1)?).then(|| scaled(p, &by, &size, fact))?
+    }
+
+    /// A floor is monotone in its numerator: the floor of the numerator with each axis at the end that makes it greatest
+    /// (or least).
+    fn monotone(&mut self, atom: AtomId, sign: Sign) -> Option<Poly> {
+        let Atom::Floor { num, den } = self.cx.atoms.get(atom).atom.clone() else { return None };
+        let mut bound = num.clone();
+        for _ in 0..4 {
+            let axes = bound.atoms().into_iter().filter_map(|id| match self.cx.atoms.get(id).atom {
+                Atom::Axis(axis) => Some((id, axis)),
+                _ => None,
+            });
+            let Some((id, axis)) = axes.max_by_key(|(id, _)| self.cx.atoms.get(*id).rank) else { break };
+            let (factor, rest) = bound.split(id);
+            let grows = self.sign(&factor)? == Sign::NonNeg;
+            // A positive factor of the floor wants it small.
+            let end = if grows == (sign == Sign::NonNeg) {
+                Poly::default()
+            } else {
+                self.cx.poly(self.cx.program.axes[axis].extent)?.plus(-1)?
+            };
+            bound = factor.mul(&end)?.add(&rest)?;
+        }
+        if bound == num {
+            return None;
+        }
+        self.cx.floor(&bound, &den)
+    }
+}
+
+/// What is at least 0 only if `p` is: `scale * p + (scale - 1) - multiplier * fact`, for `scale >= 1`. The slack is there
+/// because `p` is an integer.
+fn scaled(p: &Poly, scale: &Poly, multiplier: &Poly, fact: &Poly) -> Option<Poly> {
+    let slack = scale.plus(-1)?;
+    p.mul(scale)?.add(&slack)?.sub(&multiplier.mul(fact)?)
+}

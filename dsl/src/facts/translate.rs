@@ -1,0 +1,208 @@
+//! From expressions to polynomials and formulas.
+//!
+//! Values are integers without a width: that index arithmetic does not overflow is the launch's business. What wraps by
+//! design (`u32`, narrow integers) is read only where it provably does not.
+
+use super::View;
+use super::atoms::Formula;
+use super::context::Context;
+use super::poly::Poly;
+use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::nest::{AxisDef, AxisId, Fate};
+use tilewright_launch::DType;
+
+/// Deeper expressions are no indices; the stack is the compiler's, in the user's rustc.
+const MAX_DEPTH: u32 = 120;
+
+impl Context<'_> {
+    /// The polynomial that an expression is; `None`: it depends on data, or is none.
+    pub(super) fn poly(&mut self, e: ExprId) -> Option<Poly> {
+        if let Some(known) = self.translated.get(&e) {
+            return known.clone();
+        }
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let poly = self.translate(e);
+        self.depth -= 1;
+        self.translated.insert(e, poly.clone());
+        poly
+    }
+
+    fn translate(&mut self, e: ExprId) -> Option<Poly> {
+        let dtype = self.program.exprs.dtype(e);
+        if !matches!(dtype, DType::I32 | DType::U32) {
+            return None;
+        }
+        match self.program.exprs.get(e).clone() {
+            Expr::Const(c) if dtype == DType::I32 => Some(Poly::constant(c.bits as i32)),
+            Expr::Const(c) => Some(Poly::constant(c.bits)),
+            Expr::Axis(axis) => self.axis(axis),
+            Expr::Dim(dim) => Some(self.dim(dim)),
+            Expr::Unary(Unary::Neg, a) if dtype == DType::I32 => self.poly(a)?.neg(),
+            Expr::Unary(Unary::Abs, a) if dtype == DType::I32 => {
+                let a = self.poly(a)?;
+                let negated = a.neg()?;
+                self.max(&a, &negated)
+            }
+            Expr::Binary(op, a, b) => self.binary(e, dtype, op, a, b),
+            Expr::Cast(_, a) => self.cast(dtype, a),
+            Expr::Select(cond, a, b) => {
+                let (then, other) = (self.poly(a)?, self.poly(b)?);
+                let (yes, no) = (self.formula(cond, true), self.formula(cond, false));
+                Some(self.choice(yes, no, then, other))
+            }
+            _ => None,
+        }
+    }
+
+    fn binary(&mut self, e: ExprId, dtype: DType, op: Binary, a: ExprId, b: ExprId) -> Option<Poly> {
+        let (p, q) = (self.poly(a)?, self.poly(b)?);
+        let wraps = dtype != DType::I32;
+        match op {
+            Binary::Add if !wraps => p.add(&q),
+            Binary::Sub if !wraps => p.sub(&q),
+            Binary::Mul if !wraps => p.mul(&q),
+            Binary::Min => self.min(&p, &q),
+            Binary::Max => self.max(&p, &q),
+            Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
+                let axes = self.axes_of(e);
+                // Truncation is flooring where nothing is negative.
+                let floors = matches!(op, Binary::FloorDiv | Binary::FloorMod) || self.prove_in(&axes, &p);
+                if !floors || !self.prove_in(&axes, &q.plus(-1)?) {
+                    return None;
+                }
+                if matches!(op, Binary::FloorDiv | Binary::Div) { self.floor(&p, &q) } else { self.modulo(&p, &q) }
+            }
+            _ => None,
+        }
+    }
+
+    /// A conversion between `i32` and `u32`, where it keeps the value: of what is not negative, or there and back.
+    fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
+        let source = self.program.exprs.dtype(from);
+        match (source, to) {
+            (DType::I32, DType::U32) => {
+                let p = self.poly(from)?;
+                let axes = self.axes_of(from);
+                self.prove_in(&axes, &p).then_some(p)
+            }
+            // What translates as `u32` is a literal, or was made from an `i32` without growing.
+            (DType::U32, DType::I32) => match self.program.exprs.get(from) {
+                Expr::Cast(_, inner) if self.program.exprs.dtype(*inner) == DType::I32 => self.poly(*inner),
+                Expr::Const(c) => i32::try_from(c.bits).ok().map(Poly::constant),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value of an axis, as the view has it.
+    pub(super) fn axis(&mut self, axis: AxisId) -> Option<Poly> {
+        if self.view == View::Roots {
+            return Some(self.axis_atom(axis));
+        }
+        match &self.program.axes[axis].fate {
+            Fate::Live => Some(self.axis_atom(axis)),
+            Fate::Split(split) => {
+                let mut value = Poly::default();
+                for part in &split.parts {
+                    let extent = self.poly(self.program.axes[*part].extent);
+                    // The outermost part's extent multiplies nothing, and may be anything.
+                    let scaled = if value.is_zero() { value } else { value.mul(&extent?)? };
+                    let digit = self.axis(*part)?;
+                    value = scaled.add(&digit)?;
+                }
+                Some(value)
+            }
+            Fate::Fused { into, digit, .. } => self.digit(*into, *digit),
+        }
+    }
+
+    /// A digit of a fused axis.
+    fn digit(&mut self, fused: AxisId, digit: usize) -> Option<Poly> {
+        let whole = self.axis(fused)?;
+        let AxisDef::Fused(digits) = &self.program.axes[fused].def else { return None };
+        let mut value = whole.clone();
+        let mut axes = self.axes_in([&whole]);
+        // One division a digit, innermost first: so the digits' floors nest, and add up to the whole again.
+        for (at, axis) in digits.iter().enumerate().rev() {
+            if at == 0 {
+                break;
+            }
+            let extent = self.program.axes[*axis].extent;
+            let size = self.poly(extent)?;
+            axes.extend(self.axes_of(extent).iter());
+            if !self.prove_in(&axes, &size.plus(-1)?) {
+                return None;
+            }
+            if at == digit {
+                return self.modulo(&value, &size);
+            }
+            value = self.floor(&value, &size)?;
+        }
+        Some(value)
+    }
+
+    /// What it means that a condition holds, or that it does not.
+    pub(super) fn formula(&mut self, cond: ExprId, holds: bool) -> Formula {
+        if self.depth >= MAX_DEPTH {
+            return Formula::Unknown;
+        }
+        self.depth += 1;
+        let formula = self.read_formula(cond, holds);
+        self.depth -= 1;
+        formula
+    }
+
+    fn read_formula(&mut self, cond: ExprId, holds: bool) -> Formula {
+        match self.program.exprs.get(cond).clone() {
+            Expr::Const(c) if c.dtype == DType::Bool => {
+                let holds = (c.bits != 0) == holds;
+                Formula::NonNeg(Poly::constant(if holds { 0 } else { -1 }))
+            }
+            Expr::Compare(op, a, b) => {
+                // Of floats and bools there is nothing to read: their operands are no polynomials.
+                let difference = self.poly(a).zip(self.poly(b)).and_then(|(a, b)| a.sub(&b));
+                difference.and_then(|d| comparison(op, &d, holds)).unwrap_or(Formula::Unknown)
+            }
+            Expr::Unary(Unary::Not, a) => self.formula(a, !holds),
+            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+                let parts = vec![self.formula(a, holds), self.formula(b, holds)];
+                if (op == Binary::And) == holds { Formula::All(parts) } else { Formula::Any(parts) }
+            }
+            Expr::Select(cond, a, b) => {
+                let yes = Formula::All(vec![self.formula(cond, true), self.formula(a, holds)]);
+                let no = Formula::All(vec![self.formula(cond, false), self.formula(b, holds)]);
+                Formula::Any(vec![yes, no])
+            }
+            _ => Formula::Unknown,
+        }
+    }
+}
+
+/// What a comparison of `difference` with 0 says.
+pub(super) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<Formula> {
+    let op = if holds { op } else { negated(op) };
+    Some(match op {
+        Compare::Eq => Formula::Zero(difference.clone()),
+        Compare::Ne => Formula::NonZero(difference.clone()),
+        Compare::Ge => Formula::NonNeg(difference.clone()),
+        Compare::Gt => Formula::NonNeg(difference.plus(-1)?),
+        Compare::Le => Formula::NonNeg(difference.neg()?),
+        Compare::Lt => Formula::NonNeg(difference.neg()?.plus(-1)?),
+    })
+}
+
+/// Of integers.
+fn negated(op: Compare) -> Compare {
+    match op {
+        Compare::Eq => Compare::Ne,
+        Compare::Ne => Compare::Eq,
+        Compare::Lt => Compare::Ge,
+        Compare::Le => Compare::Gt,
+        Compare::Gt => Compare::Le,
+        Compare::Ge => Compare::Lt,
+    }
+}
