@@ -78,7 +78,7 @@ pub enum Role {
 pub struct Scalar {
     /// Its name in the kernel.
     pub name: String,
-    /// Its type; f16 travels as the f32 of the same value, bool as a 32-bit word.
+    /// Its type. It travels as 32 bits: f16 and bf16 as the f32 of the same value, i8 and u8 extended, bool as 0 or 1.
     pub dtype: DType,
 }
 
@@ -153,8 +153,9 @@ pub struct Dispatch {
     pub name: String,
     /// The SPIR-V words, little-endian.
     pub spirv: Vec<u8>,
-    /// Workgroups in x, y, z. A size of 0 in any: nothing is dispatched. Beyond the device's limit the runtime dispatches
-    /// several times with a base workgroup.
+    /// Workgroups in x, y, z. A size of 0 in any: nothing is dispatched. Beyond the device's limit in an axis (65,535 is
+    /// what Vulkan guarantees) the runtime dispatches several times and tells the words where each begins by
+    /// [`ParamValue::GroupBase`]; without that parameter such a launch is an error.
     pub grid: [Size; 3],
     /// Invocations of a workgroup in x, y, z.
     pub local: [u32; 3],
@@ -201,6 +202,19 @@ pub enum ParamValue {
     Size(Size),
     /// The 32 bits of a scalar: an index into [`Program::scalars`].
     Scalar(u32),
+    /// What has to be added to the workgroup id in x (0), y (1) or z (2): 32 bits, 0 unless the grid exceeds the device's
+    /// limit in that axis. (`vkCmdDispatchBase` is no way around that limit: base and count together are bound by it.)
+    GroupBase(u8),
+}
+
+impl ParamValue {
+    /// Bytes that the value takes in the parameter block.
+    pub fn bytes(&self) -> u32 {
+        match self {
+            ParamValue::Address(_) => 8,
+            ParamValue::Size(_) | ParamValue::Scalar(_) | ParamValue::GroupBase(_) => 4,
+        }
+    }
 }
 
 /// What a variant requires of the device.

@@ -1,0 +1,72 @@
+//! The arguments of a launch as they are known at run time.
+
+use crate::element::Element;
+use crate::tensor::AnyTensor;
+use half::{bf16, f16};
+use tilewright_launch::DType;
+
+/// One argument of a launch.
+#[derive(Debug)]
+pub enum Argument<'a> {
+    /// A tensor that the kernel reads.
+    Read(&'a AnyTensor),
+    /// A tensor that the kernel updates in place.
+    Update(&'a mut AnyTensor),
+    /// A number.
+    Scalar(Scalar),
+}
+
+/// A scalar argument: its dtype and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    dtype: DType,
+    bits: u32,
+}
+
+impl Scalar {
+    /// The dtype.
+    pub fn dtype(self) -> DType {
+        self.dtype
+    }
+
+    /// The 32 bits in which it travels.
+    pub(crate) fn bits(self) -> u32 {
+        self.bits
+    }
+}
+
+impl<T: Element> From<T> for Scalar {
+    fn from(value: T) -> Self {
+        Scalar { dtype: T::DTYPE, bits: value.scalar_bits() }
+    }
+}
+
+impl From<Scalar> for Argument<'_> {
+    fn from(scalar: Scalar) -> Self {
+        Argument::Scalar(scalar)
+    }
+}
+
+impl<'a> From<&'a AnyTensor> for Argument<'a> {
+    fn from(tensor: &'a AnyTensor) -> Self {
+        Argument::Read(tensor)
+    }
+}
+
+impl<'a> From<&'a mut AnyTensor> for Argument<'a> {
+    fn from(tensor: &'a mut AnyTensor) -> Self {
+        Argument::Update(tensor)
+    }
+}
+
+macro_rules! scalars {
+    ($($t:ty),*) => {$(
+        impl From<$t> for Argument<'_> {
+            fn from(value: $t) -> Self {
+                Argument::Scalar(Scalar::from(value))
+            }
+        }
+    )*};
+}
+
+scalars!(f32, f16, bf16, i32, u32, i8, u8, bool);

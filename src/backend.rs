@@ -1,0 +1,79 @@
+//! The seam between the runtime and what executes a launch program's words.
+//!
+//! Everything above it (tensors, loading, launching, batches) knows only these traits; below it is [`crate::vulkan`].
+//! Buffers and pipelines come back to the backend that made them, which the callers see to; a backend finds its own type
+//! behind the trait object by downcasting.
+
+use crate::device::DeviceInfo;
+use crate::error::Result;
+use crate::memory::Memory;
+use crate::timing::Span;
+use std::any::Any;
+use std::sync::Arc;
+use tilewright_launch::Dispatch;
+
+/// A device, of whatever kind.
+pub(crate) trait Backend: Send + Sync {
+    /// What it is and can do.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Memory of at least `bytes` > 0 bytes, aligned to 16 bytes or more, contents undefined.
+    fn allocate(&self, bytes: u64) -> Result<Box<dyn Buffer>>;
+
+    /// Writes the first bytes of a buffer. The caller excludes every other access meanwhile.
+    fn write(&self, buffer: &dyn Buffer, bytes: &[u8]) -> Result<()>;
+
+    /// Reads the first bytes of a buffer. The caller excludes every write meanwhile.
+    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8]) -> Result<()>;
+
+    /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access meanwhile.
+    fn clear(&self, buffer: &dyn Buffer, bytes: u64) -> Result<()>;
+
+    /// Makes a dispatch ready to run, with the subgroup size that its program requires. `label` names it in messages.
+    fn compile(&self, dispatch: &Dispatch, subgroup: Option<u32>, label: &str) -> Result<Box<dyn Pipeline>>;
+
+    /// Keeps what [`Backend::compile`] made for later processes, where there is a place for it. Failing is no error.
+    fn save_cache(&self);
+
+    /// Runs steps one after another, as far as they share memory with a hazard, and waits for the last.
+    ///
+    /// Timed, no two steps overlap, and each has its span in the result; otherwise the result is empty.
+    fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>>;
+}
+
+/// A buffer of a backend.
+pub(crate) trait Buffer: Any + Send + Sync {
+    /// The address that dispatches by address are given; 0 where the backend has none.
+    fn address(&self) -> u64;
+}
+
+/// A dispatch made ready by a backend.
+pub(crate) trait Pipeline: Any + Send + Sync {}
+
+/// A dispatch to run: all sizes known, all memory there.
+pub(crate) struct Step {
+    /// What to run.
+    pub(crate) pipeline: Arc<dyn Pipeline>,
+    /// The dispatch's name.
+    pub(crate) name: String,
+    /// The memory it touches, in order of binding.
+    pub(crate) uses: Vec<Use>,
+    /// Usually one; several where the grid exceeds the device's limit. No two of them share a hazard.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A tensor's memory in a step.
+pub(crate) struct Use {
+    pub(crate) memory: Arc<Memory>,
+    /// How much of it is the tensor's.
+    pub(crate) bytes: u64,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+}
+
+/// One grid of workgroups and its parameter block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) groups: [u32; 3],
+    pub(crate) params: Vec<u8>,
+}

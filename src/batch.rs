@@ -1,0 +1,151 @@
+//! Batches: many launches in one submission.
+
+use crate::argument::Argument;
+use crate::backend::Step;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::kernel::{Arguments, Kernel, Loaded, Outputs};
+use crate::load::DynKernel;
+use crate::memory::{Memory, fresh_id};
+use crate::run::{InBatch, Launch, Target, timing};
+use crate::tensor::AnyTensor;
+use crate::timing::Timing;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard.
+///
+/// What a launch returns can be an argument of later launches of the same batch at once; elsewhere it is usable after
+/// [`Batch::submit`]. A batch that is dropped runs nothing.
+pub struct Batch {
+    device: Device,
+    id: u64,
+    steps: Vec<Step>,
+    /// Each launch's variant and steps.
+    launches: Vec<(String, Range<usize>)>,
+    /// Written memory that had contents before.
+    updated: Vec<Arc<Memory>>,
+    /// Written memory that is new: without contents, should the batch never run.
+    fresh: Vec<Arc<Memory>>,
+    /// Memory of temporaries that later launches can use again.
+    temporaries: Vec<Arc<Memory>>,
+}
+
+impl Batch {
+    pub(crate) fn new(device: Device) -> Batch {
+        Batch {
+            device,
+            id: fresh_id(),
+            steps: Vec::new(),
+            launches: Vec::new(),
+            updated: Vec::new(),
+            fresh: Vec::new(),
+            temporaries: Vec::new(),
+        }
+    }
+
+    /// The number of launches in it.
+    pub fn len(&self) -> usize {
+        self.launches.len()
+    }
+
+    /// Whether it has no launches.
+    pub fn is_empty(&self) -> bool {
+        self.launches.is_empty()
+    }
+
+    /// Adds a launch; see [`Loaded::run`].
+    pub fn run<'a, K: Kernel>(&mut self, kernel: &Loaded<K>, args: impl Into<K::Args<'a>>) -> Result<K::Outputs> {
+        K::Outputs::from_list(self.run_dyn(kernel.as_dyn(), args.into().list())?)
+    }
+
+    /// Adds a launch into the caller's outputs; see [`Loaded::run_into`].
+    pub fn run_into<'a, 'b, K: Kernel>(
+        &mut self,
+        kernel: &Loaded<K>,
+        args: impl Into<K::Args<'a>>,
+        outputs: <K::Outputs as Outputs>::Into<'b>,
+    ) -> Result<()> {
+        self.run_dyn_into(kernel.as_dyn(), args.into().list(), K::Outputs::into_list(outputs))
+    }
+
+    /// Adds a launch; see [`DynKernel::run`].
+    pub fn run_dyn<'a>(&mut self, kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Vec<AnyTensor>> {
+        self.add(kernel, args, Target::Allocate)
+    }
+
+    /// Adds a launch into the caller's outputs; see [`DynKernel::run_into`].
+    pub fn run_dyn_into<'a, 'b>(
+        &mut self,
+        kernel: &DynKernel,
+        args: impl IntoIterator<Item = Argument<'a>>,
+        outputs: impl IntoIterator<Item = &'b mut AnyTensor>,
+    ) -> Result<()> {
+        self.add(kernel, args, Target::into(outputs)).map(drop)
+    }
+
+    fn add<'a>(
+        &mut self,
+        kernel: &DynKernel,
+        args: impl IntoIterator<Item = Argument<'a>>,
+        target: Target<'_>,
+    ) -> Result<Vec<AnyTensor>> {
+        if !kernel.device().is(&self.device) {
+            return Err(Error::OtherDevice { what: format!("`{}`", kernel.name()) });
+        }
+        let batch = InBatch { id: self.id, temporaries: &mut self.temporaries };
+        let launch = Launch::new(kernel, args, target, Some(batch))?;
+        let first = self.steps.len();
+        self.steps.extend(launch.steps);
+        self.launches.push((launch.variant, first..self.steps.len()));
+        let fresh: Vec<_> = launch.outputs.iter().map(|t| t.memory().clone()).collect();
+        fresh.iter().chain(&launch.updated).for_each(|m| m.set_batch(self.id));
+        // What this batch made stays new when a later launch of it writes it again.
+        let fresh_ids = |m: &Arc<Memory>| self.fresh.iter().any(|f| f.id() == m.id());
+        self.updated.extend(launch.updated.into_iter().filter(|m| !fresh_ids(m)));
+        self.fresh.extend(fresh);
+        self.temporaries.extend(launch.temporaries);
+        Ok(launch.outputs)
+    }
+
+    /// Runs all launches and waits for them.
+    pub fn submit(self) -> Result<()> {
+        self.finish(false).map(drop)
+    }
+
+    /// Runs all launches, one after another without overlap, and returns the time of each.
+    pub fn submit_timed(self) -> Result<Vec<Timing>> {
+        self.finish(true)
+    }
+
+    fn finish(mut self, timed: bool) -> Result<Vec<Timing>> {
+        let spans = self.device.submit(&self.steps, timed)?;
+        for memory in self.fresh.drain(..) {
+            memory.set_batch(0);
+        }
+        let launches = std::mem::take(&mut self.launches).into_iter();
+        let slice = |range: Range<usize>| (self.steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]));
+        Ok(launches
+            .map(|(variant, range)| {
+                let (steps, spans) = slice(range);
+                timing(&variant, steps, spans)
+            })
+            .collect())
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        for memory in self.updated.drain(..) {
+            memory.set_batch(0);
+        }
+        self.device.give_temporaries(self.temporaries.drain(..));
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Batch({} launches on {})", self.launches.len(), self.device.info().name)
+    }
+}

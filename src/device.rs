@@ -1,0 +1,327 @@
+//! A device: how it is chosen and opened, and the tensors made on it.
+
+use crate::backend::{Backend, Step};
+use crate::batch::Batch;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Loaded, Variant};
+use crate::load::DynKernel;
+use crate::memory::{Memory, Pool, allocated, lock, lock_steps};
+use crate::tensor::{AnyTensor, Tensor, elements};
+use crate::timing::Span;
+use crate::vulkan;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use tilewright_launch::{DType, Feature, Program};
+
+/// A device that runs kernels. Clones are the same device; it closes when the last of them and of its tensors and kernels is
+/// dropped.
+#[derive(Clone)]
+pub struct Device(Arc<Shared>);
+
+struct Shared {
+    // Before the backend: dropped first.
+    temporaries: Mutex<Pool>,
+    backend: Box<dyn Backend>,
+}
+
+/// What a device is and what it can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// Its place in [`Device::all`].
+    pub index: usize,
+    /// Its name, as the driver gives it.
+    pub name: String,
+    /// What kind of device it is.
+    pub kind: DeviceKind,
+    /// The driver and its version.
+    pub driver: String,
+    /// The Vulkan version that it implements: major, minor.
+    pub api_version: (u32, u32),
+    /// The features that variants can require and that it has.
+    pub features: Vec<Feature>,
+    /// Its limits.
+    pub limits: Limits,
+}
+
+/// The limits of a device that matter to kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Invocations in a workgroup.
+    pub invocations: u32,
+    /// Invocations of a workgroup in x, y, z.
+    pub local: [u32; 3],
+    /// Workgroups in x, y, z of one dispatch.
+    pub grid: [u32; 3],
+    /// Bytes of shared memory of a workgroup.
+    pub shared_bytes: u32,
+    /// The subgroup size where none is required.
+    pub subgroup: u32,
+    /// The smallest and the largest subgroup size that can be required; equal to [`Limits::subgroup`] where none can.
+    pub subgroup_range: (u32, u32),
+    /// Subgroups in a workgroup.
+    pub subgroups: u32,
+    /// Bytes of push constants.
+    pub push_constant_bytes: u32,
+    /// Storage buffers that a dispatch can bind.
+    pub storage_buffers: u32,
+    /// Bytes of a storage buffer that is reached by descriptor.
+    pub storage_buffer_bytes: u64,
+    /// Whether the compute queue has timestamps.
+    pub timestamps: bool,
+}
+
+/// What kind of device it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares the host's memory.
+    Integrated,
+    /// A GPU of a virtual machine.
+    Virtual,
+    /// A driver that runs on the CPU.
+    Cpu,
+    /// None of these.
+    Other,
+}
+
+impl DeviceKind {
+    /// The name by which `TILEWRIGHT_DEVICE` selects it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DeviceKind::Discrete => "discrete",
+            DeviceKind::Integrated => "integrated",
+            DeviceKind::Virtual => "virtual",
+            DeviceKind::Cpu => "cpu",
+            DeviceKind::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.api_version;
+        write!(f, "{}: {} ({}, {}, Vulkan {major}.{minor})", self.index, self.name, self.kind.name(), self.driver)
+    }
+}
+
+/// How a device is opened. [`Device::open`] is `Options::from_env().open()`.
+#[derive(Clone, Default)]
+pub struct Options {
+    pub(crate) device: Option<String>,
+    pub(crate) validation: bool,
+    pub(crate) staging: bool,
+    pub(crate) cache: Option<PathBuf>,
+    pub(crate) library: Option<PathBuf>,
+    pub(crate) on_message: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("device", &self.device).field("validation", &self.validation).finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// No environment, no validation, no cache on disk.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// What the environment says:
+    ///
+    /// - `TILEWRIGHT_DEVICE`: see [`Options::device`];
+    /// - `TILEWRIGHT_VALIDATION`: `1` turns the Khronos validation layer on;
+    /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
+    /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
+    ///   folder for caches.
+    pub fn from_env() -> Options {
+        let text = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
+        let flag = |name| text(name).is_some_and(|v| v != "0");
+        Options {
+            device: text("TILEWRIGHT_DEVICE"),
+            validation: flag("TILEWRIGHT_VALIDATION"),
+            staging: flag("TILEWRIGHT_STAGING"),
+            cache: vulkan::cache_folder(),
+            library: None,
+            on_message: None,
+        }
+    }
+
+    /// Which device: an index into [`Device::all`], a type (`cpu`, `integrated`, `discrete`, `virtual`), or a part of the
+    /// name in any case. By default the first discrete one, else integrated, virtual, cpu.
+    pub fn device(mut self, wanted: impl Into<String>) -> Options {
+        self.device = Some(wanted.into());
+        self
+    }
+
+    /// Turns the Khronos validation layer on. Its warnings and errors become [`Error::Validation`] of the call that caused
+    /// them, or of the next.
+    pub fn validation(mut self, on: bool) -> Options {
+        self.validation = on;
+        self
+    }
+
+    /// Copies through staging buffers even where memory is shared with the host.
+    pub fn staging(mut self, on: bool) -> Options {
+        self.staging = on;
+        self
+    }
+
+    /// The folder of the pipeline cache; `None`: no cache on disk.
+    pub fn cache(mut self, folder: Option<PathBuf>) -> Options {
+        self.cache = folder;
+        self
+    }
+
+    /// The Vulkan loader to use instead of the system's.
+    pub fn library(mut self, path: impl Into<PathBuf>) -> Options {
+        self.library = Some(path.into());
+        self
+    }
+
+    /// Called with each message of the validation layers as it comes, also with those at the device's end, which no call
+    /// can report.
+    pub fn on_message(mut self, call: impl Fn(&str) + Send + Sync + 'static) -> Options {
+        self.on_message = Some(Arc::new(call));
+        self
+    }
+
+    /// Opens the device.
+    pub fn open(&self) -> Result<Device> {
+        let backend = vulkan::open(self)?;
+        Ok(Device(Arc::new(Shared { temporaries: Mutex::default(), backend })))
+    }
+
+    /// The devices there are.
+    pub fn list(&self) -> Result<Vec<DeviceInfo>> {
+        vulkan::list(self)
+    }
+}
+
+impl Device {
+    /// Opens a device; the environment says how: see [`Options::from_env`].
+    pub fn open() -> Result<Device> {
+        Options::from_env().open()
+    }
+
+    /// The devices there are.
+    pub fn all() -> Result<Vec<DeviceInfo>> {
+        Options::from_env().list()
+    }
+
+    /// What this device is and can do.
+    pub fn info(&self) -> &DeviceInfo {
+        self.backend().info()
+    }
+
+    /// A tensor with these elements, row-major.
+    pub fn upload<T: Element>(&self, shape: impl AsRef<[usize]>, values: &[T]) -> Result<Tensor<T>> {
+        let shape = shape.as_ref();
+        let wanted = elements(shape)?;
+        if wanted != values.len() {
+            return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: values.len() });
+        }
+        let mut tensor = self.uninit(shape)?;
+        tensor.write(values)?;
+        Ok(tensor)
+    }
+
+    /// A tensor of zeros.
+    pub fn zeros<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
+        let tensor = self.uninit(shape)?;
+        tensor.as_any().clear()?;
+        Ok(tensor)
+    }
+
+    /// A tensor whose elements are whatever the memory holds: to be written before it is read.
+    pub fn uninit<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
+        self.uninit_any(T::DTYPE, shape)?.typed()
+    }
+
+    /// [`Device::uninit`] of a dtype known at run time.
+    pub fn uninit_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
+        let shape = shape.as_ref();
+        let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
+        Ok(AnyTensor::new(self.clone(), self.allocate(bytes)?, dtype, shape.to_vec()))
+    }
+
+    /// Loads a kernel's variants, in order of preference.
+    ///
+    /// Those whose requirements this device does not meet are left out; that none is left is an error. They must agree in
+    /// every parameter, unless a literal in an input's shape tells them apart.
+    pub fn load<K: Kernel>(&self, variants: &[Variant<K>]) -> Result<Loaded<K>> {
+        let programs = variants.iter().map(Variant::program).collect::<Result<_>>()?;
+        self.load_programs(programs).map(Loaded::new)
+    }
+
+    /// [`Device::load`] for programs that were compiled at run time.
+    ///
+    /// The words in them run as they stand: load only what Tilewright's compiler made.
+    pub fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
+        DynKernel::load(self, programs)
+    }
+
+    /// A batch: many launches in one submission.
+    pub fn batch(&self) -> Batch {
+        Batch::new(self.clone())
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.0.backend
+    }
+
+    pub(crate) fn is(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Memory for a tensor of `bytes` bytes.
+    pub(crate) fn allocate(&self, bytes: u64) -> Result<Arc<Memory>> {
+        let bytes = allocated(bytes);
+        let buffer = match self.backend().allocate(bytes) {
+            // What is kept for temporaries may be what is missing.
+            Err(Error::OutOfMemory { what }) => {
+                let kept = lock(&self.0.temporaries).drain();
+                if kept.is_empty() {
+                    return Err(Error::OutOfMemory { what });
+                }
+                drop(kept);
+                self.backend().allocate(bytes)?
+            }
+            other => other?,
+        };
+        Ok(Arc::new(Memory::new(buffer, bytes)))
+    }
+
+    /// Memory for a temporary; it goes back by [`Device::give_temporaries`] once nothing uses it.
+    pub(crate) fn take_temporary(&self, bytes: u64) -> Result<Arc<Memory>> {
+        let kept = lock(&self.0.temporaries).take(allocated(bytes));
+        kept.map_or_else(|| self.allocate(bytes), Ok)
+    }
+
+    pub(crate) fn give_temporaries(&self, memory: impl IntoIterator<Item = Arc<Memory>>) {
+        lock(&self.0.temporaries).give(memory);
+    }
+
+    /// Runs steps and waits for them.
+    pub(crate) fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
+        if timed && !self.info().limits.timestamps {
+            return Err(Error::NoTimestamps { device: self.info().name.clone() });
+        }
+        if steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        let _access = lock_steps(steps);
+        self.backend().submit(steps, timed)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.info())
+    }
+}

@@ -1,0 +1,212 @@
+//! What can go wrong between opening a device and reading a result.
+
+use std::fmt;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something did not work, and what would.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No Vulkan loader on this machine.
+    #[error("no Vulkan loader was found ({reason}); {INSTALL}")]
+    NoLoader {
+        /// What the system said.
+        reason: String,
+    },
+    /// A loader, but no driver that it can use.
+    #[error("the Vulkan loader found no driver ({reason}); {INSTALL}")]
+    NoDriver {
+        /// What the loader said.
+        reason: String,
+    },
+    /// There are devices, but not the one asked for, or none that will do.
+    #[error("no device {wanted}; there {are}", are = Listed(available))]
+    NoDevice {
+        /// What was asked for.
+        wanted: String,
+        /// The devices there are, one line each.
+        available: Vec<String>,
+    },
+    /// Validation was asked for and its layer is not installed.
+    #[error(
+        "TILEWRIGHT_VALIDATION asks for the layer VK_LAYER_KHRONOS_validation, which is not installed \
+         (Debian and Ubuntu: apt install vulkan-validationlayers)"
+    )]
+    NoValidationLayer,
+    /// The validation layers complained.
+    #[error("the Vulkan validation layers report: {}", messages.join("\n"))]
+    Validation {
+        /// Their messages.
+        messages: Vec<String>,
+    },
+    /// The device is gone: a driver crash, a hang or a removed device. Its tensors are lost; open it anew.
+    #[error("the device was lost during {during}")]
+    DeviceLost {
+        /// What was going on.
+        during: &'static str,
+    },
+    /// Not enough memory.
+    #[error("out of memory: {what}")]
+    OutOfMemory {
+        /// What was wanted.
+        what: String,
+    },
+    /// Any other failure of a Vulkan call.
+    #[error("{call} failed: {code}")]
+    Vulkan {
+        /// The call.
+        call: &'static str,
+        /// Its result.
+        code: String,
+    },
+    /// Bytes that are no launch program.
+    #[error(transparent)]
+    Decode(#[from] tilewright_launch::DecodeError),
+    /// A launch program that contradicts itself: no compiler of this version made it.
+    #[error("the launch program of `{variant}` is malformed: {reason}")]
+    Malformed {
+        /// The variant.
+        variant: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A variant whose schedule did not compile.
+    #[error("the schedule `{variant}` did not compile: see the error at its `schedule!`")]
+    Broken {
+        /// The variant.
+        variant: &'static str,
+    },
+    /// An empty list of variants.
+    #[error("there is no variant to load: the list is empty")]
+    NothingToLoad,
+    /// The device meets no variant's requirements.
+    #[error("`{kernel}`: no variant runs on {device}{}", Reasons(reasons))]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// The device.
+        device: String,
+        /// Each variant and the first requirement that is not met.
+        reasons: Vec<(String, String)>,
+    },
+    /// Variants that cannot be loaded together.
+    #[error("`{first}` and `{second}` cannot be loaded together: {reason}")]
+    Disagree {
+        /// One variant.
+        first: String,
+        /// The other.
+        second: String,
+        /// Where they differ.
+        reason: String,
+    },
+    /// An argument of the wrong number, kind or dtype.
+    #[error("`{kernel}`: {message}")]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A shape that the kernel does not take.
+    #[error("`{kernel}`: {message}")]
+    Shape {
+        /// The kernel.
+        kernel: String,
+        /// Which tensor has which shape, and what it should be.
+        message: String,
+    },
+    /// No variant takes these shapes.
+    #[error("`{kernel}`: no variant takes these shapes{}", Reasons(reasons))]
+    NoVariant {
+        /// The kernel.
+        kernel: String,
+        /// Each variant and the first thing that keeps it from being taken.
+        reasons: Vec<(String, String)>,
+    },
+    /// Memory that a launch writes is also read or written by it under another name.
+    #[error("`{kernel}`: `{written}` is written, but shares memory with `{other}`")]
+    Overlap {
+        /// The kernel.
+        kernel: String,
+        /// The tensor written.
+        written: String,
+        /// The tensor that it overlaps.
+        other: String,
+    },
+    /// A shape whose elements are not as many as those given.
+    #[error("shape {shape:?} has {wanted} elements, but there are {got}")]
+    Elements {
+        /// The shape.
+        shape: Vec<usize>,
+        /// Its number of elements.
+        wanted: String,
+        /// The number there is.
+        got: usize,
+    },
+    /// A dtype other than that of the tensor.
+    #[error("the tensor's elements are {got}, not {wanted}")]
+    DType {
+        /// What was asked for.
+        wanted: tilewright_launch::DType,
+        /// What there is.
+        got: tilewright_launch::DType,
+    },
+    /// A launch or tensor beyond what the device takes.
+    #[error("{what}: {size}, where the device allows {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Things of two devices in one launch.
+    #[error("{what} belongs to another device")]
+    OtherDevice {
+        /// What does.
+        what: String,
+    },
+    /// A tensor whose contents a batch is yet to write.
+    #[error("{what} is written by a batch that has not been submitted")]
+    NotSubmitted {
+        /// The tensor.
+        what: String,
+    },
+    /// The queue of the device has no timestamps.
+    #[error("{device} has no timestamps on its compute queue: nothing can be timed on it")]
+    NoTimestamps {
+        /// The device.
+        device: String,
+    },
+}
+
+const INSTALL: &str =
+    "install one: on Debian and Ubuntu `apt install mesa-vulkan-drivers libvulkan1`, or the driver of the GPU's vendor";
+
+/// One reason a line.
+struct Reasons<'a>(&'a [(String, String)]);
+
+impl fmt::Display for Reasons<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(variant, reason)| write!(f, "\n  `{variant}`: {reason}"))
+    }
+}
+
+/// The devices there are.
+struct Listed<'a>(&'a [String]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => f.write_str("are none"),
+            [one] => write!(f, "is\n  {one}"),
+            more => {
+                f.write_str("are")?;
+                more.iter().try_for_each(|d| write!(f, "\n  {d}"))
+            }
+        }
+    }
+}

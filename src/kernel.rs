@@ -1,0 +1,205 @@
+//! The typed face of a kernel: what `kernel!` and `schedule!` expand to speaks of these.
+
+use crate::argument::Argument;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::load::DynKernel;
+use crate::tensor::{AnyTensor, Tensor};
+use crate::timing::Timing;
+use std::fmt;
+use std::marker::PhantomData;
+use tilewright_launch::Program;
+
+/// A kernel with its dtypes: `conv2d::Kernel<f32>`. Implemented by `kernel!`.
+pub trait Kernel: 'static {
+    /// The kernel's name.
+    const NAME: &'static str;
+    /// Its arguments: `conv2d::Args<'a, f32>`, which is also made from a tuple in the kernel's order.
+    type Args<'a>: Arguments<'a>;
+    /// A tensor, a tuple of tensors, or `()` where it only updates.
+    type Outputs: Outputs;
+}
+
+/// The arguments of a kernel. Implemented by `kernel!`.
+pub trait Arguments<'a> {
+    /// The arguments in the kernel's order.
+    fn list(self) -> Vec<Argument<'a>>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a kernel returns: a tensor, a tuple of tensors, or `()`.
+pub trait Outputs: Sized + sealed::Sealed {
+    /// The same, as `run_into` takes it: with `&mut` before each tensor.
+    type Into<'a>;
+
+    #[doc(hidden)]
+    fn into_list<'a>(into: Self::Into<'a>) -> Vec<&'a mut AnyTensor>;
+
+    #[doc(hidden)]
+    fn from_list(list: Vec<AnyTensor>) -> Result<Self>;
+}
+
+/// `N` outputs from a list.
+fn exactly<const N: usize>(list: Vec<AnyTensor>) -> Result<[AnyTensor; N]> {
+    let got = list.len();
+    list.try_into()
+        .map_err(|_| Error::Malformed { variant: "?".to_owned(), reason: format!("{got} outputs where the kernel has {N}") })
+}
+
+impl sealed::Sealed for () {}
+
+impl Outputs for () {
+    type Into<'a> = ();
+
+    fn into_list<'a>((): ()) -> Vec<&'a mut AnyTensor> {
+        Vec::new()
+    }
+
+    fn from_list(list: Vec<AnyTensor>) -> Result<()> {
+        exactly::<0>(list).map(drop)
+    }
+}
+
+impl<A: Element> sealed::Sealed for Tensor<A> {}
+
+impl<A: Element> Outputs for Tensor<A> {
+    type Into<'a> = &'a mut Tensor<A>;
+
+    fn into_list<'a>(into: Self::Into<'a>) -> Vec<&'a mut AnyTensor> {
+        vec![into.as_any_mut()]
+    }
+
+    fn from_list(list: Vec<AnyTensor>) -> Result<Self> {
+        let [one] = exactly(list)?;
+        one.typed()
+    }
+}
+
+macro_rules! tuples {
+    ($($n:literal: $($t:ident $x:ident),*;)*) => {$(
+        impl<$($t: Element),*> sealed::Sealed for ($(Tensor<$t>,)*) {}
+
+        impl<$($t: Element),*> Outputs for ($(Tensor<$t>,)*) {
+            type Into<'a> = ($(&'a mut Tensor<$t>,)*);
+
+            fn into_list<'a>(($($x,)*): Self::Into<'a>) -> Vec<&'a mut AnyTensor> {
+                vec![$($x.as_any_mut()),*]
+            }
+
+            fn from_list(list: Vec<AnyTensor>) -> Result<Self> {
+                let [$($x),*] = exactly::<$n>(list)?;
+                Ok(($($x.typed()?,)*))
+            }
+        }
+    )*};
+}
+
+tuples! {
+    2: A a, B b;
+    3: A a, B b, C c;
+    4: A a, B b, C c, D d;
+    5: A a, B b, C c, D d, E e;
+    6: A a, B b, C c, D d, E e, F f;
+    7: A a, B b, C c, D d, E e, F f, G g;
+    8: A a, B b, C c, D d, E e, F f, G g, H h;
+}
+
+/// A compiled schedule of the kernel `K`: what `schedule!` defines, and [`Device::load`](crate::Device::load) takes.
+pub struct Variant<K> {
+    name: &'static str,
+    /// `None`: its schedule did not compile.
+    program: Option<&'static [u8]>,
+    kernel: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for Variant<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Variant<K> {}
+
+impl<K> fmt::Debug for Variant<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({})", self.name)
+    }
+}
+
+impl<K> Variant<K> {
+    #[doc(hidden)]
+    pub const fn __new(name: &'static str, program: &'static [u8]) -> Self {
+        Variant { name, program: Some(program), kernel: PhantomData }
+    }
+
+    /// Stands where a schedule did not compile, so that what names it has no second error.
+    #[doc(hidden)]
+    pub const fn __broken(name: &'static str) -> Self {
+        Variant { name, program: None, kernel: PhantomData }
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Its launch program.
+    pub fn program(&self) -> Result<Program> {
+        let bytes = self.program.ok_or(Error::Broken { variant: self.name })?;
+        Ok(Program::decode(bytes)?)
+    }
+}
+
+/// A kernel loaded onto a device. Clones share it.
+pub struct Loaded<K> {
+    kernel: DynKernel,
+    typed: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for Loaded<K> {
+    fn clone(&self) -> Self {
+        Loaded { kernel: self.kernel.clone(), typed: PhantomData }
+    }
+}
+
+impl<K> fmt::Debug for Loaded<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kernel.fmt(f)
+    }
+}
+
+impl<K: Kernel> Loaded<K> {
+    pub(crate) fn new(kernel: DynKernel) -> Loaded<K> {
+        Loaded { kernel, typed: PhantomData }
+    }
+
+    /// Runs the first variant that takes these arguments; the outputs are allocated. Arguments are a tuple in the kernel's
+    /// order, or the kernel's `Args`.
+    pub fn run<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<K::Outputs> {
+        K::Outputs::from_list(self.kernel.run(args.into().list())?)
+    }
+
+    /// Runs the first variant that takes these arguments, into these outputs. All of each output is overwritten.
+    pub fn run_into<'a, 'b>(&self, args: impl Into<K::Args<'a>>, outputs: <K::Outputs as Outputs>::Into<'b>) -> Result<()> {
+        self.kernel.run_into(args.into().list(), K::Outputs::into_list(outputs))
+    }
+
+    /// [`Loaded::run`], timed by the device.
+    pub fn run_timed<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<(K::Outputs, Timing)> {
+        let (outputs, timing) = self.kernel.run_timed(args.into().list())?;
+        Ok((K::Outputs::from_list(outputs)?, timing))
+    }
+
+    /// The name of the variant that [`Loaded::run`] would take.
+    pub fn variant_for<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<&str> {
+        self.kernel.variant_for(args.into().list())
+    }
+
+    /// This kernel with its arguments known at run time only.
+    pub fn as_dyn(&self) -> &DynKernel {
+        &self.kernel
+    }
+}

@@ -1,0 +1,140 @@
+//! What must hold before a variant is launched: its shapes, facts and limits; and that nothing written overlaps.
+
+use super::{Refusal, text};
+use std::ops::Range;
+use tilewright_launch::{Program, Role};
+
+/// What 32-bit index arithmetic reaches.
+const REACH: Range<i64> = 0..1 << 31;
+
+/// The shapes of all tensors for these dims, compared with those given; `given[i]` belongs to `program.tensors[i]`.
+pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Result<Vec<Vec<usize>>, Refusal> {
+    let mut shapes = Vec::with_capacity(program.tensors.len());
+    for (i, tensor) in program.tensors.iter().enumerate() {
+        let eval = |s: &tilewright_launch::Size| s.eval(dims).and_then(|n| usize::try_from(n).ok());
+        let Some(shape) = tensor.shape.iter().map(eval).collect::<Option<Vec<usize>>>() else {
+            let (name, symbols) = (&tensor.name, text::shape(program, &tensor.shape));
+            let values = text::values(program, dims, &tensor.shape);
+            return Err(Refusal::shape(format!(
+                "`{name}` would have shape {symbols} with {values}, and a size cannot be negative"
+            )));
+        };
+        match given.get(i) {
+            Some(got) => compare(program, dims, i, &shape, got)?,
+            None => check_count(&tensor.name, &shape)?,
+        }
+        shapes.push(shape);
+    }
+    Ok(shapes)
+}
+
+/// Whether a tensor has the shape that the dims give it.
+pub(crate) fn compare(program: &Program, dims: &[i64], tensor: usize, wanted: &[usize], got: &[usize]) -> Result<(), Refusal> {
+    let Some(tensor) = program.tensors.get(tensor).filter(|_| wanted != got) else { return Ok(()) };
+    let symbols = text::shape(program, &tensor.shape);
+    let values = text::values(program, dims, &tensor.shape);
+    let symbolic = if values.is_empty() { String::new() } else { format!("{symbols} = ") };
+    Err(Refusal::shape(format!("`{}` has shape {got:?}, but should have {symbolic}{wanted:?}", tensor.name)))
+}
+
+fn check_count(name: &str, shape: &[usize]) -> Result<(), Refusal> {
+    match crate::tensor::elements(shape) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Refusal::variant(format!("`{name}` would have shape {shape:?}, whose elements are not below 2^31"))),
+    }
+}
+
+/// The facts and limits of a variant.
+pub(crate) fn facts(program: &Program, dims: &[i64]) -> Result<(), Refusal> {
+    for fact in &program.facts {
+        let c = &fact.condition;
+        let holds = c.left.eval(dims).zip(c.right.eval(dims)).is_some_and(|(l, r)| c.relation.holds(l, r));
+        if !holds {
+            let values = text::values(program, dims, [&c.left, &c.right]);
+            let with = if values.is_empty() { String::new() } else { format!(" for {values}") };
+            return Err(Refusal::variant(format!("`{}` does not hold{with}", fact.text)));
+        }
+    }
+    for limit in &program.limits {
+        match limit.size.eval(dims) {
+            Some(n) if REACH.contains(&n) => {}
+            got => {
+                let got = got.map_or_else(|| "overflow".to_owned(), |n| format!("are {n}"));
+                let values = text::values(program, dims, [&limit.size]);
+                return Err(Refusal::variant(format!("{} {got}, which is not below 2^31, for {values}", limit.what)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A tensor's place in memory, for [`overlap`].
+pub(crate) struct Place<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) role: Role,
+    /// Which memory.
+    pub(crate) memory: u64,
+    /// How much of it, from its start.
+    pub(crate) bytes: u64,
+}
+
+/// A written tensor and another that shares its memory. Inputs may share theirs.
+pub(crate) fn overlap<'a>(places: &[Place<'a>]) -> Option<(&'a str, &'a str)> {
+    let written = |p: &Place<'_>| matches!(p.role, Role::Update | Role::Output);
+    places.iter().enumerate().find_map(|(i, a)| {
+        let shared = |b: &&Place<'_>| a.memory == b.memory && a.bytes > 0 && b.bytes > 0 && (written(a) || written(b));
+        let b = places.get(i + 1..)?.iter().find(shared)?;
+        Some(if written(a) { (a.name, b.name) } else { (b.name, a.name) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::conv;
+    use super::super::solve::solve;
+    use super::*;
+
+    #[test]
+    fn shapes_of_outputs_follow_from_the_dims() {
+        let given: [&[usize]; 2] = [&[1, 9, 9, 3], &[3, 3, 3, 8]];
+        let dims = solve(&conv(), &given).expect("solvable");
+        assert_eq!(shapes(&conv(), &dims, &given).expect("consistent")[2], [1, 4, 4, 8]);
+    }
+
+    #[test]
+    fn a_shape_that_contradicts_another_names_wanted_and_got() {
+        let given: [&[usize]; 2] = [&[1, 9, 9, 3], &[3, 3, 4, 8]];
+        let dims = solve(&conv(), &given).expect("solvable");
+        let refusal = shapes(&conv(), &dims, &given).expect_err("IC is 3 and 4");
+        assert_eq!(refusal.reason, "`filter` has shape [3, 3, 4, 8], but should have [3, 3, IC, OC] = [3, 3, 3, 8]");
+        assert!(refusal.shape);
+    }
+
+    #[test]
+    fn a_fact_that_fails_names_the_values() {
+        let dims = solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]]).expect("solvable");
+        assert_eq!(facts(&conv(), &dims), Err(Refusal::variant("`OW % 4 == 0` does not hold for OW = 3".into())));
+    }
+
+    #[test]
+    fn a_limit_is_below_2_to_the_31() {
+        let within = solve(&conv(), &[&[1, (1 << 21) - 1, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
+        assert_eq!(facts(&conv(), &within), Ok(()));
+        let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
+        let reason = "the elements of `input` rounded up are 2147483648, which is not below 2^31, for N = 1, IH = 2097152";
+        assert_eq!(facts(&conv(), &beyond), Err(Refusal::variant(reason.into())));
+    }
+
+    #[test]
+    fn only_what_is_written_may_not_overlap() {
+        let place = |name, role, memory, bytes| Place { name, role, memory, bytes };
+        let (a, b) = (place("a", Role::Input, 1, 4), place("b", Role::Input, 1, 4));
+        assert_eq!(overlap(&[a, b]), None);
+        let (a, out) = (place("a", Role::Input, 1, 4), place("out", Role::Output, 1, 8));
+        assert_eq!(overlap(&[a, out]), Some(("out", "a")));
+        let (x, y) = (place("x", Role::Output, 2, 4), place("y", Role::Output, 2, 4));
+        assert_eq!(overlap(&[x, y]), Some(("x", "y")));
+        let (none, some) = (place("none", Role::Output, 2, 0), place("some", Role::Output, 2, 4));
+        assert_eq!(overlap(&[none, some]), None);
+    }
+}

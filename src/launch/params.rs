@@ -1,0 +1,69 @@
+//! Parameter blocks: the bytes that a dispatch finds in its push constants, or in a buffer when there are too many.
+
+use tilewright_launch::{Dispatch, ParamValue};
+
+/// What the values of a parameter block come from.
+pub(crate) struct Sources<'a> {
+    /// The dims of the launch.
+    pub(crate) dims: &'a [i64],
+    /// The address of each tensor.
+    pub(crate) addresses: &'a [u64],
+    /// The bits of each scalar.
+    pub(crate) scalars: &'a [u32],
+}
+
+/// The block of one dispatch whose workgroups begin at `base`. `None`: a size does not fit 32 bits, which the limits exclude.
+pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; dispatch.param_bytes as usize];
+    for param in &dispatch.params {
+        let mut put = |value: &[u8]| {
+            let at = param.offset as usize;
+            bytes.get_mut(at..at.checked_add(value.len())?)?.copy_from_slice(value);
+            Some(())
+        };
+        match &param.value {
+            ParamValue::Address(t) => put(&sources.addresses.get(*t as usize)?.to_le_bytes())?,
+            ParamValue::Size(s) => put(&i32::try_from(s.eval(sources.dims)?).ok()?.to_le_bytes())?,
+            ParamValue::Scalar(s) => put(&sources.scalars.get(*s as usize)?.to_le_bytes())?,
+            ParamValue::GroupBase(axis) => put(&base.get(usize::from(*axis))?.to_le_bytes())?,
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{bin, dim, lit};
+    use super::*;
+    use tilewright_launch::{Addressing, Param, Size};
+
+    #[test]
+    fn each_value_lies_at_its_offset() {
+        let param = |offset, value| Param { offset, value };
+        let dispatch = Dispatch {
+            name: "d".into(),
+            spirv: vec![],
+            grid: [lit(1), lit(1), lit(1)],
+            local: [1; 3],
+            buffers: vec![],
+            addressing: Addressing::Address,
+            params: vec![
+                param(0, ParamValue::Address(1)),
+                param(8, ParamValue::Size(bin(Size::Sub, dim(0), lit(9)))),
+                param(16, ParamValue::Scalar(0)),
+                param(20, ParamValue::GroupBase(2)),
+            ],
+            param_bytes: 24,
+            spilled: false,
+        };
+        let sources = Sources { dims: &[7], addresses: &[1, 0x1122_3344_5566_7788], scalars: &[0xAABB_CCDD] };
+        let wanted = [
+            &[0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0xFE, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0][..],
+            &[0xDD, 0xCC, 0xBB, 0xAA, 6, 0, 0, 0],
+        ]
+        .concat();
+        assert_eq!(block(&dispatch, &sources, [4, 5, 6]), Some(wanted));
+        let huge = Sources { dims: &[1 << 40], ..sources };
+        assert_eq!(block(&dispatch, &huge, [0; 3]), None);
+    }
+}

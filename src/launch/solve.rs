@@ -1,0 +1,182 @@
+//! The dims of a launch from the shapes of its arguments.
+
+use super::{Refusal, text};
+use tilewright_launch::{Program, Size, Solve};
+
+/// Calls `found` with each dim that a size names.
+pub(super) fn dims_of(size: &Size, found: &mut dyn FnMut(u32)) {
+    match size {
+        Size::Const(_) => {}
+        Size::Dim(d) => found(*d),
+        Size::Add(a, b)
+        | Size::Sub(a, b)
+        | Size::Mul(a, b)
+        | Size::FloorDiv(a, b)
+        | Size::FloorMod(a, b)
+        | Size::Min(a, b)
+        | Size::Max(a, b) => {
+            dims_of(a, found);
+            dims_of(b, found);
+        }
+    }
+}
+
+/// Whether all dims that a size names are known.
+pub(super) fn is_known(size: &Size, known: &[bool]) -> bool {
+    let mut all = true;
+    dims_of(size, &mut |d| all &= known.get(d as usize).is_some_and(|k| *k));
+    all
+}
+
+/// The values of all dims. `shapes[i]` is the shape given for `program.tensors[i]`, inputs and updates only.
+pub(crate) fn solve(program: &Program, shapes: &[&[usize]]) -> Result<Vec<i64>, Refusal> {
+    check_ranks(program, shapes)?;
+    let mut dims = vec![0; program.dims.len()];
+    let mut known = vec![false; dims.len()];
+    derive(program, shapes, &mut dims, &mut known)?;
+    for s in &program.solve {
+        let value = solve_one(program, shapes, s, &dims)?;
+        if let (Some(d), Some(k)) = (dims.get_mut(s.dim as usize), known.get_mut(s.dim as usize)) {
+            (*d, *k) = (value, true);
+        }
+        derive(program, shapes, &mut dims, &mut known)?;
+    }
+    Ok(dims)
+}
+
+fn check_ranks(program: &Program, shapes: &[&[usize]]) -> Result<(), Refusal> {
+    for (tensor, got) in program.tensors.iter().zip(shapes) {
+        if tensor.shape.len() != got.len() {
+            let (name, wanted) = (&tensor.name, tensor.shape.len());
+            let symbols = text::shape(program, &tensor.shape);
+            let s = if got.len() == 1 { "" } else { "s" };
+            let reason = format!("`{name}` has {} dimension{s}, {got:?}, but should have {wanted}: {symbols}", got.len());
+            return Err(Refusal::shape(reason));
+        }
+    }
+    Ok(())
+}
+
+/// The dim that one equation determines.
+fn solve_one(program: &Program, shapes: &[&[usize]], s: &Solve, dims: &[i64]) -> Result<i64, Refusal> {
+    let got = shapes.get(s.tensor as usize).and_then(|shape| shape.get(s.axis as usize));
+    let got = got.and_then(|&n| i64::try_from(n).ok());
+    let found = || {
+        let rest = got?.checked_sub(s.minus.eval(dims)?)?;
+        let divide = s.divide.eval(dims).filter(|d| *d != 0)?;
+        (rest.checked_rem(divide)? == 0).then_some(rest.checked_div(divide)?).filter(|n| *n >= 0)
+    };
+    found().ok_or_else(|| Refusal::shape(no_solution(program, shapes, s, dims)))
+}
+
+fn no_solution(program: &Program, shapes: &[&[usize]], s: &Solve, dims: &[i64]) -> String {
+    let name = text::dim_name(program, s.dim);
+    let (Some(tensor), Some(shape)) = (program.tensors.get(s.tensor as usize), shapes.get(s.tensor as usize)) else {
+        return format!("`{name}` cannot be found");
+    };
+    let axis = s.axis as usize;
+    let wanted = tensor.shape.get(axis).map_or_else(String::new, |w| text::size(program, w));
+    let got = shape.get(axis).copied().unwrap_or_default();
+    let others = text::values(program, dims, [&s.minus, &s.divide]);
+    let with = if others.is_empty() { String::new() } else { format!(" (with {others})") };
+    let symbols = text::shape(program, &tensor.shape);
+    format!("`{}` has shape {shape:?}, but should have {symbols}: no {name} >= 0 makes {wanted} equal to {got}{with}", tensor.name)
+}
+
+/// Evaluates the derived dims whose own dims are known by now.
+fn derive(program: &Program, shapes: &[&[usize]], dims: &mut [i64], known: &mut [bool]) -> Result<(), Refusal> {
+    for (i, dim) in program.dims.iter().enumerate() {
+        let Some(size) = dim.derived.as_ref().filter(|s| !known.get(i).is_some_and(|k| *k) && is_known(s, known)) else {
+            continue;
+        };
+        let value = size.eval(dims).filter(|v| *v >= 0);
+        let Some(value) = value else { return Err(Refusal::shape(bad_derived(program, shapes, i, size, dims))) };
+        if let (Some(d), Some(k)) = (dims.get_mut(i), known.get_mut(i)) {
+            (*d, *k) = (value, true);
+        }
+    }
+    Ok(())
+}
+
+fn bad_derived(program: &Program, shapes: &[&[usize]], dim: usize, size: &Size, dims: &[i64]) -> String {
+    let name = text::dim_name(program, dim as u32);
+    let value = size.eval(dims).map_or_else(|| "has no value".to_owned(), |v| format!("is {v}, and a size cannot be negative"));
+    let values = text::values(program, dims, [size]);
+    let with = if values.is_empty() { String::new() } else { format!(" for {values}") };
+    let from = sources(program, shapes, size);
+    format!("{name} = {} {value}{with}{from}", text::size(program, size))
+}
+
+/// The tensors whose shapes the dims of a size come from.
+fn sources(program: &Program, shapes: &[&[usize]], size: &Size) -> String {
+    let (mut pending, mut seen, mut tensors) = (Vec::new(), Vec::new(), Vec::new());
+    dims_of(size, &mut |d| pending.push(d));
+    while let Some(d) = pending.pop() {
+        if seen.contains(&d) {
+            continue;
+        }
+        seen.push(d);
+        if let Some(derived) = program.dims.get(d as usize).and_then(|d| d.derived.as_ref()) {
+            dims_of(derived, &mut |d| pending.push(d));
+        }
+        for s in program.solve.iter().filter(|s| s.dim == d) {
+            tensors.push(s.tensor as usize);
+            dims_of(&s.minus, &mut |d| pending.push(d));
+            dims_of(&s.divide, &mut |d| pending.push(d));
+        }
+    }
+    tensors.sort_unstable();
+    tensors.dedup();
+    let one = |t: usize| Some(format!("`{}` has shape {:?}", program.tensors.get(t)?.name, shapes.get(t)?));
+    let named: Vec<String> = tensors.into_iter().filter_map(one).collect();
+    if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::conv;
+    use super::*;
+
+    fn reason(shapes: &[&[usize]]) -> String {
+        let refusal = solve(&conv(), shapes).expect_err("these shapes are wrong");
+        assert!(refusal.shape);
+        refusal.reason
+    }
+
+    #[test]
+    fn dims_come_from_the_shapes() {
+        assert_eq!(solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]]), Ok(vec![1, 9, 3, 8, 4, 3]));
+    }
+
+    #[test]
+    fn a_wrong_rank_names_the_tensor_and_its_shape() {
+        assert_eq!(
+            reason(&[&[9, 7, 3], &[3, 3, 3, 8]]),
+            "`input` has 3 dimensions, [9, 7, 3], but should have 4: [N, IH, 2 * OW + 1, IC]"
+        );
+    }
+
+    #[test]
+    fn a_remainder_is_no_solution() {
+        assert_eq!(
+            reason(&[&[1, 9, 8, 3], &[3, 3, 3, 8]]),
+            "`input` has shape [1, 9, 8, 3], but should have [N, IH, 2 * OW + 1, IC]: no OW >= 0 makes 2 * OW + 1 equal to 8"
+        );
+    }
+
+    #[test]
+    fn a_negative_dim_is_no_solution() {
+        assert_eq!(
+            reason(&[&[1, 9, 0, 3], &[3, 3, 3, 8]]),
+            "`input` has shape [1, 9, 0, 3], but should have [N, IH, 2 * OW + 1, IC]: no OW >= 0 makes 2 * OW + 1 equal to 0"
+        );
+    }
+
+    #[test]
+    fn a_negative_derived_dim_names_the_shape() {
+        assert_eq!(
+            reason(&[&[1, 0, 7, 3], &[3, 3, 3, 8]]),
+            "OH = (IH - 3) / 2 + 1 is -1, and a size cannot be negative for IH = 0: `input` has shape [1, 0, 7, 3]"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! Sizes and shapes as the user wrote them, with the values of their dims.
+
+use super::solve::dims_of;
+use tilewright_launch::{Program, Size};
+
+/// A size as text.
+pub(super) fn size(program: &Program, size: &Size) -> String {
+    size.display(&|d| dim_name(program, d)).to_string()
+}
+
+/// A shape as text: `[N, 2 * OH + 1]`.
+pub(super) fn shape(program: &Program, shape: &[Size]) -> String {
+    format!("[{}]", shape.iter().map(|s| size(program, s)).collect::<Vec<_>>().join(", "))
+}
+
+/// The dims that sizes name and their values: `OH = 3, OW = 4`; empty if they name none.
+pub(super) fn values<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'a Size>) -> String {
+    let mut named = Vec::new();
+    for s in sizes {
+        dims_of(s, &mut |d| {
+            if !named.contains(&d) {
+                named.push(d);
+            }
+        });
+    }
+    let one = |d: u32| Some(format!("{} = {}", dim_name(program, d), dims.get(d as usize)?));
+    named.into_iter().filter_map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A dim's name.
+pub(super) fn dim_name(program: &Program, dim: u32) -> String {
+    program.dims.get(dim as usize).map_or_else(|| "?".to_owned(), |d| d.name.clone())
+}

@@ -1,0 +1,147 @@
+//! Whether a launch program is consistent in itself, checked once at load, so that a launch can rely on it.
+
+use super::solve::{dims_of, is_known};
+use tilewright_launch::{Addressing, Argument, Dispatch, ParamValue, Program, Role, Size};
+
+/// The first contradiction in a program.
+pub(crate) fn validate(program: &Program) -> Result<(), String> {
+    arguments(program)?;
+    dims(program)?;
+    sizes(program)?;
+    program.dispatches.iter().try_for_each(|d| dispatch(program, d).map_err(|e| format!("dispatch `{}`: {e}", d.name)))
+}
+
+/// `what` unless `holds`.
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// Arguments name all inputs, updates and scalars, each once and in order; then come outputs, then temporaries.
+fn arguments(program: &Program) -> Result<(), String> {
+    let (mut tensors, mut scalars) = (0, 0);
+    for argument in &program.arguments {
+        let (next, got) = match argument {
+            Argument::Tensor(t) => (&mut tensors, *t),
+            Argument::Scalar(s) => (&mut scalars, *s),
+        };
+        ensure(got == *next, || format!("{argument:?} is out of order"))?;
+        *next += 1;
+    }
+    ensure(scalars as usize == program.scalars.len(), || "the arguments do not name all scalars".to_owned())?;
+    let rank = |role| match role {
+        Role::Input | Role::Update => 0,
+        Role::Output => 1,
+        Role::Temporary => 2,
+    };
+    let given = program.tensors.iter().take_while(|t| rank(t.role) == 0).count();
+    ensure(tensors as usize == given, || "the arguments do not name all inputs and updates".to_owned())?;
+    ensure(program.tensors.is_sorted_by_key(|t| rank(t.role)), || "the tensors are out of order".to_owned())
+}
+
+/// Every dim is found, by what is known before it.
+fn dims(program: &Program) -> Result<(), String> {
+    let mut known = vec![false; program.dims.len()];
+    derive(program, &mut known);
+    for s in &program.solve {
+        let i = s.dim as usize;
+        let symbolic = program.dims.get(i).is_some_and(|d| d.derived.is_none());
+        ensure(symbolic && !known.get(i).is_some_and(|k| *k), || format!("dim {i} is solved, but is none to solve"))?;
+        let tensor = program.tensors.get(s.tensor as usize);
+        let tensor = tensor.filter(|t| matches!(t.role, Role::Input | Role::Update) && (s.axis as usize) < t.shape.len());
+        ensure(tensor.is_some(), || format!("dim {i} is solved by a shape that is not given"))?;
+        ensure(is_known(&s.minus, &known) && is_known(&s.divide, &known), || format!("dim {i} is solved before what it needs"))?;
+        if let Some(k) = known.get_mut(i) {
+            *k = true;
+        }
+        derive(program, &mut known);
+    }
+    match known.iter().position(|k| !k) {
+        None => Ok(()),
+        Some(i) => Err(format!("dim {i} is never found")),
+    }
+}
+
+/// Marks the derived dims whose own dims are known.
+fn derive(program: &Program, known: &mut [bool]) {
+    for (i, dim) in program.dims.iter().enumerate() {
+        let derivable = dim.derived.as_ref().is_some_and(|s| is_known(s, known));
+        if let Some(k) = known.get_mut(i).filter(|_| derivable) {
+            *k = true;
+        }
+    }
+}
+
+/// Sizes name dims that exist.
+fn sizes(program: &Program) -> Result<(), String> {
+    let shapes = program.tensors.iter().flat_map(|t| &t.shape);
+    let facts = program.facts.iter().flat_map(|f| [&f.condition.left, &f.condition.right]);
+    shapes.chain(facts).chain(program.limits.iter().map(|l| &l.size)).try_for_each(|s| size(program, s))
+}
+
+fn size(program: &Program, size: &Size) -> Result<(), String> {
+    let mut bad = None;
+    dims_of(size, &mut |d| bad = bad.or((d as usize >= program.dims.len()).then_some(d)));
+    bad.map_or(Ok(()), |d| Err(format!("there is no dim {d}")))
+}
+
+fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
+    d.grid.iter().try_for_each(|s| size(program, s))?;
+    let magic = d.spirv.first_chunk::<4>().is_some_and(|w| u32::from_le_bytes(*w) == 0x0723_0203);
+    ensure(magic && d.spirv.len().is_multiple_of(4) && d.spirv.len() >= 20, || "its words are no SPIR-V".to_owned())?;
+    ensure(!d.local.contains(&0), || format!("its local size is {:?}", d.local))?;
+    ensure(d.param_bytes.is_multiple_of(4) && d.param_bytes <= 1 << 16, || format!("{} bytes of parameters", d.param_bytes))?;
+    for u in &d.buffers {
+        ensure((u.tensor as usize) < program.tensors.len(), || format!("there is no tensor {}", u.tensor))?;
+    }
+    d.params.iter().try_for_each(|p| {
+        let end = u64::from(p.offset) + u64::from(p.value.bytes());
+        let aligned = p.offset.is_multiple_of(p.value.bytes());
+        ensure(aligned && end <= u64::from(d.param_bytes), || format!("the parameter at offset {} lies askew", p.offset))?;
+        match &p.value {
+            ParamValue::Size(s) => size(program, s),
+            ParamValue::Scalar(s) => ensure((*s as usize) < program.scalars.len(), || format!("there is no scalar {s}")),
+            ParamValue::GroupBase(axis) => ensure(*axis < 3, || format!("there is no workgroup axis {axis}")),
+            ParamValue::Address(t) => {
+                let used = d.addressing == Addressing::Address && d.buffers.iter().any(|b| b.tensor == *t);
+                ensure(used, || format!("the address of tensor {t}, which it does not use by address"))
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{conv, dim};
+    use super::*;
+
+    #[track_caller]
+    fn refused(reason: &str, change: impl FnOnce(&mut Program)) {
+        let mut program = conv();
+        change(&mut program);
+        assert_eq!(validate(&program), Err(reason.to_owned()));
+    }
+
+    #[test]
+    fn a_good_program_passes() {
+        assert_eq!(validate(&conv()), Ok(()));
+    }
+
+    #[test]
+    fn contradictions_are_found() {
+        refused("the tensors are out of order", |p| {
+            let temporary = tilewright_launch::Tensor { role: Role::Temporary, ..p.tensors[2].clone() };
+            p.tensors.insert(2, temporary);
+        });
+        refused("the arguments do not name all inputs and updates", |p| {
+            p.arguments.pop();
+        });
+        refused("Tensor(1) is out of order", |p| p.arguments.swap(0, 1));
+        refused("dim 3 is never found", |p| {
+            p.solve.remove(3);
+        });
+        refused("dim 0 is solved, but is none to solve", |p| p.solve[1].dim = 0);
+        refused("dim 0 is solved before what it needs", |p| p.solve[0].minus = dim(1));
+        refused("dim 5 is solved by a shape that is not given", |p| p.solve[4].tensor = 2);
+        refused("there is no dim 9", |p| p.limits[0].size = dim(9));
+    }
+}

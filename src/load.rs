@@ -1,0 +1,233 @@
+//! Loading: which variants a device can run, whether they belong together, and the loaded kernel.
+
+use crate::argument::Argument;
+use crate::backend::Pipeline;
+use crate::device::{Device, DeviceInfo};
+use crate::error::{Error, Result};
+use crate::launch::validate::validate;
+use crate::run::{Launch, Target};
+use crate::tensor::AnyTensor;
+use crate::timing::Timing;
+use std::sync::Arc;
+use tilewright_launch::{Addressing, Program, Role, Size, Tensor};
+
+/// A kernel loaded onto a device from launch programs, whose arguments are known at run time only. Clones share it.
+#[derive(Clone)]
+pub struct DynKernel(Arc<Inner>);
+
+struct Inner {
+    device: Device,
+    kernel: String,
+    variants: Vec<Loadable>,
+}
+
+/// A variant that the device can run.
+pub(crate) struct Loadable {
+    pub(crate) program: Program,
+    /// One for each dispatch.
+    pub(crate) pipelines: Vec<Arc<dyn Pipeline>>,
+}
+
+impl DynKernel {
+    pub(crate) fn load(device: &Device, programs: Vec<Program>) -> Result<DynKernel> {
+        let Some(first) = programs.first() else { return Err(Error::NothingToLoad) };
+        let kernel = first.kernel.clone();
+        for program in &programs {
+            validate(program).map_err(|reason| Error::Malformed { variant: program.variant.clone(), reason })?;
+            agree(first, program)?;
+        }
+        for (i, a) in programs.iter().enumerate().skip(1) {
+            programs.iter().skip(i + 1).try_for_each(|b| agree(a, b))?;
+        }
+        let (mut variants, mut reasons) = (Vec::new(), Vec::new());
+        for program in programs {
+            match unmet(&program, device.info()) {
+                Some(reason) => reasons.push((program.variant, reason)),
+                None => variants.push(compile(device, program)?),
+            }
+        }
+        device.backend().save_cache();
+        if variants.is_empty() {
+            return Err(Error::Unsupported { kernel, device: device.info().name.clone(), reasons });
+        }
+        Ok(DynKernel(Arc::new(Inner { device: device.clone(), kernel, variants })))
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.0.kernel
+    }
+
+    /// The device on which it is loaded.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// The variants that this device can run, in order of preference.
+    pub fn variants(&self) -> impl ExactSizeIterator<Item = &Program> {
+        self.0.variants.iter().map(|v| &v.program)
+    }
+
+    /// Runs the first variant that takes these arguments; the outputs are allocated.
+    pub fn run<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Vec<AnyTensor>> {
+        let launch = Launch::new(self, args, Target::Allocate, None)?;
+        Ok(launch.run(false)?.0)
+    }
+
+    /// Runs the first variant that takes these arguments, into these outputs.
+    pub fn run_into<'a, 'b>(
+        &self,
+        args: impl IntoIterator<Item = Argument<'a>>,
+        outputs: impl IntoIterator<Item = &'b mut AnyTensor>,
+    ) -> Result<()> {
+        let launch = Launch::new(self, args, Target::into(outputs), None)?;
+        launch.run(false).map(drop)
+    }
+
+    /// [`DynKernel::run`], timed by the device.
+    pub fn run_timed<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<(Vec<AnyTensor>, Timing)> {
+        Launch::new(self, args, Target::Allocate, None)?.run(true)
+    }
+
+    /// The name of the variant that [`DynKernel::run`] would take.
+    pub fn variant_for<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<&str> {
+        let at = crate::run::choose(self, args)?;
+        Ok(self.loadable(at).map_or("", |v| &v.program.variant))
+    }
+
+    pub(crate) fn loadable(&self, at: usize) -> Option<&Loadable> {
+        self.0.variants.get(at)
+    }
+
+    pub(crate) fn loadables(&self) -> &[Loadable] {
+        &self.0.variants
+    }
+}
+
+impl std::fmt::Debug for DynKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.variants().map(|p| &p.variant).collect();
+        write!(f, "DynKernel({} {names:?} on {})", self.name(), self.device().info().name)
+    }
+}
+
+fn compile(device: &Device, program: Program) -> Result<Loadable> {
+    let one = |d| {
+        let label = format!("{}/{}", program.kernel, program.variant);
+        device.backend().compile(d, program.requires.subgroup, &label).map(Arc::from)
+    };
+    let pipelines = program.dispatches.iter().map(one).collect::<Result<_>>()?;
+    Ok(Loadable { program, pipelines })
+}
+
+/// The first of a program's requirements that a device does not meet.
+fn unmet(program: &Program, info: &DeviceInfo) -> Option<String> {
+    let (r, l) = (&program.requires, &info.limits);
+    let within =
+        |what: &str, wanted: u32, limit: u32| (wanted > limit).then(|| format!("needs {wanted} {what}, the device has {limit}"));
+    if let Some(f) = r.features.iter().find(|f| !info.features.contains(f)) {
+        return Some(format!("needs the feature `{}`, which the device lacks", f.name()));
+    }
+    within("invocations in a workgroup", r.invocations, l.invocations)
+        .or_else(|| {
+            let axes = ["x", "y", "z"].into_iter().zip(r.local.into_iter().zip(l.local));
+            axes.into_iter().find_map(|(axis, (w, l))| within(&format!("invocations in {axis} of a workgroup"), w, l))
+        })
+        .or_else(|| within("bytes of shared memory", r.shared_bytes, l.shared_bytes))
+        .or_else(|| r.subgroup.and_then(|size| unmet_subgroup(program, size, info)))
+        .or_else(|| program.dispatches.iter().find_map(|d| unmet_dispatch(d, info)))
+}
+
+fn unmet_subgroup(program: &Program, size: u32, info: &DeviceInfo) -> Option<String> {
+    let l = &info.limits;
+    let (min, max) = l.subgroup_range;
+    if !info.features.contains(&tilewright_launch::Feature::SubgroupSize) {
+        return Some(format!("needs subgroups of {size}, and the device cannot be asked for a size"));
+    }
+    if !size.is_power_of_two() || !(min..=max).contains(&size) {
+        let has = if min == max { format!("{min}") } else { format!("{min} to {max}") };
+        return Some(format!("needs subgroups of {size}, the device has {has}"));
+    }
+    let invocations = |local: [u32; 3]| local.iter().map(|&n| u64::from(n)).product::<u64>();
+    let most = program.dispatches.iter().map(|d| invocations(d.local)).max().unwrap_or(0);
+    (most > u64::from(size) * u64::from(l.subgroups))
+        .then(|| format!("needs {most} invocations in subgroups of {size}, of which the device has {}", l.subgroups))
+}
+
+fn unmet_dispatch(d: &tilewright_launch::Dispatch, info: &DeviceInfo) -> Option<String> {
+    let l = &info.limits;
+    let local = d.local.iter().zip(l.local).any(|(w, l)| *w > l);
+    let count = d.local.iter().map(|&n| u64::from(n)).product::<u64>();
+    if local || count > u64::from(l.invocations) {
+        return Some(format!(
+            "needs workgroups of {:?} invocations, the device has {:?} and {} in all",
+            d.local, l.local, l.invocations
+        ));
+    }
+    let push = if d.spilled { 8 } else { d.param_bytes };
+    if push > l.push_constant_bytes {
+        return Some(format!("needs {push} bytes of push constants, the device has {}", l.push_constant_bytes));
+    }
+    let bound = d.buffers.len() as u64 + u64::from(d.spilled);
+    if d.addressing == Addressing::Descriptor && bound > u64::from(l.storage_buffers) {
+        return Some(format!("needs {bound} storage buffers, the device has {}", l.storage_buffers));
+    }
+    let (word, wanted) = spirv_version(&d.spirv)?;
+    (info.api_version < wanted).then(|| {
+        let ((major, minor), (has_major, has_minor)) = (wanted, info.api_version);
+        format!("needs Vulkan {major}.{minor} for its SPIR-V {}.{}, the device has {has_major}.{has_minor}", word.0, word.1)
+    })
+}
+
+/// The version of a module, and the Vulkan version that takes it.
+fn spirv_version(words: &[u8]) -> Option<((u8, u8), (u32, u32))> {
+    let &[_, minor, major, _] = words.get(4..8)?.first_chunk::<4>()?;
+    let vulkan = match (major, minor) {
+        (1, 0..=3) => (1, 1),
+        (1, 4 | 5) => (1, 2),
+        _ => (1, 3),
+    };
+    Some(((major, minor), vulkan))
+}
+
+/// Whether two variants can be loaded together: the same signature, and the same parameters unless the shapes tell the two
+/// apart.
+fn agree(a: &Program, b: &Program) -> Result<()> {
+    let differ = |reason: String| Err(Error::Disagree { first: a.variant.clone(), second: b.variant.clone(), reason });
+    if a.kernel != b.kernel {
+        return differ(format!("they are of different kernels, `{}` and `{}`", a.kernel, b.kernel));
+    }
+    if a.arguments != b.arguments || a.scalars != b.scalars {
+        return differ("their arguments differ".to_owned());
+    }
+    let face = |p: &'_ Program| -> Vec<Tensor> { p.tensors.iter().filter(|t| t.role != Role::Temporary).cloned().collect() };
+    let (fa, fb) = (face(a), face(b));
+    let same = |x: &Tensor, y: &Tensor| (&x.name, x.dtype, x.role, x.shape.len()) == (&y.name, y.dtype, y.role, y.shape.len());
+    if fa.len() != fb.len() {
+        return differ("their outputs differ in number".to_owned());
+    }
+    if let Some((x, y)) = fa.iter().zip(&fb).find(|(x, y)| !same(x, y)) {
+        let show = |t: &Tensor| format!("`{}: {}` with {} dimensions", t.name, t.dtype, t.shape.len());
+        return differ(format!("the one has {}, the other {}", show(x), show(y)));
+    }
+    if told_apart(&fa, &fb) {
+        return Ok(());
+    }
+    for (name, value) in &a.parameters {
+        match b.parameters.iter().find(|(n, _)| n == name) {
+            Some((_, other)) if other == value => {}
+            Some((_, other)) => {
+                return differ(format!("they differ in {name}, {value} and {other}, and no input's shape tells which is meant"));
+            }
+            None => return differ(format!("the one has a parameter {name}, the other has none")),
+        }
+    }
+    Ok(())
+}
+
+/// Whether no shape fits both: a literal in the shape of an argument of the one is another literal in the other.
+fn told_apart(a: &[Tensor], b: &[Tensor]) -> bool {
+    let given = |t: &&Tensor| matches!(t.role, Role::Input | Role::Update);
+    let mut places = a.iter().filter(given).zip(b.iter().filter(given)).flat_map(|(x, y)| x.shape.iter().zip(&y.shape));
+    places.any(|(x, y)| matches!((x, y), (Size::Const(x), Size::Const(y)) if x != y))
+}

@@ -1,0 +1,120 @@
+//! Device memory that tensors share, who may touch it when, and the memory of temporaries.
+
+use crate::backend::{Buffer, Step};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A lock whose holder cannot leave a broken state behind, so that poison says nothing.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number that no other call gives; never 0.
+pub(crate) fn fresh_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Bytes allocated for a tensor of `bytes` bytes: never none, and whole 16-byte units, the widest access there is.
+pub(crate) fn allocated(bytes: u64) -> u64 {
+    bytes.max(1).next_multiple_of(16)
+}
+
+/// A piece of device memory; tensors of several shapes can share one.
+pub(crate) struct Memory {
+    id: u64,
+    buffer: Box<dyn Buffer>,
+    bytes: u64,
+    /// Held while the device or the host accesses the contents, for writing where it writes.
+    access: RwLock<()>,
+    /// The batch that is yet to write it, or 0.
+    batch: AtomicU64,
+}
+
+impl Memory {
+    pub(crate) fn new(buffer: Box<dyn Buffer>, bytes: u64) -> Memory {
+        Memory { id: fresh_id(), buffer, bytes, access: RwLock::new(()), batch: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Bytes that were allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn buffer(&self) -> &dyn Buffer {
+        &*self.buffer
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, ()> {
+        self.access.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, ()> {
+        self.access.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the contents are there, or are those that `batch` (0: none) is going to write.
+    pub(crate) fn check_ready(&self, batch: u64, what: impl FnOnce() -> String) -> Result<()> {
+        let owner = self.batch.load(Ordering::Acquire);
+        if owner == 0 || owner == batch { Ok(()) } else { Err(Error::NotSubmitted { what: what() }) }
+    }
+
+    /// Says that `batch` is going to write it, or 0: that none is.
+    pub(crate) fn set_batch(&self, batch: u64) {
+        self.batch.store(batch, Ordering::Release);
+    }
+}
+
+/// The locks of all memory that steps touch, taken in order of id so that no two threads wait for each other.
+pub(crate) fn lock_steps(steps: &[Step]) -> Vec<Access<'_>> {
+    let mut touched: BTreeMap<u64, (&Memory, bool)> = BTreeMap::new();
+    for u in steps.iter().flat_map(|s| &s.uses) {
+        touched.entry(u.memory.id).or_insert((&u.memory, false)).1 |= u.writes;
+    }
+    touched.into_values().map(|(m, writes)| if writes { Access::Write(m.write()) } else { Access::Read(m.read()) }).collect()
+}
+
+/// A lock held while a submission runs.
+pub(crate) enum Access<'a> {
+    Read(#[expect(dead_code, reason = "held, not read")] RwLockReadGuard<'a, ()>),
+    Write(#[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, ()>),
+}
+
+/// Memory of temporaries between launches.
+#[derive(Default)]
+pub(crate) struct Pool(Vec<Arc<Memory>>);
+
+impl Pool {
+    /// What is kept at most; the oldest goes first.
+    const KEPT_BYTES: u64 = 256 << 20;
+
+    /// The smallest memory of at least `bytes`, unless it is far too large.
+    pub(crate) fn take(&mut self, bytes: u64) -> Option<Arc<Memory>> {
+        let fits = |m: &Arc<Memory>| (bytes..=bytes.saturating_mul(4).max(4096)).contains(&m.bytes);
+        let (at, _) = self.0.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.bytes)?;
+        Some(self.0.remove(at))
+    }
+
+    /// Takes memory back.
+    pub(crate) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
+        self.0.extend(memory);
+        let mut total: u64 = self.0.iter().map(|m| m.bytes).sum();
+        let mut excess = 0;
+        while let Some(m) = self.0.get(excess).filter(|_| total > Pool::KEPT_BYTES) {
+            total -= m.bytes;
+            excess += 1;
+        }
+        self.0.drain(..excess);
+    }
+
+    /// Gives all memory up.
+    pub(crate) fn drain(&mut self) -> Vec<Arc<Memory>> {
+        std::mem::take(&mut self.0)
+    }
+}

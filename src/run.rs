@@ -1,0 +1,339 @@
+//! One launch: arguments bound, a variant chosen, memory found, steps made.
+
+use crate::argument::{Argument, Scalar};
+use crate::backend::{Piece, Step, Use};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::launch::{Refusal, check, grid, params, solve};
+use crate::load::{DynKernel, Loadable};
+use crate::memory::{Memory, allocated};
+use crate::tensor::AnyTensor;
+use crate::timing::{Span, Timing};
+use std::sync::Arc;
+use tilewright_launch::{self as program, Dispatch, Program, Role};
+
+/// Where a launch's outputs go.
+pub(crate) enum Target<'a> {
+    /// Into new tensors.
+    Allocate,
+    /// Into the caller's, in the kernel's order.
+    Into(Vec<&'a AnyTensor>),
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn into(outputs: impl IntoIterator<Item = &'a mut AnyTensor>) -> Target<'a> {
+        Target::Into(outputs.into_iter().map(|t| &*t).collect())
+    }
+}
+
+/// A batch, as its launches see it: its id, and where it finds memory of temporaries.
+pub(crate) struct InBatch<'a> {
+    pub(crate) id: u64,
+    pub(crate) temporaries: &'a mut Vec<Arc<Memory>>,
+}
+
+/// A launch that is ready to be submitted.
+pub(crate) struct Launch {
+    device: Device,
+    pub(crate) variant: String,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: Vec<AnyTensor>,
+    /// Written memory of the caller's.
+    pub(crate) updated: Vec<Arc<Memory>>,
+    pub(crate) temporaries: Vec<Arc<Memory>>,
+}
+
+impl Launch {
+    pub(crate) fn new<'a>(
+        kernel: &DynKernel,
+        args: impl IntoIterator<Item = Argument<'a>>,
+        target: Target<'_>,
+        batch: Option<InBatch<'_>>,
+    ) -> Result<Launch> {
+        let bound = Bound::new(kernel, args)?;
+        let choice = choose_variant(kernel, &bound)?;
+        build(kernel, &bound, choice, target, batch)
+    }
+
+    /// Runs it alone and waits for it. Timed, its time comes back too.
+    pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
+        let spans = self.device.submit(&self.steps, timed);
+        // A failed submission has waited as well, so nothing uses them any more.
+        self.device.give_temporaries(self.temporaries);
+        let timing = timing(&self.variant, &self.steps, &spans?);
+        Ok((self.outputs, timing))
+    }
+}
+
+/// The times of a launch's steps.
+pub(crate) fn timing(variant: &str, steps: &[Step], spans: &[Span]) -> Timing {
+    Timing::new(variant, steps.iter().map(|s| s.name.as_str()).zip(spans.iter().copied()))
+}
+
+/// The index of the variant that takes these arguments.
+pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<usize> {
+    Ok(choose_variant(kernel, &Bound::new(kernel, args)?)?.at)
+}
+
+/// Arguments of the right number, kinds and dtypes.
+struct Bound<'a> {
+    tensors: Vec<&'a AnyTensor>,
+    scalars: Vec<u32>,
+}
+
+impl<'a> Bound<'a> {
+    fn new(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Bound<'a>> {
+        let wrong = |message: String| Error::Argument { kernel: kernel.name().to_owned(), message };
+        let args: Vec<Argument<'a>> = args.into_iter().collect();
+        // All variants have the same arguments.
+        let Some(p) = kernel.loadable(0).map(|v| &v.program) else { return Err(Error::NothingToLoad) };
+        if args.len() != p.arguments.len() {
+            return Err(wrong(format!("takes {} arguments, but was given {}", p.arguments.len(), args.len())));
+        }
+        let mut bound = Bound { tensors: Vec::new(), scalars: Vec::new() };
+        for (wanted, got) in p.arguments.iter().zip(args) {
+            match wanted {
+                program::Argument::Tensor(t) => {
+                    let Some(wanted) = p.tensors.get(*t as usize) else { continue };
+                    bound.tensors.push(bind_tensor(kernel, wanted, got)?);
+                }
+                program::Argument::Scalar(s) => {
+                    let Some(wanted) = p.scalars.get(*s as usize) else { continue };
+                    let got = bind_scalar(wanted, got).map_err(wrong)?;
+                    bound.scalars.push(got.bits());
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    fn shapes(&self) -> Vec<&'a [usize]> {
+        self.tensors.iter().map(|t| t.shape()).collect()
+    }
+}
+
+fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'a>) -> Result<&'a AnyTensor> {
+    let wrong = |message| Error::Argument { kernel: kernel.name().to_owned(), message };
+    let name = &wanted.name;
+    let tensor = match (got, wanted.role) {
+        (Argument::Read(t), Role::Input) => t,
+        (Argument::Update(t), _) => &*t,
+        (Argument::Read(_), _) => return Err(wrong(format!("`{name}` is updated in place, so it is given as `&mut`"))),
+        (Argument::Scalar(s), _) => {
+            return Err(wrong(format!("`{name}` is a tensor, but was given a number of type {}", s.dtype())));
+        }
+    };
+    check_tensor(kernel, wanted, tensor)?;
+    Ok(tensor)
+}
+
+/// Whether a tensor has the right dtype and device.
+fn check_tensor(kernel: &DynKernel, wanted: &program::Tensor, got: &AnyTensor) -> Result<()> {
+    let (name, kernel_name) = (&wanted.name, kernel.name());
+    if got.dtype() != wanted.dtype {
+        let message = format!("`{name}` has elements of {}, but should have {}", got.dtype(), wanted.dtype);
+        return Err(Error::Argument { kernel: kernel_name.to_owned(), message });
+    }
+    if got.device().is(kernel.device()) { Ok(()) } else { Err(Error::OtherDevice { what: format!("`{name}` of `{kernel_name}`") }) }
+}
+
+fn bind_scalar(wanted: &program::Scalar, got: Argument<'_>) -> Result<Scalar, String> {
+    let name = &wanted.name;
+    match got {
+        Argument::Scalar(s) if s.dtype() == wanted.dtype => Ok(s),
+        Argument::Scalar(s) => Err(format!("`{name}` is of type {}, but was given one of {}", wanted.dtype, s.dtype())),
+        Argument::Read(_) | Argument::Update(_) => {
+            Err(format!("`{name}` is a number of type {}, but was given a tensor", wanted.dtype))
+        }
+    }
+}
+
+/// A variant, and what its dims and shapes are for some arguments.
+struct Choice {
+    at: usize,
+    dims: Vec<i64>,
+    shapes: Vec<Vec<usize>>,
+}
+
+/// The first variant that takes the arguments.
+fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
+    let given = bound.shapes();
+    let mut refusals: Vec<(String, Refusal)> = Vec::new();
+    for (at, Loadable { program, .. }) in kernel.loadables().iter().enumerate() {
+        match try_variant(program, &given) {
+            Ok((dims, shapes)) => return Ok(Choice { at, dims, shapes }),
+            Err(refusal) => refusals.push((program.variant.clone(), refusal)),
+        }
+    }
+    let kernel = kernel.name().to_owned();
+    match refusals.first() {
+        // Shapes that are wrong for all in the same way are wrong for the kernel.
+        Some((_, first)) if first.shape && refusals.iter().all(|(_, r)| r == first) => {
+            Err(Error::Shape { kernel, message: first.reason.clone() })
+        }
+        _ => Err(Error::NoVariant { kernel, reasons: refusals.into_iter().map(|(v, r)| (v, r.reason)).collect() }),
+    }
+}
+
+fn try_variant(program: &Program, given: &[&[usize]]) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
+    let dims = solve::solve(program, given)?;
+    let shapes = check::shapes(program, &dims, given)?;
+    check::facts(program, &dims)?;
+    Ok((dims, shapes))
+}
+
+/// The memory of one of the program's tensors in a launch.
+struct Placed {
+    memory: Arc<Memory>,
+    bytes: u64,
+}
+
+fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'_>, batch: Option<InBatch<'_>>) -> Result<Launch> {
+    let Some(variant) = kernel.loadable(choice.at) else { return Err(Error::NothingToLoad) };
+    let program = &variant.program;
+    let batch_id = batch.as_ref().map_or(0, |b| b.id);
+    if let Target::Into(outputs) = &target {
+        check_outputs(kernel, program, &choice, outputs)?;
+    }
+    let mut launch = Launch {
+        device: kernel.device().clone(),
+        variant: program.variant.clone(),
+        steps: Vec::new(),
+        outputs: Vec::new(),
+        updated: Vec::new(),
+        temporaries: Vec::new(),
+    };
+    let placed = place(program, bound, &choice, target, batch, &mut launch)?;
+    for (tensor, p) in program.tensors.iter().zip(&placed) {
+        p.memory.check_ready(batch_id, || format!("`{}` of `{}`", tensor.name, kernel.name()))?;
+    }
+    check_overlap(program, &placed)?;
+    let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address()).collect();
+    let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
+    for (dispatch, pipeline) in program.dispatches.iter().zip(&variant.pipelines) {
+        let pieces = pieces(kernel, dispatch, &sources)?;
+        if pieces.is_empty() {
+            continue;
+        }
+        let uses = dispatch.buffers.iter().filter_map(|u| {
+            let p = placed.get(u.tensor as usize)?;
+            Some(Use { memory: p.memory.clone(), bytes: allocated(p.bytes), reads: u.reads, writes: u.writes })
+        });
+        launch.steps.push(Step { pipeline: pipeline.clone(), name: dispatch.name.clone(), uses: uses.collect(), pieces });
+    }
+    Ok(launch)
+}
+
+/// The caller's outputs against what the variant writes.
+fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs: &[&AnyTensor]) -> Result<()> {
+    let wanted: Vec<_> = program.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Output).collect();
+    if wanted.len() != outputs.len() {
+        let message = format!("has {} outputs, but was given {}", wanted.len(), outputs.len());
+        return Err(Error::Argument { kernel: kernel.name().to_owned(), message });
+    }
+    for ((i, tensor), got) in wanted.into_iter().zip(outputs) {
+        check_tensor(kernel, tensor, got)?;
+        let shape = choice.shapes.get(i).map_or(&[][..], Vec::as_slice);
+        let compared = check::compare(program, &choice.dims, i, shape, got.shape());
+        compared.map_err(|r| Error::Shape { kernel: kernel.name().to_owned(), message: r.reason })?;
+    }
+    Ok(())
+}
+
+/// Memory for every tensor: the caller's, new outputs, temporaries.
+fn place(
+    program: &Program,
+    bound: &Bound<'_>,
+    choice: &Choice,
+    target: Target<'_>,
+    mut batch: Option<InBatch<'_>>,
+    launch: &mut Launch,
+) -> Result<Vec<Placed>> {
+    let (mut given, mut outputs) = (
+        bound.tensors.iter(),
+        match &target {
+            Target::Allocate => [].iter(),
+            Target::Into(outputs) => outputs.iter(),
+        },
+    );
+    let mut placed = Vec::with_capacity(program.tensors.len());
+    for (tensor, shape) in program.tensors.iter().zip(&choice.shapes) {
+        let bytes = shape.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+        let caller = match tensor.role {
+            Role::Input | Role::Update => given.next(),
+            Role::Output => outputs.next(),
+            Role::Temporary => None,
+        };
+        let memory = match (caller, tensor.role) {
+            (Some(t), role) => {
+                if role != Role::Input {
+                    launch.updated.push(t.memory().clone());
+                }
+                t.memory().clone()
+            }
+            (None, Role::Temporary) => {
+                let kept = batch.as_mut().and_then(|b| take(b.temporaries, allocated(bytes)));
+                let memory = kept.map_or_else(|| launch.device.take_temporary(bytes), Ok)?;
+                launch.temporaries.push(memory.clone());
+                memory
+            }
+            (None, _) => {
+                let output = launch.device.uninit_any(tensor.dtype, shape)?;
+                let memory = output.memory().clone();
+                launch.outputs.push(output);
+                memory
+            }
+        };
+        placed.push(Placed { memory, bytes });
+    }
+    Ok(placed)
+}
+
+/// Memory that an earlier launch of the batch used: the barrier that this makes necessary keeps the two apart.
+fn take(kept: &mut Vec<Arc<Memory>>, bytes: u64) -> Option<Arc<Memory>> {
+    let at = kept.iter().position(|m| m.bytes() >= bytes)?;
+    Some(kept.swap_remove(at))
+}
+
+fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
+    let place = |(t, p): (&'_ program::Tensor, &Placed)| (t.role, p.memory.id(), p.bytes);
+    let places: Vec<_> = program
+        .tensors
+        .iter()
+        .zip(placed)
+        .map(|(t, p)| {
+            let (role, memory, bytes) = place((t, p));
+            check::Place { name: &t.name, role, memory, bytes }
+        })
+        .collect();
+    check::overlap(&places).map_or(Ok(()), |(written, other)| {
+        Err(Error::Overlap { kernel: program.kernel.clone(), written: written.to_owned(), other: other.to_owned() })
+    })
+}
+
+/// A dispatch's grid within the device's limits, with the parameter block of each part.
+fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>) -> Result<Vec<Piece>> {
+    let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
+    let mut grid = [0u32; 3];
+    for (n, size) in grid.iter_mut().zip(&dispatch.grid) {
+        let value = size.eval(sources.dims).filter(|v| *v >= 0);
+        let too_large =
+            || Error::TooLarge { what: format!("the workgroups of {}", name()), size: u64::MAX, limit: u64::from(u32::MAX) };
+        *n = value.and_then(|v| u32::try_from(v).ok()).ok_or_else(too_large)?;
+    }
+    let limit = kernel.device().info().limits.grid;
+    let has_base = |axis: usize| dispatch.params.iter().any(|p| p.value == program::ParamValue::GroupBase(axis as u8));
+    for (axis, (n, limit)) in grid.into_iter().zip(limit).enumerate() {
+        if n > limit && !has_base(axis) && !grid.contains(&0) {
+            let letter = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
+            let what = format!("the workgroups in {letter} of {}", name());
+            return Err(Error::TooLarge { what, size: u64::from(n), limit: u64::from(limit) });
+        }
+    }
+    let piece = |part: grid::Part| {
+        let params = params::block(dispatch, sources, part.base);
+        let too_large = || Error::TooLarge { what: format!("a parameter of {}", name()), size: u64::MAX, limit: i32::MAX as u64 };
+        Ok(Piece { groups: part.groups, params: params.ok_or_else(too_large)? })
+    };
+    grid::parts(grid, limit).into_iter().map(piece).collect()
+}

@@ -1,0 +1,390 @@
+//! The physical devices: what each is, what it can do, and which one is meant.
+
+use super::failed;
+use super::instance::{Instance, NEWEST, has};
+use crate::device::{DeviceInfo, DeviceKind, Limits};
+use crate::error::{Error, Result};
+use ash::{ext, khr, vk};
+use std::ffi::CStr;
+use tilewright_launch::Feature;
+
+/// A physical device that could be opened.
+pub(super) struct Candidate {
+    pub(super) raw: vk::PhysicalDevice,
+    pub(super) family: u32,
+    pub(super) info: DeviceInfo,
+    pub(super) details: Details,
+}
+
+/// What only this backend needs to know of a device.
+#[derive(Clone)]
+pub(super) struct Details {
+    /// The lesser of the device's version and the one asked for.
+    pub(super) api: u32,
+    /// Extensions to enable.
+    pub(super) extensions: Vec<&'static CStr>,
+    pub(super) features: Features,
+    /// Nanoseconds per tick of a timestamp, and the bits of one that count.
+    pub(super) timestamp_period: f64,
+    pub(super) timestamp_mask: u64,
+    pub(super) storage_offset_alignment: u64,
+    pub(super) max_allocation: u64,
+    pub(super) properties: vk::PhysicalDeviceProperties,
+}
+
+/// The devices of Vulkan 1.1 that have a compute queue, in the order in which the loader lists them.
+pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>> {
+    // SAFETY (this file): handles come from the instance, which lives.
+    let devices = unsafe { instance.raw().enumerate_physical_devices() };
+    let devices = match devices {
+        Err(vk::Result::ERROR_INITIALIZATION_FAILED | vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Vec::new(),
+        other => other.map_err(failed("vkEnumeratePhysicalDevices"))?,
+    };
+    if devices.is_empty() {
+        return Err(Error::NoDriver { reason: "it lists no device".to_owned() });
+    }
+    let mut candidates = Vec::new();
+    for raw in devices {
+        if let Some(mut candidate) = examine(instance.raw(), raw)? {
+            candidate.info.index = candidates.len();
+            candidates.push(candidate);
+        }
+    }
+    Ok(candidates)
+}
+
+/// The candidate that `wanted` names, or by default the first of the best kind.
+pub(super) fn choose(mut candidates: Vec<Candidate>, wanted: Option<&str>) -> Result<Candidate> {
+    let infos: Vec<&DeviceInfo> = candidates.iter().map(|c| &c.info).collect();
+    match pick(&infos, wanted) {
+        Some(at) => Ok(candidates.swap_remove(at)),
+        None => Err(Error::NoDevice {
+            wanted: wanted.map_or_else(
+                || "of Vulkan 1.1 with a compute queue".to_owned(),
+                |w| format!("is `{w}` (an index, a type, or a part of the name)"),
+            ),
+            available: infos.iter().map(ToString::to_string).collect(),
+        }),
+    }
+}
+
+/// The index of the device that is meant.
+fn pick(infos: &[&DeviceInfo], wanted: Option<&str>) -> Option<usize> {
+    let preference =
+        |kind| [DeviceKind::Discrete, DeviceKind::Integrated, DeviceKind::Virtual, DeviceKind::Cpu].iter().position(|k| *k == kind);
+    let Some(wanted) = wanted else {
+        return (0..infos.len()).min_by_key(|&i| infos.get(i).map(|d| preference(d.kind).unwrap_or(usize::MAX)));
+    };
+    let wanted = wanted.trim().to_lowercase();
+    if let Ok(index) = wanted.parse::<usize>() {
+        return (index < infos.len()).then_some(index);
+    }
+    let kind = |d: &&DeviceInfo| d.kind.name() == wanted;
+    let name = |d: &&DeviceInfo| d.name.to_lowercase().contains(&wanted);
+    infos.iter().position(|d| kind(d)).or_else(|| infos.iter().position(|d| !wanted.is_empty() && name(d)))
+}
+
+/// What a physical device is and can do; `None` if it will not do.
+fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate>> {
+    // SAFETY: see `candidates`.
+    let properties = unsafe { instance.get_physical_device_properties(raw) };
+    let families = unsafe { instance.get_physical_device_queue_family_properties(raw) };
+    let compute = families.iter().enumerate().filter(|(_, f)| f.queue_flags.contains(vk::QueueFlags::COMPUTE));
+    let family = compute.min_by_key(|(_, f)| f.timestamp_valid_bits == 0);
+    let Some((index, family)) = family.filter(|_| properties.api_version >= vk::API_VERSION_1_1) else { return Ok(None) };
+    let extensions = unsafe { instance.enumerate_device_extension_properties(raw) };
+    let extensions = extensions.map_err(failed("vkEnumerateDeviceExtensionProperties"))?;
+    let api = properties.api_version.min(NEWEST);
+    let support = Support { api, extensions: &extensions };
+    let mut more = More::default();
+    more.query(instance, raw, &support);
+    let features = Features::query(instance, raw, &support);
+    let limits = limits(&properties.limits, &more, &features, family.timestamp_valid_bits);
+    let info = DeviceInfo {
+        index: 0,
+        name: properties.device_name_as_c_str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned()),
+        kind: kind(properties.device_type),
+        driver: more.driver(&properties),
+        api_version: (vk::api_version_major(properties.api_version), vk::api_version_minor(properties.api_version)),
+        features: features.list(&more),
+        limits,
+    };
+    let bits = family.timestamp_valid_bits;
+    let details = Details {
+        api,
+        extensions: support.enabled(&features),
+        features,
+        timestamp_period: f64::from(properties.limits.timestamp_period),
+        timestamp_mask: if bits >= 64 { u64::MAX } else { (1 << bits) - 1 },
+        storage_offset_alignment: properties.limits.min_storage_buffer_offset_alignment.max(16),
+        max_allocation: more.max_allocation.max(1 << 30),
+        properties,
+    };
+    Ok(Some(Candidate { raw, family: index as u32, info, details }))
+}
+
+fn kind(raw: vk::PhysicalDeviceType) -> DeviceKind {
+    match raw {
+        vk::PhysicalDeviceType::DISCRETE_GPU => DeviceKind::Discrete,
+        vk::PhysicalDeviceType::INTEGRATED_GPU => DeviceKind::Integrated,
+        vk::PhysicalDeviceType::VIRTUAL_GPU => DeviceKind::Virtual,
+        vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
+        _ => DeviceKind::Other,
+    }
+}
+
+fn limits(l: &vk::PhysicalDeviceLimits, more: &More, features: &Features, timestamp_bits: u32) -> Limits {
+    let range = if features.subgroup_size { more.subgroup_range } else { (more.subgroup, more.subgroup) };
+    Limits {
+        invocations: l.max_compute_work_group_invocations,
+        local: l.max_compute_work_group_size,
+        grid: l.max_compute_work_group_count,
+        shared_bytes: l.max_compute_shared_memory_size,
+        subgroup: more.subgroup,
+        subgroup_range: range,
+        subgroups: more.subgroups,
+        push_constant_bytes: l.max_push_constants_size,
+        storage_buffers: l.max_per_stage_descriptor_storage_buffers.min(l.max_descriptor_set_storage_buffers),
+        storage_buffer_bytes: u64::from(l.max_storage_buffer_range),
+        timestamps: timestamp_bits > 0 && l.timestamp_period > 0.0,
+    }
+}
+
+/// What a device offers beyond 1.1: by its version, or else by extension.
+struct Support<'a> {
+    api: u32,
+    extensions: &'a [vk::ExtensionProperties],
+}
+
+impl Support<'_> {
+    /// Whether something is there that became core in `core` and was the extension `name` before.
+    fn has(&self, core: u32, name: &CStr) -> bool {
+        self.api >= core || has(self.extensions, name)
+    }
+
+    /// The extensions to enable for these features.
+    fn enabled(&self, features: &Features) -> Vec<&'static CStr> {
+        let v12 = self.api < vk::API_VERSION_1_2;
+        let wanted = [
+            (features.address && v12, khr::buffer_device_address::NAME),
+            // What VK_KHR_buffer_device_address, VK_KHR_shader_float16_int8 and the others need is in 1.1.
+            ((features.f16 || features.i8) && v12, khr::shader_float16_int8::NAME),
+            (features.storage_8 && v12, khr::_8bit_storage::NAME),
+            (features.memory_model && v12, khr::vulkan_memory_model::NAME),
+            (v12 && has(self.extensions, khr::spirv_1_4::NAME), khr::shader_float_controls::NAME),
+            (v12 && has(self.extensions, khr::spirv_1_4::NAME), khr::spirv_1_4::NAME),
+            (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
+            (features.cooperative_matrix, khr::cooperative_matrix::NAME),
+            // Where a device has it, it has to be enabled.
+            (true, khr::portability_subset::NAME),
+        ];
+        wanted.into_iter().filter(|(on, name)| *on && has(self.extensions, name)).map(|(_, name)| name).collect()
+    }
+}
+
+/// Properties beyond the basic ones.
+#[derive(Default)]
+struct More {
+    subgroup: u32,
+    subgroup_range: (u32, u32),
+    subgroups: u32,
+    subgroup_in_compute: bool,
+    required_in_compute: bool,
+    subgroup_arithmetic: bool,
+    max_allocation: u64,
+    driver: Option<(String, String)>,
+}
+
+impl More {
+    fn query(&mut self, instance: &ash::Instance, raw: vk::PhysicalDevice, support: &Support<'_>) {
+        let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+        let mut maintenance = vk::PhysicalDeviceMaintenance3Properties::default();
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut control = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+        let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut maintenance);
+        let has_driver = support.has(vk::API_VERSION_1_2, khr::driver_properties::NAME);
+        if has_driver {
+            all = all.push_next(&mut driver);
+        }
+        if support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME) {
+            all = all.push_next(&mut control);
+        }
+        // SAFETY: see `candidates`; each struct in the chain is one that the device knows.
+        unsafe { instance.get_physical_device_properties2(raw, &mut all) };
+        let compute = vk::ShaderStageFlags::COMPUTE;
+        self.subgroup = subgroup.subgroup_size;
+        self.subgroup_in_compute = subgroup.supported_stages.contains(compute);
+        self.subgroup_arithmetic =
+            self.subgroup_in_compute && subgroup.supported_operations.contains(vk::SubgroupFeatureFlags::ARITHMETIC);
+        self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
+        self.subgroups = control.max_compute_workgroup_subgroups;
+        self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
+        self.max_allocation = maintenance.max_memory_allocation_size;
+        let text = |s: Result<&CStr, _>| {
+            s.map_or_else(|_: std::ffi::FromBytesUntilNulError| String::new(), |s| s.to_string_lossy().into_owned())
+        };
+        self.driver = has_driver.then(|| (text(driver.driver_name_as_c_str()), text(driver.driver_info_as_c_str())));
+    }
+
+    fn driver(&self, properties: &vk::PhysicalDeviceProperties) -> String {
+        match &self.driver {
+            Some((name, info)) => format!("{name} {info}").trim().to_owned(),
+            None => format!("driver {:#x}", properties.driver_version),
+        }
+    }
+}
+
+/// The optional features that matter here, each on if the device has it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Features {
+    pub(super) address: bool,
+    pub(super) storage_16: bool,
+    pub(super) storage_8: bool,
+    pub(super) f16: bool,
+    pub(super) i8: bool,
+    pub(super) memory_model: bool,
+    pub(super) memory_model_device: bool,
+    pub(super) subgroup_size: bool,
+    pub(super) subgroup_types: bool,
+    pub(super) cooperative_matrix: bool,
+}
+
+impl Features {
+    fn query(instance: &ash::Instance, raw: vk::PhysicalDevice, support: &Support<'_>) -> Features {
+        let mut known = Features {
+            address: support.has(vk::API_VERSION_1_2, khr::buffer_device_address::NAME),
+            storage_16: true,
+            storage_8: support.has(vk::API_VERSION_1_2, khr::_8bit_storage::NAME),
+            f16: support.has(vk::API_VERSION_1_2, khr::shader_float16_int8::NAME),
+            i8: false,
+            memory_model: support.has(vk::API_VERSION_1_2, khr::vulkan_memory_model::NAME),
+            memory_model_device: false,
+            subgroup_size: support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
+            subgroup_types: support.api >= vk::API_VERSION_1_2,
+            cooperative_matrix: has(support.extensions, khr::cooperative_matrix::NAME),
+        };
+        let mut chain = Chain::default();
+        let mut all = chain.link(&known);
+        // SAFETY: see `candidates`; the chain has only structs that the device knows.
+        unsafe { instance.get_physical_device_features2(raw, &mut all) };
+        known = chain.read();
+        known.cooperative_matrix &= known.memory_model;
+        known
+    }
+
+    /// The features as variants name them.
+    fn list(&self, more: &More) -> Vec<Feature> {
+        let has = |f: Feature| match f {
+            Feature::Address => self.address,
+            Feature::Storage16 => self.storage_16,
+            Feature::F16 => self.f16,
+            Feature::Storage8 => self.storage_8,
+            Feature::I8 => self.i8,
+            Feature::SubgroupArithmetic => more.subgroup_arithmetic,
+            Feature::SubgroupSize => self.subgroup_size && more.required_in_compute,
+            Feature::MemoryModel => self.memory_model,
+            Feature::CooperativeMatrix => self.cooperative_matrix,
+            _ => false,
+        };
+        Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| has(*f)).collect()
+    }
+}
+
+/// The feature structs of Vulkan, to query and to enable.
+#[derive(Default)]
+pub(super) struct Chain {
+    address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
+    storage_16: vk::PhysicalDevice16BitStorageFeatures<'static>,
+    storage_8: vk::PhysicalDevice8BitStorageFeatures<'static>,
+    arithmetic: vk::PhysicalDeviceShaderFloat16Int8Features<'static>,
+    memory_model: vk::PhysicalDeviceVulkanMemoryModelFeatures<'static>,
+    subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>,
+    subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
+    cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+}
+
+impl Chain {
+    /// The structs of these features, each with its features on, linked.
+    pub(super) fn link(&mut self, on: &Features) -> vk::PhysicalDeviceFeatures2<'_> {
+        self.address = self.address.buffer_device_address(on.address);
+        self.storage_16 = self.storage_16.storage_buffer16_bit_access(on.storage_16);
+        self.storage_8 = self.storage_8.storage_buffer8_bit_access(on.storage_8);
+        self.arithmetic = self.arithmetic.shader_float16(on.f16).shader_int8(on.i8);
+        self.memory_model = self.memory_model.vulkan_memory_model(on.memory_model);
+        self.memory_model = self.memory_model.vulkan_memory_model_device_scope(on.memory_model_device);
+        self.subgroup_size = self.subgroup_size.subgroup_size_control(on.subgroup_size).compute_full_subgroups(on.subgroup_size);
+        self.subgroup_types = self.subgroup_types.shader_subgroup_extended_types(on.subgroup_types);
+        self.cooperative_matrix = self.cooperative_matrix.cooperative_matrix(on.cooperative_matrix);
+        let mut all = vk::PhysicalDeviceFeatures2::default();
+        if on.address {
+            all = all.push_next(&mut self.address);
+        }
+        if on.storage_16 {
+            all = all.push_next(&mut self.storage_16);
+        }
+        if on.storage_8 {
+            all = all.push_next(&mut self.storage_8);
+        }
+        if on.f16 || on.i8 {
+            all = all.push_next(&mut self.arithmetic);
+        }
+        if on.memory_model {
+            all = all.push_next(&mut self.memory_model);
+        }
+        if on.subgroup_size {
+            all = all.push_next(&mut self.subgroup_size);
+        }
+        if on.subgroup_types {
+            all = all.push_next(&mut self.subgroup_types);
+        }
+        if on.cooperative_matrix {
+            all = all.push_next(&mut self.cooperative_matrix);
+        }
+        all
+    }
+
+    /// What a query filled in. A struct that was not linked says that nothing is there.
+    fn read(&self) -> Features {
+        let on = |b: vk::Bool32| b == vk::TRUE;
+        Features {
+            address: on(self.address.buffer_device_address),
+            storage_16: on(self.storage_16.storage_buffer16_bit_access),
+            storage_8: on(self.storage_8.storage_buffer8_bit_access),
+            f16: on(self.arithmetic.shader_float16),
+            i8: on(self.arithmetic.shader_int8),
+            memory_model: on(self.memory_model.vulkan_memory_model),
+            memory_model_device: on(self.memory_model.vulkan_memory_model_device_scope),
+            subgroup_size: on(self.subgroup_size.subgroup_size_control) && on(self.subgroup_size.compute_full_subgroups),
+            subgroup_types: on(self.subgroup_types.shader_subgroup_extended_types),
+            cooperative_matrix: on(self.cooperative_matrix.cooperative_matrix),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(index: usize, name: &str, kind: DeviceKind) -> DeviceInfo {
+        let more = More::default();
+        let limits = limits(&vk::PhysicalDeviceLimits::default(), &more, &Features::default(), 0);
+        DeviceInfo { index, name: name.into(), kind, driver: "d".into(), api_version: (1, 3), features: vec![], limits }
+    }
+
+    #[test]
+    fn a_device_is_picked_by_preference_index_type_or_name() {
+        let cpu = info(0, "llvmpipe (LLVM)", DeviceKind::Cpu);
+        let integrated = info(1, "Mali-G78", DeviceKind::Integrated);
+        let discrete = info(2, "NVIDIA RTX", DeviceKind::Discrete);
+        let infos = [&cpu, &integrated, &discrete];
+        assert_eq!(pick(&infos, None), Some(2));
+        assert_eq!(pick(&infos[..2], None), Some(1));
+        assert_eq!(pick(&[], None), None);
+        assert_eq!(pick(&infos, Some("0")), Some(0));
+        assert_eq!(pick(&infos, Some("3")), None);
+        assert_eq!(pick(&infos, Some("Integrated")), Some(1));
+        assert_eq!(pick(&infos, Some("LLVMPIPE")), Some(0));
+        assert_eq!(pick(&infos, Some("mali")), Some(1));
+        assert_eq!(pick(&infos, Some("virtual")), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! The Vulkan loader and an instance.
+
+use super::failed;
+use super::validation::{LAYER, Messages, Messenger};
+use crate::device::Options;
+use crate::error::{Error, Result};
+use ash::{ext, khr, vk};
+use std::ffi::CStr;
+use std::sync::Arc;
+
+/// The newest version that is asked for; devices of 1.1 are good enough.
+pub(super) const NEWEST: u32 = vk::API_VERSION_1_3;
+
+/// An instance, with the validation layers where they were asked for.
+pub(super) struct Instance {
+    // Dropped before the instance is destroyed, in `Drop`.
+    messenger: Option<Messenger>,
+    raw: ash::Instance,
+    /// Kept as long as the messenger can write to it.
+    messages: Arc<Messages>,
+    /// Keeps the library loaded.
+    _entry: ash::Entry,
+}
+
+impl Instance {
+    pub(super) fn new(options: &Options) -> Result<Instance> {
+        let entry = load(options)?;
+        // SAFETY: the loader was just loaded.
+        let version = unsafe { entry.try_enumerate_instance_version() }.map_err(failed("vkEnumerateInstanceVersion"))?;
+        if version.is_none_or(|v| v < vk::API_VERSION_1_1) {
+            return Err(Error::NoDriver { reason: "it is of Vulkan 1.0, and 1.1 is needed".to_owned() });
+        }
+        let messages = Messages::new(options.on_message.clone());
+        let raw = create(&entry, options, &messages)?;
+        // Built before anything can fail, so that the instance is destroyed if something does.
+        let mut instance = Instance { messenger: None, raw, messages, _entry: entry };
+        if options.validation {
+            instance.messenger = Some(Messenger::new(&instance._entry, &instance.raw, &instance.messages)?);
+        }
+        Ok(instance)
+    }
+
+    pub(super) fn raw(&self) -> &ash::Instance {
+        &self.raw
+    }
+
+    /// Whether validation is on, and objects can have names.
+    pub(super) fn is_validating(&self) -> bool {
+        self.messenger.is_some()
+    }
+
+    pub(super) fn messages(&self) -> &Messages {
+        &self.messages
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.messenger = None;
+        // SAFETY: devices hold the instance, so none is left.
+        unsafe { self.raw.destroy_instance(None) };
+    }
+}
+
+fn load(options: &Options) -> Result<ash::Entry> {
+    // SAFETY: a Vulkan loader runs no code on load that could break this process.
+    let entry = match &options.library {
+        Some(path) => unsafe { ash::Entry::load_from(path) },
+        None => unsafe { ash::Entry::load() },
+    };
+    entry.map_err(|e| Error::NoLoader { reason: e.to_string() })
+}
+
+fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Result<ash::Instance> {
+    let application = vk::ApplicationInfo::default().engine_name(c"tilewright").api_version(NEWEST);
+    // SAFETY (this function): the entry is loaded, and what the structs point to lives until the call has returned.
+    let extensions = unsafe { entry.enumerate_instance_extension_properties(None) };
+    let extensions = extensions.map_err(failed("vkEnumerateInstanceExtensionProperties"))?;
+    let mut names = Vec::new();
+    let mut info = vk::InstanceCreateInfo::default().application_info(&application);
+    if has(&extensions, khr::portability_enumeration::NAME) {
+        names.push(khr::portability_enumeration::NAME.as_ptr());
+        info = info.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
+    }
+    let layers = [LAYER.as_ptr()];
+    let enables = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+    let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
+    // Hears of instance creation and destruction, which happen while no messenger is in place.
+    let mut messenger = messages.create_info();
+    if options.validation {
+        check_layer(entry)?;
+        names.push(ext::debug_utils::NAME.as_ptr());
+        info = info.enabled_layer_names(&layers).push_next(&mut messenger);
+        // SAFETY: as above.
+        let of_layer = unsafe { entry.enumerate_instance_extension_properties(Some(LAYER)) }.unwrap_or_default();
+        if has(&of_layer, ext::validation_features::NAME) {
+            names.push(ext::validation_features::NAME.as_ptr());
+            info = info.push_next(&mut features);
+        }
+    }
+    // SAFETY: as above.
+    match unsafe { entry.create_instance(&info.enabled_extension_names(&names), None) } {
+        Ok(instance) => Ok(instance),
+        Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(Error::NoDriver { reason: "ERROR_INCOMPATIBLE_DRIVER".to_owned() }),
+        Err(vk::Result::ERROR_LAYER_NOT_PRESENT) => Err(Error::NoValidationLayer),
+        Err(code) => Err(failed("vkCreateInstance")(code)),
+    }
+}
+
+fn check_layer(entry: &ash::Entry) -> Result<()> {
+    // SAFETY: the entry is loaded.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }.map_err(failed("vkEnumerateInstanceLayerProperties"))?;
+    let found = layers.iter().any(|l| l.layer_name_as_c_str() == Ok(LAYER));
+    if found { Ok(()) } else { Err(Error::NoValidationLayer) }
+}
+
+/// Whether an extension is among those listed.
+pub(super) fn has(extensions: &[vk::ExtensionProperties], name: &CStr) -> bool {
+    extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name))
+}

@@ -1,0 +1,207 @@
+//! Buffers and the memory they lie in.
+
+use super::context::Context;
+use super::failed;
+use crate::backend;
+use crate::error::{Error, Result};
+use crate::memory::lock;
+use ash::vk;
+use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
+use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex};
+
+/// What a buffer is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A tensor.
+    Tensor,
+    /// Written by the host, copied from by the device.
+    Upload,
+    /// Copied to by the device, read by the host.
+    Download,
+    /// Parameter blocks: written by the host, read by dispatches.
+    Params,
+}
+
+/// The memory of a device.
+pub(super) struct Heap {
+    allocator: Mutex<ManuallyDrop<Allocator>>,
+    /// Where tensors lie.
+    tensors: MemoryLocation,
+    pub(super) context: Arc<Context>,
+}
+
+impl Heap {
+    /// `staging`: tensors lie where the host cannot reach them, even if the device shares the host's memory.
+    pub(super) fn new(context: Arc<Context>, staging: bool) -> Result<Heap> {
+        let mut debug_settings = gpu_allocator::AllocatorDebugSettings::default();
+        debug_settings.log_leaks_on_shutdown = false;
+        let desc = AllocatorCreateDesc {
+            instance: context.instance.raw().clone(),
+            device: context.device.clone(),
+            physical_device: context.physical,
+            debug_settings,
+            buffer_device_address: context.details.features.address,
+            // Small to begin with, and growing: most programs need little.
+            allocation_sizes: AllocationSizes::new(16 << 20, 16 << 20)
+                .with_max_device_memblock_size(256 << 20)
+                .with_max_host_memblock_size(64 << 20),
+        };
+        let allocator = Allocator::new(&desc).map_err(|e| Error::Vulkan { call: "the allocator", code: e.to_string() })?;
+        let tensors = if !staging && shares_memory(&context) { MemoryLocation::GpuToCpu } else { MemoryLocation::GpuOnly };
+        Ok(Heap { allocator: Mutex::new(ManuallyDrop::new(allocator)), tensors, context })
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        let allocator = self.allocator.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // SAFETY: dropped once, here. The device still lives, and no buffer does, since each holds the heap.
+        unsafe { ManuallyDrop::drop(allocator) };
+    }
+}
+
+/// Whether host and device have one memory: the first type that the host can read fast is the device's own.
+fn shares_memory(context: &Context) -> bool {
+    // SAFETY: the physical device is the instance's.
+    let memory = unsafe { context.instance.raw().get_physical_device_memory_properties(context.physical) };
+    let host =
+        vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT | vk::MemoryPropertyFlags::HOST_CACHED;
+    let unified =
+        matches!(context.details.properties.device_type, vk::PhysicalDeviceType::INTEGRATED_GPU | vk::PhysicalDeviceType::CPU);
+    let first = memory.memory_types_as_slice().iter().find(|t| t.property_flags.contains(host));
+    unified && first.is_some_and(|t| t.property_flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL))
+}
+
+/// A buffer with its memory.
+pub(super) struct Buffer {
+    pub(super) raw: vk::Buffer,
+    allocation: Allocation,
+    /// 0 where the device has no addresses.
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    /// Whether the host reaches tensors by themselves.
+    direct: bool,
+    heap: Arc<Heap>,
+}
+
+impl Buffer {
+    pub(super) fn new(heap: &Arc<Heap>, bytes: u64, purpose: Purpose) -> Result<Buffer> {
+        let context = &heap.context;
+        let address = context.details.features.address;
+        let (usage, location, name) = describe(heap, purpose);
+        let usage = if address { usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS } else { usage };
+        if bytes > context.details.max_allocation {
+            return Err(Error::OutOfMemory {
+                what: format!("{bytes} bytes for {name}: one allocation has at most {}", context.details.max_allocation),
+            });
+        }
+        let info = vk::BufferCreateInfo::default().size(bytes).usage(usage);
+        // SAFETY: the device lives.
+        let raw = unsafe { context.device.create_buffer(&info, None) }.map_err(failed("vkCreateBuffer"))?;
+        // From here on dropping it destroys the buffer.
+        let mut buffer = Buffer { raw, allocation: Allocation::default(), address: 0, bytes, direct: false, heap: heap.clone() };
+        // SAFETY: the buffer was just made.
+        let mut requirements = unsafe { context.device.get_buffer_memory_requirements(raw) };
+        requirements.alignment = requirements.alignment.max(16);
+        let desc = AllocationCreateDesc {
+            name,
+            requirements,
+            location,
+            linear: true,
+            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+        };
+        buffer.allocation = lock(&heap.allocator).allocate(&desc).map_err(|e| allocation_failed(e, name, bytes))?;
+        buffer.direct = location != MemoryLocation::GpuOnly && buffer.allocation.mapped_ptr().is_some();
+        // SAFETY: the memory is as the buffer requires, and is bound once.
+        let bound = unsafe { context.device.bind_buffer_memory(raw, buffer.allocation.memory(), buffer.allocation.offset()) };
+        bound.map_err(failed("vkBindBufferMemory"))?;
+        if address {
+            buffer.address = context.address_of(raw);
+        }
+        Ok(buffer)
+    }
+
+    /// Whether the host reaches it without staging.
+    pub(super) fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Copies bytes to an offset. `false`: the host does not reach it, or they do not fit.
+    ///
+    /// The caller excludes every other access meanwhile.
+    pub(super) fn store(&self, offset: u64, bytes: &[u8]) -> bool {
+        let Some(at) = self.host(offset, bytes.len()) else { return false };
+        // SAFETY: `host` checked the range; no one else accesses it, by this function's contract.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len()) };
+        true
+    }
+
+    /// Copies bytes from an offset. `false`: the host does not reach it, or it has not as many.
+    ///
+    /// The caller excludes every write meanwhile.
+    pub(super) fn load(&self, offset: u64, bytes: &mut [u8]) -> bool {
+        let Some(at) = self.host(offset, bytes.len()) else { return false };
+        // SAFETY: as in `store`; what device memory holds is bytes, whatever they are.
+        unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Fills the first bytes with zeros. `false`: the host does not reach it, or it has not as many.
+    ///
+    /// The caller excludes every other access meanwhile.
+    pub(super) fn zero(&self, bytes: u64) -> bool {
+        let Some(at) = usize::try_from(bytes).ok().and_then(|n| self.host(0, n)) else { return false };
+        // SAFETY: as in `store`.
+        unsafe { std::ptr::write_bytes(at, 0, bytes as usize) };
+        true
+    }
+
+    /// Where the host sees `count` bytes at an offset.
+    fn host(&self, offset: u64, count: usize) -> Option<*mut u8> {
+        let end = offset.checked_add(count as u64)?;
+        let base = self.allocation.mapped_ptr().filter(|_| self.direct && end <= self.bytes)?;
+        // SAFETY: the offset lies in the allocation, which is at least as large as the buffer.
+        Some(unsafe { base.as_ptr().cast::<u8>().add(offset as usize) })
+    }
+}
+
+impl backend::Buffer for Buffer {
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once; submissions are waited for before their buffers can be dropped.
+        unsafe { self.heap.context.device.destroy_buffer(self.raw, None) };
+        let allocation = std::mem::take(&mut self.allocation);
+        if !allocation.is_null()
+            && let Err(e) = lock(&self.heap.allocator).free(allocation)
+        {
+            log::error!("device memory cannot be freed: {e}");
+        }
+    }
+}
+
+fn describe(heap: &Heap, purpose: Purpose) -> (vk::BufferUsageFlags, MemoryLocation, &'static str) {
+    use vk::BufferUsageFlags as Usage;
+    match purpose {
+        Purpose::Tensor => (Usage::STORAGE_BUFFER | Usage::TRANSFER_SRC | Usage::TRANSFER_DST, heap.tensors, "a tensor"),
+        Purpose::Upload => (Usage::TRANSFER_SRC, MemoryLocation::CpuToGpu, "an upload"),
+        Purpose::Download => (Usage::TRANSFER_DST, MemoryLocation::GpuToCpu, "a download"),
+        Purpose::Params => (Usage::STORAGE_BUFFER, MemoryLocation::CpuToGpu, "parameters"),
+    }
+}
+
+fn allocation_failed(e: AllocationError, name: &str, bytes: u64) -> Error {
+    let what = format!("{bytes} bytes for {name}: {e}");
+    match e {
+        AllocationError::OutOfMemory => Error::OutOfMemory { what },
+        // The allocator tells only one of Vulkan's two apart.
+        AllocationError::Internal(text) if text.contains("OUT_OF_HOST_MEMORY") => Error::OutOfMemory { what },
+        _ => Error::Vulkan { call: "vkAllocateMemory", code: what },
+    }
+}

@@ -1,0 +1,137 @@
+//! Pipelines: a dispatch's words made ready.
+
+use super::cache::PipelineCache;
+use super::context::Context;
+use super::failed;
+use crate::backend;
+use crate::error::Result;
+use ash::vk;
+use std::sync::Arc;
+use tilewright_launch::{Addressing, Dispatch};
+
+/// A dispatch made ready.
+pub(super) struct ComputePipeline {
+    pub(super) raw: vk::Pipeline,
+    pub(super) layout: vk::PipelineLayout,
+    /// Null by address.
+    pub(super) set_layout: vk::DescriptorSetLayout,
+    pub(super) addressing: Addressing,
+    /// Whether its parameters lie in a buffer.
+    pub(super) spilled: bool,
+    context: Arc<Context>,
+}
+
+impl backend::Pipeline for ComputePipeline {}
+
+impl ComputePipeline {
+    pub(super) fn new(
+        context: &Arc<Context>,
+        cache: &PipelineCache,
+        dispatch: &Dispatch,
+        subgroup: Option<u32>,
+        label: &str,
+    ) -> Result<ComputePipeline> {
+        // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
+        let mut pipeline = ComputePipeline {
+            raw: vk::Pipeline::null(),
+            layout: vk::PipelineLayout::null(),
+            set_layout: vk::DescriptorSetLayout::null(),
+            addressing: dispatch.addressing,
+            spilled: dispatch.spilled,
+            context: context.clone(),
+        };
+        pipeline.create_layouts(dispatch)?;
+        let words: Vec<u32> =
+            dispatch.spirv.chunks_exact(4).filter_map(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w)).collect();
+        let info = vk::ShaderModuleCreateInfo::default().code(&words);
+        // SAFETY: the device lives; the words come from the compiler.
+        let module = unsafe { context.device.create_shader_module(&info, None) }.map_err(failed("vkCreateShaderModule"))?;
+        let created = pipeline.create(module, cache, dispatch, subgroup);
+        // SAFETY: made above, no longer needed.
+        unsafe { context.device.destroy_shader_module(module, None) };
+        pipeline.raw = created?;
+        context.name(pipeline.raw, &format!("{label}/{}", dispatch.name));
+        Ok(pipeline)
+    }
+
+    fn create_layouts(&mut self, dispatch: &Dispatch) -> Result<()> {
+        let device = &self.context.device;
+        let by_descriptor = dispatch.addressing == Addressing::Descriptor;
+        if by_descriptor {
+            let count = dispatch.buffers.len() as u32 + u32::from(dispatch.spilled);
+            let binding = |i| {
+                let ty = vk::DescriptorType::STORAGE_BUFFER;
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(i)
+                    .descriptor_type(ty)
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            };
+            let bindings: Vec<_> = (0..count).map(binding).collect();
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            // SAFETY (this function): the device lives.
+            let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
+            self.set_layout = layout.map_err(failed("vkCreateDescriptorSetLayout"))?;
+        }
+        let bytes = match (dispatch.spilled, by_descriptor) {
+            (false, _) => dispatch.param_bytes,
+            (true, false) => 8,
+            (true, true) => 0,
+        };
+        let sets = [self.set_layout];
+        let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(bytes)];
+        let mut info = vk::PipelineLayoutCreateInfo::default();
+        if by_descriptor {
+            info = info.set_layouts(&sets);
+        }
+        if bytes > 0 {
+            info = info.push_constant_ranges(&push);
+        }
+        // SAFETY: as above.
+        self.layout = unsafe { device.create_pipeline_layout(&info, None) }.map_err(failed("vkCreatePipelineLayout"))?;
+        Ok(())
+    }
+
+    fn create(
+        &self,
+        module: vk::ShaderModule,
+        cache: &PipelineCache,
+        dispatch: &Dispatch,
+        subgroup: Option<u32>,
+    ) -> Result<vk::Pipeline> {
+        let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default();
+        let mut stage =
+            vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+        if let Some(size) = subgroup {
+            required = required.required_subgroup_size(size);
+            stage = stage.push_next(&mut required);
+            // Full subgroups are defined for whole ones in x only.
+            if dispatch.local[0].checked_rem(size) == Some(0) {
+                stage = stage.flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS);
+            }
+        }
+        let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout)];
+        // SAFETY: the module fits the layout, by the compiler.
+        let created = unsafe { self.context.device.create_compute_pipelines(cache.raw(), &info, None) };
+        let mut made = created.map_err(|(made, code)| {
+            for p in made {
+                // SAFETY: it was made here and is null or unused.
+                unsafe { self.context.device.destroy_pipeline(p, None) };
+            }
+            failed("vkCreateComputePipelines")(code)
+        })?;
+        Ok(made.pop().unwrap_or_default())
+    }
+}
+
+impl Drop for ComputePipeline {
+    fn drop(&mut self) {
+        let device = &self.context.device;
+        // SAFETY: made by `new`, destroyed once; submissions are waited for before their pipelines can be dropped.
+        unsafe {
+            device.destroy_pipeline(self.raw, None);
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_descriptor_set_layout(self.set_layout, None);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Sessions: what one submission at a time needs, kept for the next.
+
+use super::context::Context;
+use super::failed;
+use super::memory::{Buffer, Heap, Purpose};
+use crate::error::Result;
+use crate::memory::lock;
+use ash::vk;
+use std::sync::{Arc, Mutex};
+
+/// The sessions of a device that are not in use.
+pub(super) struct Sessions {
+    idle: Mutex<Vec<Session>>,
+    context: Arc<Context>,
+    heap: Arc<Heap>,
+}
+
+impl Sessions {
+    pub(super) fn new(context: Arc<Context>, heap: Arc<Heap>) -> Sessions {
+        Sessions { idle: Mutex::default(), context, heap }
+    }
+
+    /// Records commands by `record`, runs them, waits, and lets `read` see the results.
+    pub(super) fn run<T>(
+        &self,
+        record: impl FnOnce(&mut Session) -> Result<()>,
+        read: impl FnOnce(&Session) -> Result<T>,
+    ) -> Result<T> {
+        // Bound outside of the `match`, whose scrutinee would hold the lock throughout.
+        let idle = lock(&self.idle).pop();
+        let mut session = match idle {
+            Some(session) => session,
+            None => Session::new(self.context.clone(), self.heap.clone())?,
+        };
+        session.begin()?;
+        record(&mut session)?;
+        session.finish()?;
+        let result = read(&session)?;
+        // Only here: one that failed somewhere is in an unknown state.
+        lock(&self.idle).push(session);
+        Ok(result)
+    }
+}
+
+/// A command buffer with all that belongs to it.
+pub(super) struct Session {
+    commands_pool: vk::CommandPool,
+    pub(super) commands: vk::CommandBuffer,
+    fence: vk::Fence,
+    descriptors: vk::DescriptorPool,
+    /// The sets and the buffers that `descriptors` holds.
+    descriptor_room: (u32, u32),
+    pub(super) queries: vk::QueryPool,
+    query_room: u32,
+    params: Option<Buffer>,
+    pub(super) context: Arc<Context>,
+    heap: Arc<Heap>,
+}
+
+impl Session {
+    fn new(context: Arc<Context>, heap: Arc<Heap>) -> Result<Session> {
+        // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
+        let mut session = Session {
+            commands_pool: vk::CommandPool::null(),
+            commands: vk::CommandBuffer::null(),
+            fence: vk::Fence::null(),
+            descriptors: vk::DescriptorPool::null(),
+            descriptor_room: (0, 0),
+            queries: vk::QueryPool::null(),
+            query_room: 0,
+            params: None,
+            context,
+            heap,
+        };
+        let context = session.context.clone();
+        let device = &context.device;
+        let pool =
+            vk::CommandPoolCreateInfo::default().queue_family_index(context.family).flags(vk::CommandPoolCreateFlags::TRANSIENT);
+        // SAFETY (this file): the device lives, and the objects are the session's, which one thread uses at a time.
+        session.commands_pool = unsafe { device.create_command_pool(&pool, None) }.map_err(failed("vkCreateCommandPool"))?;
+        let allocate = vk::CommandBufferAllocateInfo::default().command_pool(session.commands_pool).command_buffer_count(1);
+        let buffers = unsafe { device.allocate_command_buffers(&allocate) }.map_err(failed("vkAllocateCommandBuffers"))?;
+        let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }.map_err(failed("vkCreateFence"));
+        session.commands = buffers.first().copied().unwrap_or_default();
+        session.fence = fence?;
+        Ok(session)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let device = &self.context.device;
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: nothing of this session is pending: every submission is waited for.
+        unsafe {
+            device
+                .reset_command_pool(self.commands_pool, vk::CommandPoolResetFlags::empty())
+                .map_err(failed("vkResetCommandPool"))?;
+            device.begin_command_buffer(self.commands, &info).map_err(failed("vkBeginCommandBuffer"))
+        }?;
+        // What earlier submissions wrote is visible from here on.
+        self.barrier(Stages::Device, Stages::Device);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // What this one wrote is visible to the host once the fence is signalled.
+        self.barrier(Stages::Device, Stages::Host);
+        // SAFETY: recording, begun by `begin`.
+        unsafe { self.context.device.end_command_buffer(self.commands) }.map_err(failed("vkEndCommandBuffer"))?;
+        self.context.run(self.commands, self.fence)
+    }
+
+    /// What came before is finished and visible to what follows.
+    pub(super) fn barrier(&self, from: Stages, to: Stages) {
+        let barrier = vk::MemoryBarrier::default().src_access_mask(from.writes()).dst_access_mask(to.all());
+        // SAFETY: recording.
+        unsafe {
+            let (none, flags) = (&[], vk::DependencyFlags::empty());
+            self.context.device.cmd_pipeline_barrier(self.commands, from.stages(), to.stages(), flags, &[barrier], none, &[]);
+        }
+    }
+
+    /// A pool with room for `sets` descriptor sets of `buffers` storage buffers in all, empty.
+    pub(super) fn descriptor_pool(&mut self, sets: u32, buffers: u32) -> Result<vk::DescriptorPool> {
+        let device = &self.context.device;
+        let (has_sets, has_buffers) = self.descriptor_room;
+        if sets <= has_sets && buffers <= has_buffers {
+            // SAFETY: no submission that uses its sets is pending.
+            unsafe { device.reset_descriptor_pool(self.descriptors, vk::DescriptorPoolResetFlags::empty()) }
+                .map_err(failed("vkResetDescriptorPool"))?;
+            return Ok(self.descriptors);
+        }
+        let room = (sets.next_power_of_two().max(16), buffers.next_power_of_two().max(64));
+        let size = [vk::DescriptorPoolSize::default().ty(vk::DescriptorType::STORAGE_BUFFER).descriptor_count(room.1)];
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(room.0).pool_sizes(&size);
+        // SAFETY: as above.
+        let pool = unsafe { device.create_descriptor_pool(&info, None) }.map_err(failed("vkCreateDescriptorPool"))?;
+        unsafe { device.destroy_descriptor_pool(self.descriptors, None) };
+        (self.descriptors, self.descriptor_room) = (pool, room);
+        Ok(pool)
+    }
+
+    /// Room for `count` timestamps, reset.
+    pub(super) fn reset_queries(&mut self, count: u32) -> Result<()> {
+        let device = &self.context.device;
+        if count > self.query_room {
+            let room = count.next_power_of_two();
+            let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(room);
+            // SAFETY: no submission that uses it is pending.
+            let pool = unsafe { device.create_query_pool(&info, None) }.map_err(failed("vkCreateQueryPool"))?;
+            unsafe { device.destroy_query_pool(self.queries, None) };
+            (self.queries, self.query_room) = (pool, room);
+        }
+        // SAFETY: recording.
+        unsafe { device.cmd_reset_query_pool(self.commands, self.queries, 0, count) };
+        Ok(())
+    }
+
+    /// A buffer of at least `bytes` bytes for parameter blocks.
+    pub(super) fn params(&mut self, bytes: u64) -> Result<&Buffer> {
+        let kept = self.params.take().filter(|b| b.bytes >= bytes);
+        let buffer = match kept {
+            Some(buffer) => buffer,
+            None => Buffer::new(&self.heap, bytes.next_power_of_two().max(4096), Purpose::Params)?,
+        };
+        Ok(self.params.insert(buffer))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let device = &self.context.device;
+        // SAFETY: made by `new`, destroyed once. Submissions are waited for, unless the device is lost.
+        unsafe {
+            device.destroy_query_pool(self.queries, None);
+            device.destroy_descriptor_pool(self.descriptors, None);
+            device.destroy_fence(self.fence, None);
+            device.destroy_command_pool(self.commands_pool, None);
+        }
+    }
+}
+
+/// Who accesses memory.
+#[derive(Clone, Copy)]
+pub(super) enum Stages {
+    /// Dispatches and copies.
+    Device,
+    /// Dispatches.
+    Compute,
+    /// The host.
+    Host,
+}
+
+impl Stages {
+    fn stages(self) -> vk::PipelineStageFlags {
+        match self {
+            Stages::Device => vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER,
+            Stages::Compute => vk::PipelineStageFlags::COMPUTE_SHADER,
+            Stages::Host => vk::PipelineStageFlags::HOST,
+        }
+    }
+
+    fn writes(self) -> vk::AccessFlags {
+        match self {
+            Stages::Device => vk::AccessFlags::SHADER_WRITE | vk::AccessFlags::TRANSFER_WRITE,
+            Stages::Compute => vk::AccessFlags::SHADER_WRITE,
+            Stages::Host => vk::AccessFlags::HOST_WRITE,
+        }
+    }
+
+    fn all(self) -> vk::AccessFlags {
+        let reads = match self {
+            Stages::Device => vk::AccessFlags::SHADER_READ | vk::AccessFlags::TRANSFER_READ,
+            Stages::Compute => vk::AccessFlags::SHADER_READ,
+            Stages::Host => return vk::AccessFlags::HOST_READ,
+        };
+        self.writes() | reads
+    }
+}

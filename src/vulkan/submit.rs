@@ -1,0 +1,202 @@
+//! Steps recorded into a command buffer and run: barriers where there are hazards, timestamps where they are asked for.
+
+use super::memory::Buffer;
+use super::pipeline::ComputePipeline;
+use super::session::{Session, Stages};
+use super::{VulkanDevice, failed, own};
+use crate::backend::{Piece, Step};
+use crate::error::{Error, Result};
+use crate::launch::hazards::Hazards;
+use crate::timing::Span;
+use ash::vk;
+use std::any::Any;
+use tilewright_launch::Addressing;
+
+/// A step with this backend's own types.
+struct Own<'a> {
+    step: &'a Step,
+    pipeline: &'a ComputePipeline,
+    buffers: Vec<(&'a Buffer, u64)>,
+}
+
+pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
+    let steps: Vec<Own<'_>> = steps.iter().map(|s| own_step(device, s)).collect::<Result<_>>()?;
+    let spill = Spill::plan(device, &steps);
+    device.sessions.run(
+        |session| {
+            let spilled = spill.write(session, &steps)?;
+            let pool = descriptor_pool(session, &steps)?;
+            if timed {
+                session.reset_queries(2 * steps.len() as u32)?;
+            }
+            let mut hazards = Hazards::default();
+            let mut offsets = spill.offsets.iter().copied();
+            for (i, own) in steps.iter().enumerate() {
+                let uses = own.step.uses.iter().map(|u| (u.memory.id(), u.reads, u.writes));
+                // Steps that are timed must not overlap, whatever they share.
+                if hazards.barrier_before(uses) || (timed && i > 0) {
+                    session.barrier(Stages::Compute, Stages::Compute);
+                }
+                stamp(session, timed, 2 * i as u32);
+                record(session, own, pool, &spilled, &mut offsets)?;
+                stamp(session, timed, 2 * i as u32 + 1);
+            }
+            Ok(())
+        },
+        |session| if timed { read_spans(session, steps.len()) } else { Ok(Vec::new()) },
+    )
+}
+
+fn own_step<'a>(device: &VulkanDevice, step: &'a Step) -> Result<Own<'a>> {
+    let pipeline: &dyn Any = &*step.pipeline;
+    let pipeline: &ComputePipeline =
+        pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;
+    let buffers = step.uses.iter().map(|u| Ok((own(u.memory.buffer())?, u.bytes))).collect::<Result<Vec<_>>>()?;
+    let limit = device.context.info.limits.storage_buffer_bytes;
+    if pipeline.addressing == Addressing::Descriptor
+        && let Some((_, size)) = buffers.iter().find(|(_, bytes)| *bytes > limit)
+    {
+        return Err(Error::TooLarge { what: format!("the bytes of a tensor of `{}`", step.name), size: *size, limit });
+    }
+    Ok(Own { step, pipeline, buffers })
+}
+
+/// Parameter blocks that do not fit push constants.
+struct Spill {
+    /// Where each piece's block lies, over all spilled steps in order.
+    offsets: Vec<u64>,
+    bytes: u64,
+}
+
+/// The buffer that holds them.
+#[derive(Clone, Copy, Default)]
+struct Spilled {
+    raw: vk::Buffer,
+    address: u64,
+}
+
+impl Spill {
+    fn plan(device: &VulkanDevice, steps: &[Own<'_>]) -> Spill {
+        let alignment = device.context.details.storage_offset_alignment;
+        let mut spill = Spill { offsets: Vec::new(), bytes: 0 };
+        for piece in Spill::pieces(steps) {
+            spill.offsets.push(spill.bytes);
+            spill.bytes += (piece.params.len() as u64).max(1).next_multiple_of(alignment);
+        }
+        spill
+    }
+
+    fn pieces<'a>(steps: &'a [Own<'_>]) -> impl Iterator<Item = &'a Piece> {
+        steps.iter().filter(|s| s.pipeline.spilled).flat_map(|s| &s.step.pieces)
+    }
+
+    fn write(&self, session: &mut Session, steps: &[Own<'_>]) -> Result<Spilled> {
+        if self.offsets.is_empty() {
+            return Ok(Spilled::default());
+        }
+        let buffer = session.params(self.bytes)?;
+        for (piece, offset) in Spill::pieces(steps).zip(&self.offsets) {
+            if !buffer.store(*offset, &piece.params) {
+                return Err(failed("mapping device memory")(vk::Result::ERROR_MEMORY_MAP_FAILED));
+            }
+        }
+        Ok(Spilled { raw: buffer.raw, address: buffer.address })
+    }
+}
+
+/// Room for the descriptor sets of all steps that are not by address.
+fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::DescriptorPool> {
+    let (mut sets, mut buffers) = (0, 0);
+    for own in steps.iter().filter(|s| s.pipeline.addressing == Addressing::Descriptor) {
+        let count = if own.pipeline.spilled { own.step.pieces.len() } else { 1 };
+        sets += count as u32;
+        buffers += (count * (own.buffers.len() + 1)) as u32;
+    }
+    if sets == 0 { Ok(vk::DescriptorPool::null()) } else { session.descriptor_pool(sets, buffers) }
+}
+
+/// Records the pieces of one step.
+fn record(
+    session: &Session,
+    own: &Own<'_>,
+    pool: vk::DescriptorPool,
+    spilled: &Spilled,
+    offsets: &mut dyn Iterator<Item = u64>,
+) -> Result<()> {
+    let (device, commands, pipeline) = (&session.context.device, session.commands, own.pipeline);
+    // SAFETY (this function): recording; pipeline, buffers and sets are this device's and live until the submission is done.
+    unsafe { device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::COMPUTE, pipeline.raw) };
+    let by_descriptor = pipeline.addressing == Addressing::Descriptor;
+    if by_descriptor && !pipeline.spilled {
+        bind(session, own, pool, None)?;
+    }
+    for piece in &own.step.pieces {
+        let block = if pipeline.spilled { offsets.next() } else { None };
+        let address = block.map(|offset| (spilled.address + offset).to_le_bytes());
+        match (block, &address) {
+            (Some(offset), _) if by_descriptor => bind(session, own, pool, Some((spilled.raw, offset, piece.params.len() as u64)))?,
+            (_, Some(address)) => push(session, pipeline, address),
+            _ => push(session, pipeline, &piece.params),
+        }
+        let [x, y, z] = piece.groups;
+        // SAFETY: as above; the groups are within the device's limits.
+        unsafe { device.cmd_dispatch(commands, x, y, z) };
+    }
+    Ok(())
+}
+
+fn push(session: &Session, pipeline: &ComputePipeline, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        // SAFETY: recording; the layout has as many bytes.
+        unsafe {
+            session.context.device.cmd_push_constants(session.commands, pipeline.layout, vk::ShaderStageFlags::COMPUTE, 0, bytes)
+        };
+    }
+}
+
+/// Binds a new descriptor set with the step's buffers and, where there is one, its parameter block.
+fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Option<(vk::Buffer, u64, u64)>) -> Result<()> {
+    let (device, layouts) = (&session.context.device, [own.pipeline.set_layout]);
+    let allocate = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
+    // SAFETY (this function): as in `record`; the pool has room, by `descriptor_pool`.
+    let sets = unsafe { device.allocate_descriptor_sets(&allocate) }.map_err(failed("vkAllocateDescriptorSets"))?;
+    let whole = |(b, bytes): &(&Buffer, u64)| [vk::DescriptorBufferInfo::default().buffer(b.raw).range(*bytes)];
+    let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().map(whole).collect();
+    infos.extend(
+        params.map(|(b, offset, bytes)| [vk::DescriptorBufferInfo::default().buffer(b).offset(offset).range(bytes.max(4))]),
+    );
+    let set = sets.first().copied().unwrap_or_default();
+    let write = |(i, info)| {
+        let ty = vk::DescriptorType::STORAGE_BUFFER;
+        vk::WriteDescriptorSet::default().dst_set(set).dst_binding(i as u32).descriptor_type(ty).buffer_info(info)
+    };
+    let writes: Vec<_> = infos.iter().map(|i| &i[..]).enumerate().map(write).collect();
+    // SAFETY: the set is new, and bindings are as in its layout.
+    unsafe {
+        device.update_descriptor_sets(&writes, &[]);
+        device.cmd_bind_descriptor_sets(session.commands, vk::PipelineBindPoint::COMPUTE, own.pipeline.layout, 0, &sets, &[]);
+    }
+    Ok(())
+}
+
+/// Writes a timestamp once all before it is finished.
+fn stamp(session: &Session, timed: bool, query: u32) {
+    if timed {
+        let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
+        // SAFETY: recording; `reset_queries` made room for it.
+        unsafe { session.context.device.cmd_write_timestamp(session.commands, stage, session.queries, query) };
+    }
+}
+
+fn read_spans(session: &Session, steps: usize) -> Result<Vec<Span>> {
+    let mut ticks = vec![0u64; 2 * steps];
+    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+    // SAFETY: the submission that wrote them is done.
+    unsafe { session.context.device.get_query_pool_results(session.queries, 0, &mut ticks, flags) }
+        .map_err(failed("vkGetQueryPoolResults"))?;
+    let details = &session.context.details;
+    let first = ticks.first().copied().unwrap_or_default();
+    // Relative to the first, so that a counter that wraps in between does no harm and a double holds it exactly.
+    let nanos = |t: u64| ((t.wrapping_sub(first) & details.timestamp_mask) as f64 * details.timestamp_period).round() as u64;
+    Ok(ticks.chunks_exact(2).filter_map(|t| Some(Span { begin: nanos(*t.first()?), end: nanos(*t.get(1)?) })).collect())
+}

@@ -1,0 +1,91 @@
+//! What the validation layers say.
+
+use super::failed;
+use crate::error::{Error, Result};
+use crate::memory::lock;
+use ash::{ext, vk};
+use std::ffi::{CStr, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+/// The layer's name.
+pub(super) const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+type Listener = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Messages that no call has reported yet.
+pub(super) struct Messages {
+    list: Mutex<Vec<String>>,
+    listener: Option<Listener>,
+}
+
+impl Messages {
+    pub(super) fn new(listener: Option<Listener>) -> Arc<Messages> {
+        Arc::new(Messages { list: Mutex::default(), listener })
+    }
+
+    /// The messages so far as an error; they are reported once.
+    pub(super) fn check(&self) -> Result<()> {
+        let messages = std::mem::take(&mut *lock(&self.list));
+        if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
+    }
+
+    fn add(&self, message: String) {
+        log::error!("{message}");
+        if let Some(listener) = &self.listener {
+            // It is called from C, through which a panic must not pass.
+            let _ = catch_unwind(AssertUnwindSafe(|| listener(&message)));
+        }
+        lock(&self.list).push(message);
+    }
+
+    /// What makes a messenger that writes here. `self` must outlive it.
+    pub(super) fn create_info(self: &Arc<Messages>) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
+        vk::DebugUtilsMessengerCreateInfoEXT::default()
+            .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
+            // GENERAL is the loader's talk about this machine's drivers.
+            .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION | vk::DebugUtilsMessageTypeFlagsEXT::PERFORMANCE)
+            .pfn_user_callback(Some(callback))
+            .user_data(Arc::as_ptr(self).cast_mut().cast())
+    }
+}
+
+unsafe extern "system" fn callback(
+    _severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _types: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    messages: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the layer passes valid data; `create_info` put the pointer there, and its owner outlives the messenger.
+    let (data, messages) = unsafe { (data.as_ref(), messages.cast::<Messages>().as_ref()) };
+    if let (Some(data), Some(messages)) = (data, messages)
+        && !data.p_message.is_null()
+    {
+        // SAFETY: a message is a C string.
+        messages.add(unsafe { CStr::from_ptr(data.p_message) }.to_string_lossy().into_owned());
+    }
+    vk::FALSE
+}
+
+/// A messenger in place.
+pub(super) struct Messenger {
+    functions: ext::debug_utils::Instance,
+    raw: vk::DebugUtilsMessengerEXT,
+}
+
+impl Messenger {
+    /// `messages` must outlive it, and it must not outlive `instance`.
+    pub(super) fn new(entry: &ash::Entry, instance: &ash::Instance, messages: &Arc<Messages>) -> Result<Messenger> {
+        let functions = ext::debug_utils::Instance::new(entry, instance);
+        // SAFETY: the instance lives and has the extension.
+        let raw = unsafe { functions.create_debug_utils_messenger(&messages.create_info(), None) };
+        Ok(Messenger { raw: raw.map_err(failed("vkCreateDebugUtilsMessengerEXT"))?, functions })
+    }
+}
+
+impl Drop for Messenger {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once.
+        unsafe { self.functions.destroy_debug_utils_messenger(self.raw, None) };
+    }
+}

@@ -1,0 +1,229 @@
+//! Devices and their memory.
+
+use super::programs::*;
+use super::support::*;
+use std::sync::atomic::Ordering;
+use tilewright::{Argument, Device, Element, Error, Options, bf16, f16};
+
+#[test]
+fn everything_is_send_and_sync() {
+    fn check<T: Send + Sync>() {}
+    check::<Device>();
+    check::<tilewright::Tensor<f16>>();
+    check::<tilewright::AnyTensor>();
+    check::<tilewright::DynKernel>();
+    check::<tilewright::Loaded<super::typed::axpy::Kernel<f32>>>();
+    check::<tilewright::Variant<super::typed::axpy::Kernel<f32>>>();
+    check::<tilewright::Batch>();
+    check::<Options>();
+    check::<Error>();
+}
+
+fn there_and_back<T: Element + PartialEq + std::fmt::Debug>(device: &Device, values: &[T]) {
+    let tensor = device.upload([values.len()], values).expect("uploads");
+    assert_eq!(tensor.download().expect("downloads"), values);
+    let zeros = device.zeros::<T>([values.len(), 3]).expect("allocates");
+    assert_eq!(zeros.download().expect("downloads"), vec![T::default(); 3 * values.len()]);
+}
+
+#[test]
+fn every_dtype_goes_there_and_back() {
+    for staging in [false, true] {
+        let (device, messages) = counted(options().staging(staging));
+        there_and_back(&device, &[1.5f32, -0.0, f32::INFINITY]);
+        there_and_back(&device, &[1.5, -2.0, 65504.0].map(f16::from_f32));
+        there_and_back(&device, &[1.5, -2.0, 1e30].map(bf16::from_f32));
+        there_and_back(&device, &[i32::MIN, 0, 7, 9]);
+        there_and_back(&device, &[u32::MAX, 0, 7]);
+        there_and_back(&device, &[i8::MIN, -1, 5]);
+        there_and_back(&device, &[u8::MAX, 1, 5, 6, 7]);
+        there_and_back(&device, &[true, false, true]);
+        there_and_back::<f32>(&device, &[]);
+        drop(device);
+        assert_eq!(messages.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn staged_launches_compute_and_leave_nothing_behind() {
+    let (device, messages) = counted(options().staging(true));
+    // More than is staged at once.
+    let long: Vec<u32> = (0..(33 << 20) / 4).collect();
+    let tensor = device.upload([long.len()], &long).expect("uploads");
+    assert!(tensor.download().expect("downloads") == long);
+    let n = 10_000;
+    let (x, y) = (numbers(n, 9), numbers(n, 10));
+    let kernel = device.load_programs(vec![axpy_twice(PLAIN)]).expect("loads");
+    let (dx, dy) = (device.upload([n], &x).expect("uploads"), device.upload([n], &y).expect("uploads"));
+    let out = kernel.run([Argument::from(&dx), (&dy).into(), 0.5f32.into()]).expect("runs");
+    let got = out[0].download::<f32>().expect("downloads");
+    assert!(got.iter().zip(x.iter().zip(&y)).all(|(o, (x, y))| *o == 0.5 * (0.5 * x + y) + y));
+    drop((kernel, tensor, dx, dy, out, device));
+    assert_eq!(messages.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn what_is_made_on_a_device_keeps_it_open() {
+    let (device, messages) = counted(options());
+    let kernel = device.load_programs(vec![axpy(WAYS[3])]).expect("loads");
+    let x = device.upload([3], &[1.0f32, 2.0, 3.0]).expect("uploads");
+    drop(device);
+    let out = kernel.run([Argument::from(&x), (&x).into(), 1.0f32.into()]).expect("runs");
+    drop((kernel, x));
+    assert_eq!(out[0].download::<f32>().expect("downloads"), [2.0, 4.0, 6.0]);
+    drop(out);
+    assert_eq!(messages.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn many_threads_share_a_device() {
+    let device = device();
+    let kernel = device.load_programs(vec![axpy_twice(PLAIN)]).expect("loads");
+    let shared = device.upload([500], &numbers(500, 11)).expect("uploads");
+    std::thread::scope(|scope| {
+        for seed in 0..8 {
+            let (device, kernel, shared) = (device.clone(), kernel.clone(), &shared);
+            scope.spawn(move || {
+                for round in 0..10 {
+                    let y = numbers(500, 100 * seed + round);
+                    let dy = device.upload([500], &y).expect("uploads");
+                    let out = kernel.run([Argument::from(shared), (&dy).into(), 2.0f32.into()]).expect("runs");
+                    let got = out[0].download::<f32>().expect("downloads");
+                    let wanted: Vec<f32> = numbers(500, 11).iter().zip(&y).map(|(x, y)| 2.0 * (2.0 * x + y) + y).collect();
+                    assert_eq!(got, wanted);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn tensors_check_their_shapes_and_dtypes() {
+    let device = device();
+    let error = device.upload([2, 3], &[1.0f32; 5]).expect_err("5 is not 6");
+    assert_eq!(error.to_string(), "shape [2, 3] has 6 elements, but there are 5");
+    let six = device.upload([2, 3], &[1.0f32; 6]).expect("uploads");
+    assert_eq!(six.reshape([7]).expect_err("7 is not 6").to_string(), "shape [7] has 7 elements, but there are 6");
+    assert_eq!(six.reshape([3, 2, 1]).expect("6 elements").shape(), [3, 2, 1]);
+    let error = six.into_any().download::<f16>().expect_err("it is f32");
+    assert_eq!(error.to_string(), "the tensor's elements are f32, not f16");
+    let error = device.uninit::<f32>([1 << 16, 1 << 16]).expect_err("2^32 elements");
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    let error = device.uninit::<f32>([usize::MAX, usize::MAX]).expect_err("far more");
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert_eq!(device.uninit::<f32>([usize::MAX, 0]).expect("nothing").len(), 0);
+}
+
+#[test]
+fn too_much_memory_is_an_error_and_the_device_lives_on() {
+    let (device, messages) = counted(options());
+    let mut held = Vec::new();
+    let error = loop {
+        match device.uninit::<f32>([(1 << 31) - 1]) {
+            Ok(tensor) if held.len() < 4096 => held.push(tensor),
+            Ok(_) => return,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    drop(held);
+    assert_eq!(device.upload([2], &[1.0f32, 2.0]).expect("uploads").download().expect("downloads"), [1.0, 2.0]);
+    drop(device);
+    assert_eq!(messages.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn tensors_of_another_device_are_refused() {
+    let other = options().open().expect("opens");
+    let (here, there) = (device().upload([1], &[1.0f32]).expect("uploads"), other.upload([1], &[1.0f32]).expect("uploads"));
+    let kernel = device().load_programs(vec![axpy(PLAIN)]).expect("loads");
+    let error = kernel.run([Argument::from(&here), (&there).into(), 1.0f32.into()]).expect_err("y is elsewhere");
+    assert_eq!(error.to_string(), "`y` of `axpy` belongs to another device");
+}
+
+#[test]
+fn devices_are_listed_and_chosen() {
+    let all = options().list().expect("there are devices");
+    for info in &all {
+        let by_index = options().device(info.index.to_string()).open().expect("an index opens it");
+        assert_eq!(by_index.info(), info);
+        let by_name = options().device(info.name.to_uppercase()).open().expect("a name opens it");
+        assert_eq!(by_name.info().name, info.name);
+        let by_kind = options().device(info.kind.name()).open().expect("a type opens it");
+        assert_eq!(by_kind.info().kind, info.kind);
+    }
+    let error = options().device("no such thing").open().expect_err("there is none").to_string();
+    assert!(error.starts_with("no device is `no such thing`"), "{error}");
+    assert!(all.iter().all(|d| error.contains(&d.to_string())), "{error}");
+}
+
+#[test]
+fn a_missing_loader_says_what_to_install() {
+    let error = options().library("/nowhere/libvulkan.so").open().expect_err("it is not there");
+    assert!(matches!(error, Error::NoLoader { .. }));
+    assert!(error.to_string().contains("apt install mesa-vulkan-drivers libvulkan1"), "{error}");
+}
+
+/// Run by [`a_missing_driver_says_what_to_install`], in a process without drivers.
+#[test]
+#[ignore = "needs a process without drivers, which another test starts"]
+fn without_drivers() {
+    let error = Options::new().open().expect_err("there is no driver");
+    assert!(matches!(error, Error::NoDriver { .. }), "{error}");
+    assert!(error.to_string().contains("apt install mesa-vulkan-drivers libvulkan1"), "{error}");
+    assert!(Device::all().is_err());
+}
+
+#[test]
+fn a_missing_driver_says_what_to_install() {
+    let this = std::env::current_exe().expect("this test has a path");
+    let output = std::process::Command::new(this)
+        .args(["--exact", "devices::without_drivers", "--ignored"])
+        .env("VK_DRIVER_FILES", "/nowhere.json")
+        .env("VK_ICD_FILENAMES", "/nowhere.json")
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn a_damaged_pipeline_cache_is_harmless() {
+    let folder = std::env::temp_dir().join(format!("tilewright-runtime-cache-{}", std::process::id()));
+    let run = || {
+        let (device, messages) = counted(options().cache(Some(folder.clone())));
+        let x = device.upload([1], &[2.0f32]).expect("uploads");
+        let kernel = device.load_programs(vec![axpy(PLAIN)]).expect("loads");
+        let out = kernel.run([Argument::from(&x), (&x).into(), 3.0f32.into()]).expect("runs");
+        assert_eq!(out[0].download::<f32>().expect("downloads"), [8.0]);
+        drop((x, kernel, out, device));
+        assert_eq!(messages.load(Ordering::SeqCst), 0);
+        let files: Vec<_> = std::fs::read_dir(&folder).expect("made").map(|f| f.expect("listed").path()).collect();
+        let [file] = &files[..] else { panic!("one file, and nothing else: {files:?}") };
+        file.clone()
+    };
+    let file = run();
+    let whole = std::fs::read(&file).expect("readable");
+    assert_eq!(run(), file);
+    let mut damaged = whole.clone();
+    damaged.iter_mut().skip(20).for_each(|b| *b ^= 0x5a);
+    for bytes in [&damaged[..], &whole[..whole.len() / 2], b"", b"not a cache at all"] {
+        std::fs::write(&file, bytes).expect("writable");
+        assert_eq!(run(), file);
+        assert_ne!(std::fs::read(&file).expect("readable"), bytes, "it is written anew");
+    }
+    std::fs::remove_dir_all(&folder).expect("removable");
+}
+
+#[test]
+fn the_validation_layers_are_heard() {
+    let (device, messages) = counted(options());
+    // By descriptor, the words bind 3 buffers; a layout with fewer is what the layers are there to find.
+    let mut wrong = axpy(WAYS[2]);
+    wrong.dispatches[0].buffers.pop();
+    let error = device.load_programs(vec![wrong]).expect_err("the layers object");
+    assert!(matches!(&error, Error::Validation { messages } if !messages.is_empty()), "{error}");
+    assert!(messages.load(Ordering::SeqCst) > 0);
+    // It was reported once.
+    device.upload([1], &[1.0f32]).expect("the next call is clean");
+}

@@ -1,0 +1,186 @@
+//! Launch programs made by hand.
+
+use super::support::assemble;
+use tilewright::DType;
+use tilewright_launch::*;
+
+pub fn dim(d: u32) -> Size {
+    Size::Dim(d)
+}
+
+pub fn lit(n: i64) -> Size {
+    Size::Const(n)
+}
+
+pub fn bin(op: fn(Box<Size>, Box<Size>) -> Size, a: Size, b: Size) -> Size {
+    op(Box::new(a), Box::new(b))
+}
+
+/// `n` divided by `by`, rounded up.
+pub fn ceil_div(n: Size, by: i64) -> Size {
+    bin(Size::FloorDiv, bin(Size::Add, n, lit(by - 1)), lit(by))
+}
+
+pub fn tensor(name: &str, dtype: DType, shape: Vec<Size>, role: Role) -> Tensor {
+    Tensor { name: name.into(), dtype, shape, role }
+}
+
+pub fn symbol(name: &str) -> Dim {
+    Dim { name: name.into(), derived: None }
+}
+
+pub fn solve(dim: u32, tensor: u32, axis: u32) -> Solve {
+    Solve { dim, tensor, axis, minus: lit(0), divide: lit(1) }
+}
+
+pub fn fact(text: &str, left: Size, relation: Relation, right: i64) -> Fact {
+    Fact { text: text.into(), condition: Condition { left, relation, right: lit(right) } }
+}
+
+fn read(tensor: u32) -> BufferUse {
+    BufferUse { tensor, reads: true, writes: false }
+}
+
+fn write(tensor: u32) -> BufferUse {
+    BufferUse { tensor, reads: false, writes: true }
+}
+
+/// How a program reaches its buffers and parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    pub addressing: Addressing,
+    pub spilled: bool,
+}
+
+/// All ways.
+pub const WAYS: [Way; 4] = [
+    Way { addressing: Addressing::Address, spilled: false },
+    Way { addressing: Addressing::Address, spilled: true },
+    Way { addressing: Addressing::Descriptor, spilled: false },
+    Way { addressing: Addressing::Descriptor, spilled: true },
+];
+
+/// By address, without spilling.
+pub const PLAIN: Way = WAYS[0];
+
+/// One dispatch of `out = alpha * x + y` over tensors of these indices.
+fn axpy_dispatch(way: Way, x: u32, y: u32, out: u32) -> Dispatch {
+    let words = match (way.addressing, way.spilled) {
+        (Addressing::Address, false) => include_str!("kernels/axpy_address.spvasm"),
+        (Addressing::Address, true) => include_str!("kernels/axpy_address_spilled.spvasm"),
+        (Addressing::Descriptor, false) => include_str!("kernels/axpy_descriptor.spvasm"),
+        (Addressing::Descriptor, true) => include_str!("kernels/axpy_descriptor_spilled.spvasm"),
+    };
+    let mut values = vec![];
+    if way.addressing == Addressing::Address {
+        values.extend([x, y, out].map(ParamValue::Address));
+    }
+    values.extend([ParamValue::Size(dim(0)), ParamValue::Scalar(0)]);
+    let mut params = vec![];
+    let mut offset = 0;
+    for value in values {
+        let bytes = value.bytes();
+        params.push(Param { offset, value });
+        offset += bytes;
+    }
+    Dispatch {
+        name: "out".into(),
+        spirv: assemble(words),
+        grid: [ceil_div(dim(0), 64), lit(1), lit(1)],
+        local: [64, 1, 1],
+        buffers: vec![read(x), read(y), write(out)],
+        addressing: way.addressing,
+        params,
+        param_bytes: offset,
+        spilled: way.spilled,
+    }
+}
+
+fn requires(way: Way) -> Requires {
+    let features = if way.addressing == Addressing::Address { vec![Feature::Address] } else { vec![] };
+    Requires { features, invocations: 64, local: [64, 1, 1], ..Requires::default() }
+}
+
+/// `axpy(x: f32[N], y: f32[N], alpha: f32) -> out: f32[N]`, out = alpha * x + y.
+pub fn axpy(way: Way) -> Program {
+    Program {
+        kernel: "axpy".into(),
+        variant: "AXPY".into(),
+        profile: "test".into(),
+        arguments: vec![Argument::Tensor(0), Argument::Tensor(1), Argument::Scalar(0)],
+        tensors: vec![
+            tensor("x", DType::F32, vec![dim(0)], Role::Input),
+            tensor("y", DType::F32, vec![dim(0)], Role::Input),
+            tensor("out", DType::F32, vec![dim(0)], Role::Output),
+        ],
+        scalars: vec![Scalar { name: "alpha".into(), dtype: DType::F32 }],
+        dims: vec![symbol("N")],
+        parameters: vec![],
+        solve: vec![solve(0, 0, 0)],
+        facts: vec![],
+        limits: vec![Limit { what: "the elements of `x`".into(), size: dim(0) }],
+        dispatches: vec![axpy_dispatch(way, 0, 1, 2)],
+        requires: requires(way),
+    }
+}
+
+/// [`axpy`] twice, by way of a temporary: out = alpha * (alpha * x + y) + y.
+pub fn axpy_twice(way: Way) -> Program {
+    let mut program = axpy(way);
+    program.kernel = "axpy_twice".into();
+    program.tensors.push(tensor("t", DType::F32, vec![dim(0)], Role::Temporary));
+    program.dispatches = vec![axpy_dispatch(way, 0, 1, 3), axpy_dispatch(way, 3, 1, 2)];
+    program.dispatches[0].name = "t".into();
+    program
+}
+
+/// `bump(x: f32[N], &mut y: f32[N], alpha: f32)`, y = alpha * x + y.
+pub fn bump(way: Way) -> Program {
+    let mut program = axpy(way);
+    program.kernel = "bump".into();
+    program.tensors.truncate(2);
+    program.tensors[1].role = Role::Update;
+    let mut dispatch = axpy_dispatch(way, 0, 1, 1);
+    if way.addressing == Addressing::Address {
+        dispatch.buffers = vec![read(0), BufferUse { tensor: 1, reads: true, writes: true }];
+    }
+    program.dispatches = vec![dispatch];
+    program
+}
+
+/// `mark(&mut marks: u32[Y, X])`: adds 1 to each element, with one workgroup for each. `based` says in which axes of the
+/// grid it knows of a base.
+pub fn mark(based: [bool; 2]) -> Program {
+    let base = |axis: u8| if based[usize::from(axis)] { ParamValue::GroupBase(axis) } else { ParamValue::Size(lit(0)) };
+    let dispatch = Dispatch {
+        name: "marks".into(),
+        spirv: assemble(include_str!("kernels/mark.spvasm")),
+        grid: [dim(1), dim(0), lit(1)],
+        local: [1; 3],
+        buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],
+        addressing: Addressing::Address,
+        params: vec![
+            Param { offset: 0, value: ParamValue::Address(0) },
+            Param { offset: 8, value: base(0) },
+            Param { offset: 12, value: base(1) },
+            Param { offset: 16, value: ParamValue::Size(dim(1)) },
+        ],
+        param_bytes: 24,
+        spilled: false,
+    };
+    Program {
+        kernel: "mark".into(),
+        variant: "MARK".into(),
+        profile: "test".into(),
+        arguments: vec![Argument::Tensor(0)],
+        tensors: vec![tensor("marks", DType::U32, vec![dim(0), dim(1)], Role::Update)],
+        scalars: vec![],
+        dims: vec![symbol("Y"), symbol("X")],
+        parameters: vec![],
+        solve: vec![solve(0, 0, 0), solve(1, 0, 1)],
+        facts: vec![],
+        limits: vec![],
+        dispatches: vec![dispatch],
+        requires: Requires { features: vec![Feature::Address], invocations: 1, local: [1; 3], ..Requires::default() },
+    }
+}

@@ -1,0 +1,51 @@
+//! Devices under validation, and words from assembly.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use tilewright::{Device, Options};
+
+/// The options of all tests: what the environment says of the device, validation on, no cache on disk.
+pub fn options() -> Options {
+    Options::from_env().validation(true).cache(None)
+}
+
+/// A device that the tests share.
+pub fn device() -> Device {
+    static SHARED: OnceLock<Device> = OnceLock::new();
+    SHARED.get_or_init(|| options().open().expect("the tests need a Vulkan driver and its validation layers")).clone()
+}
+
+/// A device whose messages are counted, also those that come as it closes.
+pub fn counted(options: Options) -> (Device, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
+    let options = options.on_message(move |message| {
+        eprintln!("{message}");
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    (options.open().expect("the device opens"), count)
+}
+
+/// Assembles a module for Vulkan 1.1.
+pub fn assemble(text: &str) -> Vec<u8> {
+    static BUSY: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = BUSY.lock();
+    let run = Command::new("spirv-as")
+        .args(["--target-env", "vulkan1.1", "-o", "-", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = run.expect("spirv-as is needed (Debian and Ubuntu: apt install spirv-tools)");
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("spirv-as reads");
+    let output = child.wait_with_output().expect("spirv-as ends");
+    assert!(output.status.success(), "spirv-as refuses the module");
+    output.stdout
+}
+
+/// Floats that differ from test to test, and are exact under a few sums and products.
+pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..count).map(|_| rng.i32(-1000..1000) as f32 / 8.0).collect()
+}
