@@ -109,6 +109,9 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
+/// What hears the validation layers' messages.
+pub(crate) type Listener = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// How a device is opened. [`Device::open`] is `Options::from_env().open()`.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -117,7 +120,7 @@ pub struct Options {
     pub(crate) staging: bool,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) library: Option<PathBuf>,
-    pub(crate) on_message: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    pub(crate) on_message: Option<Listener>,
 }
 
 impl fmt::Debug for Options {

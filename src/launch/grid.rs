@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn every_workgroup_is_in_one_part() {
         let parts = parts([5, 1, 4], [2, 9, 3]);
-        let mut seen = vec![0; 5 * 4];
+        let mut seen = [0; 5 * 4];
         for p in &parts {
             assert!(p.groups[0] <= 2 && p.groups[2] <= 3);
             for x in p.base[0]..p.base[0] + p.groups[0] {

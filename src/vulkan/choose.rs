@@ -81,7 +81,7 @@ fn pick(infos: &[&DeviceInfo], wanted: Option<&str>) -> Option<usize> {
     }
     let kind = |d: &&DeviceInfo| d.kind.name() == wanted;
     let name = |d: &&DeviceInfo| d.name.to_lowercase().contains(&wanted);
-    infos.iter().position(|d| kind(d)).or_else(|| infos.iter().position(|d| !wanted.is_empty() && name(d)))
+    infos.iter().position(kind).or_else(|| infos.iter().position(|d| !wanted.is_empty() && name(d)))
 }
 
 /// What a physical device is and can do; `None` if it will not do.

@@ -1,6 +1,7 @@
 //! What the validation layers say.
 
 use super::failed;
+use crate::device::Listener;
 use crate::error::{Error, Result};
 use crate::memory::lock;
 use ash::{ext, vk};
@@ -10,8 +11,6 @@ use std::sync::{Arc, Mutex};
 
 /// The layer's name.
 pub(super) const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
-
-type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Messages that no call has reported yet.
 pub(super) struct Messages {

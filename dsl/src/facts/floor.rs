@@ -1,7 +1,7 @@
 //! One form for floors, minima and choices: what makes equal values equal polynomials.
 
-use super::context::Context;
 use super::atoms::{Atom, Formula, Select};
+use super::context::Context;
 use super::poly::{AtomId, Poly, gcd};
 
 impl Context<'_> {

@@ -265,7 +265,8 @@ impl Poly {
         let (lead, by) = other.terms.last()?;
         let (mut quotient, mut rest) = (Poly::default(), self.clone());
         for _ in 0..MAX_TERMS {
-            let multiple = |(m, c): &(Mono, i128)| Some((m.over(lead).filter(|_| c.checked_rem(*by) == Some(0))?, c.checked_div(*by)?));
+            let multiple =
+                |(m, c): &(Mono, i128)| Some((m.over(lead).filter(|_| c.checked_rem(*by) == Some(0))?, c.checked_div(*by)?));
             let Some(term) = rest.terms.iter().rev().find_map(multiple) else {
                 return Some((quotient, rest));
             };

@@ -8,8 +8,8 @@
 use super::atoms::{Atom, Formula};
 use super::context::Context;
 use super::poly::{AtomId, Poly, gcd};
-use crate::nest::AxisId;
 use crate::expr::{Binary, Expr, ExprId};
+use crate::nest::AxisId;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -121,9 +121,8 @@ fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
     let Some(depth) = depth.checked_sub(1) else { return "…".into() };
     let show = |e: ExprId, outer: u8| show_expr(program, e, outer, depth);
     // Left-associative: the right operand binds tighter.
-    let infix = |a: ExprId, op: &str, b: ExprId, own: u8| {
-        parenthesized(format!("{} {op} {}", show(a, own), show(b, own + 1)), own, outer)
-    };
+    let infix =
+        |a: ExprId, op: &str, b: ExprId, own: u8| parenthesized(format!("{} {op} {}", show(a, own), show(b, own + 1)), own, outer);
     let call = |a: ExprId, name: &str, b: ExprId| format!("{}.{name}({})", show(a, level::PREFIX + 1), show(b, 0));
     match program.exprs.get(e) {
         Expr::Const(c) => match c.dtype {

@@ -8,15 +8,11 @@ fn claims(world: &mut World, text: &str) -> Claim<'static> {
     if let Some((c, a)) = text.split_once(" | ") {
         return Claim::Divides(c.trim().parse().expect("a literal"), world.expr(a).into());
     }
-    let (sign, make): (&str, fn(_, _) -> Claim<'static>) = [
-        (" in ", Claim::Inside as fn(_, _) -> _),
-        ("<=", Claim::LessEqual),
-        ("==", Claim::Equal),
-        ("<", Claim::Less),
-    ]
-    .into_iter()
-    .find(|(sign, _)| text.contains(sign))
-    .expect("a claim");
+    let (sign, make): (&str, fn(_, _) -> Claim<'static>) =
+        [(" in ", Claim::Inside as fn(_, _) -> _), ("<=", Claim::LessEqual), ("==", Claim::Equal), ("<", Claim::Less)]
+            .into_iter()
+            .find(|(sign, _)| text.contains(sign))
+            .expect("a claim");
     let (a, b) = text.split_once(sign).expect("two sides");
     make(world.expr(a).into(), world.expr(b).into())
 }
@@ -36,11 +32,7 @@ fn check(mut world: World, leaves: bool, proved: &[&str], not: &[&str]) {
 #[test]
 fn convolution_with_the_output_derived() {
     check(
-        World::new(
-            "S; D; IH; FH; OH = (IH - D * (FH - 1) - 1) / S + 1",
-            "oh < OH; fh < FH",
-            "S >= 1; D >= 1",
-        ),
+        World::new("S; D; IH; FH; OH = (IH - D * (FH - 1) - 1) / S + 1", "oh < OH; fh < FH", "S >= 1; D >= 1"),
         false,
         &["oh * S + fh * D in IH", "OH * S <= IH + S", "oh * S + fh * D <= IH - 1"],
         &["oh * S + fh * D < IH - 1", "oh * S + fh * D + 1 < IH", "OH < IH", "1 <= FH", "1 <= OH"],
@@ -62,7 +54,14 @@ fn convolution_with_literal_parameters() {
     check(
         World::new("IH; IW; OH = (IH - 3) / 2 + 1; OW = (IW - 3) / 2 + 1", "oh < OH; ow < OW; fh < 3; fw < 3", "OW % 8 == 0"),
         false,
-        &["oh * 2 + fh in IH", "ow * 2 + fw in IW", "8 | OW", "4 | ow * OW", "OW * 2 + 1 <= IW + if(OW == 0, 3, 0)", "8 | (IW - 3) / 2 + 1"],
+        &[
+            "oh * 2 + fh in IH",
+            "ow * 2 + fw in IW",
+            "8 | OW",
+            "4 | ow * OW",
+            "OW * 2 + 1 <= IW + if(OW == 0, 3, 0)",
+            "8 | (IW - 3) / 2 + 1",
+        ],
         &["oh * 2 + fh + 1 < IH", "16 | OW", "8 | OH", "8 | IW"],
     );
 }
@@ -195,7 +194,16 @@ fn split_tails_on_leaves() {
     check(
         world,
         true,
-        &["j in M", "i < N + 7", "i < (N + 7) / 8 * 8", "i_o * 8 <= N - 1", "i / 8 == i_o", "i % 8 == i_i", "k < 128", "8 | i - i_i"],
+        &[
+            "j in M",
+            "i < N + 7",
+            "i < (N + 7) / 8 * 8",
+            "i_o * 8 <= N - 1",
+            "i / 8 == i_o",
+            "i % 8 == i_i",
+            "k < 128",
+            "8 | i - i_i",
+        ],
         &["i < N", "i < N + 6", "k < 127"],
     );
 }
@@ -211,12 +219,7 @@ fn consumed_axes_on_roots() {
 fn fused_axes_on_leaves() {
     let mut world = World::new("H; W; C", "h < H; w < W; c < C", "");
     world.fuse(&["c", "h", "w"], "p");
-    check(
-        world,
-        true,
-        &["h in H", "w in W", "c in C", "(c * H + h) * W + w == p", "c * H + h == p / W"],
-        &["h < H - 1", "w == p"],
-    );
+    check(world, true, &["h in H", "w in W", "c in C", "(c * H + h) * W + w == p", "c * H + h == p / W"], &["h < H - 1", "w == p"]);
     let mut world = World::new("H; W", "h < H; w < W", "");
     world.fuse(&["h", "w"], "p");
     world.split("p", 32, "p_o", "p_i", false);
