@@ -1,6 +1,6 @@
 //! Which predicates a point of a stage needs: every inexact axis that it is made of.
 
-use super::{AxisId, Body, Fate, Pred, Program, StageId};
+use super::{AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
 use std::collections::HashSet;
 
 impl Program {
@@ -31,7 +31,9 @@ impl Program {
             Fate::Fused { into, .. } => self.gather(*into, found, seen),
             Fate::Split(split) => {
                 if !split.exact {
-                    found.push(Pred { axis, tail: split.tail });
+                    // Whole tiles of a parallel axis run either way: only a reduction's reads are filled.
+                    let fills = split.tail == Tail::RoundUp && self.axes[axis].kind == AxisKind::Reduction;
+                    found.push(Pred { axis, tail: if fills { Tail::RoundUp } else { Tail::Guard } });
                 }
                 split.parts.iter().for_each(|part| self.gather(*part, found, seen));
             }

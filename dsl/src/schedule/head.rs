@@ -88,12 +88,12 @@ pub fn facts(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
         errors.keep(note(program, fact));
     }
     errors.into_result()?;
-    if let Some(fact) = Prover::on_roots(program).contradiction() {
-        let error = match program.conditions.get(fact) {
-            Some(fact) => Error::new(fact.span, format!("the facts contradict one another: `{}` cannot hold beside the others", fact.text)),
-            None => Error::new(schedule.name.span, "the facts contradict one another"),
-        };
-        return Err(error.help("a variant that no sizes fit would never be taken: drop or correct a fact").into());
+    if let Some(facts) = Prover::new(program).contradiction() {
+        let facts: Vec<&Condition> = facts.iter().filter_map(|f| program.conditions.get(*f)).collect();
+        let blame = facts.last().map_or(schedule.name.span, |f| f.span);
+        let texts = list(facts.iter().map(|f| &f.text));
+        let error = Error::new(blame, format!("the facts contradict one another: no sizes satisfy {texts}"));
+        return Err(error.help("this variant would never be taken: drop or correct a fact").into());
     }
     Ok(())
 }

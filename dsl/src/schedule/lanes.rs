@@ -54,7 +54,7 @@ fn step(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> Option<i64> {
     let next = nest.program.exprs.sum(lane, one);
     let moved = nest.program.exprs.replace(index, &mut |_, id| (id == lane).then_some(next));
     let difference = nest.program.exprs.difference(moved, index);
-    let constant = Prover::on_leaves(nest.program).poly(difference)?.constant()?;
+    let constant = Prover::on_leaves(nest.program).poly(difference)?.as_constant()?;
     i64::try_from(constant).ok()
 }
 

@@ -32,7 +32,7 @@ fn bounded(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) ->
         return Ok(axis);
     }
     let on_loops = nest.on_loops(extent);
-    match nest.prover().upper(on_loops).and_then(|most| i64::try_from(most).ok()) {
+    match nest.prover().upper(on_loops) {
         Some(most) => {
             let most = nest.program.exprs.int(most.max(0));
             Ok(nest.hull(axis, most, span))
