@@ -13,7 +13,7 @@ pub mod facts;
 pub mod lower;
 pub mod nest;
 pub mod profile;
-// pub mod schedule;
+pub mod schedule;
 pub mod syntax;
 
 pub use tilewright_launch as launch;

@@ -6,7 +6,7 @@ use crate::diag::{Error, SpanId};
 use crate::nest::{AxisDef, Exec};
 
 /// `blame` is the schedule, for axes that no directive made.
-pub fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
+pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     for frame in nest.path.frames.clone() {
         let Some((axis, Exec::Serial)) = frame.as_loop() else { continue };
         if nest.is_reduction(axis) || nest.serial.contains(&axis) {
