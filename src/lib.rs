@@ -12,10 +12,14 @@
 //! kernel's dims from its arguments' shapes, takes the first variant that allows them, and runs it. A [`Batch`] sends many
 //! launches at once. [`DynKernel`] does the same for programs that are compiled at run time.
 
+// The macros name this crate by its name, also here.
+extern crate self as tilewright;
+
 mod argument;
 mod backend;
 mod batch;
 mod device;
+pub mod devices;
 mod element;
 mod error;
 mod kernel;
@@ -37,6 +41,7 @@ pub use kernel::{Kernel, Loaded, Outputs, Variant};
 pub use load::DynKernel;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
+pub use tilewright_macros::{kernel, profile, schedule};
 pub use timing::Timing;
 
 /// What the macros' expansions name. Not for users: it changes without notice.
@@ -51,4 +56,5 @@ pub mod __private {
     pub use std::marker::PhantomData;
     pub use std::vec::Vec;
     pub use tilewright_launch as launch;
+    pub use tilewright_macros::{__compile, __define_profile, __not_a_kernel, __not_a_profile};
 }

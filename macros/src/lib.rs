@@ -37,6 +37,20 @@ pub fn __define_profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::define_profile)
 }
 
+/// What a kernel's module has for `__profile`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __not_a_profile(tokens: TokenStream) -> TokenStream {
+    guarded(tokens, expand::not_a_profile)
+}
+
+/// What a profile's module has for `__kernel`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __not_a_kernel(tokens: TokenStream) -> TokenStream {
+    guarded(tokens, expand::not_a_kernel)
+}
+
 /// A profile that the compiler brings.
 #[doc(hidden)]
 #[proc_macro]

@@ -37,9 +37,15 @@ fn carrier(head: &Head, name: &Ident, alias: &str, rule: TokenStream) -> (TokenS
     (definition, line)
 }
 
-/// The module of an item: the user's attributes and visibility, and the carrier's name in it.
-fn module(head: &Head, documentation: TokenStream, line: TokenStream, items: TokenStream) -> TokenStream {
+/// The module of an item: the user's attributes and visibility, the carrier's name in it, and in place of the carrier that
+/// an item of the other kind has, a macro that says what this one is.
+fn module(head: &Head, documentation: TokenStream, line: TokenStream, other: TokenStream, items: TokenStream) -> TokenStream {
     let Head { cfg, attrs, vis, name, .. } = head;
+    let line = quote! {
+        #line
+        #[doc(hidden)] #[allow(unused_imports)]
+        pub use ::tilewright::__private::#other;
+    };
     quote! {
         #(#cfg)* #(#attrs)* #documentation
         #[allow(non_snake_case, non_camel_case_types)]
@@ -63,7 +69,8 @@ pub(super) fn kernel_carrier(head: &Head, load: Load, face: &Face, documentation
     };
     let rule = quote!(({ $($schedule:tt)* } $($profile:tt)*) => { #next };);
     let (definition, line) = carrier(head, &hash, "__kernel", rule);
-    let module = module(head, documentation, line, items);
+    let other = quote!(__not_a_profile as __profile);
+    let module = module(head, documentation, line, other, items);
     quote!(#definition #module)
 }
 
@@ -75,6 +82,7 @@ pub(super) fn profile_carrier(head: &Head, load: Load, documentation: TokenStrea
     };
     let rule = quote!(($then:ident $($rest:tt)*) => { ::tilewright::__private::$then! { $($rest)* #profiles } };);
     let (definition, line) = carrier(head, &hash, "__profile", rule);
-    let module = module(head, documentation, line, TokenStream::new());
+    let other = quote!(__not_a_kernel as __kernel);
+    let module = module(head, documentation, line, other, TokenStream::new());
     quote!(#definition #module)
 }

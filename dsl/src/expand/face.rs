@@ -7,7 +7,8 @@ use crate::launch::DType;
 use crate::syntax::Name;
 use crate::syntax::kernel::{GenericKind, Kernel, Type};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::quote;
+use quote::{quote, quote_spanned};
+use std::collections::HashSet;
 
 /// A kernel as its callers see it.
 pub(super) struct Face {
@@ -49,9 +50,11 @@ impl Face {
     /// The face of a kernel that was read from these tokens, as far as it could be read.
     pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Face {
         let ident = |name: &Name| identifier(name, spans);
+        let mut seen = HashSet::new();
         let dtypes: Vec<(Ident, Vec<DType>)> = kernel
             .generics
             .iter()
+            .filter(|generic| seen.insert(&generic.name.text))
             .filter_map(|generic| match &generic.kind {
                 GenericKind::Dtype(choices) => {
                     Some((ident(&generic.name), choices.iter().filter_map(|c| DType::from_name(&c.text)).collect()))
@@ -63,7 +66,7 @@ impl Face {
         let element = |ty: &Type| match generic(ty) {
             Some(name) => quote!(#name),
             // An unknown dtype is reported where the kernel is checked.
-            None => rust_type(DType::from_name(&ty.dtype.text).unwrap_or(DType::F32)),
+            None => rust_type(DType::from_name(&ty.dtype.text).unwrap_or(DType::F32), Span::call_site()),
         };
         let (declaration, parameters) = declarations(tokens);
         let mut parameters = parameters.into_iter();
@@ -78,7 +81,9 @@ impl Face {
             },
             declaration: parameters.next().unwrap_or_default(),
         });
-        let arguments = arguments.collect();
+        // A name given twice is reported where the kernel is checked.
+        let mut seen = HashSet::new();
+        let arguments = arguments.filter(|a| seen.insert(a.name.to_string())).collect();
         let outputs = kernel.outputs.iter().map(|output| element(&output.ty)).collect();
         Face { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
     }
@@ -103,15 +108,12 @@ fn identifier(name: &Name, spans: &Spans) -> Ident {
     }
 }
 
-/// The Rust type of an element.
-pub(super) fn rust_type(dtype: DType) -> TokenStream {
+/// The Rust type of an element, as tokens at a place.
+pub(super) fn rust_type(dtype: DType, at: Span) -> TokenStream {
+    let name = Ident::new(dtype.name(), at);
     match dtype {
-        DType::F16 => quote!(::tilewright::__private::f16),
-        DType::BF16 => quote!(::tilewright::__private::bf16),
-        other => {
-            let name = quote::format_ident!("{}", other.name());
-            quote!(::core::primitive::#name)
-        }
+        DType::F16 | DType::BF16 => quote_spanned!(at=> ::tilewright::__private::#name),
+        _ => quote_spanned!(at=> ::core::primitive::#name),
     }
 }
 

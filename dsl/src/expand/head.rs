@@ -45,6 +45,12 @@ impl Head {
         parser.parse2(tokens)
     }
 
+    /// The place of the name, for generated tokens: an error of rustc's in them is shown there. (`__compile!` is called in
+    /// the kernel's file.)
+    pub(super) fn here(&self) -> Span {
+        self.name.span().resolved_at(Span::call_site())
+    }
+
     /// Whether other crates may see the item: then its carrier has to be exported.
     pub(super) fn is_pub(&self) -> bool {
         matches!(self.vis, Visibility::Public(_))

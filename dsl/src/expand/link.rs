@@ -53,3 +53,11 @@ pub(super) fn syntax_error(error: &syn::Error, form: &str) -> TokenStream {
     }
     errors.to_tokens(&spans)
 }
+
+/// That a path leads to an item of the other kind.
+pub(super) fn wrong_kind(path: &syn::Path, what: &str, help: &str) -> TokenStream {
+    let mut spans = Spans::new();
+    let Some(last) = path.segments.last() else { return TokenStream::new() };
+    let at = spans.add(last.ident.span());
+    Errors::from(Error::new(at, format!("`{}` {what}", last.ident)).help(help)).to_tokens(&spans)
+}

@@ -34,8 +34,8 @@ mod tokens;
 mod variant;
 
 pub use kernel::kernel;
-pub use profile::{bundled_profile, define_profile, profile};
-pub use schedule::{compile, schedule};
+pub use profile::{bundled_profile, define_profile, not_a_profile, profile};
+pub use schedule::{compile, not_a_kernel, schedule};
 
 use crate::diag::Errors;
 use crate::nest::Program;

@@ -1,9 +1,9 @@
 //! `profile!`: checks a profile against all that it extends, and makes its module and its carrier.
 
 use super::carrier::{Load, profile_carrier};
-use super::head::{Head, ProfileHead, hidden};
+use super::head::{Head, ProfileHead, ScheduleHead, hidden};
 use super::link::Linked;
-use super::{link, tokens};
+use super::{link, schedule, tokens};
 use crate::diag::{Errors, Spans};
 use crate::profile::Profile;
 use crate::syntax;
@@ -55,6 +55,20 @@ pub fn define_profile(tokens: TokenStream) -> TokenStream {
     let item = profile_carrier(&head, load, documentation(&head, profile.as_ref()));
     let errors = errors.to_tokens(&spans);
     quote!(#errors #item)
+}
+
+/// `__not_a_profile!{ __define_profile profile {…} }` or `{ __compile schedule {…} kernel {…} }`: a kernel's path was given
+/// for a profile.
+pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
+    let linked = Linked::parse(tokens.clone());
+    let is_schedule = linked.kernel.is_some();
+    let (path, item) = match is_schedule {
+        true => (ScheduleHead::of(linked.item).map(|h| h.profile).ok(), schedule::compile(tokens, |_, _, _| Err(Errors::new()))),
+        false => (ProfileHead::of(linked.item).ok().and_then(|h| h.base), define_profile(tokens)),
+    };
+    let error =
+        path.map(|path| link::wrong_kind(&path, "is a kernel, not a profile", "the bundled profiles are in `tilewright::devices`"));
+    quote!(#error #item)
 }
 
 /// `__bundled_profile!{ /// docs pub name }`: a profile of [`Profile::all_bundled`].

@@ -9,7 +9,7 @@ use crate::launch::DType;
 use crate::syntax;
 use crate::syntax::schedule::Schedule;
 use proc_macro2::{TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 
 const FORM: &str = "a schedule is `pub NAME: kernel<T = f32> for profile where facts { directives }`";
 
@@ -29,6 +29,14 @@ pub fn schedule(tokens: TokenStream) -> TokenStream {
     let (kernel, profile) = (hidden(&head.kernel, "__kernel"), hidden(&head.profile, "__profile"));
     let cfg = &head.head.cfg;
     quote!(#(#cfg)* #kernel ! { { #tokens } #profile })
+}
+
+/// `__not_a_kernel!{ {schedule} profile }`: a profile's path was given for a kernel. What the variant's type would be is not
+/// known, so there is none.
+pub fn not_a_kernel(tokens: TokenStream) -> TokenStream {
+    let Some(TokenTree::Group(schedule)) = tokens.into_iter().next() else { return TokenStream::new() };
+    let Ok(head) = ScheduleHead::of(schedule.stream()) else { return TokenStream::new() };
+    link::wrong_kind(&head.kernel, "is a profile, not a kernel", FORM)
 }
 
 /// `__compile!`: the variant, or errors and a constant of its type.
@@ -67,10 +75,10 @@ fn kernel_type(head: &ScheduleHead, dtypes: impl Iterator<Item = (String, Option
     let bound = bindings(head.arguments.clone());
     let arguments = dtypes.map(|(name, first)| {
         let said = bound.iter().find(|(generic, _)| *generic == name).and_then(|(_, value)| DType::from_name(value));
-        rust_type(said.or(first).unwrap_or(DType::F32))
+        rust_type(said.or(first).unwrap_or(DType::F32), head.head.here())
     });
     let kernel = hidden(&head.kernel, "Kernel");
-    quote!(#kernel<#(#arguments),*>)
+    quote_spanned!(head.head.here()=> #kernel<#(#arguments),*>)
 }
 
 /// Every `name = word`.
@@ -95,7 +103,7 @@ impl Item<'_> {
     fn constant(&self, documentation: &impl ToTokens, value: TokenStream) -> TokenStream {
         let Head { docs, attrs, vis, name, .. } = self.head;
         let ty = &self.ty;
-        quote! {
+        quote_spanned! {self.head.here()=>
             #(#docs)* #documentation #(#attrs)*
             #vis const #name: ::tilewright::__private::Variant<#ty> = #value;
         }
@@ -105,13 +113,14 @@ impl Item<'_> {
         let name = self.head.name.to_string();
         let gap = (!self.head.docs.is_empty()).then(|| quote!(#[doc = ""]));
         let (text, program) = (&made.documentation, made.literal());
-        let value = quote!(::tilewright::__private::Variant::__new(#name, #program));
+        let value = quote_spanned!(self.head.here()=> ::tilewright::__private::Variant::__new(#name, #program));
         let (constant, warnings) = (self.constant(&quote!(#gap #[doc = #text]), value), made.warnings(spans));
         quote!(#warnings #constant)
     }
 
     fn broken(&self) -> TokenStream {
         let name = self.head.name.to_string();
-        self.constant(&quote!(#[doc = ""]), quote!(::tilewright::__private::Variant::__broken(#name)))
+        let value = quote_spanned!(self.head.here()=> ::tilewright::__private::Variant::__broken(#name));
+        self.constant(&quote!(#[doc = ""]), value)
     }
 }

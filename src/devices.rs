@@ -1,0 +1,25 @@
+//! The bundled profiles: what devices guarantee. `profile!` makes others, each from one of these.
+//!
+//! A schedule is made for a profile, by its path: `schedule! { pub FAST: conv2d for tilewright::devices::arm_valhall { … } }`.
+
+use tilewright_macros::__bundled_profile;
+
+__bundled_profile! {
+    /// What every Vulkan 1.1 device guarantees: the table of required limits in the specification, and no feature.
+    pub vulkan_1_1
+}
+
+__bundled_profile! {
+    /// Mesa's lavapipe, which runs on the CPU: version 25 and later, with vectors of 256 bits.
+    pub mesa_lavapipe
+}
+
+__bundled_profile! {
+    /// Arm's Mali GPUs of the Valhall family (G57, G77, G78, G710 and others) with a driver for Vulkan 1.3.
+    pub arm_valhall
+}
+
+__bundled_profile! {
+    /// NVIDIA's Hopper.
+    pub nvidia_hopper
+}

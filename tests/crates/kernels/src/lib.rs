@@ -1,0 +1,118 @@
+//! Kernels and profiles of a library whose lints are as strict as they can be, and that has no prelude.
+#![no_implicit_prelude]
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs, missing_debug_implementations, missing_copy_implementations)]
+#![deny(unreachable_pub, unused, nonstandard_style, future_incompatible, rust_2018_idioms, let_underscore)]
+#![deny(single_use_lifetimes, trivial_casts, unused_qualifications, unused_lifetimes, unused_macro_rules)]
+#![deny(unused_import_braces, unused_results, variant_size_differences, unnameable_types, redundant_lifetimes)]
+
+use ::tilewright::devices::vulkan_1_1 as root;
+use ::tilewright::{kernel, profile, schedule};
+
+kernel! {
+    /// `alpha * x + y`.
+    pub fn saxpy<T: f32 | f16, N>(alpha: T, x: T[N], y: T[N]) -> z: T[N] {
+        z[i] = alpha * x[i] + y[i];
+    }
+}
+
+profile! {
+    /// A board with a small workgroup.
+    pub board: root { invocations: 64, local: [64, 64, 64] }
+}
+
+schedule! {
+    /// The library's own schedule.
+    pub SAXPY: saxpy<T = f32> for board {}
+}
+
+/// Kernels that are called as macros and modules of Rust are.
+pub mod names {
+    use ::tilewright::kernel;
+
+    kernel! { pub fn vec<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+    kernel! { pub fn println<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 1.0; } }
+    kernel! { pub fn assert<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 2.0; } }
+}
+
+/// Kernels that are called as crates are.
+pub mod crates {
+    use ::tilewright::kernel;
+
+    kernel! { pub fn core<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 3.0; } }
+    kernel! { pub fn std<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 4.0; } }
+    kernel! { pub fn tilewright<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 5.0; } }
+}
+
+/// One name in several modules.
+pub mod twice {
+    /// The first.
+    pub mod a {
+        ::tilewright::kernel! { pub fn same<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+    }
+    /// The second.
+    pub mod b {
+        ::tilewright::kernel! { pub fn same<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+    }
+}
+
+/// Faces of all kinds.
+pub mod faces {
+    use ::tilewright::kernel;
+
+    kernel! {
+        /// No tensor is passed.
+        pub fn iota<N = 16>() -> y: i32[N] { y[i] = i; }
+    }
+    kernel! {
+        /// Only a scalar is.
+        pub fn fill<T: f32 | f16, N = 16>(value: T) -> y: T[N] { y[i] = value; }
+    }
+    kernel! {
+        /// In place.
+        pub fn scale<N>(x: &mut f32[N], by: f32) { x[i] = x[i] * by; }
+    }
+    kernel! {
+        /// Two outputs, of two dtypes.
+        pub fn split<N>(x: f32[N]) -> (low: f32[N], whole: i32[N]) {
+            low[i] = x[i].fract();
+            whole[i] = x[i] as i32;
+        }
+    }
+    kernel! {
+        /// Upper-case names, as in the books.
+        pub fn GEMM<T: f32 | f16, M, N, K>(A: T[M, K], B: T[K, N]) -> C: T[M, N] {
+            C[i, j] = sum(k in 0..K) { A[i, k] * B[k, j] };
+        }
+    }
+    kernel! {
+        /// A dtype that only an output has.
+        pub fn widen<T: f32 | i32, N>(x: u8[N]) -> y: T[N] { y[i] = x[i] as T; }
+    }
+}
+
+/// What a user's own macro stamps out.
+macro_rules! shifted {
+    ($module:ident, $name:ident, $by:expr) => {
+        /// Stamped.
+        pub mod $module {
+            ::tilewright::kernel! {
+                /// Adds a number.
+                pub fn $name<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 2.0 * $by; }
+            }
+        }
+    };
+}
+
+shifted!(one, shift, 0.5 + 0.5);
+shifted!(two, shift, 1.0 + 1.0);
+
+mod private {
+    ::tilewright::kernel! { pub(crate) fn inner<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+    ::tilewright::profile! { pub(super) tiny: ::tilewright::devices::vulkan_1_1 { invocations: 32, local: [32, 32, 32] } }
+}
+
+schedule! {
+    /// Private things under a public name.
+    pub INNER: private::inner for private::tiny {}
+}
