@@ -1,0 +1,115 @@
+//! The prover's face towards the checks: what is proved of sizes and indices, and where a read leaves its tensor.
+
+use super::Checker;
+use crate::expr::{Binary, Expr as Node, ExprId};
+use crate::facts::{Claim as Statement, Prover};
+use crate::nest::{AxisId, Program};
+use std::collections::HashMap;
+
+/// That an index does not leave its dimension on one side.
+#[derive(Clone, Copy)]
+pub(super) struct Claim {
+    /// Whether it is the upper side.
+    pub(super) is_high: bool,
+    left: ExprId,
+    right: ExprId,
+}
+
+impl Claim {
+    /// `0 <= index`.
+    pub(super) fn low(program: &mut Program, index: ExprId) -> Claim {
+        let zero = program.exprs.int(0);
+        Claim { is_high: false, left: zero, right: index }
+    }
+
+    /// `index < extent`.
+    pub(super) fn high(_: &mut Program, index: ExprId, extent: ExprId) -> Claim {
+        Claim { is_high: true, left: index, right: extent }
+    }
+
+    fn statement(self) -> Statement<'static> {
+        if self.is_high {
+            Statement::Less(self.left.into(), self.right.into())
+        } else {
+            Statement::LessEqual(self.left.into(), self.right.into())
+        }
+    }
+}
+
+/// An expression as users write it.
+pub(super) fn show(program: &Program, e: ExprId) -> String {
+    crate::nest::print::expr(program, e)
+}
+
+impl Checker<'_> {
+    /// A prover that knows of the axes around the present place, and of the conditions if they are to count.
+    fn prover(&self, conditions: bool) -> Prover<'_> {
+        let definition = &self.definition;
+        let axes: Vec<AxisId> = definition.axes.iter().chain(&definition.running).copied().collect();
+        let mut prover = Prover::new(&self.program).within(axes);
+        if conditions {
+            for (cond, holds) in &definition.conditions {
+                prover = prover.assuming(*cond, *holds);
+            }
+        }
+        prover
+    }
+
+    /// Whether a side of a read is proved, with the conditions around it or without.
+    pub(super) fn proves(&self, claim: Claim, conditions: bool) -> bool {
+        !self.prove || self.prover(conditions).proves(claim.statement())
+    }
+
+    /// Whether an expression is proved to be at least 0.
+    pub(super) fn proves_nonneg(&self, e: ExprId) -> bool {
+        self.prover(false).nonneg(e)
+    }
+
+    /// Whether an expression is proved to be at least 1.
+    pub(super) fn at_least_one(&self, e: ExprId) -> bool {
+        self.prover(true).positive(e)
+    }
+
+    /// Sizes and axes for which an index lies outside, in words.
+    pub(super) fn counterexample(&self, claim: Claim, index: ExprId, extent: ExprId) -> Option<String> {
+        let example = self.prover(true).counterexample(claim.statement())?;
+        let values: HashMap<&str, i64> = example.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let at = |e| evaluate(&self.program, e, &values);
+        let found = match (at(index), at(extent)) {
+            (Some(index), Some(extent)) => format!("the index is {index}, the extent {extent}"),
+            (Some(index), None) => format!("the index is {index}"),
+            _ => "it lies outside".into(),
+        };
+        if example.values.is_empty() {
+            return Some(found);
+        }
+        Some(format!("at {example} {found}"))
+    }
+}
+
+/// An index's value for named dims and axes.
+fn evaluate(program: &Program, e: ExprId, values: &HashMap<&str, i64>) -> Option<i64> {
+    match program.exprs.get(e) {
+        Node::Const(_) => program.exprs.as_int(e),
+        Node::Axis(axis) => values.get(program.axes[*axis].name.as_str()).copied(),
+        Node::Dim(dim) => match (values.get(program.dims[*dim].name.as_str()), program.dims[*dim].derived) {
+            (Some(value), _) => Some(*value),
+            (None, Some(derived)) => evaluate(program, derived, values),
+            (None, None) => None,
+        },
+        Node::Binary(op, a, b) => {
+            let (a, b) = (evaluate(program, *a, values)?, evaluate(program, *b, values)?);
+            match op {
+                Binary::Add => a.checked_add(b),
+                Binary::Sub => a.checked_sub(b),
+                Binary::Mul => a.checked_mul(b),
+                Binary::FloorDiv => a.checked_div_euclid(b).filter(|_| b > 0),
+                Binary::FloorMod => a.checked_rem_euclid(b).filter(|_| b > 0),
+                Binary::Min => Some(a.min(b)),
+                Binary::Max => Some(a.max(b)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,203 @@
+//! Statements: definitions to stages, constants and names.
+
+use super::bounds::show;
+use super::names::Symbol;
+use super::{Checked, Checker, Definition};
+use crate::diag::Error;
+use crate::expr::Expr as Node;
+use crate::nest::{AxisKind, Body, BufferId, Space, Stage};
+use crate::syntax::Name;
+use crate::syntax::expr::{BinaryOp, Expr, ExprKind, Let};
+use crate::syntax::kernel::{Define, Statement};
+
+impl Checker<'_> {
+    /// Every statement.
+    pub(super) fn statements(&mut self) {
+        let kernel = self.kernel;
+        for (n, statement) in kernel.statements.iter().enumerate() {
+            match statement {
+                Statement::Define(define) => self.define(n, define),
+                Statement::Const { name, ty, value } => {
+                    if self.constant(name, ty, value).is_err() {
+                        self.poison(name);
+                    }
+                }
+                Statement::Let(bound) => self.plain_let(bound),
+            }
+            self.definition = Definition::default();
+        }
+    }
+
+    /// `let c = …;`
+    fn plain_let(&mut self, bound: &Let) {
+        if self.bind(bound).is_err() {
+            self.poison(&bound.name);
+        }
+    }
+
+    /// A definition, of which the statement is number `n`.
+    fn define(&mut self, n: usize, define: &Define) {
+        let Ok(buffer) = self.target(n, define) else {
+            self.poison(&define.name);
+            return;
+        };
+        self.definition = Definition { buffer: Some(buffer), name: define.name.text.clone(), ..Definition::default() };
+        let scope = self.names.enter();
+        let axes = self.left_side(define, buffer);
+        let dtype = self.program.buffers[buffer].dtype;
+        let value = self.value_as(&define.value, dtype);
+        self.names.leave(scope);
+        self.defined.insert(buffer);
+        let (Ok(()), Ok(value)) = (axes, value) else { return };
+        let reduced = self.program.exprs.any(value, &mut |e| matches!(e, Node::State(_)));
+        let body = match self.definition.reduction.take() {
+            // A reduction whose result is used nowhere is none.
+            Some(found) if reduced => Body::Reduce { monoid: found.monoid, over: found.over, lift: found.lift, finish: value },
+            _ => Body::Map(value),
+        };
+        let axes = std::mem::take(&mut self.definition.axes);
+        self.program.stages.push(Stage { name: define.name.text.clone(), buffer, axes, body, span: define.span });
+    }
+
+    /// What a definition defines.
+    fn target(&mut self, n: usize, define: &Define) -> Checked<BufferId> {
+        let name = &define.name;
+        if let Some(ty) = &define.ty {
+            return self.tensor(name, ty, Space::Temporary);
+        }
+        let buffer = match self.names.find(&name.text) {
+            Some((_, Symbol::Tensor(buffer))) => *buffer,
+            Some((_, Symbol::Poisoned)) => return Err(super::Poisoned),
+            Some((span, other)) => {
+                let error = Error::new(name.span, format!("`{name}` is {}, not a tensor to define", other.what()));
+                return self.fail(error.note_at(span, "it is declared here"));
+            }
+            None => {
+                let kernel = self.kernel;
+                let outputs = kernel.outputs.iter().map(|o| o.name.as_str());
+                let error = Error::new(name.span, format!("there is no output `{name}`"));
+                let error = error.help(format!("an intermediate is `let {name}[…]: f32[…] = …;`"));
+                return self.fail(error.maybe_help(crate::diag::did_you_mean(&name.text, outputs)));
+            }
+        };
+        let earlier = self.kernel.statements[..n].iter().find_map(|s| match s {
+            Statement::Define(d) if d.name.text == name.text => Some(d.span),
+            _ => None,
+        });
+        let declared = self.program.buffers[buffer].span;
+        match (&self.program.buffers[buffer].space, earlier) {
+            (Space::Input, _) => {
+                let error = Error::new(name.span, format!("`{name}` is an input"));
+                self.fail(error.note_at(declared, "it is declared here").help("what is updated in place is declared `&mut`"))
+            }
+            (Space::Constant(_), _) => {
+                self.fail(Error::new(name.span, format!("`{name}` is a constant")).note_at(declared, "it is declared here"))
+            }
+            (_, Some(first)) => {
+                let error = Error::new(define.span, format!("`{name}` is defined twice"));
+                let error = error.note_at(first, "it is defined here");
+                self.fail(error.help("a definition gives every element: choose by `if … { … } else { … }` in one of them"))
+            }
+            _ => Ok(buffer),
+        }
+    }
+
+    /// Declares the axes on the left.
+    fn left_side(&mut self, define: &Define, buffer: BufferId) -> Checked<()> {
+        let shape = self.program.buffers[buffer].shape.clone();
+        let mut result = Ok(());
+        if shape.len() != define.index.len() {
+            let sizes: Vec<String> = shape.iter().map(|e| show(&self.program, *e)).collect();
+            let message = format!("`{}` has {} dimensions, not {}", define.name, shape.len(), define.index.len());
+            let declared = self.program.buffers[buffer].span;
+            let error = Error::new(define.span, message).note_at(declared, format!("its shape is [{}]", sizes.join(", ")));
+            result = self.fail(error.help("the left side names one axis for each dimension"));
+        }
+        for (d, index) in define.index.iter().enumerate() {
+            let ExprKind::Name(text) = &index.kind else {
+                let error = not_an_axis(define, index);
+                result = self.fail(error);
+                continue;
+            };
+            let name = Name { text: text.clone(), span: index.span };
+            if define.index[..d].iter().any(|i| i.as_name() == Some(text)) {
+                let error = Error::new(
+                    index.span,
+                    format!("`{}[…]` names the axis `{text}` twice: that is its diagonal only", define.name),
+                );
+                result =
+                    self.fail(error.help(format!(
+                        "name two axes, and choose the value: `if i == j {{ … }} else {{ {} }}`",
+                        zero(self, buffer)
+                    )));
+                continue;
+            }
+            let Some(extent) = shape.get(d) else {
+                self.poison(&name);
+                continue;
+            };
+            let axis = self.axis(&name, *extent, AxisKind::Parallel);
+            let value = self.program.exprs.axis(axis);
+            match self.declare(&name, Symbol::Axis(value)) {
+                Ok(()) => self.definition.axes.push(axis),
+                Err(poisoned) => result = Err(poisoned),
+            }
+        }
+        // What a wrong left side names is no further error on the right.
+        if result.is_err() {
+            for index in &define.index {
+                super::order::names(index).into_iter().for_each(|text| self.poison(&Name { text, span: index.span }));
+            }
+        }
+        result
+    }
+}
+
+/// A zero of a buffer's type, for help.
+fn zero(checker: &Checker<'_>, buffer: BufferId) -> &'static str {
+    let dtype = checker.program.buffers[buffer].dtype;
+    if dtype.is_float() {
+        "0.0"
+    } else if dtype.is_int() {
+        "0"
+    } else {
+        "false"
+    }
+}
+
+/// What was meant by an index on the left that is no name.
+fn not_an_axis(define: &Define, index: &Expr) -> Error {
+    let name = &define.name;
+    let scatter = contains_read(index);
+    let message = if scatter {
+        format!("`{name}[…]` is defined at an index that depends on data: scatter is out of scope")
+    } else {
+        format!("the left side of `{name}[…]` names axes, and this is none")
+    };
+    let error = Error::new(index.span, message);
+    match &index.kind {
+        _ if scatter => error.help(format!(
+            "say what each element gathers: `{name}[b] = sum(i in 0..N) {{ if index[i] == b {{ x[i] }} else {{ 0.0 }} }};`"
+        )),
+        ExprKind::Int { .. } => error
+            .note("a definition gives every element, not one of them")
+            .help(format!("name an axis, and choose the value: `{name}[i] = if i == 0 {{ … }} else {{ … }};`")),
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, ..) => error
+            .note("a definition gives every element")
+            .help(format!("shift the reads instead, `{name}[i] = x.pad(0.0)[i - 1];`, or choose by `if`")),
+        ExprKind::Binary(BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem, ..) => error
+            .note("a definition gives every element")
+            .help(format!("divide in the reads instead: `{name}[i] = if i % 2 == 0 {{ x[i / 2] }} else {{ … }};`")),
+        _ => error.help(format!("write `{name}[i, j] = …;`")),
+    }
+}
+
+fn contains_read(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Index { .. } => true,
+        ExprKind::Neg(a) | ExprKind::Cast(a, _) | ExprKind::Not(a) => contains_read(a),
+        ExprKind::Binary(_, _, a, b) => contains_read(a) || contains_read(b),
+        ExprKind::Method { receiver, args, .. } => contains_read(receiver) || args.iter().any(contains_read),
+        _ => false,
+    }
+}

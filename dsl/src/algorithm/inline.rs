@@ -1,0 +1,123 @@
+//! Pointwise intermediates become part of what reads them.
+//!
+//! It stands between the check and the naive nest, and is the default; a schedule that places such a stage keeps it. The
+//! stage's axes are replaced by the indices of the read. A read that may lie outside takes the nearest point of the
+//! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved.
+
+use crate::expr::{Binary, Compare, Expr, ExprId, Exprs, Outside, Read};
+use crate::nest::{AxisId, Body, Buffer, Program, Space, Stage, StageId};
+use std::collections::HashMap;
+use tilewright_launch::DType;
+
+/// Substitutes every pointwise intermediate that `take` accepts into its readers, and gives them in order of definition.
+/// They stay in [`Program::stages`], read by no other stage: they need no dispatch.
+pub fn inline(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Vec<StageId> {
+    let pointwise = |p: &Program, id: StageId| {
+        let stage = &p.stages[id];
+        matches!(stage.body, Body::Map(_)) && p.buffers[stage.buffer].space == Space::Temporary && take(p, id)
+    };
+    let inlined: Vec<StageId> = program.stages.ids().filter(|id| pointwise(program, *id)).collect();
+    for id in program.stages.ids() {
+        let mut body = program.stages[id].body.clone();
+        match &mut body {
+            Body::Map(value) => *value = substitute(program, *value, &inlined),
+            Body::Reduce { lift, finish, .. } => {
+                lift.iter_mut().for_each(|value| *value = substitute(program, *value, &inlined));
+                *finish = substitute(program, *finish, &inlined);
+            }
+        }
+        // Stages read earlier ones only, so what is substituted has nothing left to substitute.
+        program.stages[id].body = body;
+    }
+    inlined
+}
+
+/// The value with the reads of inlined stages replaced, those in indices too.
+fn substitute(program: &mut Program, value: ExprId, inlined: &[StageId]) -> ExprId {
+    let Program { exprs, stages, buffers, .. } = program;
+    let found: HashMap<_, _> = inlined.iter().map(|id| (stages[*id].buffer, &stages[*id])).collect();
+    if found.is_empty() {
+        return value;
+    }
+    rewrite(exprs, value, &mut |exprs, read| {
+        let stage: &Stage = found.get(&read.buffer)?;
+        let Body::Map(body) = stage.body else { return None };
+        Some(at(exprs, &stage.axes, body, &buffers[read.buffer], read))
+    })
+}
+
+/// The expression with reads replaced, innermost first: `f` sees reads whose indices are done.
+fn rewrite(exprs: &mut Exprs, value: ExprId, f: &mut dyn FnMut(&mut Exprs, &Read) -> Option<ExprId>) -> ExprId {
+    let mut done: HashMap<ExprId, ExprId> = HashMap::new();
+    let mut open = vec![value];
+    while let Some(id) = open.last().copied() {
+        let waiting: Vec<ExprId> = exprs.get(id).operands().into_iter().filter(|o| !done.contains_key(o)).collect();
+        if !waiting.is_empty() && !done.contains_key(&id) {
+            open.extend(waiting);
+            continue;
+        }
+        open.pop();
+        if done.contains_key(&id) {
+            continue;
+        }
+        let mapped = exprs.get(id).map(&mut |o| done.get(&o).copied().unwrap_or(o));
+        let new = match &mapped {
+            Expr::Read(read) => f(exprs, read),
+            _ => None,
+        };
+        let new = new.unwrap_or_else(|| rebuild(exprs, mapped, id));
+        done.insert(id, new);
+    }
+    done.get(&value).copied().unwrap_or(value)
+}
+
+/// The expression of new operands, with index arithmetic folded.
+fn rebuild(exprs: &mut Exprs, mapped: Expr, old: ExprId) -> ExprId {
+    match mapped {
+        Expr::Binary(op, a, b) => exprs.binary(op, a, b),
+        Expr::Unary(op, a) => exprs.unary(op, a),
+        other => {
+            let dtype = exprs.dtype(old);
+            exprs.add(other, dtype)
+        }
+    }
+}
+
+/// A stage's value where it is read.
+fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> ExprId {
+    let (mut points, mut inside) = (HashMap::new(), None);
+    for (d, ((axis, index), extent)) in axes.iter().zip(&read.index).zip(&buffer.shape).enumerate() {
+        let (low, high) = match &read.outside {
+            Outside::Never => (false, false),
+            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(d).copied().unwrap_or((true, true)),
+        };
+        let mut point = *index;
+        if high {
+            let one = exprs.int(1);
+            let last = exprs.difference(*extent, one);
+            point = exprs.binary(Binary::Min, point, last);
+            let within = exprs.compare(Compare::Lt, *index, *extent);
+            inside = Some(both(exprs, inside, within));
+        }
+        if low {
+            let zero = exprs.int(0);
+            point = exprs.binary(Binary::Max, point, zero);
+            let within = exprs.compare(Compare::Ge, *index, zero);
+            inside = Some(both(exprs, inside, within));
+        }
+        points.insert(*axis, point);
+    }
+    let value = exprs.replace(body, &mut |exprs, id| match exprs.get(id) {
+        Expr::Axis(axis) => points.get(axis).copied(),
+        _ => None,
+    });
+    match (&read.outside, inside) {
+        (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
+        _ => value,
+    }
+}
+
+fn both(exprs: &mut Exprs, first: Option<ExprId>, second: ExprId) -> ExprId {
+    debug_assert_eq!(exprs.dtype(second), DType::Bool);
+    first.map_or(second, |first| exprs.binary(Binary::And, first, second))
+}

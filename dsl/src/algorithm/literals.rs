@@ -1,0 +1,237 @@
+//! Literals: which type they take, whether they fit it, and the constants made of them.
+
+use super::names::Symbol;
+use super::types::article;
+use super::{Checked, Checker};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::expr::{Const, ExprId};
+use crate::nest::Space;
+use crate::syntax::Name;
+use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind};
+use crate::syntax::kernel::Type;
+use tilewright_launch::DType;
+
+/// The constants of `f32::…` and the like; those of angles stand in `f32::consts`.
+const CONSTANTS: [&str; 15] = [
+    "INFINITY",
+    "NEG_INFINITY",
+    "NAN",
+    "EPSILON",
+    "MIN_POSITIVE",
+    "MAX",
+    "MIN",
+    "PI",
+    "TAU",
+    "E",
+    "LN_2",
+    "LN_10",
+    "SQRT_2",
+    "LOG2_E",
+    "FRAC_1_SQRT_2",
+];
+
+impl Checker<'_> {
+    /// Whether an expression is made of literals without a type alone, so that its use decides; and then, whether one of
+    /// them is a float.
+    pub(super) fn flexible(&self, e: &Expr) -> Option<bool> {
+        let all = |parts: &[&Expr]| parts.iter().try_fold(false, |float, part| Some(self.flexible(part)? || float));
+        match &e.kind {
+            ExprKind::Int { suffix: None, .. } => Some(false),
+            ExprKind::Float { suffix: None, .. } => Some(true),
+            ExprKind::Neg(a) => self.flexible(a),
+            // The right side first: in a chain it is the short one.
+            ExprKind::Binary(_, _, a, b) => all(&[b, a]),
+            ExprKind::Method { receiver, args, name } if name.text != "is_nan" => {
+                let parts: Vec<&Expr> = args.iter().chain([&**receiver]).collect();
+                all(&parts)
+            }
+            ExprKind::If { then, other, .. } => {
+                let value = |b: &Block| if b.lets.is_empty() { self.flexible(&b.value) } else { None };
+                Some(value(then)? | value(other)?)
+            }
+            ExprKind::Block(block) if block.lets.is_empty() => self.flexible(&block.value),
+            ExprKind::Name(name) => match self.names.find(name) {
+                Some((_, Symbol::Literal(value))) => self.flexible(value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A number without a type, or with one, as a literal of the type wanted; integers are `i32` and floats `f32` where
+    /// nothing says otherwise.
+    pub(super) fn number(&mut self, e: &Expr, negative: bool, wanted: Option<DType>) -> Checked<ExprId> {
+        let (value, suffix, is_float) = match &e.kind {
+            ExprKind::Int { value, suffix } => (*value as f64, suffix, false),
+            ExprKind::Float { value, suffix } => (*value, suffix, true),
+            _ => return self.fail(Error::new(e.span, "this is no number")),
+        };
+        let dtype = match suffix {
+            Some(suffix) => self.dtype(&Name { text: suffix.clone(), span: e.span })?,
+            None => wanted.unwrap_or(if is_float { DType::F32 } else { DType::I32 }),
+        };
+        let value = if negative { -value } else { value };
+        let constant = self.fits(value, is_float, dtype, e.span)?;
+        Ok(self.program.exprs.constant(constant))
+    }
+
+    /// The literal of a type, if the value fits.
+    fn fits(&mut self, value: f64, is_float: bool, dtype: DType, span: SpanId) -> Checked<Const> {
+        let constant = Const::number(value, dtype);
+        let error = |text: String| Error::new(span, text);
+        match dtype {
+            DType::Bool => {
+                self.fail(error("expected a `bool`, found a number".into()).help("write `true`, `false` or a comparison"))
+            }
+            _ if dtype.is_float() && constant.value().is_infinite() => {
+                self.fail(error(format!("{value} does not fit in {}", article(dtype))))
+            }
+            _ if dtype.is_float() => Ok(constant),
+            _ if is_float && value.fract() == 0.0 => {
+                self.fail(error(format!("expected {}, found a float", article(dtype))).help(format!("write `{value}`")))
+            }
+            _ if is_float => {
+                self.fail(error(format!("expected {}, found a float", article(dtype))).help("convert the other one: `… as f32`"))
+            }
+            _ if constant.value() != value => self.fail(error(format!("{value} does not fit in {}", article(dtype)))),
+            _ => Ok(constant),
+        }
+    }
+
+    /// `f32::INFINITY`.
+    pub(super) fn path(&mut self, names: &[Name], span: SpanId) -> Checked<ExprId> {
+        let (Some(first), Some(last)) = (names.first(), names.last()) else { return Err(super::Poisoned) };
+        // `core::f32::consts::PI`: what stands before the dtype does not matter.
+        let start = names.iter().position(|n| !["core", "std"].contains(&n.as_str())).unwrap_or(0);
+        let dtype = self.dtype(names.get(start).unwrap_or(first))?;
+        let middle = names.get(start + 1..names.len() - 1).unwrap_or_default();
+        let value = if middle.iter().all(|n| n.text == "consts") { named_constant(dtype, &last.text) } else { None };
+        match value {
+            Some(value) => Ok(self.program.exprs.constant(Const::number(value, dtype))),
+            None => {
+                let known: Vec<&str> = CONSTANTS.into_iter().filter(|c| named_constant(dtype, c).is_some()).collect();
+                let error = Error::new(span, format!("there is no constant `{last}` of `{dtype}`"));
+                self.fail(error.note(format!("there are {}", list(&known))).maybe_help(did_you_mean(&last.text, known)))
+            }
+        }
+    }
+
+    /// Declares `const W: f32[2, 2] = [[…], […]];`.
+    pub(super) fn constant(&mut self, name: &Name, ty: &Type, value: &Expr) -> Checked<()> {
+        let dtype = self.dtype(&ty.dtype)?;
+        let Some(sizes) = &ty.shape else {
+            let constant = self.constant_value(value, dtype)?;
+            let id = self.program.exprs.constant(constant);
+            return self.declare(name, Symbol::Value(id));
+        };
+        let shape = self.shape(sizes, true)?;
+        let mut extents = Vec::new();
+        for (id, size) in shape.iter().zip(sizes) {
+            match self.program.exprs.as_int(*id) {
+                Some(extent) => extents.push(extent as usize),
+                None => {
+                    let error = Error::new(size.span, "a constant's shape is known at compile time");
+                    return self.fail(error.help("use whole numbers and parameters"));
+                }
+            }
+        }
+        let mut values = Vec::new();
+        self.flatten(value, &extents, dtype, &mut values)?;
+        let buffer = self.buffer(name, dtype, shape, Space::Constant(values));
+        self.defined.insert(buffer);
+        self.declare(name, Symbol::Tensor(buffer))
+    }
+
+    /// The elements of nested arrays, row-major.
+    fn flatten(&mut self, e: &Expr, extents: &[usize], dtype: DType, values: &mut Vec<Const>) -> Checked<()> {
+        let Some((extent, inner)) = extents.split_first() else {
+            values.push(self.constant_value(e, dtype)?);
+            return Ok(());
+        };
+        let ExprKind::Array(items) = &e.kind else {
+            return self.fail(
+                Error::new(e.span, format!("expected an array of {extent}")).help("arrays nest as the shape says, outermost first"),
+            );
+        };
+        if items.len() != *extent {
+            return self.fail(Error::new(e.span, format!("expected an array of {extent}, found one of {}", items.len())));
+        }
+        let results: Vec<Checked<()>> = items.iter().map(|item| self.flatten(item, inner, dtype, values)).collect();
+        results.into_iter().collect()
+    }
+
+    /// A number known at compile time.
+    fn constant_value(&mut self, e: &Expr, dtype: DType) -> Checked<Const> {
+        match (&e.kind, dtype) {
+            (ExprKind::Bool(b), DType::Bool) => Ok(Const { dtype, bits: u32::from(*b) }),
+            (ExprKind::Path(names), _) => {
+                let id = self.path(names, e.span)?;
+                match self.program.exprs.get(id) {
+                    crate::expr::Expr::Const(c) if c.dtype == dtype => Ok(*c),
+                    _ => self.fail(Error::new(e.span, format!("this is not {}", article(dtype)))),
+                }
+            }
+            _ => match arithmetic(e) {
+                Some((value, is_float)) => self.fits(value, is_float, dtype, e.span),
+                None => {
+                    let error = Error::new(e.span, format!("expected {} known at compile time", article(dtype)));
+                    self.fail(error.help("write a number, or arithmetic of numbers"))
+                }
+            },
+        }
+    }
+}
+
+/// The value of arithmetic of numbers, and whether it is a float's.
+fn arithmetic(e: &Expr) -> Option<(f64, bool)> {
+    match &e.kind {
+        ExprKind::Int { value, suffix: None } => Some((*value as f64, false)),
+        ExprKind::Float { value, suffix: None } => Some((*value, true)),
+        ExprKind::Neg(a) => arithmetic(a).map(|(a, float)| (-a, float)),
+        ExprKind::Binary(op, _, a, b) => {
+            let ((a, x), (b, y)) = (arithmetic(a)?, arithmetic(b)?);
+            let float = x || y;
+            let value = match op {
+                BinaryOp::Add => a + b,
+                BinaryOp::Sub => a - b,
+                BinaryOp::Mul => a * b,
+                BinaryOp::Div if float => a / b,
+                BinaryOp::Div if b != 0.0 => (a / b).trunc(),
+                _ => return None,
+            };
+            Some((value, float))
+        }
+        _ => None,
+    }
+}
+
+/// A constant by Rust's name.
+fn named_constant(dtype: DType, name: &str) -> Option<f64> {
+    use std::f64::consts;
+    let (low, high, epsilon, tiny) = match dtype {
+        DType::F32 => (f64::from(f32::MIN), f64::from(f32::MAX), f64::from(f32::EPSILON), f64::from(f32::MIN_POSITIVE)),
+        DType::F16 => (-65504.0, 65504.0, half::f16::EPSILON.to_f64(), half::f16::MIN_POSITIVE.to_f64()),
+        DType::I32 => (f64::from(i32::MIN), f64::from(i32::MAX), 0.0, 0.0),
+        DType::U32 => (0.0, f64::from(u32::MAX), 0.0, 0.0),
+        _ => return None,
+    };
+    Some(match name {
+        "MAX" => high,
+        "MIN" => low,
+        _ if !dtype.is_float() => return None,
+        "INFINITY" => f64::INFINITY,
+        "NEG_INFINITY" => f64::NEG_INFINITY,
+        "NAN" => f64::NAN,
+        "EPSILON" => epsilon,
+        "MIN_POSITIVE" => tiny,
+        "PI" => consts::PI,
+        "TAU" => consts::TAU,
+        "E" => consts::E,
+        "LN_2" => consts::LN_2,
+        "LN_10" => consts::LN_10,
+        "SQRT_2" => consts::SQRT_2,
+        "LOG2_E" => consts::LOG2_E,
+        "FRAC_1_SQRT_2" => consts::FRAC_1_SQRT_2,
+        _ => return None,
+    })
+}

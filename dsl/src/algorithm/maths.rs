@@ -1,0 +1,243 @@
+//! Methods of values: maths with Rust's names.
+
+use super::types::article;
+use super::{Checked, Checker, Poisoned};
+use crate::diag::{Error, SpanId, did_you_mean};
+use crate::expr::{Binary, Compare, Const, ExprId, Unary};
+use crate::syntax::Name;
+use crate::syntax::expr::{Expr, ExprKind};
+use tilewright_launch::DType;
+
+/// A method: its arguments (without the receiver) are of the receiver's type.
+#[derive(Clone, Copy)]
+enum Method {
+    /// A function of floats.
+    Float(Unary),
+    /// A function of two floats.
+    Float2(Binary),
+    /// Of any two numbers.
+    Number2(Binary),
+    /// `x.clamp(low, high)`: of any numbers.
+    Clamp,
+    /// Of floats and signed integers.
+    Abs,
+    /// As Rust's: of a float, 1 or -1 (of NaN, NaN); of an integer, its sign.
+    Signum,
+    /// Of a float, a bool.
+    IsNan,
+    /// Of a float, a bool.
+    IsFinite,
+    /// Of a float, a bool.
+    IsInfinite,
+    /// `1 / x`.
+    Recip,
+    /// `x * a + b`, rounded once or twice.
+    MulAdd,
+    /// A power with a literal exponent, by multiplication; of floats.
+    Powi,
+    /// A power with a literal exponent, by multiplication; of integers.
+    Pow,
+}
+
+/// The methods and how many arguments they take.
+const METHODS: [(&str, Method, usize); 38] = [
+    ("abs", Method::Abs, 0),
+    ("signum", Method::Signum, 0),
+    ("floor", Method::Float(Unary::Floor), 0),
+    ("ceil", Method::Float(Unary::Ceil), 0),
+    ("round", Method::Float(Unary::Round), 0),
+    ("trunc", Method::Float(Unary::Trunc), 0),
+    ("fract", Method::Float(Unary::Fract), 0),
+    ("sqrt", Method::Float(Unary::Sqrt), 0),
+    ("rsqrt", Method::Float(Unary::InverseSqrt), 0),
+    ("inverse_sqrt", Method::Float(Unary::InverseSqrt), 0),
+    ("exp", Method::Float(Unary::Exp), 0),
+    ("exp2", Method::Float(Unary::Exp2), 0),
+    ("ln", Method::Float(Unary::Ln), 0),
+    ("log2", Method::Float(Unary::Log2), 0),
+    ("sin", Method::Float(Unary::Sin), 0),
+    ("cos", Method::Float(Unary::Cos), 0),
+    ("tan", Method::Float(Unary::Tan), 0),
+    ("asin", Method::Float(Unary::Asin), 0),
+    ("acos", Method::Float(Unary::Acos), 0),
+    ("atan", Method::Float(Unary::Atan), 0),
+    ("sinh", Method::Float(Unary::Sinh), 0),
+    ("cosh", Method::Float(Unary::Cosh), 0),
+    ("tanh", Method::Float(Unary::Tanh), 0),
+    ("asinh", Method::Float(Unary::Asinh), 0),
+    ("acosh", Method::Float(Unary::Acosh), 0),
+    ("atanh", Method::Float(Unary::Atanh), 0),
+    ("powf", Method::Float2(Binary::Pow), 1),
+    ("atan2", Method::Float2(Binary::Atan2), 1),
+    ("min", Method::Number2(Binary::Min), 1),
+    ("max", Method::Number2(Binary::Max), 1),
+    ("clamp", Method::Clamp, 2),
+    ("is_nan", Method::IsNan, 0),
+    ("is_finite", Method::IsFinite, 0),
+    ("is_infinite", Method::IsInfinite, 0),
+    ("recip", Method::Recip, 0),
+    ("mul_add", Method::MulAdd, 2),
+    ("powi", Method::Powi, 1),
+    ("pow", Method::Pow, 1),
+];
+
+/// The highest exponent of `powi` and `pow`.
+const MAX_EXPONENT: i64 = 1024;
+
+impl Checker<'_> {
+    /// `receiver.name(args)`.
+    pub(super) fn method(
+        &mut self,
+        span: SpanId,
+        receiver: &Expr,
+        name: &Name,
+        args: &[Expr],
+        wanted: Option<DType>,
+    ) -> Checked<ExprId> {
+        let Some((_, method, arity)) = METHODS.iter().find(|(known, ..)| *known == name.text) else {
+            let error = self.no_method(receiver, name);
+            return self.fail(error);
+        };
+        if args.len() != *arity {
+            let error = Error::new(span, format!("`{name}` takes {arity} arguments, not {}", args.len()));
+            let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
+            let help = tensor.then(|| "indices stand behind it: `x.clamp()[i, j]`".into());
+            return self.fail(error.maybe_help(help));
+        }
+        if let (Method::Powi | Method::Pow, [exponent]) = (method, args) {
+            return self.power(span, *method, receiver, exponent, wanted);
+        }
+        let wanted = if matches!(method, Method::IsNan | Method::IsFinite | Method::IsInfinite) { None } else { wanted };
+        let parts: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
+        let ids = self.uniform(&format!("`{name}`"), name.span, &parts, wanted)?;
+        let dtype = ids.first().map_or(DType::Bool, |id| self.program.exprs.dtype(*id));
+        let fits = match method {
+            Method::Number2(_) | Method::Clamp => dtype != DType::Bool,
+            Method::Abs | Method::Signum => dtype.is_float() || dtype.is_signed_int(),
+            _ => dtype.is_float(),
+        };
+        if !fits {
+            let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));
+            let help = dtype.is_int().then(|| format!("convert it first: `(… as f32).{name}(…)`"));
+            return self.fail(error.maybe_help(help));
+        }
+        self.apply(*method, &ids)
+    }
+
+    fn apply(&mut self, method: Method, ids: &[ExprId]) -> Checked<ExprId> {
+        let exprs = &mut self.program.exprs;
+        let (Some(x), a, b) = (ids.first().copied(), ids.get(1).copied(), ids.get(2).copied()) else { return Err(Poisoned) };
+        let dtype = exprs.dtype(x);
+        let mut number = |value: f64| exprs.constant(Const::number(value, dtype));
+        let (zero, one, less, infinity) = (number(0.0), number(1.0), number(-1.0), number(f64::INFINITY));
+        Ok(match (method, a, b) {
+            (Method::Float(op), ..) => exprs.unary(op, x),
+            (Method::Float2(op) | Method::Number2(op), Some(a), _) => exprs.binary(op, x, a),
+            (Method::Clamp, Some(low), Some(high)) => {
+                let raised = exprs.binary(Binary::Max, x, low);
+                exprs.binary(Binary::Min, raised, high)
+            }
+            (Method::Abs, ..) => exprs.unary(Unary::Abs, x),
+            (Method::Signum, ..) if !dtype.is_float() => exprs.unary(Unary::Sign, x),
+            (Method::Signum, ..) => {
+                let (negative, nan) = (exprs.compare(Compare::Lt, x, zero), exprs.unary(Unary::IsNan, x));
+                let sign = exprs.select(negative, less, one);
+                exprs.select(nan, x, sign)
+            }
+            (Method::IsNan, ..) => exprs.unary(Unary::IsNan, x),
+            (Method::IsFinite, ..) => {
+                let size = exprs.unary(Unary::Abs, x);
+                exprs.compare(Compare::Lt, size, infinity)
+            }
+            (Method::IsInfinite, ..) => {
+                let size = exprs.unary(Unary::Abs, x);
+                exprs.compare(Compare::Eq, size, infinity)
+            }
+            (Method::Recip, ..) => exprs.binary(Binary::Div, one, x),
+            (Method::MulAdd, Some(a), Some(b)) => {
+                let product = exprs.product(x, a);
+                exprs.sum(product, b)
+            }
+            _ => return Err(Poisoned),
+        })
+    }
+
+    /// A power with a literal exponent.
+    fn power(&mut self, span: SpanId, method: Method, base: &Expr, exponent: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        let (base, exponent_id) = (self.value(base, wanted), self.value(exponent, Some(DType::I32)));
+        let (base, exponent_id) = (base?, exponent_id?);
+        let dtype = self.program.exprs.dtype(base);
+        let float = matches!(method, Method::Powi);
+        if dtype.is_float() != float || !(dtype.is_float() || dtype.is_int()) {
+            let other = if float { "pow" } else { "powi" };
+            let error = Error::new(span, format!("there is no such power of {}", article(dtype)));
+            return self.fail(error.help(format!("integers have `pow`, floats `powi` and `powf`: write `{other}`")));
+        }
+        let low = if float { -MAX_EXPONENT } else { 0 };
+        let Some(n) = self.program.exprs.as_int(exponent_id).filter(|n| (low..=MAX_EXPONENT).contains(n)) else {
+            let error = Error::new(exponent.span, format!("the exponent is a literal from {low} to {MAX_EXPONENT}"));
+            return self.fail(error.maybe_help(float.then(|| "other exponents: `x.powf(y)`".into())));
+        };
+        let exprs = &mut self.program.exprs;
+        let one = exprs.constant(Const::number(1.0, dtype));
+        let (mut result, mut square, mut rest) = (None, base, n.unsigned_abs());
+        while rest > 0 {
+            if rest % 2 == 1 {
+                result = Some(result.map_or(square, |r| exprs.product(r, square)));
+            }
+            rest /= 2;
+            if rest > 0 {
+                square = exprs.product(square, square);
+            }
+        }
+        let result = result.unwrap_or(one);
+        Ok(if n < 0 { exprs.binary(Binary::Div, one, result) } else { result })
+    }
+
+    fn no_method(&self, receiver: &Expr, name: &Name) -> Error {
+        let error = Error::new(name.span, format!("there is no method `{name}`"));
+        let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
+        match name.as_str() {
+            "pad" => error.help("indices stand behind it: `x.pad(0.0)[i, j]`"),
+            "sum" | "prod" | "product" | "any" | "all" | "argmax" | "argmin" | "mean" => {
+                let op = if name.text == "product" {
+                    "prod"
+                } else if name.text == "mean" {
+                    "sum"
+                } else {
+                    name.as_str()
+                };
+                error.help(format!("a reduction stands before its ranges: `{op}(k in 0..K) {{ … }}`"))
+            }
+            "log" => error.help("there are `ln` and `log2`"),
+            "iter" | "map" | "fold" | "len" => error.help("a definition runs over its axes by itself; a tensor's sizes are dims"),
+            "sort" | "cumsum" | "scan" => error.help("sorting and scans are out of scope"),
+            _ if tensor => error.help("a tensor has `pad(v)[…]` and `clamp()[…]`"),
+            _ => error.maybe_help(did_you_mean(&name.text, METHODS.iter().map(|(n, ..)| *n))),
+        }
+    }
+
+    /// `f(a)`: there are no functions.
+    pub(super) fn call(&mut self, function: &Name, args: &[Expr]) -> Checked<ExprId> {
+        let error = Error::new(function.span, format!("there is no function `{function}`"));
+        let error = match function.as_str() {
+            "sum" | "prod" | "any" | "all" | "argmin" | "argmax" => {
+                error.help(format!("a reduction names its ranges: `{function}(k in 0..K) {{ … }}`"))
+            }
+            "scatter" | "histogram" | "atomic_add" => {
+                error.help("scatter is out of scope: define each element by what it gathers, `y[b] = sum(i in 0..N) { if x[i] == b { 1 } else { 0 } }`")
+            }
+            name if METHODS.iter().any(|(n, ..)| *n == name) => {
+                let rest = if args.len() > 1 { "b" } else { "" };
+                error.help(format!("maths is written as a method: `a.{name}({rest})`"))
+            }
+            name if DType::from_name(name).is_some() => error.help(format!("a value is converted by `… as {name}`")),
+            name => error.maybe_help(did_you_mean(name, METHODS.iter().map(|(n, ..)| *n))).note("maths is written as a method: `a.max(b)`"),
+        };
+        self.fail(error)
+    }
+
+    fn is_tensor(&self, name: &str) -> bool {
+        matches!(self.names.find(name), Some((_, super::names::Symbol::Tensor(_))))
+    }
+}

@@ -1,0 +1,123 @@
+//! What names mean. There is one namespace, and no name hides another.
+
+use super::{Checked, Checker, Poisoned};
+use crate::diag::{Error, SpanId, did_you_mean};
+use crate::expr::ExprId;
+use crate::nest::BufferId;
+use crate::syntax::{Expr, Name};
+use tilewright_launch::DType;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Symbol {
+    /// A dtype generic.
+    Dtype(DType),
+    /// A dim or parameter: an index.
+    Size(ExprId),
+    /// A scalar argument.
+    Scalar(ExprId),
+    /// A tensor.
+    Tensor(BufferId),
+    /// An axis: an index.
+    Axis(ExprId),
+    /// What a `let` or a constant without shape names.
+    Value(ExprId),
+    /// What a `let` names, made of literals without a type: each use decides.
+    Literal(Box<Expr>),
+    /// Something wrong, about which enough was said.
+    Poisoned,
+}
+
+impl Symbol {
+    /// What it is, for messages.
+    pub(super) fn what(&self) -> &'static str {
+        match self {
+            Symbol::Dtype(_) => "a dtype",
+            Symbol::Size(_) => "a dim",
+            Symbol::Scalar(_) => "a scalar",
+            Symbol::Tensor(_) => "a tensor",
+            Symbol::Axis(_) => "an axis",
+            Symbol::Value(_) | Symbol::Literal(_) => "a value",
+            Symbol::Poisoned => "unknown",
+        }
+    }
+}
+
+/// The names that can be used at a place, outermost first.
+#[derive(Default)]
+pub(super) struct Names {
+    entries: Vec<(String, SpanId, Symbol)>,
+}
+
+impl Names {
+    /// Where a name is declared, and what it stands for.
+    pub(super) fn find(&self, name: &str) -> Option<(SpanId, &Symbol)> {
+        self.entries.iter().rev().find(|(n, ..)| n == name).map(|(_, span, symbol)| (*span, symbol))
+    }
+
+    /// The names of symbols that satisfy `f`.
+    pub(super) fn those(&self, f: impl Fn(&Symbol) -> bool) -> Vec<&str> {
+        self.entries.iter().filter(|(_, _, s)| f(s)).map(|(n, ..)| n.as_str()).collect()
+    }
+
+    /// The present scope, to [`Names::leave`] to.
+    pub(super) fn enter(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Forgets what was declared since.
+    pub(super) fn leave(&mut self, scope: usize) {
+        self.entries.truncate(scope);
+    }
+}
+
+impl Checker<'_> {
+    /// Declares a name, unless it is taken.
+    pub(super) fn declare(&mut self, name: &Name, symbol: Symbol) -> Checked<()> {
+        if let Some((span, old)) = self.names.find(&name.text) {
+            let error = Error::new(name.span, format!("the name `{name}` is taken"));
+            let error = match old {
+                Symbol::Poisoned => error.note_at(span, "it is declared here"),
+                old => error.note_at(span, format!("it is {} here", old.what())),
+            };
+            return self.fail(error.help("choose another name; names are not hidden by later ones"));
+        }
+        if DType::from_name(&name.text).is_some() {
+            return self.fail(Error::new(name.span, format!("`{name}` is the name of a dtype")).help("choose another name"));
+        }
+        self.names.entries.push((name.text.clone(), name.span, symbol));
+        Ok(())
+    }
+
+    /// Declares a name as wrong.
+    pub(super) fn poison(&mut self, name: &Name) {
+        if self.names.find(&name.text).is_none() {
+            self.names.entries.push((name.text.clone(), name.span, Symbol::Poisoned));
+        }
+    }
+
+    /// What a name stands for; that there is no such name is an error. `what` says what is wanted.
+    pub(super) fn find(&mut self, name: &str, span: SpanId, what: &str) -> Checked<Symbol> {
+        match self.names.find(name) {
+            Some((_, Symbol::Poisoned)) => Err(Poisoned),
+            Some((_, symbol)) => Ok(symbol.clone()),
+            // What could not be read may have declared it.
+            None if !self.kernel.whole => Err(Poisoned),
+            None => {
+                let error = self.unknown(name, span, what);
+                self.fail(error)
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str, span: SpanId, what: &str) -> Error {
+        let error = Error::new(span, format!("there is no {what} `{name}`"));
+        if let Some(define) = super::order::definitions(self.kernel).find(|d| d.name.text == name) {
+            return self.too_early(&define.name, span);
+        }
+        if ["threads", "thread", "workgroup", "grid", "lane"].contains(&name) {
+            return error.help("how a kernel runs on a device is said in `schedule!`, not here");
+        }
+        error.maybe_help(did_you_mean(name, self.names.those(|_| true)))
+    }
+}

@@ -1,0 +1,119 @@
+//! What is defined when, and what for: names across the statements of a kernel, and what a kernel lacks in the end.
+
+use super::Checker;
+use crate::diag::Error;
+use crate::syntax::Kernel;
+use crate::syntax::expr::{Block, Expr, ExprKind, Outside};
+use crate::syntax::kernel::{Define, Statement};
+use std::collections::BTreeSet;
+
+/// The definitions of a kernel, in order.
+pub(super) fn definitions(kernel: &Kernel) -> impl Iterator<Item = &Define> {
+    kernel.statements.iter().filter_map(|s| match s {
+        Statement::Define(define) => Some(define),
+        _ => None,
+    })
+}
+
+/// Every name that an expression uses.
+pub(super) fn names(e: &Expr) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    gather(e, &mut found);
+    found
+}
+
+/// Whether the definition of `from` reads `to`, in one or more steps.
+pub(super) fn depends(kernel: &Kernel, from: &str, to: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![from.to_string()];
+    while let Some(name) = open.pop() {
+        for define in definitions(kernel).filter(|d| d.name.text == name) {
+            for read in names(&define.value) {
+                if read == to {
+                    return true;
+                }
+                if seen.insert(read.clone()) {
+                    open.push(read);
+                }
+            }
+        }
+    }
+    false
+}
+
+fn gather(e: &Expr, found: &mut BTreeSet<String>) {
+    match &e.kind {
+        ExprKind::Int { .. } | ExprKind::Float { .. } | ExprKind::Bool(_) | ExprKind::Path(_) => {}
+        ExprKind::Name(name) => {
+            found.insert(name.clone());
+        }
+        ExprKind::Index { tensor, outside, index } => {
+            found.insert(tensor.text.clone());
+            if let Outside::Pad(value) = outside {
+                gather(value, found);
+            }
+            index.iter().for_each(|i| gather(i, found));
+        }
+        ExprKind::Method { receiver, args, .. } => {
+            gather(receiver, found);
+            args.iter().for_each(|a| gather(a, found));
+        }
+        ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter().for_each(|a| gather(a, found)),
+        ExprKind::Neg(a) | ExprKind::Not(a) | ExprKind::Cast(a, _) => gather(a, found),
+        ExprKind::Binary(_, _, a, b) | ExprKind::Compare(_, _, a, b) => {
+            gather(a, found);
+            gather(b, found);
+        }
+        ExprKind::If { cond, then, other } => {
+            gather(cond, found);
+            gather_block(then, found);
+            gather_block(other, found);
+        }
+        ExprKind::Block(block) => gather_block(block, found),
+        ExprKind::Reduce(reduce) => {
+            for range in &reduce.ranges {
+                gather(&range.low, found);
+                gather(&range.high, found);
+            }
+            gather_block(&reduce.body, found);
+        }
+    }
+}
+
+fn gather_block(block: &Block, found: &mut BTreeSet<String>) {
+    block.lets.iter().for_each(|l| gather(&l.value, found));
+    gather(&block.value, found);
+}
+
+impl Checker<'_> {
+    /// What a kernel must have in the end: every result defined, every intermediate used, every dim determined.
+    pub(super) fn whole(&mut self) {
+        let kernel = self.kernel;
+        if !kernel.whole {
+            return;
+        }
+        let defined: BTreeSet<&str> = definitions(kernel).map(|d| d.name.text.as_str()).collect();
+        let results = kernel.outputs.iter().map(|o| (&o.name, "output"));
+        let updates = kernel.params.iter().filter(|p| p.update).map(|p| (&p.name, "argument"));
+        for (name, what) in results.chain(updates).filter(|(name, _)| !defined.contains(name.as_str())) {
+            let error = Error::new(name.span, format!("the {what} `{name}` is never defined"));
+            let help = match what {
+                "output" => format!("add `{name}[…] = …;`"),
+                _ => format!("add `{name}[…] = …;`, or drop the `&mut`"),
+            };
+            self.errors.push(error.help(help));
+        }
+        let mut used = BTreeSet::new();
+        for statement in &kernel.statements {
+            match statement {
+                Statement::Define(define) => gather(&define.value, &mut used),
+                Statement::Let(bound) => gather(&bound.value, &mut used),
+                Statement::Const { .. } => {}
+            }
+        }
+        for define in definitions(kernel).filter(|d| d.ty.is_some() && !used.contains(&d.name.text)) {
+            let error = Error::new(define.span, format!("`{}` is never read", define.name));
+            self.errors.push(error.help("remove it, or make it an output"));
+        }
+    }
+}

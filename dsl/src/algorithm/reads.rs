@@ -1,0 +1,226 @@
+//! Reads of tensors: of what, and that they stay inside.
+
+use super::bounds::{Claim, show};
+use super::names::Symbol;
+use super::{Checked, Checker};
+use crate::diag::{Error, SpanId};
+use crate::expr::{Expr as Node, ExprId, Outside, Read, Sides};
+use crate::nest::{BufferId, Space};
+use crate::syntax::Name;
+use crate::syntax::expr::{self as tree, Expr};
+use smallvec::SmallVec;
+use tilewright_launch::DType;
+
+/// What is known of one side of one dimension of a read.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    /// Proved inside.
+    Inside,
+    /// Inside where the conditions around the read hold.
+    Guarded,
+    /// Not proved.
+    Open,
+}
+
+impl Checker<'_> {
+    /// `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]`.
+    pub(super) fn read(&mut self, span: SpanId, tensor: &Name, outside: &tree::Outside, index: &[Expr]) -> Checked<ExprId> {
+        let buffer = self.readable(tensor);
+        let ids: Vec<Checked<ExprId>> = index.iter().map(|i| self.index(i)).collect();
+        let buffer = buffer?;
+        let (dtype, shape) = (self.program.buffers[buffer].dtype, self.program.buffers[buffer].shape.clone());
+        if shape.len() != index.len() {
+            let error = Error::new(span, format!("`{tensor}` has {} dimensions, not {}", shape.len(), index.len()));
+            let declared = self.program.buffers[buffer].span;
+            return self.fail(error.note_at(declared, format!("it is declared as {}", self.declaration(buffer))));
+        }
+        let fill = match outside {
+            tree::Outside::Pad(value) => Some(self.fill(value, dtype)),
+            _ => None,
+        };
+        let ids: SmallVec<[ExprId; 4]> = ids.into_iter().collect::<Checked<_>>()?;
+        let fill = fill.transpose()?;
+        self.place_of_update(span, tensor, buffer, &ids)?;
+        let outside = match (outside, fill) {
+            (tree::Outside::Never, _) => self.proved(tensor, buffer, index, &ids)?,
+            (_, fill) => {
+                let sides = self.open_sides(&shape, &ids);
+                let closed = sides.iter().all(|(low, high)| !low && !high);
+                match fill {
+                    _ if closed => Outside::Never,
+                    Some(fill) => Outside::Fill(fill, sides),
+                    None => Outside::Clamp(sides),
+                }
+            }
+        };
+        Ok(self.program.exprs.add(Node::Read(Read { buffer, index: ids, outside }), dtype))
+    }
+
+    /// The tensor of a name that can be read here.
+    fn readable(&mut self, tensor: &Name) -> Checked<BufferId> {
+        let buffer = match self.find(&tensor.text, tensor.span, "tensor")? {
+            Symbol::Tensor(buffer) => buffer,
+            other => {
+                let error = Error::new(tensor.span, format!("`{tensor}` is {}, not a tensor", other.what()));
+                return self.fail(error.help("only tensors have indices"));
+            }
+        };
+        let (name, declared) = (self.definition.name.clone(), self.program.buffers[buffer].span);
+        let own = self.definition.buffer == Some(buffer);
+        match self.program.buffers[buffer].space {
+            Space::Update if !own => {
+                let error = Error::new(tensor.span, format!("`{tensor}` is updated in place, so only its own definition reads it"));
+                let error = error.note_at(declared, "it is `&mut` here");
+                self.fail(error.help("make it an input, and what is computed an output"))
+            }
+            Space::Output | Space::Temporary if own => {
+                let error = Error::new(tensor.span, format!("the definition of `{name}` reads `{name}`: scans are out of scope"));
+                self.fail(error.help(format!(
+                    "write each element by what it is made of, `{name}[i] = sum(k in 0..i + 1) {{ … }};`, or update an argument in place, `x: &mut …`"
+                )))
+            }
+            Space::Output | Space::Temporary if !self.defined.contains(&buffer) => {
+                let error = self.too_early(tensor, tensor.span);
+                self.fail(error)
+            }
+            _ => Ok(buffer),
+        }
+    }
+
+    /// An index: an `i32`.
+    fn index(&mut self, e: &Expr) -> Checked<ExprId> {
+        let id = self.value(e, Some(DType::I32))?;
+        match self.program.exprs.dtype(id) {
+            DType::I32 => Ok(id),
+            found => {
+                let error = Error::new(e.span, format!("an index is an `i32`, not a `{found}`"));
+                self.fail(error.help("convert it: `(…) as i32`"))
+            }
+        }
+    }
+
+    /// What a padded read gives outside: the same everywhere.
+    fn fill(&mut self, value: &Expr, dtype: DType) -> Checked<ExprId> {
+        let id = self.value_as(value, dtype)?;
+        if self.program.exprs.any(id, &mut |e| matches!(e, Node::Read(_) | Node::Axis(_) | Node::State(_))) {
+            let error = Error::new(value.span, "the value outside a tensor is the same everywhere");
+            return self.fail(error.help("pad with a literal or a scalar, and choose by `if` what differs"));
+        }
+        Ok(id)
+    }
+
+    /// That what is updated in place is read at the index written.
+    fn place_of_update(&mut self, span: SpanId, tensor: &Name, buffer: BufferId, index: &[ExprId]) -> Checked<()> {
+        if self.program.buffers[buffer].space != Space::Update {
+            return Ok(());
+        }
+        let axes: Vec<ExprId> = self.definition.axes.clone().into_iter().map(|a| self.program.exprs.axis(a)).collect();
+        if axes == index {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.definition.axes.iter().map(|a| self.program.axes[*a].name.as_str()).collect();
+        let error = Error::new(span, format!("`{tensor}` is updated in place, so it is read only at the index written"));
+        let help = format!("read `{tensor}[{}]`, or make it an input and what is computed an output", names.join(", "));
+        self.fail(error.help(help))
+    }
+
+    /// The sides that a padded or clamped read may leave.
+    fn open_sides(&mut self, shape: &[ExprId], index: &[ExprId]) -> Sides {
+        let pairs: Vec<(ExprId, ExprId)> = index.iter().copied().zip(shape.iter().copied()).collect();
+        let inside = |c: &mut Self, claim: Claim| c.proves(claim, false);
+        pairs
+            .into_iter()
+            .map(|(index, extent)| {
+                let (low, high) = (Claim::low(&mut self.program, index), Claim::high(&mut self.program, index, extent));
+                (!inside(self, low), !inside(self, high))
+            })
+            .collect()
+    }
+
+    /// That a read stays inside, and where only the conditions around it say so.
+    fn proved(&mut self, tensor: &Name, buffer: BufferId, trees: &[Expr], index: &[ExprId]) -> Checked<Outside> {
+        let shape = self.program.buffers[buffer].shape.clone();
+        let (mut sides, mut result) = (Sides::new(), Ok(()));
+        for (d, ((index, extent), tree)) in index.iter().zip(&shape).zip(trees).enumerate() {
+            if self.depends_on_data(*index) {
+                let error = Error::new(tree.span, format!("this index of `{tensor}` depends on data, so it may lie outside"));
+                result = self.fail(error.help(format!(
+                    "only `{tensor}.clamp()[…]` (the nearest element) and `{tensor}.pad(v)[…]` (the value `v`) take such an index"
+                )));
+                continue;
+            }
+            let claims = [Claim::low(&mut self.program, *index), Claim::high(&mut self.program, *index, *extent)];
+            let found = claims.map(|claim| self.side(claim));
+            sides.push((found[0] == Side::Guarded, found[1] == Side::Guarded));
+            if let Some(open) = found.iter().position(|s| *s == Side::Open) {
+                let error = self.outside_error(tensor, tree.span, claims[open], (d, shape.len()), *index, *extent);
+                result = self.fail(error);
+            }
+        }
+        result?;
+        let guarded = sides.iter().any(|(low, high)| *low || *high);
+        Ok(if guarded { Outside::Clamp(sides) } else { Outside::Never })
+    }
+
+    fn side(&mut self, claim: Claim) -> Side {
+        if self.proves(claim, false) {
+            Side::Inside
+        } else if !self.definition.conditions.is_empty() && self.proves(claim, true) {
+            Side::Guarded
+        } else {
+            Side::Open
+        }
+    }
+
+    fn depends_on_data(&self, index: ExprId) -> bool {
+        self.program.exprs.any(index, &mut |e| matches!(e, Node::Read(_) | Node::Scalar(_) | Node::State(_)))
+    }
+
+    /// That a read is not proved inside.
+    fn outside_error(
+        &mut self,
+        tensor: &Name,
+        span: SpanId,
+        claim: Claim,
+        (d, rank): (usize, usize),
+        index: ExprId,
+        extent: ExprId,
+    ) -> Error {
+        let (shown, size) = (show(&self.program, index), show(&self.program, extent));
+        let place: Vec<&str> = (0..rank).map(|n| if n == d { shown.as_str() } else { "_" }).collect();
+        let wanted = if claim.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
+        let error = Error::new(span, format!("`{tensor}[{}]` may be read outside: {wanted} is not proved", place.join(", ")));
+        let error = match self.counterexample(claim, index, extent) {
+            Some(example) => error.note(example),
+            None => error.note(
+                "no example was found; an index is proved where it is made of axes and dims by `+ - *`, and `/ %` by what is at least 1",
+            ),
+        };
+        let help = format!(
+            "`{tensor}.pad(v)[…]` is the value `v` outside, `{tensor}.clamp()[…]` the nearest element; or read it under an `if` that keeps it inside"
+        );
+        error.help(help)
+    }
+
+    /// A tensor as it is declared.
+    fn declaration(&self, buffer: BufferId) -> String {
+        let buffer = &self.program.buffers[buffer];
+        let shape: Vec<String> = buffer.shape.iter().map(|e| show(&self.program, *e)).collect();
+        format!("`{}: {}[{}]`", buffer.name, buffer.dtype, shape.join(", "))
+    }
+
+    /// That a tensor is read above its definition.
+    pub(super) fn too_early(&self, name: &Name, span: SpanId) -> Error {
+        let reader = self.definition.name.as_str();
+        let Some(define) = super::order::definitions(self.kernel).find(|d| d.name.text == name.text) else {
+            return Error::new(span, format!("`{}` is read but never defined", name.text));
+        };
+        if !reader.is_empty() && super::order::depends(self.kernel, &name.text, reader) {
+            let error = Error::new(span, format!("`{reader}` and `{}` are made of each other", name.text));
+            let error = error.note_at(define.span, format!("`{}` reads `{reader}`, in one or more steps", name.text));
+            return error.help("scans and recurrences are out of scope: define each of them by what it is made of");
+        }
+        let error = Error::new(span, format!("`{}` is read above its definition", name.text));
+        error.note_at(define.span, "it is defined here").help("move that definition up")
+    }
+}

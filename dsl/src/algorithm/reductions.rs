@@ -1,0 +1,296 @@
+//! Reductions: `sum(k in 0..K) { … }` and the others.
+//!
+//! A definition has at most one. Its item is the *lift*; what stands around it is the *finish*, over the result.
+
+use super::names::Symbol;
+use super::types::article;
+use super::{Checked, Checker, Poisoned};
+use crate::arena::Id;
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Exprs, Unary};
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Monoid, StageId};
+use crate::syntax::Name;
+use crate::syntax::expr::{Expr, Range, Reduce, ReduceOp};
+use tilewright_launch::DType;
+
+/// The reduction of a definition.
+pub(super) struct Found {
+    /// How items combine.
+    pub(super) monoid: Monoid,
+    /// What it runs over.
+    pub(super) over: Vec<AxisId>,
+    /// The item.
+    pub(super) lift: Vec<ExprId>,
+    /// Its head.
+    pub(super) head: SpanId,
+}
+
+/// An axis of a reduction, and where its range begins.
+struct Running {
+    axis: AxisId,
+    low: ExprId,
+    span: SpanId,
+}
+
+impl Checker<'_> {
+    /// A reduction: its result, as part of the finish.
+    pub(super) fn reduce(&mut self, reduce: &Reduce, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
+        self.may_reduce(reduce, span)?;
+        let scope = self.names.enter();
+        self.definition.inside = true;
+        let result = self.reduce_in_scope(reduce, wanted);
+        self.definition.inside = false;
+        self.definition.running.clear();
+        self.names.leave(scope);
+        result
+    }
+
+    /// That there is no other reduction, and a definition around.
+    fn may_reduce(&mut self, reduce: &Reduce, span: SpanId) -> Checked<()> {
+        let op = reduce.op.name();
+        let name = |c: &Self| if c.definition.name.is_empty() { "t".to_string() } else { format!("{}_{op}", c.definition.name) };
+        let help = format!(
+            "give this one a name before the definition, `let {}[i]: f32[N] = {op}(…) {{ … }};`, and read that",
+            name(self)
+        );
+        if self.definition.inside {
+            return self.fail(Error::new(span, format!("`{op}` stands inside another reduction")).help(help));
+        }
+        if let Some(first) = &self.definition.reduction {
+            let error = Error::new(span, "a definition has one reduction");
+            let error = error.note_at(first.head, format!("`{}` is the first one", first.monoid.name));
+            return self.fail(error.help(help));
+        }
+        if self.definition.buffer.is_none() {
+            let error = Error::new(span, "a plain `let` names a value, not a reduction");
+            return self.fail(error.help(format!("make it a tensor: `let t[]: f32[] = {op}(…) {{ … }};`, read as `t[]`")));
+        }
+        if reduce.ranges.is_empty() {
+            let error = Error::new(reduce.head, format!("`{op}` runs over nothing"));
+            return self.fail(error.help(format!("name an axis and its range: `{op}(k in 0..K) {{ … }}`")));
+        }
+        Ok(())
+    }
+
+    fn reduce_in_scope(&mut self, reduce: &Reduce, wanted: Option<DType>) -> Checked<ExprId> {
+        let mut running = Vec::new();
+        let mut wrong = false;
+        for range in &reduce.ranges {
+            match self.range(range, reduce.head) {
+                Ok(axis) => running.push(axis),
+                Err(_) => {
+                    wrong = true;
+                    self.poison(&range.axis);
+                }
+            }
+        }
+        let arg = matches!(reduce.op, ReduceOp::Argmin | ReduceOp::Argmax);
+        let wanted = match reduce.op {
+            ReduceOp::Any | ReduceOp::All => Some(DType::Bool),
+            _ if arg => None,
+            _ => wanted,
+        };
+        // Remembered even if the body is wrong, so that a second reduction is still one too many.
+        let item = self.block(&reduce.body, wanted);
+        let dtype = item.as_ref().map_or(DType::F32, |item| self.program.exprs.dtype(*item));
+        let over: Vec<AxisId> = running.iter().map(|r| r.axis).collect();
+        let monoid = if arg {
+            arg_monoid(&mut self.program.exprs, reduce.op, dtype)
+        } else {
+            monoid(&mut self.program.exprs, reduce.op, dtype)
+        };
+        self.definition.reduction =
+            Some(Found { monoid, over, lift: item.as_ref().map_or(Vec::new(), |i| vec![*i]), head: reduce.head });
+        let item = item?;
+        if wrong {
+            return Err(Poisoned);
+        }
+        let fits = match reduce.op {
+            ReduceOp::Any | ReduceOp::All => dtype == DType::Bool,
+            _ => dtype != DType::Bool,
+        };
+        if !fits {
+            let error = Error::new(reduce.body.value.span, format!("there is no `{}` of {}", reduce.op.name(), article(dtype)));
+            let help = if dtype == DType::Bool { "count by `… as i32`; or use `any` and `all`" } else { "compare: `… != 0`" };
+            return self.fail(error.help(help));
+        }
+        if arg { self.arg_result(item, &running) } else { Ok(self.program.exprs.add(Node::State(0), dtype)) }
+    }
+
+    /// Declares the axis of a range.
+    fn range(&mut self, range: &Range, head: SpanId) -> Checked<Running> {
+        let (low, high) = (self.bound(&range.low), self.bound(&range.high));
+        let (low, mut high) = (low?, high?);
+        if range.inclusive {
+            let one = self.program.exprs.int(1);
+            high = self.program.exprs.sum(high, one);
+        }
+        let extent = self.program.exprs.difference(high, low);
+        self.length(extent, 0, range, head)?;
+        let axis = self.axis(&range.axis, extent, AxisKind::Reduction);
+        let value = self.program.exprs.axis(axis);
+        let value = self.program.exprs.sum(value, low);
+        self.declare(&range.axis, Symbol::Axis(value))?;
+        self.definition.running.push(axis);
+        Ok(Running { axis, low, span: range.axis.span })
+    }
+
+    /// A range's end: made of dims and of axes that are bound already.
+    fn bound(&mut self, e: &Expr) -> Checked<ExprId> {
+        let id = self.value(e, Some(DType::I32))?;
+        if self.is_index(id) {
+            return Ok(id);
+        }
+        let error = Error::new(e.span, "a range's end is made of dims, outer axes and whole numbers");
+        self.fail(error.help("run over the whole range and choose the item: `if k < n[i] { … } else { 0.0 }`"))
+    }
+
+    /// That a range has at least `least` values: proved, or checked at launch where only dims decide.
+    fn length(&mut self, extent: ExprId, least: i64, range: &Range, head: SpanId) -> Checked<()> {
+        let bound = self.program.exprs.int(least);
+        let rest = self.program.exprs.difference(extent, bound);
+        if !self.prove || self.proves_nonneg(rest) {
+            return Ok(());
+        }
+        let uses_axes = self.program.exprs.uses_axis(extent, &mut |_| true);
+        if !uses_axes && self.program.exprs.as_int(extent).is_none() {
+            self.at_least(extent, least, head);
+            return Ok(());
+        }
+        let shown = super::bounds::show(&self.program, extent);
+        let error = Error::new(head, format!("it is not proved that the range of `{}` is no shorter than {least}", range.axis));
+        self.fail(
+            error
+                .note(format!("its length is `{shown}`"))
+                .help("begin at the smaller end, or run over the whole range and choose the item by `if`"),
+        )
+    }
+
+    /// A new axis of the definition.
+    pub(super) fn axis(&mut self, name: &Name, extent: ExprId, kind: AxisKind) -> AxisId {
+        let stage = StageId::new(self.program.stages.len());
+        let axis = Axis { name: name.text.clone(), extent, kind, def: AxisDef::Root(stage), fate: Fate::Live, span: name.span };
+        self.program.axes.push(axis)
+    }
+
+    /// The result of argmin or argmax: the index, of nothing but NaN the first.
+    fn arg_result(&mut self, item: ExprId, running: &[Running]) -> Checked<ExprId> {
+        let inner = std::mem::take(&mut self.definition.running);
+        let result = self.not_empty(running);
+        self.definition.running = inner;
+        result?;
+        let exprs = &mut self.program.exprs;
+        // One range: the axis's value. Several: the position, row-major.
+        let (mut position, mut first) = (exprs.int(0), exprs.int(0));
+        for r in running {
+            let extent = self.program.axes[r.axis].extent;
+            if running.len() > 1 && exprs.uses_axis(extent, &mut |a| running.iter().any(|r| r.axis == a)) {
+                let error = Error::new(r.span, "this range depends on another one, so there is no row-major position");
+                return self.fail(error.help("run over the whole range and choose the item by `if`"));
+            }
+            let axis = exprs.axis(r.axis);
+            position = exprs.product(position, extent);
+            position = exprs.sum(position, axis);
+        }
+        if let [only] = running {
+            position = exprs.sum(position, only.low);
+            first = only.low;
+        }
+        let Some(found) = &mut self.definition.reduction else { return Err(Poisoned) };
+        let (worst, none) = (found.monoid.identity[0], found.monoid.identity[1]);
+        // NaN counts as nothing at all.
+        found.lift = if exprs.dtype(item).is_float() {
+            let nan = exprs.unary(Unary::IsNan, item);
+            vec![exprs.select(nan, worst, item), exprs.select(nan, none, position)]
+        } else {
+            vec![item, position]
+        };
+        let index = exprs.add(Node::State(1), DType::I32);
+        if !exprs.dtype(item).is_float() {
+            return Ok(index);
+        }
+        let nothing = exprs.compare(Compare::Eq, index, none);
+        Ok(exprs.select(nothing, first, index))
+    }
+
+    /// That the ranges are not empty.
+    fn not_empty(&mut self, running: &[Running]) -> Checked<()> {
+        for r in running {
+            let extent = self.program.axes[r.axis].extent;
+            let name = Name { text: self.program.axes[r.axis].name.clone(), span: r.span };
+            let one = self.program.exprs.int(1);
+            let rest = self.program.exprs.difference(extent, one);
+            if !self.prove || self.proves_nonneg(rest) {
+                continue;
+            }
+            if self.program.exprs.uses_axis(extent, &mut |_| true) || self.program.exprs.as_int(extent).is_some() {
+                let shown = super::bounds::show(&self.program, extent);
+                let error = Error::new(r.span, format!("the range of `{name}` may be empty: its length is `{shown}`"));
+                return self.fail(
+                    error
+                        .note("of nothing there is no lowest or highest")
+                        .help("widen the range so that it has at least one value"),
+                );
+            }
+            self.at_least(extent, 1, r.span);
+        }
+        Ok(())
+    }
+}
+
+/// The monoid of a reduction whose state is one value.
+fn monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
+    let (binary, identity) = match op {
+        ReduceOp::Sum => (Binary::Add, Const::number(0.0, dtype)),
+        ReduceOp::Prod => (Binary::Mul, Const::number(1.0, dtype)),
+        ReduceOp::Min => (Binary::Min, highest(dtype)),
+        ReduceOp::Max => (Binary::Max, lowest(dtype)),
+        ReduceOp::All => (Binary::And, Const { dtype: DType::Bool, bits: 1 }),
+        ReduceOp::Any | ReduceOp::Argmin | ReduceOp::Argmax => (Binary::Or, Const { dtype: DType::Bool, bits: 0 }),
+    };
+    let (state, item) = (exprs.add(Node::State(0), identity.dtype), exprs.add(Node::Item(0), identity.dtype));
+    let combine = vec![exprs.binary(binary, state, item)];
+    Monoid { name: op.name().into(), identity: vec![exprs.constant(identity)], combine }
+}
+
+/// The monoid of argmin or argmax: the best value and its index, the lowest index among equals. Its identity has the
+/// highest index, and loses to any item.
+fn arg_monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
+    let (worst, better) = match op {
+        ReduceOp::Argmin => (highest(dtype), Compare::Lt),
+        _ => (lowest(dtype), Compare::Gt),
+    };
+    let (value, new_value) = (exprs.add(Node::State(0), dtype), exprs.add(Node::Item(0), dtype));
+    let (index, new_index) = (exprs.add(Node::State(1), DType::I32), exprs.add(Node::Item(1), DType::I32));
+    let (wins, ties) = (exprs.compare(better, new_value, value), exprs.compare(Compare::Eq, new_value, value));
+    let earlier = exprs.compare(Compare::Lt, new_index, index);
+    let takes = exprs.binary(Binary::And, ties, earlier);
+    let takes = exprs.binary(Binary::Or, wins, takes);
+    let combine = vec![exprs.select(takes, new_value, value), exprs.select(takes, new_index, index)];
+    let identity = vec![exprs.constant(worst), exprs.constant(Const::index(i32::MAX))];
+    Monoid { name: op.name().into(), identity, combine }
+}
+
+/// The identity of `max`.
+fn lowest(dtype: DType) -> Const {
+    Const::number(
+        if dtype.is_float() {
+            f64::NEG_INFINITY
+        } else if dtype == DType::I32 {
+            f64::from(i32::MIN)
+        } else {
+            0.0
+        },
+        dtype,
+    )
+}
+
+/// The identity of `min`.
+fn highest(dtype: DType) -> Const {
+    let value = match dtype {
+        DType::I32 => f64::from(i32::MAX),
+        DType::U32 => f64::from(u32::MAX),
+        _ => f64::INFINITY,
+    };
+    Const::number(value, dtype)
+}

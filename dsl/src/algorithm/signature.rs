@@ -1,0 +1,181 @@
+//! What `kernel!` needs: the check of a kernel for every choice of its dtypes, and the face that it shows to Rust.
+
+use super::{Bindings, check_with, types};
+use crate::diag::Errors;
+use crate::syntax::kernel::{GenericKind, Type};
+use crate::syntax::{Expr, Kernel, Name};
+use std::collections::BTreeSet;
+use tilewright_launch::DType;
+
+/// How many choices of dtypes are checked, at most. Beyond it, those of the first generics with all, the others with one.
+const MAX_CHOICES: usize = 64;
+
+/// A kernel's face.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// Its name.
+    pub name: Name,
+    /// Dtype generics and what they can be.
+    pub dtypes: Vec<(Name, Vec<DType>)>,
+    /// Parameters and their defaults.
+    pub parameters: Vec<(Name, i64)>,
+    /// Symbolic dims.
+    pub dims: Vec<Name>,
+    /// Derived dims.
+    pub derived: Vec<Name>,
+    /// The arguments in order.
+    pub arguments: Vec<Argument>,
+    /// The outputs in order.
+    pub outputs: Vec<Tensor>,
+}
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A tensor that is read.
+    Input(Tensor),
+    /// A tensor that is updated in place.
+    Update(Tensor),
+    /// A number or truth value.
+    Scalar {
+        /// Its name.
+        name: Name,
+        /// Its type.
+        dtype: Element,
+    },
+}
+
+/// A tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Its name.
+    pub name: Name,
+    /// The type of its elements.
+    pub dtype: Element,
+    /// How many dimensions it has.
+    pub rank: usize,
+}
+
+/// A dtype or a generic.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Element {
+    /// A dtype.
+    Plain(DType),
+    /// The generic of this name.
+    Generic(String),
+}
+
+/// Checks a kernel for every choice of its dtypes, with its parameters' defaults.
+pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
+    let mut errors = Errors::new();
+    for (n, choice) in choices(kernel).into_iter().enumerate() {
+        let shown: Vec<String> = choice.iter().map(|(name, dtype)| format!("`{name} = {dtype}`")).collect();
+        let bindings = Bindings { dtypes: choice, span: kernel.name.span, ..Bindings::default() };
+        // What is proved of sizes does not depend on dtypes: once is enough.
+        let Err(found) = check_with(kernel, &bindings, n == 0) else { continue };
+        for error in found.0 {
+            // One error at a place: the same mistake reads differently for another dtype.
+            if errors.0.iter().any(|e| e.span == error.span) {
+                continue;
+            }
+            let note = (n > 0).then(|| format!("so it is with {}", shown.join(" and ")));
+            errors.push(match note {
+                Some(note) => error.note(note),
+                None => error,
+            });
+        }
+    }
+    errors.into_result().map(|()| signature(kernel))
+}
+
+/// The choices of dtypes.
+fn choices(kernel: &Kernel) -> Vec<Vec<(Name, DType)>> {
+    let mut all = vec![Vec::new()];
+    for (name, dtypes) in dtype_generics(kernel) {
+        let fits = all.len() * dtypes.len() <= MAX_CHOICES;
+        let taken = if fits { dtypes.len() } else { 1 };
+        all = all
+            .into_iter()
+            .flat_map(|choice: Vec<(Name, DType)>| {
+                let name = name.clone();
+                let more = move |dtype: &DType| choice.iter().cloned().chain([(name.clone(), *dtype)]).collect();
+                dtypes.iter().take(taken).map(more).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    all
+}
+
+/// Dtype generics and the dtypes of today that each can be; without those that can be none, which is an error elsewhere.
+fn dtype_generics(kernel: &Kernel) -> Vec<(Name, Vec<DType>)> {
+    let mut found: Vec<(Name, Vec<DType>)> = Vec::new();
+    for generic in &kernel.generics {
+        let GenericKind::Dtype(names) = &generic.kind else { continue };
+        let dtypes: BTreeSet<DType> = names.iter().filter_map(|n| types::plain(n).ok()).collect();
+        if !dtypes.is_empty() && !found.iter().any(|(name, _)| name.text == generic.name.text) {
+            found.push((generic.name.clone(), dtypes.into_iter().collect()));
+        }
+    }
+    found
+}
+
+/// The face of a kernel, as far as it can be known of one that is wrong.
+pub fn signature(kernel: &Kernel) -> Signature {
+    let dtypes = dtype_generics(kernel);
+    let element = |name: &Name| match DType::from_name(&name.text) {
+        Some(dtype) => Element::Plain(dtype),
+        None if dtypes.iter().any(|(n, _)| n.text == name.text) => Element::Generic(name.text.clone()),
+        None => Element::Plain(DType::F32),
+    };
+    let tensor = |name: &Name, ty: &Type| Tensor {
+        name: name.clone(),
+        dtype: element(&ty.dtype),
+        rank: ty.shape.as_ref().map_or(0, Vec::len),
+    };
+    let arguments = kernel.params.iter().map(|p| match (&p.ty.shape, p.update) {
+        (None, _) => Argument::Scalar { name: p.name.clone(), dtype: element(&p.ty.dtype) },
+        (Some(_), false) => Argument::Input(tensor(&p.name, &p.ty)),
+        (Some(_), true) => Argument::Update(tensor(&p.name, &p.ty)),
+    });
+    let (arguments, outputs) = (arguments.collect(), kernel.outputs.iter().map(|o| tensor(&o.name, &o.ty)).collect());
+    let (mut dims, mut derived, mut parameters) = (Vec::new(), Vec::new(), Vec::new());
+    for generic in &kernel.generics {
+        match &generic.kind {
+            GenericKind::Dtype(_) => {}
+            GenericKind::Dim => dims.push(generic.name.clone()),
+            GenericKind::Value(value) => match default(kernel, value, 0) {
+                Some(value) => parameters.push((generic.name.clone(), value)),
+                None => derived.push(generic.name.clone()),
+            },
+        }
+    }
+    Signature { name: kernel.name.clone(), dtypes: dtypes.clone(), parameters, dims, derived, arguments, outputs }
+}
+
+/// The value of what is made of literals and parameters alone.
+fn default(kernel: &Kernel, value: &Expr, depth: usize) -> Option<i64> {
+    use crate::syntax::expr::{BinaryOp, ExprKind};
+    match &value.kind {
+        ExprKind::Int { value, .. } => i64::try_from(*value).ok(),
+        ExprKind::Neg(a) => default(kernel, a, depth)?.checked_neg(),
+        ExprKind::Name(name) if depth < kernel.generics.len() => {
+            let generic = kernel.generics.iter().find(|g| g.name.text == *name)?;
+            match &generic.kind {
+                GenericKind::Value(value) => default(kernel, value, depth + 1),
+                _ => None,
+            }
+        }
+        ExprKind::Binary(op, _, a, b) => {
+            let (a, b) = (default(kernel, a, depth)?, default(kernel, b, depth)?);
+            match op {
+                BinaryOp::Add => a.checked_add(b),
+                BinaryOp::Sub => a.checked_sub(b),
+                BinaryOp::Mul => a.checked_mul(b),
+                BinaryOp::Div if b > 0 => a.checked_div_euclid(b),
+                BinaryOp::Rem if b > 0 => a.checked_rem_euclid(b),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

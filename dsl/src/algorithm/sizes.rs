@@ -1,0 +1,121 @@
+//! Shapes, derived dims and parameters: whole numbers made of dims.
+
+use super::names::Symbol;
+use super::{Checked, Checker};
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, ExprId};
+use crate::nest::{Condition, State};
+use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
+use tilewright_launch::Relation;
+
+/// What sizes are made of, for help.
+const MADE_OF: &str = "a size is made of dims, whole numbers and `+ - * / %`";
+
+impl Checker<'_> {
+    /// A size.
+    pub(super) fn size(&mut self, e: &Expr) -> Checked<ExprId> {
+        match &e.kind {
+            ExprKind::Int { value, suffix: None } => self.small(i128::from(*value), e.span),
+            ExprKind::Int { suffix: Some(suffix), .. } => {
+                self.fail(Error::new(e.span, format!("a size has no type `{suffix}`")).help("write the number alone"))
+            }
+            ExprKind::Name(name) => match self.find(name, e.span, "dim")? {
+                Symbol::Size(id) => Ok(id),
+                other => {
+                    let error = Error::new(e.span, format!("`{name}` is {}, not a dim", other.what()));
+                    self.fail(error.help(MADE_OF))
+                }
+            },
+            ExprKind::Neg(a) => {
+                let a = self.size(a)?;
+                let zero = self.program.exprs.int(0);
+                self.combine_sizes(BinaryOp::Sub, zero, a, e.span)
+            }
+            ExprKind::Binary(op, at, a, b) => {
+                let (a, b) = (self.size(a), self.size(b));
+                self.combine_sizes(*op, a?, b?, *at)
+            }
+            _ => self.fail(Error::new(e.span, "this is no size").help(MADE_OF)),
+        }
+    }
+
+    fn combine_sizes(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: SpanId) -> Checked<ExprId> {
+        let exprs = &self.program.exprs;
+        let (x, y) = (exprs.as_int(a), exprs.as_int(b));
+        let op = match op {
+            BinaryOp::Add => Binary::Add,
+            BinaryOp::Sub => Binary::Sub,
+            BinaryOp::Mul => Binary::Mul,
+            BinaryOp::Div | BinaryOp::Rem => {
+                match y {
+                    Some(1..) => {}
+                    Some(y) => {
+                        return self.fail(Error::new(span, format!("a size is divided by {y}")).help("the divisor is at least 1"));
+                    }
+                    None => {
+                        let error = Error::new(span, "a size is divided by a dim that is known only at launch");
+                        return self.fail(
+                            error.help("give the divisor a value, `S = 1`: it is then a parameter, which a schedule can pin"),
+                        );
+                    }
+                }
+                if op == BinaryOp::Div { Binary::FloorDiv } else { Binary::FloorMod }
+            }
+            other => return self.fail(Error::new(span, format!("there is no `{}` of sizes", other.symbol())).help(MADE_OF)),
+        };
+        if let (Some(x), Some(y)) = (x, y) {
+            let (x, y) = (i128::from(x), i128::from(y));
+            return self.small(
+                match op {
+                    Binary::Add => x + y,
+                    Binary::Sub => x - y,
+                    Binary::Mul => x * y,
+                    Binary::FloorDiv => x.div_euclid(y),
+                    _ => x.rem_euclid(y),
+                },
+                span,
+            );
+        }
+        Ok(self.program.exprs.binary(op, a, b))
+    }
+
+    /// An index literal, which has 32 bits.
+    pub(super) fn small(&mut self, value: i128, span: SpanId) -> Checked<ExprId> {
+        match i32::try_from(value) {
+            Ok(value) => Ok(self.program.exprs.int(i64::from(value))),
+            Err(_) => self.fail(Error::new(span, format!("{value} does not fit in an index")).note("indices have 32 bits")),
+        }
+    }
+
+    /// A shape. Sizes that are not proved to be at least 0 are checked at launch, unless the caller brings the tensor.
+    pub(super) fn shape(&mut self, sizes: &[Expr], given: bool) -> Checked<Vec<ExprId>> {
+        let ids: Vec<Checked<ExprId>> = sizes.iter().map(|size| self.size(size)).collect();
+        let ids: Vec<ExprId> = ids.into_iter().collect::<Checked<_>>()?;
+        for (id, size) in ids.iter().zip(sizes) {
+            match self.program.exprs.as_int(*id) {
+                Some(value) if value < 0 => {
+                    return self.fail(Error::new(size.span, format!("a size of {value}")).help("a size is at least 0"));
+                }
+                Some(_) => {}
+                None if given => {}
+                None => self.at_least(*id, 0, size.span),
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Makes sure that a size made of dims is at least `least`: proved, or checked at launch.
+    pub(super) fn at_least(&mut self, size: ExprId, least: i64, span: SpanId) {
+        let bound = self.program.exprs.int(least);
+        let rest = self.program.exprs.difference(size, bound);
+        let text = format!("{} >= {least}", super::bounds::show(&self.program, size));
+        if !self.prove || self.proves_nonneg(rest) {
+            return;
+        }
+        let known = |c: &Condition| (c.left, c.relation, c.right) == (size, Relation::Ge, bound);
+        if !self.program.conditions.iter().any(known) {
+            self.program.owe(text.clone(), State::CheckedAtLaunch, span);
+            self.program.conditions.push(Condition { left: size, relation: Relation::Ge, right: bound, text, span });
+        }
+    }
+}

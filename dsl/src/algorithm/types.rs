@@ -1,0 +1,70 @@
+//! The dtypes that users name.
+
+use super::names::Symbol;
+use super::{Checked, Checker};
+use crate::diag::{Error, did_you_mean, list};
+use crate::syntax::Name;
+use tilewright_launch::DType;
+
+/// The dtypes of today.
+pub(super) const SUPPORTED: [DType; 5] = [DType::F32, DType::F16, DType::I32, DType::U32, DType::Bool];
+
+/// The dtype of a name that is no generic.
+pub(super) fn plain(name: &Name) -> Result<DType, Error> {
+    match DType::from_name(&name.text) {
+        Some(dtype) if SUPPORTED.contains(&dtype) => Ok(dtype),
+        Some(dtype) => {
+            let error = Error::new(name.span, format!("`{dtype}` is not supported yet"));
+            Err(error.help(format!("there are {}", list(SUPPORTED))))
+        }
+        None => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &Name) -> Error {
+    let error = Error::new(name.span, format!("there is no dtype `{name}`"));
+    let help = match name.as_str() {
+        "f64" | "double" => "double precision is out of scope: few GPUs have it; use `f32`".into(),
+        "usize" | "isize" | "i64" | "i16" | "int" => "indices and integers are `i32`".into(),
+        "u64" | "u16" | "uint" => "unsigned integers are `u32`".into(),
+        "float" => "use `f32`".into(),
+        "half" => "use `f16`".into(),
+        "image2d" | "Image" | "texture2d" | "Texture" => {
+            "images are out of scope: use a tensor, and `x.clamp()[…]` for its edges".into()
+        }
+        _ => format!("there are {}", list(SUPPORTED)),
+    };
+    error.help(help).maybe_help(did_you_mean(&name.text, SUPPORTED.map(DType::name)))
+}
+
+impl Checker<'_> {
+    /// The dtype of a name: a generic's, or itself.
+    pub(super) fn dtype(&mut self, name: &Name) -> Checked<DType> {
+        match self.names.find(&name.text) {
+            Some((_, Symbol::Dtype(dtype))) => return Ok(*dtype),
+            Some((_, Symbol::Poisoned)) => return Err(super::Poisoned),
+            Some((span, other)) => {
+                let error = Error::new(name.span, format!("`{name}` is no dtype"));
+                let error = error.note_at(span, format!("it is {} here", other.what()));
+                return self.fail(error);
+            }
+            None => {}
+        }
+        match plain(name) {
+            Ok(dtype) => Ok(dtype),
+            Err(error) => {
+                let generics = self.names.those(|s| matches!(s, Symbol::Dtype(_)));
+                let error = error.maybe_help(did_you_mean(&name.text, generics));
+                self.fail(error)
+            }
+        }
+    }
+}
+
+/// `f32`, `a u32`: an article for messages.
+pub(super) fn article(dtype: DType) -> String {
+    match dtype {
+        DType::F32 | DType::F16 | DType::I32 | DType::I8 => format!("an `{dtype}`"),
+        _ => format!("a `{dtype}`"),
+    }
+}

@@ -1,0 +1,309 @@
+//! Values: expressions, typed.
+
+use super::names::Symbol;
+use super::types::article;
+use super::{Checked, Checker, Poisoned};
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Unary};
+use crate::syntax::Name;
+use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
+use tilewright_launch::DType;
+
+impl Checker<'_> {
+    /// A value. Literals without a type take the type wanted; anything else has its own, which the caller compares.
+    pub(super) fn value(&mut self, e: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        match &e.kind {
+            ExprKind::Int { .. } | ExprKind::Float { .. } => self.number(e, false, wanted),
+            ExprKind::Bool(b) => Ok(self.program.exprs.constant(Const { dtype: DType::Bool, bits: u32::from(*b) })),
+            ExprKind::Name(name) => self.named(name, e.span, wanted),
+            ExprKind::Path(names) => self.path(names, e.span),
+            ExprKind::Index { tensor, outside, index } => self.read(e.span, tensor, outside, index),
+            ExprKind::Method { receiver, name, args } => self.method(e.span, receiver, name, args, wanted),
+            ExprKind::Call { function, args } => self.call(function, args),
+            ExprKind::Neg(a) => self.negate(e, a, wanted),
+            ExprKind::Not(a) => self.not(a, wanted),
+            ExprKind::Binary(op, at, a, b) => self.binary(*op, *at, a, b, wanted),
+            ExprKind::Compare(op, at, a, b) => self.comparison(*op, *at, a, b),
+            ExprKind::Cast(a, to) => self.cast(a, to),
+            ExprKind::If { cond, then, other } => self.choice(e.span, cond, then, other, wanted),
+            ExprKind::Block(block) => self.block(block, wanted),
+            ExprKind::Reduce(reduce) => self.reduce(reduce, e.span, wanted),
+            ExprKind::Array(_) => self.fail(
+                Error::new(e.span, "an array is no value").help("give it a name and a type: `const W: f32[2] = [1.0, 2.0];`"),
+            ),
+        }
+    }
+
+    /// A value of this type and no other.
+    pub(super) fn value_as(&mut self, e: &Expr, dtype: DType) -> Checked<ExprId> {
+        let id = self.value(e, Some(dtype))?;
+        let found = self.program.exprs.dtype(id);
+        if found == dtype {
+            return Ok(id);
+        }
+        let error = Error::new(e.span, format!("expected {}, found {}", article(dtype), article(found)));
+        let help = match (dtype, found) {
+            (DType::Bool, _) => "compare it: `… != 0`".into(),
+            (_, DType::Bool) => format!("choose by it: `if … {{ 1 }} else {{ 0 }}`, of type `{dtype}`"),
+            _ => format!("convert it: `(…) as {dtype}`"),
+        };
+        self.fail(error.help(help))
+    }
+
+    fn named(&mut self, name: &str, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
+        match self.find(name, span, "value")? {
+            Symbol::Size(id) | Symbol::Scalar(id) | Symbol::Axis(id) | Symbol::Value(id) => Ok(id),
+            Symbol::Literal(value) => self.value(&value, wanted),
+            Symbol::Tensor(buffer) => {
+                let rank = self.program.buffers[buffer].shape.len();
+                let indices = ["i", "j", "k", "l", "m", "n", "o", "p"].get(..rank).unwrap_or_default().join(", ");
+                let error = Error::new(span, format!("`{name}` is a tensor, not a value"));
+                self.fail(error.help(format!("read an element of it: `{name}[{indices}]`")))
+            }
+            Symbol::Dtype(dtype) => self.fail(Error::new(span, format!("`{name}` is a dtype, here `{dtype}`, not a value"))),
+            Symbol::Poisoned => Err(Poisoned),
+        }
+    }
+
+    /// Values of one type, which those that are no literals decide; `wanted` is for literals alone. `what` names the
+    /// operation for the error.
+    pub(super) fn uniform(&mut self, what: &str, span: SpanId, parts: &[&Expr], wanted: Option<DType>) -> Checked<Vec<ExprId>> {
+        let flexible: Vec<Option<bool>> = parts.iter().map(|part| self.flexible(part)).collect();
+        let mut ids: Vec<Option<Checked<ExprId>>> = parts.iter().map(|_| None).collect();
+        // Those with a type of their own first.
+        for (n, part) in parts.iter().enumerate() {
+            if flexible[n].is_none() {
+                ids[n] = Some(self.value(part, wanted));
+            }
+        }
+        let mut dtype = None;
+        for id in ids.iter().flatten().flatten() {
+            let found = self.program.exprs.dtype(*id);
+            let first = *dtype.get_or_insert(found);
+            if found != first {
+                let error = Error::new(span, format!("{what} of `{first}` and `{found}`"));
+                let help = match (first, found) {
+                    (DType::Bool, _) | (_, DType::Bool) => "a `bool` is made by a comparison, and used by `if`".into(),
+                    _ => format!("convert one of them: `(…) as {first}`"),
+                };
+                return self.fail(error.help(help));
+            }
+        }
+        if ids.iter().flatten().any(|id| id.is_err()) {
+            return Err(Poisoned);
+        }
+        let default = if flexible.contains(&Some(true)) { DType::F32 } else { DType::I32 };
+        let dtype = dtype.or(wanted).unwrap_or(default);
+        let ids: Vec<Checked<ExprId>> =
+            parts.iter().zip(ids).map(|(part, id)| id.unwrap_or_else(|| self.value(part, Some(dtype)))).collect();
+        ids.into_iter().collect()
+    }
+
+    fn negate(&mut self, e: &Expr, a: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        let value = match &a.kind {
+            ExprKind::Int { .. } | ExprKind::Float { .. } => return self.number(a, true, wanted),
+            _ => self.value(a, wanted)?,
+        };
+        let dtype = self.program.exprs.dtype(value);
+        if !dtype.is_float() && !dtype.is_signed_int() {
+            return self.fail(Error::new(e.span, format!("there is no `-` of {}", article(dtype))));
+        }
+        if self.is_index(value) {
+            let zero = self.program.exprs.int(0);
+            return Ok(self.program.exprs.difference(zero, value));
+        }
+        Ok(self.program.exprs.unary(Unary::Neg, value))
+    }
+
+    fn not(&mut self, a: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        let value = self.value(a, wanted)?;
+        let dtype = self.program.exprs.dtype(value);
+        if dtype.is_float() {
+            return self.fail(Error::new(a.span, format!("there is no `!` of {}", article(dtype))));
+        }
+        Ok(self.program.exprs.unary(Unary::Not, value))
+    }
+
+    fn binary(&mut self, op: BinaryOp, at: SpanId, a: &Expr, b: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        match op {
+            BinaryOp::And | BinaryOp::Or => return self.logical(op, a, b),
+            BinaryOp::Shl | BinaryOp::Shr => return self.shift(op, at, a, b, wanted),
+            _ => {}
+        }
+        let ids = self.uniform(&format!("`{}`", op.symbol()), at, &[a, b], wanted)?;
+        let [a, b] = ids[..] else { return Err(Poisoned) };
+        let dtype = self.program.exprs.dtype(a);
+        let bitwise = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
+        if (bitwise && dtype.is_float()) || (!bitwise && dtype == DType::Bool) {
+            let error = Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(dtype)));
+            return self.fail(error.maybe_help((!bitwise).then(|| "truth values have `&&`, `||`, `^` and `!`".into())));
+        }
+        let indices = self.is_index(a) && self.is_index(b);
+        let op = match op {
+            BinaryOp::Add => Binary::Add,
+            BinaryOp::Sub => Binary::Sub,
+            BinaryOp::Mul => Binary::Mul,
+            BinaryOp::Div if indices => Binary::FloorDiv,
+            BinaryOp::Rem if indices => Binary::FloorMod,
+            BinaryOp::Div => Binary::Div,
+            BinaryOp::Rem => Binary::Rem,
+            BinaryOp::BitAnd => Binary::And,
+            BinaryOp::BitOr => Binary::Or,
+            _ => Binary::Xor,
+        };
+        if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
+            self.divisor(b, at)?;
+        }
+        Ok(self.program.exprs.binary(op, a, b))
+    }
+
+    /// `&&` and `||`: the right side is read only where the left one leaves it open.
+    fn logical(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Checked<ExprId> {
+        let left = self.value_as(a, DType::Bool);
+        if let Ok(left) = left {
+            self.definition.conditions.push((left, op == BinaryOp::And));
+        }
+        let right = self.value_as(b, DType::Bool);
+        if left.is_ok() {
+            self.definition.conditions.pop();
+        }
+        let op = if op == BinaryOp::And { Binary::And } else { Binary::Or };
+        let (left, right) = (left?, right?);
+        Ok(self.program.exprs.binary(op, left, right))
+    }
+
+    fn shift(&mut self, op: BinaryOp, at: SpanId, a: &Expr, b: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        let (value, count) = (self.value(a, wanted), self.value(b, None));
+        let (value, count) = (value?, count?);
+        let exprs = &mut self.program.exprs;
+        let dtype = exprs.dtype(value);
+        if let Some(wrong) = [dtype, exprs.dtype(count)].into_iter().find(|d| !d.is_int()) {
+            return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));
+        }
+        let count = exprs.cast(dtype, count);
+        Ok(exprs.binary(if op == BinaryOp::Shl { Binary::Shl } else { Binary::Shr }, value, count))
+    }
+
+    fn comparison(&mut self, op: Compare, at: SpanId, a: &Expr, b: &Expr) -> Checked<ExprId> {
+        let ids = self.uniform(&format!("`{}`", compare_symbol(op)), at, &[a, b], None)?;
+        let [a, b] = ids[..] else { return Err(Poisoned) };
+        if self.program.exprs.dtype(a) == DType::Bool {
+            // A comparison of truth values is one of bits.
+            let differ = self.program.exprs.binary(Binary::Xor, a, b);
+            return match op {
+                Compare::Ne => Ok(differ),
+                Compare::Eq => Ok(self.program.exprs.unary(Unary::Not, differ)),
+                _ => self.fail(Error::new(at, "truth values have no order").help("use `&&`, `||`, `==` and `!=`")),
+            };
+        }
+        Ok(self.program.exprs.compare(op, a, b))
+    }
+
+    fn cast(&mut self, a: &Expr, to: &Name) -> Checked<ExprId> {
+        let dtype = self.dtype(to);
+        // A literal is at once what it is converted to.
+        let wanted = match (self.flexible(a), &dtype) {
+            (Some(float), Ok(to)) if to.is_float() || (!float && to.is_int()) => Some(*to),
+            _ => None,
+        };
+        let value = self.value(a, wanted)?;
+        let (from, to_dtype) = (self.program.exprs.dtype(value), dtype?);
+        if to_dtype == DType::Bool && from != DType::Bool {
+            return self.fail(Error::new(a.span, format!("`{from}` is not converted to `bool`")).help("compare it: `… != 0`"));
+        }
+        if from == DType::Bool && to_dtype.is_float() {
+            let error = Error::new(a.span, format!("`bool` is not converted to `{to_dtype}`"));
+            return self.fail(error.help("write `if … { 1.0 } else { 0.0 }`"));
+        }
+        Ok(self.program.exprs.cast(to_dtype, value))
+    }
+
+    fn choice(&mut self, span: SpanId, cond: &Expr, then: &Block, other: &Block, wanted: Option<DType>) -> Checked<ExprId> {
+        let cond = self.value_as(cond, DType::Bool);
+        let soft = |c: &Self, b: &Block| b.lets.is_empty() && c.flexible(&b.value).is_some();
+        // As of two operands: the branch with a type of its own decides for the other one.
+        let swap = soft(self, then) && !soft(self, other);
+        let (first, second) = if swap { (other, then) } else { (then, other) };
+        let one = self.branch(first, &cond, !swap, wanted);
+        let known = one.as_ref().ok().map(|id| self.program.exprs.dtype(*id));
+        let two = self.branch(second, &cond, swap, known.or(wanted));
+        let (cond, one, two) = (cond?, one?, two?);
+        let (yes, no) = if swap { (two, one) } else { (one, two) };
+        let (a, b) = (self.program.exprs.dtype(yes), self.program.exprs.dtype(no));
+        if a != b {
+            let error = Error::new(span, format!("the branches are `{a}` and `{b}`"));
+            return self.fail(error.help(format!("convert one of them: `(…) as {a}`")));
+        }
+        Ok(self.program.exprs.select(cond, yes, no))
+    }
+
+    fn branch(&mut self, block: &Block, cond: &Checked<ExprId>, holds: bool, wanted: Option<DType>) -> Checked<ExprId> {
+        if let Ok(cond) = cond {
+            self.definition.conditions.push((*cond, holds));
+        }
+        let value = self.block(block, wanted);
+        if cond.is_ok() {
+            self.definition.conditions.pop();
+        }
+        value
+    }
+
+    /// The value of a block.
+    pub(super) fn block(&mut self, block: &Block, wanted: Option<DType>) -> Checked<ExprId> {
+        let scope = self.names.enter();
+        for bound in &block.lets {
+            if self.bind(bound).is_err() {
+                self.poison(&bound.name);
+            }
+        }
+        let value = self.value(&block.value, wanted);
+        self.names.leave(scope);
+        value
+    }
+
+    /// Declares what a `let` names.
+    pub(super) fn bind(&mut self, bound: &Let) -> Checked<()> {
+        let symbol = match &bound.dtype {
+            Some(name) => {
+                let dtype = self.dtype(name)?;
+                Symbol::Value(self.value_as(&bound.value, dtype)?)
+            }
+            None if self.flexible(&bound.value).is_some() => Symbol::Literal(Box::new(bound.value.clone())),
+            None => Symbol::Value(self.value(&bound.value, None)?),
+        };
+        self.declare(&bound.name, symbol)
+    }
+
+    /// Whether a value is made of axes, dims and literals alone, by whole arithmetic.
+    pub(super) fn is_index(&self, id: ExprId) -> bool {
+        let exprs = &self.program.exprs;
+        exprs.dtype(id) == DType::I32
+            && !exprs.any(id, &mut |e| match e {
+                Node::Const(c) => c.dtype != DType::I32,
+                Node::Axis(_) | Node::Dim(_) => false,
+                Node::Binary(op, ..) => !matches!(
+                    op,
+                    Binary::Add | Binary::Sub | Binary::Mul | Binary::FloorDiv | Binary::FloorMod | Binary::Min | Binary::Max
+                ),
+                _ => true,
+            })
+    }
+
+    /// That a divisor of indices is at least 1.
+    fn divisor(&mut self, divisor: ExprId, at: SpanId) -> Checked<()> {
+        if let Some(value) = self.program.exprs.as_int(divisor) {
+            if value >= 1 {
+                return Ok(());
+            }
+            let error = Error::new(at, format!("axes and dims are divided by {value}"));
+            return self.fail(error.help("the divisor is at least 1"));
+        }
+        if !self.prove || self.at_least_one(divisor) {
+            return Ok(());
+        }
+        let shown = super::bounds::show(&self.program, divisor);
+        let error = Error::new(at, format!("it is not proved that the divisor `{shown}` is at least 1"));
+        let error = error.note("axes and dims are divided by what is at least 1, and the quotient is rounded down");
+        self.fail(error.help("divide by a number, a parameter, or a dim that is the extent of an axis here"))
+    }
+}
