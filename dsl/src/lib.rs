@@ -6,6 +6,7 @@
 
 pub mod algorithm;
 pub mod arena;
+pub mod compile;
 pub mod diag;
 pub mod expand;
 pub mod expr;

@@ -7,7 +7,7 @@
 pub mod default;
 pub mod distribute;
 pub mod fuse;
-// pub mod head;
+pub mod head;
 mod hull;
 mod items;
 mod left_over;

@@ -1,0 +1,234 @@
+//! Compiles a kernel and a schedule from text, as the macros do, runs the variant on the device with the validation
+//! layers on, and compares every element with the plain evaluation of the algorithm, within the bound that the arithmetic
+//! gives. Every module goes through `spirv-val` first; outputs are poisoned before the launch.
+
+use half::f16;
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use tilewright::{AnyTensor, Argument, DType, Device, Options, Scalar};
+use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
+use tilewright_dsl::compile::compile;
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::launch;
+use tilewright_dsl::nest::{self, BufferId, Program, Space};
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::head;
+use tilewright_dsl::syntax::{self, schedule::Schedule};
+
+/// The device of all tests, with the validation layers on.
+pub fn device() -> &'static Device {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    DEVICE.get_or_init(|| Options::from_env().validation(true).cache(None).open().expect("a Vulkan device"))
+}
+
+/// A variant, and the algorithm that it must agree with.
+pub struct Variant {
+    pub program: launch::Program,
+    pub nest: Program,
+    algorithm: Program,
+}
+
+/// What lavapipe guarantees, with buffers by address, and the least that Vulkan does, with descriptors.
+pub fn profiles() -> [Profile; 2] {
+    let mut addresses = Profile::vulkan_1_1();
+    addresses.name = "test".into();
+    addresses.invocations = 256;
+    addresses.local = [256, 256, 64];
+    addresses.features = [launch::Feature::Address, launch::Feature::Storage16, launch::Feature::F16].into();
+    let mut descriptors = addresses.clone();
+    descriptors.features.remove(&launch::Feature::Address);
+    [addresses, descriptors]
+}
+
+/// Compiles `kernel` under a schedule's text, from its name on: `V: matmul for p { … }`.
+pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Variant {
+    try_variant(kernel, schedule, profile).unwrap_or_else(|errors| panic!("{errors}\n{schedule}"))
+}
+
+/// The same; what is wrong as text.
+pub fn try_variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Variant, String> {
+    let mut spans = Spans::new();
+    let tokens = |text: &str| text.parse().map_err(|e| format!("{e}"));
+    let kernel = syntax::kernel::parse(tokens(kernel)?, &mut spans).into_result().map_err(|e| e.texts(&spans))?;
+    let schedule = syntax::parse(tokens(schedule)?, &mut spans, Schedule::parse).into_result().map_err(|e| e.texts(&spans))?;
+    let bindings = head::bindings(&kernel, &schedule).map_err(|e| e.texts(&spans))?;
+    let algorithm = tilewright_dsl::algorithm::check(&kernel, &bindings).map_err(|e| e.texts(&spans))?;
+    let compiled = compile(&kernel, &schedule, profile).map_err(|e| e.texts(&spans))?;
+    let program = tilewright_spirv::compile(&compiled.program, profile, &schedule.name.text).map_err(|e| e.texts(&spans))?;
+    for dispatch in &program.dispatches {
+        validate(&dispatch.spirv, &compiled.program);
+    }
+    Ok(Variant { program, nest: compiled.program, algorithm })
+}
+
+/// `spirv-val` accepts a module.
+fn validate(words: &[u8], nest: &Program) {
+    let tool = Command::new("spirv-val").args(["--target-env", "vulkan1.2", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut tool = tool.expect("spirv-val (Debian: apt install spirv-tools)");
+    tool.stdin.take().expect("a pipe").write_all(words).expect("spirv-val reads");
+    let output = tool.wait_with_output().expect("spirv-val ends");
+    assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stderr), nest::print::plan(nest));
+}
+
+/// What the inputs hold.
+#[derive(Clone, Copy)]
+pub enum Fill {
+    /// Floats in -1..1, integers in -100..100 (or 0..100).
+    Small,
+    /// Integers of all bits, and floats with NaN, infinities and both zeros among them.
+    Wild,
+    /// Integers in `0..n`: indices.
+    Below(i64),
+}
+
+impl Variant {
+    /// Runs with fresh random inputs and compares every result. `scalars` are in the kernel's order.
+    pub fn check(&self, dims: &[(&str, i64)], scalars: &[f64]) {
+        self.check_filled(dims, scalars, &|_| Fill::Small);
+    }
+
+    /// The same with inputs that `fill` describes by name.
+    pub fn check_filled(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill) {
+        let algorithm = &self.algorithm;
+        let mut given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
+        for ((id, scalar), value) in algorithm.scalars.iter().zip(scalars) {
+            given.scalars.insert(id, typed(*value, scalar.dtype));
+        }
+        let shapes = shapes(algorithm, &given).expect("shapes");
+        for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
+            let count: i64 = shapes[&id].iter().product();
+            let values = (0..count).map(|_| random(buffer.dtype, fill(&buffer.name))).collect();
+            given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
+        }
+        let wanted = evaluate(algorithm, &given).expect("the evaluation");
+        let got = self.launch(&given, &shapes);
+        for (id, values) in got {
+            compare(&algorithm.buffers[id], &wanted[&id], &values, dims);
+        }
+    }
+
+    /// Runs the variant; the results by buffer.
+    fn launch(&self, given: &Given, shapes: &HashMap<BufferId, Vec<i64>>) -> Vec<(BufferId, Vec<Value>)> {
+        let (device, algorithm) = (device(), &self.algorithm);
+        let kernel = device.load_programs(vec![self.program.clone()]).expect("it loads");
+        let mut tensors: Vec<(BufferId, AnyTensor)> = given.tensors.iter().map(|(id, t)| (*id, upload(algorithm.buffers[*id].dtype, t))).collect();
+        let mut outputs: Vec<AnyTensor> =
+            algorithm.outputs.iter().map(|id| poisoned(algorithm.buffers[*id].dtype, &shapes[id])).collect();
+        let mut updates: HashMap<BufferId, AnyTensor> = HashMap::new();
+        tensors.retain_mut(|(id, tensor)| {
+            let update = algorithm.buffers[*id].space == Space::Update;
+            if update {
+                updates.insert(*id, std::mem::replace(tensor, poisoned(DType::F32, &[0])));
+            }
+            !update
+        });
+        let reads: HashMap<BufferId, AnyTensor> = tensors.into_iter().collect();
+        let mut slots: HashMap<BufferId, &mut AnyTensor> = updates.iter_mut().map(|(id, t)| (*id, t)).collect();
+        let args: Vec<Argument<'_>> = algorithm
+            .arguments
+            .iter()
+            .map(|argument| match argument {
+                nest::Argument::Tensor(id) => match slots.remove(id) {
+                    Some(update) => Argument::Update(update),
+                    None => Argument::Read(&reads[id]),
+                },
+                nest::Argument::Scalar(id) => Argument::Scalar(scalar(given.scalars[id], algorithm.scalars[*id].dtype)),
+            })
+            .collect();
+        kernel.run_into(args, outputs.iter_mut()).expect("it runs");
+        let results = algorithm.outputs.iter().copied().zip(outputs).chain(updates);
+        results.map(|(id, tensor)| (id, download(algorithm.buffers[id].dtype, &tensor))).collect()
+    }
+}
+
+fn typed(value: f64, dtype: DType) -> Value {
+    match dtype {
+        DType::Bool => Value::Bool(value != 0.0),
+        d if d.is_float() => Value::float(value),
+        _ => Value::Int(value as i64),
+    }
+}
+
+/// A random value that its dtype holds exactly.
+fn random(dtype: DType, fill: Fill) -> Value {
+    const ODD: [f64; 7] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, -2.5];
+    match (dtype, fill) {
+        (DType::Bool, _) => Value::Bool(fastrand::bool()),
+        (DType::I32 | DType::U32, Fill::Below(n)) => Value::Int(fastrand::i64(0..n.max(1))),
+        (DType::I32, Fill::Wild) => Value::Int(i64::from(fastrand::choice([fastrand::i32(..), i32::MIN, i32::MAX, 0, -1, 3]).unwrap_or(0))),
+        (DType::U32, Fill::Wild) => Value::Int(i64::from(fastrand::choice([fastrand::u32(..), u32::MAX, 0, 5]).unwrap_or(0))),
+        (DType::I32, _) => Value::Int(fastrand::i64(-100..=100)),
+        (DType::U32, _) => Value::Int(fastrand::i64(0..=100)),
+        (_, Fill::Wild) if fastrand::u8(..4) == 0 => Value::float(fastrand::choice(ODD).unwrap_or(0.0)),
+        (dtype, _) => {
+            let value = fastrand::f64() * 2.0 - 1.0;
+            Value::float(if dtype == DType::F16 { f16::from_f64(value).to_f64() } else { f64::from(value as f32) })
+        }
+    }
+}
+
+fn scalar(value: Value, dtype: DType) -> Scalar {
+    match dtype {
+        DType::F32 => Scalar::from(value.number() as f32),
+        DType::F16 => Scalar::from(f16::from_f64(value.number())),
+        DType::I32 => Scalar::from(value.number() as i32),
+        DType::U32 => Scalar::from(value.number() as u32),
+        _ => Scalar::from(value == Value::Bool(true)),
+    }
+}
+
+fn usizes(shape: &[i64]) -> Vec<usize> {
+    shape.iter().map(|n| usize::try_from(*n).expect("a shape")).collect()
+}
+
+fn upload(dtype: DType, tensor: &Tensor) -> AnyTensor {
+    let shape = usizes(&tensor.shape);
+    let numbers = || tensor.values.iter().map(|v| v.number());
+    let device = device();
+    let uploaded = match dtype {
+        DType::F32 => device.upload(&shape, &numbers().map(|v| v as f32).collect::<Vec<_>>()).map(|t| t.into_any()),
+        DType::F16 => device.upload(&shape, &numbers().map(f16::from_f64).collect::<Vec<_>>()).map(|t| t.into_any()),
+        DType::I32 => device.upload(&shape, &numbers().map(|v| v as i32).collect::<Vec<_>>()).map(|t| t.into_any()),
+        DType::U32 => device.upload(&shape, &numbers().map(|v| v as u32).collect::<Vec<_>>()).map(|t| t.into_any()),
+        _ => device.upload(&shape, &numbers().map(|v| v != 0.0).collect::<Vec<_>>()).map(|t| t.into_any()),
+    };
+    uploaded.expect("an upload")
+}
+
+/// A tensor full of what no kernel computes.
+fn poisoned(dtype: DType, shape: &[i64]) -> AnyTensor {
+    let count = usizes(shape).iter().product::<usize>();
+    let values = match dtype {
+        DType::F32 | DType::F16 => vec![Value::float(-12345.0); count],
+        DType::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
+        _ => vec![Value::Int(123_456_789); count],
+    };
+    upload(dtype, &Tensor { shape: shape.to_vec(), values })
+}
+
+fn download(dtype: DType, tensor: &AnyTensor) -> Vec<Value> {
+    match dtype {
+        DType::F32 => tensor.download::<f32>().expect("a download").into_iter().map(|v| Value::float(v.into())).collect(),
+        DType::F16 => tensor.download::<f16>().expect("a download").into_iter().map(|v| Value::float(v.into())).collect(),
+        DType::I32 => tensor.download::<i32>().expect("a download").into_iter().map(|v| Value::Int(v.into())).collect(),
+        DType::U32 => tensor.download::<u32>().expect("a download").into_iter().map(|v| Value::Int(v.into())).collect(),
+        _ => tensor.download::<bool>().expect("a download").into_iter().map(Value::Bool).collect(),
+    }
+}
+
+/// Every element is within its bound.
+fn compare(buffer: &nest::Buffer, wanted: &Tensor, got: &[Value], dims: &[(&str, i64)]) {
+    assert_eq!(wanted.values.len(), got.len(), "`{}` at {dims:?}", buffer.name);
+    for (i, (wanted, got)) in wanted.values.iter().zip(got).enumerate() {
+        let right = match (wanted, got) {
+            (Value::Float(w), Value::Float(g)) => {
+                let w = w.rounded(buffer.dtype);
+                w.value.is_nan() && g.value.is_nan() || w.value == g.value || (w.value - g.value).abs() <= w.error
+            }
+            _ => wanted == got,
+        };
+        assert!(right, "`{}`[{i}] at {dims:?}: {got:?}, not {wanted:?}", buffer.name);
+    }
+}
