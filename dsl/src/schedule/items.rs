@@ -81,7 +81,8 @@ fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<Sta
 fn schedule_stage(program: &mut Program, profile: &Profile, stage: StageId, directives: &[&Directive], blame: SpanId, outcome: &mut Outcome) {
     let Some(mut nest) = StageNest::open(program, profile, stage) else { return };
     let mut applied = Ok(());
-    if directives.is_empty() {
+    // To show a nest is not to schedule it.
+    if directives.iter().all(|d| d.kind == DirectiveKind::Show) {
         applied = default::apply(&mut nest, blame);
     }
     for directive in directives {

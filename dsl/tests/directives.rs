@@ -1,0 +1,72 @@
+//! Golden nests: what each directive makes of a nest, before lowering and after. `show` prints the nest where it stands;
+//! the snapshots are for a person to read in review.
+
+use tilewright_dsl::compile::compile;
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::nest::print;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::{self, schedule::Schedule};
+
+const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
+const TRIANGLE: &str = "fn triangle<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1) { x[i, j] }; }";
+
+/// The nest after each directive, and after lowering; or the errors.
+fn steps(kernel: &str, head: &str, directives: &[&str]) -> String {
+    let mut spans = Spans::new();
+    let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
+    let shown: Vec<String> = directives.iter().map(|d| format!("{d}; show;")).collect();
+    let text = format!("V: {} for vulkan_1_1 {head} {{ show; {} }}", kernel.name, shown.join(" "));
+    let schedule = syntax::parse(text.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
+    match compile(&kernel, &schedule, &Profile::vulkan_1_1()) {
+        Ok(compiled) => {
+            let shows = compiled.warnings.0.iter().map(|w| w.message.trim_start_matches("the nest here:\n").to_owned());
+            let titles = ["the naive nest"].into_iter().chain(directives.iter().copied());
+            let nests: Vec<String> = titles.zip(shows).map(|(title, nest)| format!("## {title}\n{nest}")).collect();
+            format!("{}\n## lowered\n{}", nests.join("\n"), print::plan(&compiled.program))
+        }
+        Err(errors) => errors.0.iter().map(|e| e.text(&spans) + "\n").collect(),
+    }
+}
+
+#[test]
+fn tile_to_workgroups_and_threads() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "where N % 32 == 0",
+        &["tile(i: 8, j: 32) => workgroup(y, x)", "tile(i: 4, j: 4) => thread(y, x)", "reorder(k, i, j)", "unroll(i)", "vectorize(j, 4)"]
+    ));
+}
+
+#[test]
+fn tile_in_place_and_round_up() {
+    insta::assert_snapshot!(steps(MATMUL, "", &["distribute(i, j => workgroup(y, x))", "tile(k: 8 round_up)", "unroll(k)"]));
+}
+
+#[test]
+fn split_fuse_and_distribute() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "where M % 8 == 0",
+        &["split(i, [2, _, 4] => r, t, v)", "fuse(r, t, j => p)", "tile(p: 64) => workgroup(x)", "distribute(p => thread(x))", "serial(v)"]
+    ));
+}
+
+#[test]
+fn folded_thread_coordinates() {
+    insta::assert_snapshot!(steps(MATMUL, "", &["tile(i: 4, j: 8) => workgroup(x, x)", "distribute(i, j => thread(x, x))"]));
+}
+
+#[test]
+fn a_loop_moved_out_of_its_bound_takes_the_hull() {
+    insta::assert_snapshot!(steps(TRIANGLE, "", &["tile(i: 8) => workgroup(x)", "tile(i: 2) => thread(x)", "tile(j: 4)", "reorder(j_o, j, i)", "unroll(j, i)"]));
+}
+
+#[test]
+fn an_unrolled_bound() {
+    insta::assert_snapshot!(steps(MATMUL, "where K <= 4", &["distribute(i, j => workgroup(y, x))", "unroll(k)"]));
+}
+
+#[test]
+fn the_heuristic_schedule() {
+    insta::assert_snapshot!(steps(MATMUL, "", &[]).replace("## the naive nest", "## scheduled"));
+}
