@@ -189,7 +189,9 @@ fn compile_error(range: Option<(Span, Span)>, text: &str) -> TokenStream {
 
 /// The name among `names` that was probably meant, as a help line.
 pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let close = |name: &&str| strsim::damerau_levenshtein(wrong, name) <= 1 + wrong.chars().count() / 4;
+    // Of one letter nothing is left if it is another one.
+    let length = wrong.chars().count();
+    let close = |name: &&str| strsim::damerau_levenshtein(wrong, name) <= (1 + length / 4).min(length.saturating_sub(1));
     let nearest = names.into_iter().filter(close).min_by_key(|name| strsim::damerau_levenshtein(wrong, name))?;
     Some(format!("did you mean `{nearest}`?"))
 }

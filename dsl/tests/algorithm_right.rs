@@ -163,7 +163,7 @@ fn causal_attention() {
     close(&got["o"], &wanted);
     // Inlined, the weights are part of what reads them.
     let mut inlined = program.clone();
-    let stages = inline(&mut inlined, &|_, _| true);
+    let stages = inline(&mut inlined);
     assert_eq!(stages.iter().map(|s| inlined.stages[*s].name.as_str()).collect::<Vec<_>>(), ["p"]);
     let p = inlined.buffers.iter().find(|(_, b)| b.name == "p").unwrap().0;
     let reads_p = |e: &Expr| matches!(e, Expr::Read(r) if r.buffer == p);
@@ -287,7 +287,7 @@ fn box_filter_with_padding_and_its_inlined_form() {
     });
     assert!(matches!(sides, Some(Outside::Fill(_, s)) if s.as_slice() == [(true, true), (false, false)]));
     let mut inlined = program.clone();
-    assert_eq!(inline(&mut inlined, &|_, _| true).len(), 1);
+    assert_eq!(inline(&mut inlined).len(), 1);
     close(&run(&inlined, &[("H", h), ("W", w)], given, &[("edge", 0.25)])["y"], &wanted);
 }
 
@@ -354,7 +354,7 @@ fn embedding_lookup_and_causal_convolution() {
     let read = program.exprs.reads(lift[0]).into_iter().find(|r| program.buffers[r.buffer].name == "x").unwrap();
     assert!(matches!(read.outside, Outside::Clamp(s) if s.as_slice() == [(true, false), (false, false)]));
     let mut inlined = program.clone();
-    inline(&mut inlined, &|_, _| true);
+    inline(&mut inlined);
     close(&run(&inlined, &[("V", 3), ("D", 2), ("N", 4)], given, &[])["y"], &got["y"]);
 }
 

@@ -145,6 +145,7 @@ impl Checker<'_> {
         }
         // What a wrong left side names is no further error on the right.
         if result.is_err() {
+            self.definition.unclear = true;
             for index in &define.index {
                 super::order::names(index).into_iter().for_each(|text| self.poison(&Name { text, span: index.span }));
             }

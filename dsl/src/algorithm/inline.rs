@@ -9,9 +9,14 @@ use crate::nest::{AxisId, Body, Buffer, Program, Space, Stage, StageId};
 use std::collections::HashMap;
 use tilewright_launch::DType;
 
-/// Substitutes every pointwise intermediate that `take` accepts into its readers, and gives them in order of definition.
-/// They stay in [`Program::stages`], read by no other stage: they need no dispatch.
-pub fn inline(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Vec<StageId> {
+/// Substitutes every pointwise intermediate into its readers, and gives them in order of definition. They stay in
+/// [`Program::stages`], read by no other stage: they need no dispatch.
+pub fn inline(program: &mut Program) -> Vec<StageId> {
+    inline_those(program, &|_, _| true)
+}
+
+/// [`inline`] of those pointwise intermediates that `take` accepts.
+pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Vec<StageId> {
     let pointwise = |p: &Program, id: StageId| {
         let stage = &p.stages[id];
         matches!(stage.body, Body::Map(_)) && p.buffers[stage.buffer].space == Space::Temporary && take(p, id)

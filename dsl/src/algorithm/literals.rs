@@ -79,12 +79,13 @@ impl Checker<'_> {
     fn fits(&mut self, value: f64, is_float: bool, dtype: DType, span: SpanId) -> Checked<Const> {
         let constant = Const::number(value, dtype);
         let error = |text: String| Error::new(span, text);
+        let shown = if value.abs() < 1e16 { value.to_string() } else { format!("{value:e}") };
         match dtype {
             DType::Bool => {
                 self.fail(error("expected a `bool`, found a number".into()).help("write `true`, `false` or a comparison"))
             }
             _ if dtype.is_float() && constant.value().is_infinite() => {
-                self.fail(error(format!("{value} does not fit in {}", article(dtype))))
+                self.fail(error(format!("{shown} does not fit in {}", article(dtype))))
             }
             _ if dtype.is_float() => Ok(constant),
             _ if is_float && value.fract() == 0.0 => {
@@ -93,7 +94,7 @@ impl Checker<'_> {
             _ if is_float => {
                 self.fail(error(format!("expected {}, found a float", article(dtype))).help("convert the other one: `… as f32`"))
             }
-            _ if constant.value() != value => self.fail(error(format!("{value} does not fit in {}", article(dtype)))),
+            _ if constant.value() != value => self.fail(error(format!("{shown} does not fit in {}", article(dtype)))),
             _ => Ok(constant),
         }
     }

@@ -99,7 +99,7 @@ impl Checker<'_> {
             return self.fail(error);
         };
         if args.len() != *arity {
-            let error = Error::new(span, format!("`{name}` takes {arity} arguments, not {}", args.len()));
+            let error = Error::new(span, format!("`{name}` takes {}, not {}", counted(*arity), args.len()));
             let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
             let help = tensor.then(|| "indices stand behind it: `x.clamp()[i, j]`".into());
             return self.fail(error.maybe_help(help));
@@ -240,4 +240,9 @@ impl Checker<'_> {
     fn is_tensor(&self, name: &str) -> bool {
         matches!(self.names.find(name), Some((_, super::names::Symbol::Tensor(_))))
     }
+}
+
+/// So many arguments.
+fn counted(arity: usize) -> &'static str {
+    ["no argument", "one argument"].get(arity).copied().unwrap_or("two arguments")
 }

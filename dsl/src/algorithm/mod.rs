@@ -122,6 +122,8 @@ struct Definition {
     reduction: Option<Found>,
     /// Whether this is inside the reduction's body or ranges.
     inside: bool,
+    /// Its axes are not what was meant, so nothing is proved of them.
+    unclear: bool,
     /// The conditions around this, and whether they hold here.
     conditions: Vec<(ExprId, bool)>,
 }

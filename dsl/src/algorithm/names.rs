@@ -118,6 +118,13 @@ impl Checker<'_> {
         if ["threads", "thread", "workgroup", "grid", "lane"].contains(&name) {
             return error.help("how a kernel runs on a device is said in `schedule!`, not here");
         }
-        error.maybe_help(did_you_mean(name, self.names.those(|_| true)))
+        if let Some(found) = &self.definition.reduction
+            && found.over.iter().any(|a| self.program.axes[*a].name == name)
+        {
+            return error.note_at(found.head, "the axes of a reduction are known in its braces only");
+        }
+        let plain = self.definition.buffer.is_none() && what == "value";
+        let help = plain.then(|| "a plain `let` stands outside all definitions, and knows no axes".into());
+        error.maybe_help(help).maybe_help(did_you_mean(name, self.names.those(|_| true)))
     }
 }

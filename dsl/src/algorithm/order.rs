@@ -94,7 +94,7 @@ impl Checker<'_> {
         }
         let defined: BTreeSet<&str> = definitions(kernel).map(|d| d.name.text.as_str()).collect();
         let results = kernel.outputs.iter().map(|o| (&o.name, "output"));
-        let updates = kernel.params.iter().filter(|p| p.update).map(|p| (&p.name, "argument"));
+        let updates = kernel.params.iter().filter(|p| p.update && p.ty.shape.is_some()).map(|p| (&p.name, "argument"));
         for (name, what) in results.chain(updates).filter(|(name, _)| !defined.contains(name.as_str())) {
             let error = Error::new(name.span, format!("the {what} `{name}` is never defined"));
             let help = match what {

@@ -2,6 +2,7 @@
 
 use super::bounds::{Claim, show};
 use super::names::Symbol;
+use super::types::article;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr as Node, ExprId, Outside, Read, Sides};
@@ -93,7 +94,7 @@ impl Checker<'_> {
         match self.program.exprs.dtype(id) {
             DType::I32 => Ok(id),
             found => {
-                let error = Error::new(e.span, format!("an index is an `i32`, not a `{found}`"));
+                let error = Error::new(e.span, format!("an index is an `i32`, not {}", article(found)));
                 self.fail(error.help("convert it: `(…) as i32`"))
             }
         }

@@ -79,7 +79,7 @@ impl Checker<'_> {
             match self.range(range, reduce.head) {
                 Ok(axis) => running.push(axis),
                 Err(_) => {
-                    wrong = true;
+                    (wrong, self.definition.unclear) = (true, true);
                     self.poison(&range.axis);
                 }
             }
@@ -149,7 +149,7 @@ impl Checker<'_> {
     fn length(&mut self, extent: ExprId, least: i64, range: &Range, head: SpanId) -> Checked<()> {
         let bound = self.program.exprs.int(least);
         let rest = self.program.exprs.difference(extent, bound);
-        if !self.prove || self.proves_nonneg(rest) {
+        if self.proves_nonneg(rest) {
             return Ok(());
         }
         let uses_axes = self.program.exprs.uses_axis(extent, &mut |_| true);
@@ -220,7 +220,7 @@ impl Checker<'_> {
             let name = Name { text: self.program.axes[r.axis].name.clone(), span: r.span };
             let one = self.program.exprs.int(1);
             let rest = self.program.exprs.difference(extent, one);
-            if !self.prove || self.proves_nonneg(rest) {
+            if self.proves_nonneg(rest) {
                 continue;
             }
             if self.program.exprs.uses_axis(extent, &mut |_| true) || self.program.exprs.as_int(extent).is_some() {

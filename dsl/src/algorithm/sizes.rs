@@ -109,7 +109,7 @@ impl Checker<'_> {
         let bound = self.program.exprs.int(least);
         let rest = self.program.exprs.difference(size, bound);
         let text = format!("{} >= {least}", super::bounds::show(&self.program, size));
-        if !self.prove || self.proves_nonneg(rest) {
+        if self.proves_nonneg(rest) {
             return;
         }
         let known = |c: &Condition| (c.left, c.relation, c.right) == (size, Relation::Ge, bound);

@@ -282,6 +282,30 @@ impl Cursor<'_> {
         items
     }
 
+    /// Items in a group, with commas between them. The first one that cannot be read is the whole list's error: where
+    /// their number counts, a list with a gap would be wrong in another way.
+    pub fn list<T>(
+        &mut self,
+        delimiter: Delimiter,
+        mut item: impl FnMut(&mut Cursor<'_>) -> Result<T, Error>,
+    ) -> Result<(Vec<T>, SpanId), Error> {
+        self.inside(delimiter, |c| {
+            let mut items = Vec::new();
+            while !c.is_empty() {
+                items.push(item(c)?);
+                if !c.is_empty() {
+                    c.expect(",")?;
+                }
+            }
+            Ok(items)
+        })
+    }
+
+    /// Whether nothing was wrong so far.
+    pub fn is_clean(&self) -> bool {
+        self.errors.is_empty()
+    }
+
     /// Skips to one of these operators, or to the end. Groups are skipped whole.
     pub fn skip_to(&mut self, stops: &[&str]) {
         while !self.is_empty() && !stops.iter().any(|stop| self.peek(stop)) {

@@ -20,7 +20,7 @@ pub struct Kernel {
     pub outputs: Vec<Output>,
     /// The body.
     pub statements: Vec<Statement>,
-    /// Whether the body could be read wholly. If not, what is missing from it is no further error.
+    /// Whether all of it could be read. If not, what is missing from it is no further error.
     pub whole: bool,
 }
 
@@ -132,6 +132,7 @@ pub fn kernel(cursor: &mut Cursor<'_>) -> Result<Kernel, Error> {
         cursor.report(error);
         cursor.skip_all();
     }
+    kernel.whole &= cursor.is_clean();
     Ok(kernel)
 }
 
@@ -217,9 +218,9 @@ pub fn ty(cursor: &mut Cursor<'_>) -> Result<Type, Error> {
     if !cursor.peek_group(Delimiter::Bracket) {
         return Ok(Type { span: dtype.span, dtype, shape: None });
     }
-    let (shape, close) = cursor.group(Delimiter::Bracket, |c| Ok(c.commas(expr::expr)))?;
+    let (shape, close) = cursor.list(Delimiter::Bracket, expr::expr)?;
     let span = cursor.join(dtype.span, close);
-    Ok(Type { dtype, shape: Some(shape.unwrap_or_default()), span })
+    Ok(Type { dtype, shape: Some(shape), span })
 }
 
 fn outputs(cursor: &mut Cursor<'_>) -> Result<Vec<Output>, Error> {
@@ -314,7 +315,7 @@ fn not_a_definition(cursor: &mut Cursor<'_>, name: &Name) -> Error {
 
 /// After `let s` or `y`.
 fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> Result<Statement, Error> {
-    let (index, close) = cursor.group(Delimiter::Bracket, |c| Ok(c.commas(expr::expr)))?;
+    let (index, close) = cursor.list(Delimiter::Bracket, expr::expr)?;
     let span = cursor.join(start, close);
     let mut found = None;
     if cursor.eat(":").is_some() {
@@ -341,7 +342,7 @@ fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> R
     cursor.expect("=")?;
     let value = expr::expr(cursor)?;
     cursor.expect(";")?;
-    Ok(Statement::Define(Define { name, index: index.unwrap_or_default(), ty: found, value, span }))
+    Ok(Statement::Define(Define { name, index, ty: found, value, span }))
 }
 
 /// The refusal of `+=` and its like.

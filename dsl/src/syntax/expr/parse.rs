@@ -1,0 +1,345 @@
+//! The parser of expressions.
+//!
+//! `syn::Expr` cannot read `sum(k in 0..K) { … }`, so this is a parser of its own, by precedence climbing. It has Rust's
+//! precedences: postfix, unary `-` and `!`, `as`, `* / %`, `+ -`, `<< >>`, `&`, `^`, `|`, comparisons (which do not
+//! chain), `&&`, `||`.
+
+use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
+use crate::diag::{Error, SpanId};
+use crate::expr::Compare;
+use crate::syntax::{Cursor, Name};
+use proc_macro2::Delimiter;
+
+/// An operator of two operands.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Operator {
+    Binary(BinaryOp),
+    Compare(Compare),
+}
+
+/// How tightly comparisons bind: what a generic's value must exceed, for `>` ends the generics.
+const COMPARISON: u8 = 3;
+
+/// Operators of two operands, and how tightly they bind.
+pub(super) const BINARY: [(&str, Operator, u8); 18] = [
+    ("||", Operator::Binary(BinaryOp::Or), 1),
+    ("&&", Operator::Binary(BinaryOp::And), 2),
+    ("==", Operator::Compare(Compare::Eq), COMPARISON),
+    ("!=", Operator::Compare(Compare::Ne), COMPARISON),
+    ("<", Operator::Compare(Compare::Lt), COMPARISON),
+    ("<=", Operator::Compare(Compare::Le), COMPARISON),
+    (">", Operator::Compare(Compare::Gt), COMPARISON),
+    (">=", Operator::Compare(Compare::Ge), COMPARISON),
+    ("|", Operator::Binary(BinaryOp::BitOr), 4),
+    ("^", Operator::Binary(BinaryOp::BitXor), 5),
+    ("&", Operator::Binary(BinaryOp::BitAnd), 6),
+    ("<<", Operator::Binary(BinaryOp::Shl), 7),
+    (">>", Operator::Binary(BinaryOp::Shr), 7),
+    ("+", Operator::Binary(BinaryOp::Add), 8),
+    ("-", Operator::Binary(BinaryOp::Sub), 8),
+    ("*", Operator::Binary(BinaryOp::Mul), 9),
+    ("/", Operator::Binary(BinaryOp::Div), 9),
+    ("%", Operator::Binary(BinaryOp::Rem), 9),
+];
+
+/// Reads an expression.
+pub fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    binary(cursor, 1)
+}
+
+/// Reads an expression without comparisons outside parentheses: arithmetic, and what stands between `<` and `>`.
+pub fn arithmetic(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    binary(cursor, COMPARISON + 1)
+}
+
+/// Reads operands and the operators between them that bind at least as tightly as `least`.
+fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
+    cursor.deeper(|cursor| {
+        let mut left = cast(cursor)?;
+        let (mut links, mut compared) = (cursor.depth(), false);
+        while let Some(symbol) = cursor.peek_operator() {
+            let Some((_, operator, level)) = BINARY.iter().find(|(s, _, level)| *s == symbol && *level >= least) else { break };
+            links += 1;
+            cursor.check_depth(links)?;
+            let comparison = matches!(operator, Operator::Compare(_));
+            if comparison && compared {
+                let error = Error::new(cursor.here(), "comparisons do not chain");
+                return Err(error.help("write `a < b && b < c`"));
+            }
+            let at = cursor.expect(&symbol)?;
+            let right = binary(cursor, level + 1)?;
+            let span = cursor.join(left.span, right.span);
+            let (left_box, right_box) = (Box::new(left), Box::new(right));
+            let kind = match *operator {
+                Operator::Binary(op) => ExprKind::Binary(op, at, left_box, right_box),
+                Operator::Compare(op) => ExprKind::Compare(op, at, left_box, right_box),
+            };
+            left = Expr { kind, span };
+            compared = comparison;
+        }
+        Ok(left)
+    })
+}
+
+/// `a as f32 as i32`.
+fn cast(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    let mut value = unary(cursor)?;
+    let mut links = cursor.depth();
+    while cursor.eat_word("as").is_some() {
+        links += 1;
+        cursor.check_depth(links)?;
+        let to = cursor.name("a dtype")?;
+        let span = cursor.join(value.span, to.span);
+        value = Expr { kind: ExprKind::Cast(Box::new(value), to), span };
+    }
+    Ok(value)
+}
+
+/// `-a`, `!a`.
+fn unary(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    let (at, make): (SpanId, fn(Box<Expr>) -> ExprKind) = if let Some(at) = cursor.eat("-") {
+        (at, ExprKind::Neg)
+    } else if let Some(at) = cursor.eat("!") {
+        (at, ExprKind::Not)
+    } else {
+        return postfix(cursor);
+    };
+    let operand = cursor.deeper(unary)?;
+    let span = cursor.join(at, operand.span);
+    Ok(Expr { kind: make(Box::new(operand)), span })
+}
+
+/// An atom and the methods called on it.
+fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    let mut value = atom(cursor)?;
+    let mut links = cursor.depth();
+    loop {
+        if cursor.peek_group(Delimiter::Bracket) {
+            let error = Error::new(cursor.here(), "only tensors have indices");
+            return Err(error.help("give the value a name: `let t[i]: f32[N] = …;`, then read `t[i]`"));
+        }
+        if cursor.eat(".").is_none() {
+            return Ok(value);
+        }
+        links += 1;
+        cursor.check_depth(links)?;
+        let name = cursor.name("a method")?;
+        if !cursor.peek_group(Delimiter::Parenthesis) {
+            return Err(cursor.expected("`(`").note("values have methods, but no fields"));
+        }
+        let (args, close) = arguments(cursor)?;
+        let span = cursor.join(value.span, close);
+        value = Expr { kind: ExprKind::Method { receiver: Box::new(value), name, args }, span };
+    }
+}
+
+/// `(a, b)`, and where it stands.
+fn arguments(cursor: &mut Cursor<'_>) -> Result<(Vec<Expr>, SpanId), Error> {
+    cursor.list(Delimiter::Parenthesis, expr)
+}
+
+/// What operators and methods apply to.
+fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    if cursor.peek_group(Delimiter::None) {
+        return Ok(cursor.inside(Delimiter::None, expr)?.0);
+    }
+    if cursor.peek_group(Delimiter::Parenthesis) {
+        let (inner, span) = cursor.inside(Delimiter::Parenthesis, expr)?;
+        return Ok(Expr { kind: inner.kind, span });
+    }
+    if cursor.peek_group(Delimiter::Brace) {
+        let block = block(cursor)?;
+        let span = block.span;
+        return Ok(Expr { kind: ExprKind::Block(block), span });
+    }
+    if cursor.peek_group(Delimiter::Bracket) {
+        let (items, span) = cursor.list(Delimiter::Bracket, expr)?;
+        return Ok(Expr { kind: ExprKind::Array(items), span });
+    }
+    match cursor.peek_name().as_deref() {
+        Some("true" | "false") | None => literal(cursor),
+        Some("if") => choice(cursor),
+        Some(word) => match loops_help(word) {
+            Some(help) => Err(Error::new(cursor.here(), format!("there is no `{word}` in kernels")).help(help)),
+            None => named(cursor),
+        },
+    }
+}
+
+/// What to write instead of Rust's other control flow.
+pub(crate) fn loops_help(word: &str) -> Option<&'static str> {
+    match word {
+        "for" | "while" | "loop" => Some(
+            "a definition `y[i] = …` runs over its axes by itself, and a reduction is `sum(k in 0..K) { … }`; \
+             loops without known bounds are out of scope",
+        ),
+        "match" => Some("write `if … { … } else if … { … } else { … }`"),
+        "return" => Some("a block's value is its last expression, without `;`"),
+        _ => None,
+    }
+}
+
+/// A number or truth value.
+fn literal(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    let span = cursor.here();
+    let expected = cursor.expected("an expression");
+    let suffix = |s: &str| (!s.is_empty()).then(|| s.to_string());
+    let kind = match cursor.with(|s| s.parse::<syn::Lit>()).map_err(|_| expected.clone())? {
+        syn::Lit::Bool(b) => ExprKind::Bool(b.value),
+        syn::Lit::Int(int) => {
+            let value = int.base10_parse().map_err(|e| Error::new(span, e.to_string()))?;
+            ExprKind::Int { value, suffix: suffix(int.suffix()) }
+        }
+        syn::Lit::Float(float) => {
+            let value = float.base10_digits().parse().map_err(|_| expected)?;
+            ExprKind::Float { value, suffix: suffix(float.suffix()) }
+        }
+        _ => return Err(expected),
+    };
+    Ok(Expr { kind, span })
+}
+
+/// What begins with a name: a value, a path, a read, a reduction.
+fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    if cursor.peek_ranges(1) {
+        return reduce(cursor);
+    }
+    let name = cursor.name("an expression")?;
+    if cursor.peek("::") {
+        return path(cursor, name);
+    }
+    if cursor.peek_group(Delimiter::Parenthesis) {
+        let (args, close) = arguments(cursor)?;
+        let span = cursor.join(name.span, close);
+        return Ok(Expr { kind: ExprKind::Call { function: name, args }, span });
+    }
+    let outside = match cursor.peek_outside() {
+        Some("pad") => {
+            cursor.expect(".")?;
+            cursor.expect_word("pad")?;
+            Outside::Pad(Box::new(cursor.inside(Delimiter::Parenthesis, expr)?.0))
+        }
+        Some(_) => {
+            cursor.expect(".")?;
+            cursor.expect_word("clamp")?;
+            cursor.inside(Delimiter::Parenthesis, |_| Ok(()))?;
+            Outside::Clamp
+        }
+        None if cursor.peek_group(Delimiter::Bracket) => Outside::Never,
+        None => return Ok(Expr { span: name.span, kind: ExprKind::Name(name.text) }),
+    };
+    let (index, close) = cursor.list(Delimiter::Bracket, expr)?;
+    let span = cursor.join(name.span, close);
+    Ok(Expr { kind: ExprKind::Index { tensor: name, outside, index }, span })
+}
+
+/// `f32::INFINITY`, after the first name.
+fn path(cursor: &mut Cursor<'_>, first: Name) -> Result<Expr, Error> {
+    let start = first.span;
+    let mut names = vec![first];
+    let mut last = start;
+    while cursor.eat("::").is_some() {
+        let name = cursor.name("a name")?;
+        last = name.span;
+        names.push(name);
+    }
+    Ok(Expr { kind: ExprKind::Path(names), span: cursor.join(start, last) })
+}
+
+/// `if c { a } else { b }`.
+fn choice(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    let start = cursor.expect_word("if")?;
+    if cursor.peek_word("let") {
+        return Err(cursor.expected("a condition").note("there are no patterns in kernels"));
+    }
+    let cond = Box::new(expr(cursor)?);
+    let then = block(cursor)?;
+    if cursor.eat_word("else").is_none() {
+        return Err(cursor.expected("`else`").note("an `if` is a value, so it needs both"));
+    }
+    let other = if cursor.peek_word("if") {
+        let inner = cursor.deeper(choice)?;
+        let span = inner.span;
+        Block { lets: Vec::new(), value: Box::new(inner), span }
+    } else {
+        block(cursor)?
+    };
+    let span = cursor.join(start, other.span);
+    Ok(Expr { kind: ExprKind::If { cond, then, other }, span })
+}
+
+/// `{ let a = …; value }`.
+pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
+    let (content, span) = cursor.inside(Delimiter::Brace, |c| {
+        let mut lets = Vec::new();
+        while c.peek_word("let") {
+            match local(c) {
+                Ok(bound) => lets.push(bound),
+                Err(error) => {
+                    c.report(error);
+                    c.skip_to(&[";"]);
+                    c.eat(";");
+                }
+            }
+        }
+        if c.is_empty() {
+            return Err(c.expected("a value").note("the last expression of a block, without `;`, is its value"));
+        }
+        let value = expr(c)?;
+        if c.peek(";") {
+            return Err(c.expected("`}`").note("the last expression of a block, without `;`, is its value"));
+        }
+        Ok((lets, Box::new(value)))
+    })?;
+    Ok(Block { lets: content.0, value: content.1, span })
+}
+
+/// `let a: f32 = …;`
+fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
+    cursor.expect_word("let")?;
+    if cursor.peek_word("mut") {
+        let error = Error::new(cursor.here(), "names do not change their values in kernels");
+        return Err(error.help("bind another name by another `let`"));
+    }
+    let name = cursor.name("a name")?;
+    if cursor.peek_group(Delimiter::Bracket) {
+        let error = Error::new(cursor.here(), "a tensor is not defined inside an expression");
+        return Err(error.help("move the `let` out, to stand before this definition"));
+    }
+    let dtype = match cursor.eat(":") {
+        Some(_) => Some(cursor.name("a dtype")?),
+        None => None,
+    };
+    cursor.expect("=")?;
+    let value = expr(cursor)?;
+    cursor.expect(";")?;
+    Ok(Let { name, dtype, value })
+}
+
+/// `sum(k in 0..K, j in lo..hi) { … }`.
+fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    let name = cursor.name("a reduction")?;
+    let op = ReduceOp::from_name(&name.text).ok_or_else(|| {
+        let names = ReduceOp::ALL.map(ReduceOp::name);
+        let error = Error::new(name.span, format!("there is no reduction `{name}`"));
+        error.note(format!("there are {}", crate::diag::list(names))).maybe_help(crate::diag::did_you_mean(&name.text, names))
+    })?;
+    let (ranges, close) = cursor.list(Delimiter::Parenthesis, range)?;
+    let head = cursor.join(name.span, close);
+    let body = block(cursor)?;
+    let span = cursor.join(name.span, body.span);
+    Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, body }), span })
+}
+
+/// `k in lo..hi`.
+fn range(cursor: &mut Cursor<'_>) -> Result<Range, Error> {
+    let axis = cursor.name("an axis")?;
+    cursor.expect_word("in")?;
+    let low = expr(cursor)?;
+    let inclusive = cursor.eat("..=").is_some();
+    if !inclusive && cursor.eat("..").is_none() {
+        return Err(cursor.expected("`..`").help(format!("an axis has a range: `{axis} in 0..N`")));
+    }
+    let high = expr(cursor)?;
+    Ok(Range { axis, low, high, inclusive })
+}

@@ -1,0 +1,316 @@
+//! Kernels that are wrong, each with everything that is said about it. The snapshots are to be read in review: would
+//! these words help?
+
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write;
+use tilewright_dsl::algorithm::check_generic;
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::syntax::kernel;
+
+/// All that is said about a kernel, or that it is right.
+fn judged(text: &str) -> String {
+    let mut spans = Spans::new();
+    let parsed = kernel::parse(text.parse().unwrap(), &mut spans);
+    let mut errors = parsed.errors;
+    if let Some(kernel) = parsed.tree {
+        errors.keep(check_generic(&kernel));
+    }
+    if errors.is_empty() { "right\n".into() } else { strip(&errors.texts(&spans)) }
+}
+
+/// Without the name of the string that was parsed, which counts the tests.
+fn strip(text: &str) -> String {
+    let mut out = String::new();
+    for (n, part) in text.split("<parsed string ").enumerate() {
+        let part = if n == 0 { part } else { part.split_once(">:").map_or(part, |(_, rest)| rest) };
+        out += part;
+    }
+    out
+}
+
+/// Kernels and verdicts, one after another.
+fn all(kernels: &[&str]) -> String {
+    let mut out = String::new();
+    for kernel in kernels {
+        let shown: Vec<&str> = kernel.lines().map(|l| l.strip_prefix("        ").unwrap_or(l)).collect();
+        writeln!(out, "{}\n{}", shown.join("\n"), judged(&shown.join("\n"))).unwrap();
+    }
+    out
+}
+
+/// Compares with the snapshot of this name.
+fn snapshot(name: &str, text: String) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(format!("kernel_{name}"), text));
+}
+
+/// A kernel over `x`, `ids` and `y` with this body.
+fn body(text: &str) -> String {
+    format!("fn k<N, M>(x: f32[N, M], ids: i32[N], s: f32) -> y: f32[N, M] {{ {text} }}")
+}
+
+/// Bodies and verdicts.
+fn bodies(texts: &[&str]) -> String {
+    texts.iter().fold(String::new(), |out, text| out + text + "\n" + &judged(&body(text)) + "\n")
+}
+
+#[test]
+fn syntax() {
+    snapshot(
+        "syntax",
+        all(&[
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] += x[i]; }",
+            "fn k<N>(x: f32[N]) -> f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: &f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<const N: usize>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] where N % 4 == 0 { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { for i in 0..N { y[i] = x[i]; } }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = while x[i] > 0.0 { 1.0 }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = match x[i] { _ => 1.0 }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = return x[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = if x[i] > 0.0 { x[i] }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = 0.0 < x[i] < 1.0; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = { let a = x[i]; a; }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = { let mut a = x[i]; a }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = { let t[j]: f32[N] = x[j]; t[i] }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { let t: f32[N] = x; y[i] = t[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { let t[i] = x[i]; y[i] = t[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i]: f32[N] = x[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y = x; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = (x[i])[0]; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i].max; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = mean(k in 0..N) { x[k] }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in N) { x[k] }; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] }",
+            "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = ; y[i] = x[;]; }",
+            "fn k<N(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "struct K;",
+            "fn k<N>(x: f32[N], x: f32[M] y: f32) -> z: f32[N] { const W = [1.0]; z[i] = x[i] @ y; let 3 = 4; }",
+        ]),
+    );
+}
+
+#[test]
+fn headers() {
+    snapshot(
+        "headers",
+        all(&[
+            "fn k<N>(x: f64[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<N>(x: bf16[N], i: usize, q: flot32[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<T: f32 | f64 | f32, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }",
+            "fn k<Typ: f32 | f16, N>(x: Tpy[N]) -> y: Typ[N] { y[i] = x[i]; }",
+            "fn k<T: f32 | f16, N>(x: T[T]) -> y: N[N] { y[i] = x[i]; }",
+            "fn k<N, N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N], x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N], f32: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N], s: &mut f32) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N]) { let y[i]: f32[N] = x[i]; }",
+            "fn k<N>(x: f32[N]) -> y: f32 { y[i] = x[i]; }",
+            "fn k<N, A = B + 1, B = A * N>(x: f32[N]) -> y: f32[A] { y[i] = 0.0; }",
+            "fn k<N, M>(x: f32[N]) -> y: f32[N / M] { y[i] = x[i]; }",
+            "fn k<N, S = 0>(x: f32[N]) -> y: f32[N / S] { y[i] = x[i]; }",
+            "fn k<N, S = 2 - 3>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N, S = 3000000000>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
+            "fn k<N>(x: f32[N], s: i32) -> y: f32[s] { y[i] = 0.0; }",
+            "fn k<N>(x: f32[N]) -> y: f32[N.max(2)] { y[i] = 0.0; }",
+            "fn k<N>(x: f32[K]) -> y: f32[N] { y[i] = 0.0; }",
+            "fn k<N>(x: f32[N][N]) -> y: f32[N] { y[i] = 0.0; }",
+            "fn k<N>(x: f32[1, 2, 3, 4, 5, 6, 7, 8, N]) -> y: f32[N] { y[i] = 0.0; }",
+            "fn k<N>(x: f32[N]) -> (y: f32[N], z: f32[N]) { y[i] = x[i]; }",
+            "fn k<N>(x: &mut f32[N]) -> y: f32[N] { y[i] = 1.0; }",
+        ]),
+    );
+}
+
+#[test]
+fn definitions() {
+    snapshot(
+        "definitions",
+        bodies(&[
+            "y[i, i] = x[i, 0];",
+            "y[ids[i], j] = x[i, j];",
+            "y[i + 1, j] = x[i, j];",
+            "y[2 * i, j] = x[i, j];",
+            "y[0, j] = x[0, j];",
+            "y[i] = x[i, 0];",
+            "y[x, j] = 0.0;",
+            "y[i, j] = 0.0; y[i, j] = 1.0;",
+            "x[i, j] = 0.0; y[i, j] = 1.0;",
+            "s[i, j] = 0.0; y[i, j] = 1.0;",
+            "z[i, j] = 0.0; y[i, j] = 1.0;",
+            "const W: f32[2] = [0.0, 1.0]; W[i] = 0.0; y[i, j] = 1.0;",
+            "let t[i, j]: f32[N, M] = x[i, j]; y[i, j] = 1.0;",
+            "y[i, j] = t[i, j]; let t[i, j]: f32[N, M] = x[i, j];",
+            "y[i, j] = t[i, j]; let t[i, j]: f32[N, M] = y[i, j];",
+            "y[i, j] = y.pad(0.0)[i - 1, j] + x[i, j];",
+            "let x[i]: f32[N] = 0.0; y[i, j] = x[i, j];",
+            "let t[i]: i32[N] = x[i, 0]; y[i, j] = t[i] as f32;",
+            "const W: f32[2, 2] = [[0.0, 1.0], [2.0]]; const V: f32[N] = [0.0]; const U: i32 = 0.5; const Q: f32[2] = [s, 1.0]; y[i, j] = W[0, 0];",
+            "let c = sum(i in 0..N) { x[i, 0] }; y[i, j] = c;",
+        ]),
+    );
+}
+
+#[test]
+fn values() {
+    snapshot(
+        "values",
+        bodies(&[
+            "y[i, j] = x[i, j] + ids[i];",
+            "y[i, j] = x[i, j] * i;",
+            "y[i, j] = ids[i];",
+            "y[i, j] = x[i, j] + 1i32;",
+            "y[i, j] = if x[i, j] { 1.0 } else { 0.0 };",
+            "y[i, j] = if x[i, j] > 0 { 1.0 } else { ids[i] };",
+            "y[i, j] = x[i, j] && true;",
+            "y[i, j] = !x[i, j];",
+            "y[i, j] = (ids[i] + 0.5) as f32;",
+            "y[i, j] = (x[i, j] > 0.0) as f32;",
+            "y[i, j] = x[i, j] as bool as i32 as f32;",
+            "y[i, j] = x[i, j] as f64;",
+            "y[i, j] = 1e39;",
+            "y[i, j] = (ids[i] + 3000000000) as f32;",
+            "y[i, j] = -(ids[i] as u32) as f32;",
+            "y[i, j] = x[i, j] ^ 1.0;",
+            "y[i, j] = ((ids[i] > 0) < (ids[i] > 1)) as i32 as f32;",
+            "y[i, j] = x;",
+            "y[i, j] = q + i_;",
+            "y[i, j] = idz[i] as f32 + xx[i, j];",
+            "y[i, j] = thread as f32;",
+            "y[i, j] = s[i];",
+            "y[i, j] = x[i];",
+            "y[i, j] = x[i, s];",
+            "y[i, j] = [1.0, 2.0];",
+            "y[i, j] = { let i = 3; x[i, j] };",
+            "y[i, j] = { let a = x[i, k]; a + a * a };",
+            "y[i, j] = (i / N) as f32 + (i / M) as f32 + (i / (i - 1)) as f32 + (i % 0) as f32;",
+            "y[i, j] = f32::INFINTY + i32::PI;",
+        ]),
+    );
+}
+
+#[test]
+fn maths() {
+    snapshot(
+        "maths",
+        bodies(&[
+            "y[i, j] = max(x[i, j], 0.0);",
+            "y[i, j] = exp(x[i, j]);",
+            "y[i, j] = relu(x[i, j]);",
+            "y[i, j] = f32(ids[i]);",
+            "y[i, j] = x[i, j].sqr();",
+            "y[i, j] = x[i, j].sum();",
+            "y[i, j] = x[i, j].log();",
+            "y[i, j] = x[i, j].max();",
+            "y[i, j] = x.clamp();",
+            "y[i, j] = x.pad(0.0);",
+            "y[i, j] = x.len() as f32;",
+            "y[i, j] = ids[i].exp() as f32;",
+            "y[i, j] = x[i, j].max(ids[i]);",
+            "y[i, j] = x[i, j].powi(ids[i]) + x[i, j].pow(2) + ids[i].pow(-1) as f32;",
+            "y[i, j] = sum(x[i, j]);",
+            "y[i, j] = scatter(x, ids);",
+            "y[i, j] = (x[i, j] > 0.0).abs();",
+        ]),
+    );
+}
+
+#[test]
+fn reads() {
+    snapshot(
+        "reads",
+        bodies(&[
+            "y[i, j] = x[i + 1, j];",
+            "y[i, j] = x[i - 1, j];",
+            "y[i, j] = x[j, i];",
+            "y[i, j] = x[2 * i, j + N];",
+            "y[i, j] = x[ids[i], j];",
+            "y[i, j] = x[s as i32, j];",
+            "y[i, j] = if i > 0 { x[i - 2, j] } else { 0.0 };",
+            "y[i, j] = if ids[i] < N { x[ids[i], j] } else { 0.0 };",
+            "y[i, j] = x[(i as f32 * 0.5) as i32, j];",
+            "y[i, j] = x.pad(x[i, j])[i + 1, j];",
+            "y[i, j] = x.pad(0)[i + 1, j] + x.pad(true)[i, j];",
+            "y[i, j] = sum(k in 0..3) { x[i + k, j] };",
+            "const W: f32[3] = [0.0, 1.0, 2.0]; y[i, j] = W[i % 4];",
+            "let a = i > 0; y[i, j] = x[i, j];",
+            "y[i, j] = { let a = x[i - 1, j]; if i > 0 { a } else { 0.0 } };",
+            "y[i, j] = x[i as u32, j];",
+        ]),
+    );
+}
+
+#[test]
+fn conv_reads() {
+    snapshot(
+        "conv_reads",
+        all(&[
+            "fn conv<IW, S = 2, OW = (IW - 3) / S + 1>(x: f32[IW], w: f32[3]) -> y: f32[OW + 1] {
+            y[o] = sum(f in 0..3) { x[o * S + f] * w[f] };
+        }",
+            "fn conv<IW, OW = IW - 2>(x: f32[IW], w: f32[3]) -> y: f32[OW] {
+            y[o] = sum(f in 0..4) { x[o + f] * w[f] };
+        }",
+            "fn conv<IW, S = 1, D = 1>(x: f32[(IW - 1) * S + 2 * D + 1], w: f32[3]) -> y: f32[IW] {
+            y[o] = sum(f in 0..3) { x[o * S + f * D] * w[f] };
+        }",
+        ]),
+    );
+}
+
+#[test]
+fn reductions() {
+    snapshot(
+        "reductions",
+        bodies(&[
+            "y[i, j] = sum(k in 0..N) { x[k, j] } / sum(k in 0..M) { x[i, k] };",
+            "y[i, j] = sum(k in 0..N) { sum(l in 0..M) { x[k, l] } };",
+            "y[i, j] = sum(k in 0..ids[i]) { x[k, j] };",
+            "y[i, j] = sum(i in 0..N) { x[i, j] };",
+            "y[i, j] = sum(k in 0..N, k in 0..M) { x[k, k] };",
+            "y[i, j] = sum(k in 0..N) { x[k, j] > 0.0 };",
+            "y[i, j] = any(k in 0..N) { x[k, j] };",
+            "y[i, j] = argmax(k in 0..N) { x[k, j] };",
+            "y[i, j] = argmax(k in 0..i) { x[k, j] } as f32;",
+            "y[i, j] = argmax(k in 0..N, l in 0..k + 1) { x[k, 0] } as f32;",
+            "y[i, j] = sum(k in 0..i - j) { x[k, j] };",
+            "y[i, j] = sum(k in 0..N) { x[k, j] } + k as f32;",
+            "y[i, j] = sum(k in 0..K) { z[k, j] };",
+            "y[i, j] = sum(k in 0..3.5) { 1.0 };",
+        ]),
+    );
+}
+
+#[test]
+fn updates() {
+    snapshot(
+        "updates",
+        all(&[
+            "fn k<N>(x: &mut f32[N]) { x[i] = x[N - 1 - i]; }",
+            "fn k<N>(x: &mut f32[N], a: f32[N]) -> y: f32[N] { x[i] = x[i] + a[i]; y[i] = x[i]; }",
+            "fn k<N>(x: &mut f32[N]) { x[i] = x[i] + x.pad(0.0)[i]; }",
+            "fn k<N>(x: &mut f32[N]) { x[i] += 1.0; }",
+        ]),
+    );
+}
+
+#[test]
+fn dtypes_decide() {
+    snapshot(
+        "dtypes_decide",
+        all(&[
+            "fn k<T: f32 | i32, N>(x: T[N]) -> y: T[N] { y[i] = x[i].exp(); }",
+            "fn k<T: f32 | f16, U: f32 | f16, N>(x: T[N], z: U[N]) -> y: T[N] { y[i] = x[i] + z[i]; }",
+            "fn k<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i] * 70000.0; }",
+        ]),
+    );
+}
+
+#[test]
+fn a_wrong_name_is_said_once() {
+    let text = body("let a[i]: f32[N] = q[i]; let b[i]: f32[N] = a[i] * c; let d[i]: f32[N] = a[i] + b[i]; y[i, j] = d[i] * s;");
+    assert_eq!(judged(&text).matches("error:").count(), 2, "{}", judged(&text));
+}
