@@ -27,7 +27,7 @@ pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Resul
     let bindings = head::bindings(kernel, schedule)?;
     let mut program = algorithm::check(kernel, &bindings)?;
     head::facts(&mut program, schedule)?;
-    algorithm::inline(&mut program, &|_, _| true);
+    algorithm::inline(&mut program);
     build::naive(&mut program);
     check_form(&program, profile)?;
     let outcome = schedule::apply(&mut program, &schedule.items, profile, schedule.name.span);
