@@ -81,3 +81,28 @@ impl Element for bool {
         u32::from(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_travel_as_32_bits() {
+        assert_eq!(f16::from_f32(0.5).scalar_bits(), 0.5f32.to_bits());
+        assert_eq!(bf16::from_f32(-2.0).scalar_bits(), (-2.0f32).to_bits());
+        assert_eq!((-1i8).scalar_bits(), u32::MAX);
+        assert_eq!(255u8.scalar_bits(), 255);
+        assert_eq!(i32::MIN.scalar_bits(), 1 << 31);
+        assert_eq!([true.scalar_bits(), false.scalar_bits()], [1, 0]);
+    }
+
+    #[test]
+    fn a_truth_value_is_a_word_and_any_word_but_0_is_true() {
+        assert_eq!(bool::to_device(&[true, false]).as_ref(), bytemuck::cast_slice::<u32, u8>(&[1, 0]));
+        let read = |bytes: &mut [u8]| {
+            bytes.copy_from_slice(bytemuck::cast_slice(&[0u32, 1, 256]));
+            Ok::<(), ()>(())
+        };
+        assert_eq!(bool::from_device(3, read), Ok(vec![false, true, true]));
+    }
+}

@@ -231,3 +231,82 @@ fn told_apart(a: &[Tensor], b: &[Tensor]) -> bool {
     let mut places = a.iter().filter(given).zip(b.iter().filter(given)).flat_map(|(x, y)| x.shape.iter().zip(&y.shape));
     places.any(|(x, y)| matches!((x, y), (Size::Const(x), Size::Const(y)) if x != y))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{DeviceKind, Limits};
+    use crate::launch::samples::{conv, lit};
+    use tilewright_launch::{Dispatch, Feature};
+
+    /// A device that has no more than Vulkan guarantees.
+    fn info(features: Vec<Feature>) -> DeviceInfo {
+        let limits = Limits {
+            invocations: 128,
+            local: [128, 128, 64],
+            grid: [65535; 3],
+            shared_bytes: 16384,
+            subgroup: 32,
+            subgroup_range: (16, 64),
+            subgroups: 4,
+            push_constant_bytes: 128,
+            storage_buffers: 4,
+            storage_buffer_bytes: 1 << 27,
+            timestamps: false,
+        };
+        let (name, driver) = ("Small".into(), "d".into());
+        DeviceInfo { index: 0, name, kind: DeviceKind::Other, driver, api_version: (1, 1), features, limits }
+    }
+
+    fn with_dispatch(change: impl FnOnce(&mut Dispatch)) -> Program {
+        let spirv = [0x0723_0203u32, 0x0001_0300, 0, 1, 0].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let mut dispatch = Dispatch {
+            name: "d".into(),
+            spirv,
+            grid: [lit(1), lit(1), lit(1)],
+            local: [64, 2, 1],
+            buffers: vec![],
+            addressing: Addressing::Descriptor,
+            params: vec![],
+            param_bytes: 128,
+            spilled: false,
+        };
+        change(&mut dispatch);
+        let mut program = conv();
+        program.dispatches.push(dispatch);
+        program
+    }
+
+    #[track_caller]
+    fn refused(change: impl FnOnce(&mut Dispatch), reason: &str) {
+        assert_eq!(unmet(&with_dispatch(change), &info(vec![])).as_deref(), Some(reason));
+    }
+
+    #[test]
+    fn what_a_dispatch_needs_of_a_device_is_checked() {
+        assert_eq!(unmet(&with_dispatch(|_| ()), &info(vec![])), None);
+        let workgroups = "needs workgroups of [64, 4, 1] invocations, the device has [128, 128, 64] and 128 in all";
+        refused(|d| d.local = [64, 4, 1], workgroups);
+        refused(|d| d.param_bytes = 132, "needs 132 bytes of push constants, the device has 128");
+        let bound = tilewright_launch::BufferUse { tensor: 0, reads: true, writes: false };
+        refused(|d| (d.buffers, d.spilled) = (vec![bound; 4], true), "needs 5 storage buffers, the device has 4");
+        refused(|d| d.spirv[5] = 4, "needs Vulkan 1.2 for its SPIR-V 1.4, the device has 1.1");
+        refused(|d| d.spirv[5] = 6, "needs Vulkan 1.3 for its SPIR-V 1.6, the device has 1.1");
+    }
+
+    #[test]
+    fn a_subgroup_size_must_be_one_that_can_be_required() {
+        let needs = |size, features| {
+            let mut program = with_dispatch(|_| ());
+            program.requires.subgroup = Some(size);
+            unmet(&program, &info(features))
+        };
+        let able = vec![Feature::SubgroupSize];
+        assert_eq!(needs(32, able.clone()), None);
+        assert_eq!(needs(32, vec![]).as_deref(), Some("needs subgroups of 32, and the device cannot be asked for a size"));
+        assert_eq!(needs(8, able.clone()).as_deref(), Some("needs subgroups of 8, the device has 16 to 64"));
+        assert_eq!(needs(24, able.clone()).as_deref(), Some("needs subgroups of 24, the device has 16 to 64"));
+        let many = "needs 128 invocations in subgroups of 16, of which the device has 4";
+        assert_eq!(needs(16, able).as_deref(), Some(many));
+    }
+}

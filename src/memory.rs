@@ -118,3 +118,42 @@ impl Pool {
         std::mem::take(&mut self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Buffer for Nowhere {
+        fn address(&self) -> u64 {
+            0
+        }
+    }
+
+    fn memory(bytes: u64) -> Arc<Memory> {
+        Arc::new(Memory::new(Box::new(Nowhere), bytes))
+    }
+
+    #[test]
+    fn memory_is_used_again_where_it_fits() {
+        let mut pool = Pool::default();
+        pool.give([memory(1 << 20), memory(8192), memory(16384)]);
+        assert_eq!(pool.take(8000).map(|m| m.bytes()), Some(8192));
+        assert_eq!(pool.take(8000).map(|m| m.bytes()), Some(16384));
+        assert_eq!(pool.take(8000).map(|m| m.bytes()), None, "what is left is far too large");
+        assert_eq!(pool.take((1 << 20) + 1).map(|m| m.bytes()), None);
+        assert_eq!(pool.drain().len(), 1);
+    }
+
+    #[test]
+    fn a_pool_does_not_grow_without_bounds() {
+        let mut pool = Pool::default();
+        for _ in 0..10 {
+            pool.give([memory(100 << 20)]);
+        }
+        assert_eq!(pool.drain().len(), 2);
+        pool.give([memory(1 << 30)]);
+        assert_eq!(pool.drain().len(), 0);
+    }
+}

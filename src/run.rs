@@ -316,10 +316,9 @@ fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>
     let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
     let mut grid = [0u32; 3];
     for (n, size) in grid.iter_mut().zip(&dispatch.grid) {
-        let value = size.eval(sources.dims).filter(|v| *v >= 0);
-        let too_large =
-            || Error::TooLarge { what: format!("the workgroups of {}", name()), size: u64::MAX, limit: u64::from(u32::MAX) };
-        *n = value.and_then(|v| u32::try_from(v).ok()).ok_or_else(too_large)?;
+        let size = size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned());
+        let too_large = |_| Error::TooLarge { what: format!("the workgroups of {}", name()), size, limit: u64::from(u32::MAX) };
+        *n = u32::try_from(size).map_err(too_large)?;
     }
     let limit = kernel.device().info().limits.grid;
     let has_base = |axis: usize| dispatch.params.iter().any(|p| p.value == program::ParamValue::GroupBase(axis as u8));
@@ -332,8 +331,8 @@ fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>
     }
     let piece = |part: grid::Part| {
         let params = params::block(dispatch, sources, part.base);
-        let too_large = || Error::TooLarge { what: format!("a parameter of {}", name()), size: u64::MAX, limit: i32::MAX as u64 };
-        Ok(Piece { groups: part.groups, params: params.ok_or_else(too_large)? })
+        let too_large = |size| Error::TooLarge { what: format!("a parameter of {}", name()), size, limit: i32::MAX as u64 };
+        Ok(Piece { groups: part.groups, params: params.map_err(too_large)? })
     };
     grid::parts(grid, limit).into_iter().map(piece).collect()
 }

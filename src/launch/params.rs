@@ -12,23 +12,30 @@ pub(crate) struct Sources<'a> {
     pub(crate) scalars: &'a [u32],
 }
 
-/// The block of one dispatch whose workgroups begin at `base`. `None`: a size does not fit 32 bits, which the limits exclude.
-pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Option<Vec<u8>> {
+/// The block of one dispatch, a validated one, whose workgroups begin at `base`.
+///
+/// The error is the magnitude of a size that does not fit 32 bits, which a program's limits are there to exclude.
+pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Result<Vec<u8>, u64> {
     let mut bytes = vec![0; dispatch.param_bytes as usize];
     for param in &dispatch.params {
         let mut put = |value: &[u8]| {
             let at = param.offset as usize;
-            bytes.get_mut(at..at.checked_add(value.len())?)?.copy_from_slice(value);
-            Some(())
+            if let Some(place) = bytes.get_mut(at..at.saturating_add(value.len())) {
+                place.copy_from_slice(value);
+            }
         };
+        let word = |from: &[u32], at: usize| from.get(at).copied().unwrap_or_default().to_le_bytes();
         match &param.value {
-            ParamValue::Address(t) => put(&sources.addresses.get(*t as usize)?.to_le_bytes())?,
-            ParamValue::Size(s) => put(&i32::try_from(s.eval(sources.dims)?).ok()?.to_le_bytes())?,
-            ParamValue::Scalar(s) => put(&sources.scalars.get(*s as usize)?.to_le_bytes())?,
-            ParamValue::GroupBase(axis) => put(&base.get(usize::from(*axis))?.to_le_bytes())?,
+            ParamValue::Address(t) => put(&sources.addresses.get(*t as usize).copied().unwrap_or_default().to_le_bytes()),
+            ParamValue::Size(s) => {
+                let value = s.eval(sources.dims).ok_or(u64::MAX)?;
+                put(&i32::try_from(value).map_err(|_| value.unsigned_abs())?.to_le_bytes());
+            }
+            ParamValue::Scalar(s) => put(&word(sources.scalars, *s as usize)),
+            ParamValue::GroupBase(axis) => put(&word(&base, usize::from(*axis))),
         }
     }
-    Some(bytes)
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -62,8 +69,8 @@ mod tests {
             &[0xDD, 0xCC, 0xBB, 0xAA, 6, 0, 0, 0],
         ]
         .concat();
-        assert_eq!(block(&dispatch, &sources, [4, 5, 6]), Some(wanted));
+        assert_eq!(block(&dispatch, &sources, [4, 5, 6]), Ok(wanted));
         let huge = Sources { dims: &[1 << 40], ..sources };
-        assert_eq!(block(&dispatch, &huge, [0; 3]), None);
+        assert_eq!(block(&dispatch, &huge, [0; 3]), Err((1 << 40) - 9));
     }
 }

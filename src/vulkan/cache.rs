@@ -11,6 +11,7 @@ use ash::vk;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 const MAGIC: &[u8; 8] = b"tilewpc1";
 
@@ -33,73 +34,110 @@ pub(crate) fn default_folder() -> Option<PathBuf> {
 
 /// Vulkan's cache, and the file that it comes from and goes to.
 pub(super) struct PipelineCache {
-    raw: vk::PipelineCache,
+    raw: OwnCache,
     file: Option<PathBuf>,
-    /// The checksum of what is known to be in the file.
-    stored: Mutex<Option<u64>>,
-    context: Arc<Context>,
+    stored: Mutex<Stored>,
 }
+
+/// What is known of the file.
+#[derive(Default)]
+struct Stored {
+    /// The checksum of what is in it.
+    sum: Option<u64>,
+    /// When it was last written.
+    at: Option<Instant>,
+}
+
+/// How long a file is left alone after it was written: whoever loads hundreds of kernels does not write it each time.
+const PAUSE: Duration = Duration::from_secs(2);
 
 impl PipelineCache {
     pub(super) fn open(context: Arc<Context>, folder: Option<&Path>) -> Result<PipelineCache> {
         let file = folder.map(|f| f.join(file_name(&context.details.properties)));
         let data = file.as_deref().and_then(read_file);
-        let stored = data.as_deref().map(checksum);
-        let raw = match create(&context, data.as_deref().unwrap_or_default()) {
+        let sum = data.as_deref().map(checksum);
+        let raw = match OwnCache::new(&context, data.as_deref().unwrap_or_default()) {
             // A driver that refuses what is on disk starts anew.
-            Err(_) if data.is_some() => create(&context, &[])?,
+            Err(_) if data.is_some() => OwnCache::new(&context, &[])?,
             other => other?,
         };
-        Ok(PipelineCache { raw, file, stored: Mutex::new(stored), context })
+        Ok(PipelineCache { raw, file, stored: Mutex::new(Stored { sum, at: None }) })
     }
 
     pub(super) fn raw(&self) -> vk::PipelineCache {
-        self.raw
+        self.raw.raw
+    }
+
+    /// Writes the file if there is more to it than before, and unless that was a moment ago.
+    pub(super) fn save(&self) {
+        let mut stored = lock(&self.stored);
+        if stored.at.is_none_or(|at| at.elapsed() >= PAUSE) {
+            self.write(&mut stored);
+        }
     }
 
     /// Writes the file if there is more to it than before. That it cannot be written is logged and harms nothing.
-    pub(super) fn save(&self) {
+    fn write(&self, stored: &mut Stored) {
         let Some(file) = &self.file else { return };
-        let mut stored = lock(&self.stored);
-        self.merge_file(file, *stored);
-        // SAFETY: the cache is this device's.
-        let data = match unsafe { self.context.device.get_pipeline_cache_data(self.raw) } {
+        let data = match self.merged(file, stored.sum) {
             Ok(data) => data,
-            Err(code) => return log::warn!("the pipeline cache cannot be read: {code}"),
+            Err(e) => return log::warn!("the pipeline cache cannot be read: {e}"),
         };
         let sum = checksum(&data);
-        if *stored == Some(sum) {
+        if stored.sum == Some(sum) {
             return;
         }
         match write_file(file, &data) {
-            Ok(()) => *stored = Some(sum),
+            Ok(()) => *stored = Stored { sum: Some(sum), at: Some(Instant::now()) },
             Err(e) => log::warn!("the pipeline cache {} cannot be written: {e}", file.display()),
         }
     }
 
-    /// Takes over what another process has put there since.
-    fn merge_file(&self, file: &Path, stored: Option<u64>) {
-        let Some(data) = read_file(file).filter(|d| stored != Some(checksum(d))) else { return };
-        let Ok(other) = create(&self.context, &data) else { return };
-        // SAFETY: both are this device's; the other is destroyed once. `stored` is locked, so one thread merges at a time.
-        unsafe {
-            let _ = self.context.device.merge_pipeline_caches(self.raw, &[other]);
-            self.context.device.destroy_pipeline_cache(other, None);
-        }
+    /// What the cache holds, with what another process has put into the file since.
+    fn merged(&self, file: &Path, known: Option<u64>) -> Result<Vec<u8>> {
+        let theirs = read_file(file).filter(|d| known != Some(checksum(d)));
+        let Some(theirs) = theirs.and_then(|d| OwnCache::new(&self.raw.context, &d).ok()) else { return self.raw.data() };
+        // Into a third one: what is merged into must not be in use, and this one is, by whoever compiles.
+        let both = OwnCache::new(&self.raw.context, &[])?;
+        // SAFETY: all three are this device's, and the first is this function's alone.
+        let merged = unsafe { self.raw.context.device.merge_pipeline_caches(both.raw, &[self.raw.raw, theirs.raw]) };
+        merged.map_err(failed("vkMergePipelineCaches"))?;
+        both.data()
     }
 }
 
 impl Drop for PipelineCache {
     fn drop(&mut self) {
-        // SAFETY: made by `open`, destroyed once.
-        unsafe { self.context.device.destroy_pipeline_cache(self.raw, None) };
+        let mut stored = std::mem::take(&mut *lock(&self.stored));
+        self.write(&mut stored);
     }
 }
 
-fn create(context: &Context, data: &[u8]) -> Result<vk::PipelineCache> {
-    let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
-    // SAFETY: the device lives.
-    unsafe { context.device.create_pipeline_cache(&info, None) }.map_err(failed("vkCreatePipelineCache"))
+/// A cache of Vulkan's.
+struct OwnCache {
+    raw: vk::PipelineCache,
+    context: Arc<Context>,
+}
+
+impl OwnCache {
+    fn new(context: &Arc<Context>, data: &[u8]) -> Result<OwnCache> {
+        let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
+        // SAFETY: the device lives.
+        let raw = unsafe { context.device.create_pipeline_cache(&info, None) }.map_err(failed("vkCreatePipelineCache"))?;
+        Ok(OwnCache { raw, context: context.clone() })
+    }
+
+    fn data(&self) -> Result<Vec<u8>> {
+        // SAFETY: the cache is this device's.
+        unsafe { self.context.device.get_pipeline_cache_data(self.raw) }.map_err(failed("vkGetPipelineCacheData"))
+    }
+}
+
+impl Drop for OwnCache {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once.
+        unsafe { self.context.device.destroy_pipeline_cache(self.raw, None) };
+    }
 }
 
 fn file_name(properties: &vk::PhysicalDeviceProperties) -> String {

@@ -81,7 +81,12 @@ impl Context {
                 let queue = lock(&self.queue);
                 self.device.queue_submit(*queue, &submits, fence).map_err(failed("vkQueueSubmit"))?;
             }
-            self.device.wait_for_fences(&[fence], true, u64::MAX).map_err(failed("vkWaitForFences"))
+            self.device.wait_for_fences(&[fence], true, u64::MAX).map_err(|code| {
+                // Whatever it was, what the commands use must not be freed before they are done.
+                let _queue = lock(&self.queue);
+                let _ = self.device.device_wait_idle();
+                failed("vkWaitForFences")(code)
+            })
         }
     }
 }

@@ -115,3 +115,17 @@ fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Error {
         _ => Error::Vulkan { call, code: format!("{code:?}") },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_device_and_missing_memory_are_told_from_other_failures() {
+        assert_eq!(failed("vkQueueSubmit")(vk::Result::ERROR_DEVICE_LOST).to_string(), "the device was lost during vkQueueSubmit");
+        assert!(matches!(failed("vkCreateBuffer")(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY), Error::OutOfMemory { .. }));
+        assert!(matches!(failed("vkCreateBuffer")(vk::Result::ERROR_OUT_OF_HOST_MEMORY), Error::OutOfMemory { .. }));
+        let other = failed("vkCreateFence")(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+        assert_eq!(other.to_string(), "vkCreateFence failed: ERROR_FORMAT_NOT_SUPPORTED");
+    }
+}

@@ -176,15 +176,30 @@ fn without_drivers() {
 
 #[test]
 fn a_missing_driver_says_what_to_install() {
+    alone("devices::without_drivers", &[("VK_DRIVER_FILES", "/nowhere.json"), ("VK_ICD_FILENAMES", "/nowhere.json")]);
+}
+
+/// Runs an ignored test in a process of its own, with these variables.
+fn alone(test: &str, variables: &[(&str, &str)]) {
     let this = std::env::current_exe().expect("this test has a path");
-    let output = std::process::Command::new(this)
-        .args(["--exact", "devices::without_drivers", "--ignored"])
-        .env("VK_DRIVER_FILES", "/nowhere.json")
-        .env("VK_ICD_FILENAMES", "/nowhere.json")
-        .output()
-        .expect("it runs");
+    let mut command = std::process::Command::new(this);
+    let output = command.args(["--exact", test, "--ignored"]).envs(variables.iter().copied()).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Run by [`missing_layers_say_what_to_install`], in a process without layers.
+#[test]
+#[ignore = "needs a process without layers, which another test starts"]
+fn without_layers() {
+    let error = Options::new().validation(true).open().expect_err("there is no layer");
+    assert!(matches!(error, Error::NoValidationLayer), "{error}");
+    assert!(error.to_string().contains("apt install vulkan-validationlayers"), "{error}");
+}
+
+#[test]
+fn missing_layers_say_what_to_install() {
+    alone("devices::without_layers", &[("VK_LAYER_PATH", "/nowhere")]);
 }
 
 #[test]
