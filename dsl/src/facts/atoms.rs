@@ -193,8 +193,8 @@ impl Atoms {
                 let above = below.as_ref().and_then(|rest| den.plus(-1)?.sub(rest));
                 [below, above]
             }
-            Atom::Min0(p) => [this.neg(), p.sub(&this)],
-            Atom::Dim(_) | Atom::Axis(_) | Atom::Select(_) | Atom::Quotient { .. } => [None, None],
+            // Minima and choices are taken apart into their cases.
+            Atom::Dim(_) | Atom::Axis(_) | Atom::Min0(_) | Atom::Select(_) | Atom::Quotient { .. } => [None, None],
         };
         let related = self.relations.get(&id).into_iter().flatten().cloned();
         own.into_iter().flatten().chain(related).collect()

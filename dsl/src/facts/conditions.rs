@@ -228,7 +228,7 @@ impl Context<'_> {
         let facts = self.atoms.facts(id);
         self.facts.extend(facts);
         self.equal.insert(id, value);
-        self.translated.clear();
+        self.forget();
         let facts = std::mem::take(&mut self.facts);
         self.facts = self.resolve_all(facts);
         self.absurd |= self.facts.iter().any(|f| f.as_constant().is_some_and(|c| c < 0));
@@ -278,6 +278,12 @@ impl Context<'_> {
         resolved
     }
 
+    /// Drops what was found with fewer facts.
+    fn forget(&mut self) {
+        self.translated.clear();
+        self.brief.clear();
+    }
+
     /// Draws from what is not 0 on which side of 0 it is.
     pub(super) fn settle(&mut self) {
         let none = BTreeSet::new();
@@ -293,7 +299,7 @@ impl Context<'_> {
                 negated.plus(-1).iter().for_each(|p| self.push_fact(p));
             }
         }
-        self.translated.clear();
+        self.forget();
     }
 
     /// Whether no sizes satisfy the facts, as far as that is found.

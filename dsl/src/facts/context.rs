@@ -3,7 +3,8 @@
 use super::View;
 use super::atoms::{Atom, Atoms, dim_rank};
 use super::poly::{AtomId, Poly};
-use super::prove::Query;
+use super::prove::{Query, ROUNDS};
+use super::samples::Sizes;
 use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
 use std::collections::{BTreeSet, HashMap};
@@ -35,6 +36,10 @@ pub(super) struct Context<'p> {
     pub(super) absurd: bool,
     pub(super) translated: HashMap<ExprId, Option<Poly>>,
     pub(super) axes: HashMap<ExprId, Axes>,
+    /// What was proved briefly, or not.
+    pub(super) brief: HashMap<Poly, bool>,
+    /// Sizes that the program's conditions admit, once they were needed.
+    pub(super) sizes: Option<Sizes>,
     pub(super) nesting: u32,
     pub(super) depth: u32,
 }
@@ -53,6 +58,8 @@ impl<'p> Context<'p> {
             absurd: false,
             translated: HashMap::new(),
             axes: HashMap::new(),
+            brief: HashMap::new(),
+            sizes: None,
             nesting: 0,
             depth: 0,
         }
@@ -151,6 +158,23 @@ impl<'p> Context<'p> {
 
     /// Whether `p >= 0` wherever these axes, which are closed under extents, are in range.
     pub(super) fn prove_in(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> bool {
+        self.prove_rounds(axes, p, ROUNDS.len())
+    }
+
+    /// Whether `p >= 0` wherever its axes are in range, with little effort: for what only makes a form shorter.
+    pub(super) fn prove_briefly(&mut self, p: &Poly) -> bool {
+        if let Some(known) = self.brief.get(p) {
+            return *known;
+        }
+        let axes = self.axes_in([p]);
+        let proved = self.prove_rounds(&axes, p, 2);
+        if proved || self.nesting == 0 {
+            self.brief.insert(p.clone(), proved);
+        }
+        proved
+    }
+
+    fn prove_rounds(&mut self, axes: &BTreeSet<AxisId>, p: &Poly, rounds: usize) -> bool {
         if let Some(c) = p.as_constant() {
             return c >= 0;
         }
@@ -158,7 +182,7 @@ impl<'p> Context<'p> {
             return false;
         }
         self.nesting += 1;
-        let proved = Query::new(self, axes).prove(p);
+        let proved = Query::new(self, axes).prove(p, rounds);
         self.nesting -= 1;
         proved
     }

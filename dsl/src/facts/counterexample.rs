@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::eval::{Eval, Point};
 use super::poly::Poly;
+use super::samples::Sample;
 use super::{Claim, Operand, Prover};
 use crate::expr::{Const, Expr, ExprId};
 use crate::nest::{AxisId, DimId};
@@ -96,7 +97,7 @@ impl Search<'_, '_> {
                 }
                 let chosen = candidates.iter().zip(&places).map(|((dim, values), place)| (*dim, values[*place]));
                 let mut point = Point { dims: chosen.collect(), axes: BTreeMap::new() };
-                if self.admitted(&mut point)
+                if self.eval.admits(self.relevant, self.dims, &mut point)
                     && let Some(found) = self.at_axes(&mut point, 0)
                 {
                     return Some(found);
@@ -105,24 +106,6 @@ impl Search<'_, '_> {
             }
         }
         None
-    }
-
-    /// Computes the derived dims, and checks the conditions.
-    fn admitted(&self, point: &mut Point) -> bool {
-        let program = self.eval.program;
-        for dim in self.dims {
-            if let Some(value) = program.dims[*dim].derived {
-                match self.eval.value(value, point) {
-                    Some(value) if value >= 0 => point.dims.insert(*dim, value),
-                    _ => return false,
-                };
-            }
-        }
-        self.relevant.iter().all(|i| {
-            let condition = &program.conditions[*i];
-            let sides = self.eval.value(condition.left, point).zip(self.eval.value(condition.right, point));
-            sides.is_some_and(|(a, b)| condition.relation.holds(a, b))
-        })
     }
 
     /// Tries the values of the axes from the `at`th on.
@@ -159,7 +142,7 @@ impl Search<'_, '_> {
         let value = |operand| match operand {
             Operand::Expr(e) => self.eval.value(e, point).map(i128::from),
             Operand::Int(n) => Some(n.into()),
-            Operand::Poly(p) => self.context.poly_value(p, point),
+            Operand::Poly(p) => self.context.value_at(p, &mut Sample::from(point.clone())),
         };
         Some(match self.claim {
             Claim::Less(a, b) => value(a)? < value(b)?,
@@ -259,7 +242,7 @@ impl Context<'_> {
     }
 
     /// The axes, each after those that its extent depends on.
-    fn outer_first(&mut self, axes: &BTreeSet<AxisId>) -> Vec<AxisId> {
+    pub(super) fn outer_first(&mut self, axes: &BTreeSet<AxisId>) -> Vec<AxisId> {
         let mut keyed: Vec<(usize, AxisId)> = Vec::new();
         for axis in axes {
             keyed.push((self.axes_of(self.program.axes[*axis].extent).len(), *axis));
@@ -270,7 +253,7 @@ impl Context<'_> {
     }
 
     /// The values that are tried of each symbolic dim.
-    fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize]) -> Vec<(DimId, Vec<i64>)> {
+    pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize]) -> Vec<(DimId, Vec<i64>)> {
         let mut literals = BTreeSet::new();
         for i in relevant {
             let condition = &self.program.conditions[*i];

@@ -1,14 +1,10 @@
 //! The value of an expression at one point.
 
-use super::atoms::{Atom, Formula};
-use super::context::Context;
-use super::poly::Poly;
+use super::View;
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tilewright_launch::DType;
-
-use super::View;
 
 /// Deeper expressions have no value.
 const MAX_DEPTH: u32 = 120;
@@ -64,6 +60,23 @@ impl Eval<'_> {
             _ => i32::try_from(value).is_ok(),
         };
         fits.then_some(value)
+    }
+
+    /// Computes those of the dims that are derived, and checks these of the program's conditions.
+    pub(super) fn admits(&self, conditions: &[usize], dims: &BTreeSet<DimId>, point: &mut Point) -> bool {
+        for dim in dims {
+            if let Some(value) = self.program.dims[*dim].derived {
+                match self.value(value, point) {
+                    Some(value) if value >= 0 => point.dims.insert(*dim, value),
+                    _ => return false,
+                };
+            }
+        }
+        conditions.iter().all(|i| {
+            let condition = &self.program.conditions[*i];
+            let sides = self.value(condition.left, point).zip(self.value(condition.right, point));
+            sides.is_some_and(|(a, b)| condition.relation.holds(a, b))
+        })
     }
 
     /// The value of an axis, as the view has it.
@@ -130,47 +143,5 @@ fn compare(op: Compare, a: i64, b: i64) -> bool {
         Compare::Le => a <= b,
         Compare::Gt => a > b,
         Compare::Ge => a >= b,
-    }
-}
-
-impl Context<'_> {
-    /// The value of a polynomial, for claims that have no expression.
-    pub(super) fn poly_value(&self, p: &Poly, at: &Point) -> Option<i128> {
-        let mut sum: i128 = 0;
-        for (mono, c) in &p.terms {
-            let mut term = *c;
-            for id in &mono.0 {
-                let value = match &self.atoms.get(*id).atom {
-                    Atom::Dim(dim) => (*at.dims.get(dim)?).into(),
-                    Atom::Axis(axis) => (*at.axes.get(axis)?).into(),
-                    Atom::Floor { num, den } | Atom::Quotient { num, den } => {
-                        let (num, den) = (self.poly_value(num, at)?, self.poly_value(den, at)?);
-                        if den < 1 {
-                            return None;
-                        }
-                        num.div_euclid(den)
-                    }
-                    Atom::Min0(p) => self.poly_value(p, at)?.min(0),
-                    Atom::Select(select) => {
-                        let yes = self.formula_value(&select.yes, at)?;
-                        self.poly_value(if yes { &select.then } else { &select.other }, at)?
-                    }
-                };
-                term = term.checked_mul(value)?;
-            }
-            sum = sum.checked_add(term)?;
-        }
-        Some(sum)
-    }
-
-    fn formula_value(&self, formula: &Formula, at: &Point) -> Option<bool> {
-        match formula {
-            Formula::NonNeg(p) => Some(self.poly_value(p, at)? >= 0),
-            Formula::Zero(p) => Some(self.poly_value(p, at)? == 0),
-            Formula::NonZero(p) => Some(self.poly_value(p, at)? != 0),
-            Formula::All(parts) => parts.iter().try_fold(true, |all, part| Some(all && self.formula_value(part, at)?)),
-            Formula::Any(parts) => parts.iter().try_fold(false, |any, part| Some(any || self.formula_value(part, at)?)),
-            Formula::Unknown => None,
-        }
     }
 }

@@ -55,8 +55,7 @@ impl Context<'_> {
 
     /// Whether `0 <= p < den` wherever the axes in them are in range.
     fn is_digit(&mut self, p: &Poly, den: &Poly) -> bool {
-        let axes = self.axes_in([p, den]);
-        self.prove_in(&axes, p) && den.sub(p).and_then(|d| d.plus(-1)).is_some_and(|d| self.prove_in(&axes, &d))
+        self.prove_briefly(p) && den.sub(p).and_then(|d| d.plus(-1)).is_some_and(|d| self.prove_briefly(&d))
     }
 
     /// `num - den * floor(num / den)`.
@@ -70,12 +69,11 @@ impl Context<'_> {
         if let Some(c) = p.as_constant() {
             return Some(Poly::constant(c.min(0)));
         }
-        let axes = self.axes_in([p]);
         let negated = p.neg()?;
-        if self.prove_in(&axes, p) {
+        if self.prove_briefly(p) {
             return Some(Poly::default());
         }
-        if self.prove_in(&axes, &negated) {
+        if self.prove_briefly(&negated) {
             return Some(p.clone());
         }
         let flip = p.terms.last().is_some_and(|(_, c)| *c < 0);

@@ -18,6 +18,7 @@ mod eval;
 mod floor;
 mod poly;
 mod prove;
+mod samples;
 mod show;
 mod translate;
 

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 id! {
+    #[allow(unreachable_pub, reason = "ids are public by their macro")]
     /// An atom of a prover: what polynomials count as a variable.
     AtomId
 }

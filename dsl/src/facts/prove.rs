@@ -8,17 +8,21 @@
 use super::atoms::{Atom, Formula};
 use super::context::Context;
 use super::poly::{AtomId, Poly, gcd};
+use super::samples::Sample;
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::AxisId;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Polynomials that one question looks at.
-const MAX_STEPS: u32 = 600;
-/// Replacements one after another.
-const MAX_DEPTH: u32 = 14;
+/// How many replacements one after another are tried, and how many polynomials are looked at for it: short proofs are found
+/// before long ones go astray.
+pub(super) const ROUNDS: [(u32, u32); 4] = [(2, 12), (5, 60), (8, 200), (12, 400)];
 /// The same for side questions: the sign of a factor.
 const SIDE_DEPTH: u32 = 3;
+/// Polynomials that a side question looks at.
+const SIDE_STEPS: u32 = 16;
+/// Polynomials that a question looks at in all, side questions included.
+const MAX_WORK: u32 = 3000;
 /// Side questions within side questions.
 const MAX_LEVEL: u32 = 2;
 
@@ -37,9 +41,15 @@ pub(super) struct Query<'c, 'p> {
     failed: HashMap<Poly, u32>,
     /// Atoms whose lower bound is being found.
     finding: Vec<AtomId>,
+    /// The axes in range.
+    axes: BTreeSet<AxisId>,
+    /// Points at which all that is known holds, from the second round on.
+    samples: Vec<Sample>,
     /// Side questions within each other.
     level: u32,
+    /// What is left of the round's polynomials, and of all.
     steps: u32,
+    work: u32,
 }
 
 /// A sign, of integers.
@@ -59,15 +69,17 @@ impl<'c, 'p> Query<'c, 'p> {
             lowers: HashMap::new(),
             failed: HashMap::new(),
             finding: Vec::new(),
+            axes: axes.union(&cx.scope).copied().collect(),
+            samples: Vec::new(),
             level: 0,
-            steps: MAX_STEPS,
+            steps: ROUNDS[0].1,
+            work: MAX_WORK,
             cx,
         };
         for fact in query.cx.facts.clone() {
             query.learn(fact);
         }
-        let scope: Vec<AxisId> = axes.union(&query.cx.scope).copied().collect();
-        for axis in scope {
+        for axis in query.axes.clone() {
             query.learn_axis(axis);
         }
         query
@@ -89,13 +101,29 @@ impl<'c, 'p> Query<'c, 'p> {
         if let Some(less) = self.cx.poly(extent).and_then(|e| e.plus(-1)) {
             self.learn(less);
         }
-        if let Expr::Binary(Binary::Mul, a, b) = *self.cx.program.exprs.get(extent)
-            && let (Some(p), Some(q)) = (self.cx.poly(a), self.cx.poly(b))
-            && self.side(&p)
-            && self.side(&q)
-        {
-            self.learn_positive(a);
-            self.learn_positive(b);
+        let exprs = &self.cx.program.exprs;
+        match *exprs.get(extent) {
+            Expr::Binary(Binary::Mul, a, b) => {
+                if let (Some(p), Some(q)) = (self.cx.poly(a), self.cx.poly(b))
+                    && self.side(&p)
+                    && self.side(&q)
+                {
+                    self.learn_positive(a);
+                    self.learn_positive(b);
+                }
+            }
+            // `(x + r) / d >= 1` for `r < d`: tiles of `x`.
+            Expr::Binary(Binary::FloorDiv, a, d) => {
+                let (x, r) = match *exprs.get(a) {
+                    Expr::Binary(Binary::Add, x, r) => (x, self.cx.poly(r)),
+                    _ => (a, Some(Poly::default())),
+                };
+                let less = self.cx.poly(d).zip(r).and_then(|(d, r)| d.sub(&r)?.plus(-1));
+                if less.is_some_and(|less| self.side(&less)) {
+                    self.learn_positive(x);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -127,10 +155,16 @@ impl<'c, 'p> Query<'c, 'p> {
     }
 
     /// Whether `p >= 0`.
-    pub(super) fn prove(&mut self, p: &Poly) -> bool {
+    pub(super) fn prove(&mut self, p: &Poly, rounds: usize) -> bool {
         let atoms = self.cx.atoms.deep(p);
         self.learn_atoms(&atoms);
-        self.search(p.clone(), MAX_DEPTH)
+        ROUNDS.into_iter().enumerate().take(rounds).any(|(round, (depth, steps))| {
+            if round == 1 {
+                self.samples = self.cx.samples(&self.axes);
+            }
+            self.steps = steps;
+            !self.is_refuted(p) && self.search(p.clone(), depth)
+        })
     }
 
     /// A small proof, for what a step depends on.
@@ -142,8 +176,10 @@ impl<'c, 'p> Query<'c, 'p> {
             return false;
         }
         self.level += 1;
+        let steps = std::mem::replace(&mut self.steps, SIDE_STEPS);
         let proved = self.search(p.clone(), SIDE_DEPTH);
         self.level -= 1;
+        self.steps = steps;
         proved
     }
 
@@ -152,15 +188,21 @@ impl<'c, 'p> Query<'c, 'p> {
         if self.plain(&p) {
             return true;
         }
-        if depth == 0 || self.steps == 0 || self.failed.get(&p).is_some_and(|tried| *tried >= depth) {
+        if depth == 0 || self.steps == 0 || self.work == 0 || self.is_refuted(&p) || self.failed.get(&p).is_some_and(|tried| *tried >= depth) {
             return false;
         }
         self.steps -= 1;
+        self.work -= 1;
         let proved = self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
         if !proved {
             self.failed.insert(p, depth);
         }
         proved
+    }
+
+    /// Whether `p` is negative somewhere.
+    fn is_refuted(&mut self, p: &Poly) -> bool {
+        self.samples.iter_mut().any(|sample| self.cx.value_at(p, sample).is_some_and(|v| v < 0))
     }
 
     /// Whether no term can be negative, and the constant is not outweighed.
@@ -266,45 +308,56 @@ impl<'c, 'p> Query<'c, 'p> {
         let Some(p) = self.cx.substitute(p, atom, value) else { return false };
         let (facts, lowers, failed) = (self.facts.len(), self.lowers.clone(), std::mem::take(&mut self.failed));
         let (by_atom, known) = (self.by_atom.clone(), self.known.clone());
-        let impossible = self.suppose(formula);
-        if let Some((low, high)) = Poly::atom(atom).sub(value).and_then(|low| Some((low.clone(), low.neg()?))) {
+        let samples = std::mem::take(&mut self.samples);
+        let mut opposites = Vec::new();
+        self.suppose(formula, &mut opposites);
+        // What is known of the atom is now known of its value.
+        if self.by_atom.contains_key(&atom)
+            && let Some((low, high)) = Poly::atom(atom).sub(value).and_then(|low| Some((low.clone(), low.neg()?)))
+        {
             self.learn(low);
             self.learn(high);
         }
         let atoms = self.cx.atoms.deep(&p);
         self.learn_atoms(&atoms);
-        let proved = impossible || self.search(p, depth - 1);
+        let mut outside = Vec::new();
+        for mut sample in samples {
+            let new = &self.facts[facts..];
+            let agrees = new.iter().all(|f| self.cx.value_at(f, &mut sample).is_some_and(|v| v >= 0));
+            if agrees { &mut self.samples } else { &mut outside }.push(sample);
+        }
+        // Or the case does not occur: one of its facts cannot hold.
+        let proved = self.search(p, depth - 1) || (self.samples.is_empty() && opposites.iter().any(|p| self.side(p)));
+        self.samples.extend(outside);
         self.facts.truncate(facts);
         (self.lowers, self.failed, self.by_atom, self.known) = (lowers, failed, by_atom, known);
         proved
     }
 
-    /// Learns what a formula says; whether it was thereby found to be impossible.
-    fn suppose(&mut self, formula: &Formula) -> bool {
+    /// Learns what a formula says. Where one of `opposites` is at least 0, it does not hold.
+    fn suppose(&mut self, formula: &Formula, opposites: &mut Vec<Poly>) {
         match formula {
-            Formula::NonNeg(p) => self.suppose_nonneg(p),
-            Formula::Zero(p) => self.suppose_nonneg(p) || p.neg().is_some_and(|p| self.suppose_nonneg(&p)),
+            Formula::NonNeg(p) => {
+                self.learn(p.clone());
+                opposites.extend(p.neg().and_then(|p| p.plus(-1)));
+            }
+            Formula::Zero(p) => {
+                opposites.extend(p.plus(-1));
+                opposites.extend(p.neg().and_then(|p| p.plus(-1)));
+                self.learn(p.clone());
+                p.neg().into_iter().for_each(|p| self.learn(p));
+            }
             Formula::NonZero(p) => {
-                let (above, below) = (p.plus(-1), p.neg().and_then(|p| p.plus(-1)));
+                let Some(negated) = p.neg() else { return };
                 if self.side(p) {
-                    above.is_some_and(|p| self.suppose_nonneg(&p))
-                } else if p.neg().is_some_and(|p| self.side(&p)) {
-                    below.is_some_and(|p| self.suppose_nonneg(&p))
-                } else {
-                    false
+                    p.plus(-1).into_iter().for_each(|p| self.learn(p));
+                } else if self.side(&negated) {
+                    negated.plus(-1).into_iter().for_each(|p| self.learn(p));
                 }
             }
-            Formula::All(parts) => parts.iter().any(|part| self.suppose(part)),
-            Formula::Any(_) | Formula::Unknown => false,
+            Formula::All(parts) => parts.iter().for_each(|part| self.suppose(part, opposites)),
+            Formula::Any(_) | Formula::Unknown => {}
         }
-    }
-
-    fn suppose_nonneg(&mut self, p: &Poly) -> bool {
-        let atoms = self.cx.atoms.deep(p);
-        self.learn_atoms(&atoms);
-        let impossible = p.neg().and_then(|p| p.plus(-1)).is_some_and(|opposite| self.side(&opposite));
-        self.learn(p.clone());
-        impossible
     }
 
     /// A proof by replacing an atom by a bound of it.

@@ -50,7 +50,7 @@ impl Context<'_> {
     }
 
     /// A sum of products, the positive ones first, the constant last.
-    fn show_poly(&self, p: &Poly, outer: u8) -> String {
+    pub(super) fn show_poly(&self, p: &Poly, outer: u8) -> String {
         let mut terms: Vec<(bool, String)> = Vec::new();
         for (mono, c) in p.variable_terms().iter().rev() {
             let mut factors: Vec<String> = mono.0.iter().map(|a| self.show_atom(*a)).collect();

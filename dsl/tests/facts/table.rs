@@ -34,8 +34,8 @@ fn convolution_with_the_output_derived() {
     check(
         World::new("S; D; IH; FH; OH = (IH - D * (FH - 1) - 1) / S + 1", "oh < OH; fh < FH", "S >= 1; D >= 1"),
         false,
-        &["oh * S + fh * D in IH", "OH * S <= IH + S", "oh * S + fh * D <= IH - 1"],
-        &["oh * S + fh * D < IH - 1", "oh * S + fh * D + 1 < IH", "OH < IH", "1 <= FH", "1 <= OH"],
+        &["oh * S + fh * D in IH", "OH * S <= IH + S + fh", "oh * S + fh * D <= IH - 1"],
+        &["OH * S <= IH + S", "oh * S + fh * D < IH - 1", "oh * S + fh * D + 1 < IH", "OH < IH", "1 <= FH", "1 <= OH"],
     );
 }
 

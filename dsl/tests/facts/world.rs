@@ -8,13 +8,13 @@ use tilewright_dsl::nest::{Axis, AxisDef, AxisId, AxisKind, Condition, Dim, Fate
 
 /// A program under construction.
 #[derive(Default)]
-pub struct World {
-    pub program: Program,
+pub(crate) struct World {
+    pub(crate) program: Program,
 }
 
 impl World {
     /// Dims (`N`, `OW = (IW - 3) / S + 1`), axes (`i < N`) and conditions, each list separated by `;`.
-    pub fn new(dims: &str, axes: &str, conditions: &str) -> World {
+    pub(crate) fn new(dims: &str, axes: &str, conditions: &str) -> World {
         let mut world = World::default();
         let parts = |text: &str| text.split(';').map(str::trim).filter(|t| !t.is_empty()).map(String::from).collect::<Vec<_>>();
         for dim in parts(dims) {
@@ -34,7 +34,7 @@ impl World {
         world
     }
 
-    pub fn axis(&mut self, name: &str, extent: &str) -> AxisId {
+    pub(crate) fn axis(&mut self, name: &str, extent: &str) -> AxisId {
         let extent = self.expr(extent);
         self.add_axis(name, extent, AxisDef::Root(StageId::new(0)))
     }
@@ -44,7 +44,7 @@ impl World {
         self.program.axes.push(Axis { name: name.into(), extent, kind, def, fate, span: SpanId::NONE })
     }
 
-    pub fn condition(&mut self, text: &str) {
+    pub(crate) fn condition(&mut self, text: &str) {
         let relations = [
             ("==", Relation::Eq),
             ("!=", Relation::Ne),
@@ -60,7 +60,7 @@ impl World {
     }
 
     /// Splits `of` into an outer part and an inner one of `size`.
-    pub fn split(&mut self, of: &str, size: i64, outer: &str, inner: &str, exact: bool) {
+    pub(crate) fn split(&mut self, of: &str, size: i64, outer: &str, inner: &str, exact: bool) {
         let of = self.axis_id(of);
         let (extent, size) = (self.program.axes[of].extent, self.program.exprs.int(size));
         let count = self.program.exprs.ceil_div(extent, size);
@@ -72,7 +72,7 @@ impl World {
     }
 
     /// Fuses axes, outermost first.
-    pub fn fuse(&mut self, names: &[&str], into: &str) {
+    pub(crate) fn fuse(&mut self, names: &[&str], into: &str) {
         let digits: Vec<AxisId> = names.iter().map(|n| self.axis_id(n)).collect();
         let mut extent = self.program.exprs.int(1);
         for axis in &digits {
@@ -84,13 +84,13 @@ impl World {
         }
     }
 
-    pub fn axis_id(&self, name: &str) -> AxisId {
+    pub(crate) fn axis_id(&self, name: &str) -> AxisId {
         self.program.axes.iter().find(|(_, a)| a.name == name).map(|(id, _)| id).expect("an axis")
     }
 
     /// An index or condition: names, literals, `+ - * / %`, comparisons, `&& || !`, `min(a, b)`, `max(a, b)`,
     /// `if(c, a, b)`, `u32(a)`, `i32(a)`.
-    pub fn expr(&mut self, text: &str) -> ExprId {
+    pub(crate) fn expr(&mut self, text: &str) -> ExprId {
         let mut reader = Reader { world: self, text: text.trim(), whole: text.to_string() };
         let e = reader.level(0);
         assert!(reader.text.is_empty(), "`{}` is left of `{text}`", reader.text);

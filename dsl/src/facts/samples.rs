@@ -1,0 +1,189 @@
+//! Points at which a question's facts hold: a goal that is negative at one of them is not worth a proof.
+//!
+//! They decide nothing else. So which there are, and how well they are spread, only matters for how fast the prover gives
+//! up.
+
+use super::atoms::{Atom, Formula};
+use super::context::Context;
+use super::eval::{Eval, Point};
+use super::poly::{AtomId, Poly};
+use crate::nest::{AxisId, DimId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// Sizes that are kept.
+const SIZES: usize = 8;
+/// Sizes that are tried for them.
+const TRIES: usize = 240;
+/// Points for each of the sizes.
+const POINTS: u64 = 4;
+
+/// Values of the dims, derived ones included.
+pub(super) type Sizes = Rc<Vec<BTreeMap<DimId, i64>>>;
+
+/// A point, and the values of atoms there as far as they were asked for.
+#[derive(Debug)]
+pub(super) struct Sample {
+    point: Point,
+    values: HashMap<AtomId, Option<i128>>,
+}
+
+/// Numbers without a pattern, the same in every run.
+struct Mixer(u64);
+
+impl Mixer {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n.max(1)
+    }
+}
+
+impl Context<'_> {
+    /// Some sizes that the program's conditions admit.
+    pub(super) fn sizes(&mut self) -> Sizes {
+        if let Some(sizes) = &self.sizes {
+            return sizes.clone();
+        }
+        let sizes = Rc::new(self.find_sizes());
+        self.sizes = Some(sizes.clone());
+        sizes
+    }
+
+    fn find_sizes(&mut self) -> Vec<BTreeMap<DimId, i64>> {
+        let program = self.program;
+        let eval = Eval { program, view: self.view };
+        let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
+        let conditions: Vec<usize> = (0..program.conditions.len()).collect();
+        let candidates = self.candidates(&dims, &conditions);
+        let mut mixer = Mixer(1);
+        let mut found: Vec<BTreeMap<DimId, i64>> = Vec::new();
+        for _ in 0..TRIES {
+            let mut pick = |values: &Vec<i64>| values.get(mixer.below(values.len() as u64) as usize).copied().unwrap_or(1);
+            let dims = candidates.iter().map(|(dim, values)| (*dim, pick(values))).collect();
+            let mut sample = Sample { point: Point { dims, axes: BTreeMap::new() }, values: HashMap::new() };
+            self.follow_equations(&mut sample);
+            let mut point = sample.point;
+            if eval.admits(&conditions, &dims_of(program), &mut point) && !found.contains(&point.dims) {
+                found.push(point.dims);
+                if found.len() == SIZES {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// Gives symbolic dims the values that equations give them, of those that are free.
+    fn follow_equations(&self, sample: &mut Sample) {
+        for (id, dim) in self.program.dims.iter() {
+            if dim.derived.is_none()
+                && let Some(atom) = self.atoms.find(&Atom::Dim(id))
+                && let Some(value) = self.equal.get(&atom)
+                && let Some(value) = self.value_at(value, sample)
+                && let Ok(value) = i64::try_from(value)
+            {
+                sample.point.dims.insert(id, value);
+                sample.values.clear();
+            }
+        }
+    }
+
+    /// Points with these axes in range.
+    pub(super) fn samples(&mut self, axes: &BTreeSet<AxisId>) -> Vec<Sample> {
+        let axes = self.outer_first(axes);
+        let eval = Eval { program: self.program, view: self.view };
+        let mut samples = Vec::new();
+        for dims in self.sizes().iter() {
+            for kind in 0..POINTS {
+                let mut point = Point { dims: dims.clone(), axes: BTreeMap::new() };
+                let mut mixer = Mixer(kind);
+                let complete = axes.iter().all(|axis| {
+                    let extent = eval.value(self.program.axes[*axis].extent, &point).unwrap_or(0);
+                    let value = match kind {
+                        0 => extent - 1,
+                        1 => 0,
+                        _ => mixer.below(extent.max(1) as u64) as i64,
+                    };
+                    point.axes.insert(*axis, value);
+                    extent >= 1
+                });
+                if complete {
+                    samples.push(Sample { point, values: HashMap::new() });
+                }
+                if axes.is_empty() {
+                    break;
+                }
+            }
+        }
+        samples.retain_mut(|sample| self.agrees(sample));
+        samples
+    }
+
+    /// Whether everything that is known holds at the point.
+    fn agrees(&self, sample: &mut Sample) -> bool {
+        let holds = |p: &Poly, sample: &mut Sample, f: fn(i128) -> bool| self.value_at(p, sample).is_some_and(f);
+        self.equal.iter().all(|(id, value)| {
+            let own = self.atom_at(*id, sample);
+            own.is_some() && own == self.value_at(value, sample)
+        }) && self.facts.iter().all(|p| holds(p, sample, |v| v >= 0))
+            && self.zeros.iter().all(|p| holds(p, sample, |v| v == 0))
+            && self.nonzeros.iter().all(|p| holds(p, sample, |v| v != 0))
+    }
+
+    /// The value of a polynomial at the point.
+    pub(super) fn value_at(&self, p: &Poly, sample: &mut Sample) -> Option<i128> {
+        let mut sum: i128 = 0;
+        for (mono, c) in &p.terms {
+            let mut term = *c;
+            for id in &mono.0 {
+                term = term.checked_mul(self.atom_at(*id, sample)?)?;
+            }
+            sum = sum.checked_add(term)?;
+        }
+        Some(sum)
+    }
+
+    fn atom_at(&self, id: AtomId, sample: &mut Sample) -> Option<i128> {
+        if let Some(known) = sample.values.get(&id) {
+            return *known;
+        }
+        let value = match &self.atoms.get(id).atom {
+            Atom::Dim(dim) => sample.point.dims.get(dim).map(|v| i128::from(*v)),
+            Atom::Axis(axis) => sample.point.axes.get(axis).map(|v| i128::from(*v)),
+            Atom::Floor { num, den } | Atom::Quotient { num, den } => {
+                let sides = self.value_at(num, sample).zip(self.value_at(den, sample));
+                sides.filter(|(_, den)| *den >= 1).map(|(num, den)| num.div_euclid(den))
+            }
+            Atom::Min0(p) => self.value_at(p, sample).map(|v| v.min(0)),
+            Atom::Select(select) => match self.formula_at(&select.yes, sample) {
+                Some(true) => self.value_at(&select.then, sample),
+                Some(false) => self.value_at(&select.other, sample),
+                None => None,
+            },
+        };
+        sample.values.insert(id, value);
+        value
+    }
+
+    fn formula_at(&self, formula: &Formula, sample: &mut Sample) -> Option<bool> {
+        match formula {
+            Formula::NonNeg(p) => Some(self.value_at(p, sample)? >= 0),
+            Formula::Zero(p) => Some(self.value_at(p, sample)? == 0),
+            Formula::NonZero(p) => Some(self.value_at(p, sample)? != 0),
+            Formula::All(parts) => parts.iter().try_fold(true, |all, part| Some(all && self.formula_at(part, sample)?)),
+            Formula::Any(parts) => parts.iter().try_fold(false, |any, part| Some(any || self.formula_at(part, sample)?)),
+            Formula::Unknown => None,
+        }
+    }
+}
+
+impl From<Point> for Sample {
+    fn from(point: Point) -> Sample {
+        Sample { point, values: HashMap::new() }
+    }
+}
+
+/// All derived dims.
+fn dims_of(program: &crate::nest::Program) -> BTreeSet<DimId> {
+    program.dims.iter().map(|(id, _)| id).collect()
+}
