@@ -32,6 +32,8 @@ pub(super) struct Context<'p> {
     pub(super) nonzeros: Vec<Poly>,
     /// The axes that are in range in whatever is asked: those of assumptions.
     pub(super) scope: BTreeSet<AxisId>,
+    /// Whether there are assumptions among the facts.
+    pub(super) assumes: bool,
     /// Whether the facts were found to contradict each other.
     pub(super) absurd: bool,
     pub(super) translated: HashMap<ExprId, Option<Poly>>,
@@ -55,6 +57,7 @@ impl<'p> Context<'p> {
             zeros: Vec::new(),
             nonzeros: Vec::new(),
             scope: BTreeSet::new(),
+            assumes: false,
             absurd: false,
             translated: HashMap::new(),
             axes: HashMap::new(),
@@ -167,7 +170,7 @@ impl<'p> Context<'p> {
             return *known;
         }
         let axes = self.axes_in([p]);
-        let proved = self.prove_rounds(&axes, p, 2);
+        let proved = self.prove_rounds(&axes, p, 1);
         if proved || self.nesting == 0 {
             self.brief.insert(p.clone(), proved);
         }

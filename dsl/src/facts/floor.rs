@@ -18,10 +18,11 @@ impl Context<'_> {
         if den.as_constant() == Some(1) {
             return whole.add(&rest);
         }
-        if let Some(c) = rest.as_constant()
-            && let Some(d) = den.as_constant()
-        {
-            return whole.plus(c.div_euclid(d));
+        match (rest.as_constant(), den.as_constant()) {
+            (Some(c), Some(d)) => return whole.plus(c.div_euclid(d)),
+            // Of any divisor.
+            (Some(c @ (0 | -1)), None) => return whole.plus(c),
+            _ => {}
         }
         if let Some(nested) = self.nested_floor(&rest, &den) {
             return whole.add(&nested?);

@@ -117,6 +117,7 @@ impl<'p> Prover<'p> {
         let mut context = self.context.borrow().clone();
         let axes = context.axes_of(cond);
         context.scope.extend(axes.iter());
+        context.assumes = true;
         let formula = context.formula(cond, holds);
         context.suppose(&formula);
         context.settle();

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many replacements one after another are tried, and how many polynomials are looked at for it: short proofs are found
 /// before long ones go astray.
-pub(super) const ROUNDS: [(u32, u32); 4] = [(2, 12), (5, 60), (8, 200), (12, 400)];
+pub(super) const ROUNDS: [(u32, u32); 3] = [(4, 60), (8, 200), (12, 400)];
 /// The same for side questions: the sign of a factor.
 const SIDE_DEPTH: u32 = 3;
 /// Polynomials that a side question looks at.
@@ -24,7 +24,7 @@ const SIDE_STEPS: u32 = 16;
 /// Polynomials that a question looks at in all, side questions included.
 const MAX_WORK: u32 = 3000;
 /// Side questions within side questions.
-const MAX_LEVEL: u32 = 2;
+const MAX_LEVEL: u32 = 1;
 
 /// One question.
 pub(super) struct Query<'c, 'p> {
@@ -43,7 +43,7 @@ pub(super) struct Query<'c, 'p> {
     finding: Vec<AtomId>,
     /// The axes in range.
     axes: BTreeSet<AxisId>,
-    /// Points at which all that is known holds, from the second round on.
+    /// Points at which all that is known holds.
     samples: Vec<Sample>,
     /// Side questions within each other.
     level: u32,
@@ -158,12 +158,16 @@ impl<'c, 'p> Query<'c, 'p> {
     pub(super) fn prove(&mut self, p: &Poly, rounds: usize) -> bool {
         let atoms = self.cx.atoms.deep(p);
         self.learn_atoms(&atoms);
-        ROUNDS.into_iter().enumerate().take(rounds).any(|(round, (depth, steps))| {
-            if round == 1 {
-                self.samples = self.cx.samples(&self.axes);
-            }
+        if self.plain(p) {
+            return true;
+        }
+        self.samples = self.cx.samples(&self.axes);
+        if self.is_refuted(p) {
+            return false;
+        }
+        ROUNDS.into_iter().take(rounds).any(|(depth, steps)| {
             self.steps = steps;
-            !self.is_refuted(p) && self.search(p.clone(), depth)
+            self.search(p.clone(), depth)
         })
     }
 
@@ -188,7 +192,12 @@ impl<'c, 'p> Query<'c, 'p> {
         if self.plain(&p) {
             return true;
         }
-        if depth == 0 || self.steps == 0 || self.work == 0 || self.is_refuted(&p) || self.failed.get(&p).is_some_and(|tried| *tried >= depth) {
+        if depth == 0
+            || self.steps == 0
+            || self.work == 0
+            || self.is_refuted(&p)
+            || self.failed.get(&p).is_some_and(|tried| *tried >= depth)
+        {
             return false;
         }
         self.steps -= 1;

@@ -1,5 +1,4 @@
 //! The prover: what it must prove, what it must not, and that it proves nothing false.
 
-mod dbg;
 mod table;
 mod world;
