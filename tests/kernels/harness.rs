@@ -218,17 +218,21 @@ fn download(dtype: DType, tensor: &AnyTensor) -> Vec<Value> {
     }
 }
 
-/// Every element is within its bound.
+/// Every element is within its bound. Where a step function's operand is too near a jump there is no bound; such elements
+/// are few.
 fn compare(buffer: &nest::Buffer, wanted: &Tensor, got: &[Value], dims: &[(&str, i64)]) {
     assert_eq!(wanted.values.len(), got.len(), "`{}` at {dims:?}", buffer.name);
+    let mut unknown = 0;
     for (i, (wanted, got)) in wanted.values.iter().zip(got).enumerate() {
         let right = match (wanted, got) {
             (Value::Float(w), Value::Float(g)) => {
                 let w = w.rounded(buffer.dtype);
+                unknown += usize::from(w.value.is_finite() && w.error.is_infinite());
                 w.value.is_nan() && g.value.is_nan() || w.value == g.value || (w.value - g.value).abs() <= w.error
             }
             _ => wanted == got,
         };
         assert!(right, "`{}`[{i}] at {dims:?}: {got:?}, not {wanted:?}", buffer.name);
     }
+    assert!(unknown * 3 <= got.len() + 3, "{unknown} of {} elements of `{}` at {dims:?} have no bound", got.len(), buffer.name);
 }

@@ -26,8 +26,8 @@ fn axes_floor_and_dims_are_values() {
 #[test]
 fn casts_saturate() {
     let kernel = "fn cast<N>(x: f32[N], y: i32[N]) -> (a: i32[N], b: u32[N], c: f32[N], d: u32[N]) {
-        a[i] = (x[i] * 1.0e10) as i32;
-        b[i] = (x[i] * 1.0e10) as u32;
+        a[i] = (x[i] * 8589934592.0) as i32;
+        b[i] = (x[i] * 8589934592.0) as u32;
         c[i] = y[i] as f32;
         d[i] = y[i] as u32;
     }";

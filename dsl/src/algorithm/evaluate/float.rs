@@ -68,6 +68,12 @@ impl Float {
 
     /// A function of two values, computed in a dtype.
     pub fn binary(self, op: Binary, other: Float, dtype: DType) -> Float {
+        let result = self.bounded(op, other, dtype);
+        // 0 times an infinite bound is no bound either.
+        Float { error: if result.error.is_nan() { f64::INFINITY } else { result.error }, ..result }
+    }
+
+    fn bounded(self, op: Binary, other: Float, dtype: DType) -> Float {
         let (a, b) = (self, other);
         let (u, tiny) = unit(dtype);
         match op {
