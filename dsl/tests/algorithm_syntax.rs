@@ -44,3 +44,67 @@ fn several_errors_at_once() {
     println!("{errors}");
     assert_eq!(errors.matches("error:").count(), 5, "{errors}");
 }
+
+#[test]
+fn depth_has_a_limit() {
+    let deep = |n: usize| {
+        vec![
+            format!("{}x[i]{}", "(".repeat(n), ")".repeat(n)),
+            format!("{}x[i]", "- ".repeat(n)),
+            format!("x[i]{}", " + 1.0".repeat(n)),
+            format!("x[i]{}", " as f32".repeat(n)),
+            format!("x[i]{}", ".abs()".repeat(n)),
+            format!("{}{{ x[i] }}", "if true { 1.0 } else ".repeat(n)),
+            format!("{}x[i]{}", "{ ".repeat(n), "}".repeat(n)),
+        ]
+    };
+    for value in deep(40) {
+        assert!(read(&format!("fn k<N>(x: f32[N]) -> y: f32[N] {{ y[i] = {value}; }}")).is_ok(), "{value}");
+    }
+    for value in deep(2000) {
+        let errors = read(&format!("fn k<N>(x: f32[N]) -> y: f32[N] {{ y[i] = {value}; }}")).unwrap_err();
+        assert!(errors.contains("nests more than"), "{errors}");
+    }
+}
+
+#[test]
+fn any_tokens_are_read_without_a_panic() {
+    let words = [
+        "fn", "k", "<", ">", "(", ")", "[", "]", "{", "}", "x", "y", ":", "f32", "N", "->", ",", ";", "=", "let", "const", "sum",
+        "in", "0", "..", "if", "else", "as", ".", "pad", "clamp", "+", "-", "&", "mut", "1.5", "true", "::", "|", "#", "'a",
+        "\"s\"", "for",
+    ];
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize
+    };
+    let right = "fn k < N > ( x : f32 [ N ] ) -> y : f32 [ N ] { let t [ i ] : f32 [ N ] = x . pad ( 0.0 ) [ i + 1 ] ; \
+                 y [ i ] = sum ( k in 0 .. N ) { if k < i { t [ k ] } else { 1.5 } } ; }";
+    let mut wrong = 0;
+    for _ in 0..3000 {
+        let mut tokens: Vec<&str> = right.split(' ').collect();
+        for _ in 0..1 + next() % 3 {
+            let at = next() % tokens.len();
+            match next() % 3 {
+                0 => tokens[at] = words[next() % words.len()],
+                1 => tokens.insert(at, words[next() % words.len()]),
+                _ => drop(tokens.remove(at)),
+            }
+        }
+        let text = tokens.join(" ");
+        let mut spans = Spans::new();
+        // Delimiters that do not match are rustc's to refuse.
+        let Ok(tokens) = text.parse::<proc_macro2::TokenStream>() else { continue };
+        let parsed = kernel::parse(tokens, &mut spans);
+        if let Some(kernel) = &parsed.tree {
+            let checked = tilewright_dsl::algorithm::check_generic(kernel);
+            assert!(kernel.whole || !parsed.errors.is_empty(), "{text}");
+            wrong += usize::from(checked.is_err() || !parsed.errors.is_empty());
+            tilewright_dsl::algorithm::signature(kernel);
+        }
+    }
+    assert!(wrong > 500, "{wrong}");
+}

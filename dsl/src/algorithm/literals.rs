@@ -30,7 +30,31 @@ const CONSTANTS: [&str; 15] = [
     "FRAC_1_SQRT_2",
 ];
 
+/// Numbers in what a `let` without a type may name as it stands. Each use reads them again, so they are few.
+const SHORT: usize = 64;
+
 impl Checker<'_> {
+    /// Whether an expression is made of few literals without a type alone.
+    pub(super) fn is_short_literal(&self, e: &Expr) -> bool {
+        self.flexible(e).is_some() && self.weight(e) <= SHORT
+    }
+
+    /// How many numbers an expression of literals has, those that names stand for included.
+    fn weight(&self, e: &Expr) -> usize {
+        match &e.kind {
+            ExprKind::Neg(a) => self.weight(a),
+            ExprKind::Binary(_, _, a, b) => self.weight(a) + self.weight(b),
+            ExprKind::Method { receiver, args, .. } => self.weight(receiver) + args.iter().map(|a| self.weight(a)).sum::<usize>(),
+            ExprKind::If { then, other, .. } => self.weight(&then.value) + self.weight(&other.value),
+            ExprKind::Block(block) => self.weight(&block.value),
+            ExprKind::Name(name) => match self.names.find(name) {
+                Some((_, Symbol::Literal(value))) => self.weight(value),
+                _ => 1,
+            },
+            _ => 1,
+        }
+    }
+
     /// Whether an expression is made of literals without a type alone, so that its use decides; and then, whether one of
     /// them is a float.
     pub(super) fn flexible(&self, e: &Expr) -> Option<bool> {

@@ -154,6 +154,9 @@ impl Checker<'_> {
         if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
             self.divisor(b, at)?;
         }
+        if indices {
+            self.no_overflow(op, a, b, at)?;
+        }
         Ok(self.program.exprs.binary(op, a, b))
     }
 
@@ -268,7 +271,7 @@ impl Checker<'_> {
                 let dtype = self.dtype(name)?;
                 Symbol::Value(self.value_as(&bound.value, dtype)?)
             }
-            None if self.flexible(&bound.value).is_some() => Symbol::Literal(Box::new(bound.value.clone())),
+            None if self.is_short_literal(&bound.value) => Symbol::Literal(Box::new(bound.value.clone())),
             None => Symbol::Value(self.value(&bound.value, None)?),
         };
         self.declare(&bound.name, symbol)
@@ -287,6 +290,19 @@ impl Checker<'_> {
                 ),
                 _ => true,
             })
+    }
+
+    /// That literal index arithmetic stays within its 32 bits.
+    fn no_overflow(&mut self, op: Binary, a: ExprId, b: ExprId, at: SpanId) -> Checked<()> {
+        let (Some(a), Some(b)) = (self.program.exprs.as_int(a), self.program.exprs.as_int(b)) else { return Ok(()) };
+        let (a, b) = (i128::from(a), i128::from(b));
+        let value = match op {
+            Binary::Add => a + b,
+            Binary::Sub => a - b,
+            Binary::Mul => a * b,
+            _ => return Ok(()),
+        };
+        self.small(value, at).map(drop)
     }
 
     /// That a divisor of indices is at least 1.

@@ -1,0 +1,102 @@
+//! Expressions mean what they mean in Rust: the same text, read by the language and by rustc.
+
+#![allow(clippy::unwrap_used, clippy::precedence, clippy::identity_op, clippy::nonminimal_bool, clippy::neg_multiply)]
+
+use tilewright_dsl::algorithm::evaluate::{Given, Value, evaluate};
+use tilewright_dsl::algorithm::{Bindings, check};
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::syntax::kernel;
+
+/// What an expression over the scalars `a b c` (of a dtype) and `p q` (bool) gives, of this type.
+fn language(text: &str, dtype: &str, result: &str, numbers: [f64; 3], truths: [bool; 2]) -> f64 {
+    let text = format!("fn k(a: {dtype}, b: {dtype}, c: {dtype}, p: bool, q: bool) -> y: {result}[] {{ y[] = {text}; }}");
+    let mut spans = Spans::new();
+    let kernel = kernel::parse(text.parse().unwrap(), &mut spans).into_result().map_err(|e| e.texts(&spans)).unwrap();
+    let program = check(&kernel, &Bindings::default()).map_err(|e| e.texts(&spans)).unwrap();
+    let mut given = Given::default();
+    for ((id, scalar), n) in program.scalars.iter().zip(0..) {
+        let value = match scalar.dtype {
+            DType::Bool => Value::Bool(truths[n - 3]),
+            d if d.is_float() => Value::float(numbers[n]),
+            _ => Value::Int(numbers[n] as i64),
+        };
+        given.scalars.insert(id, value);
+    }
+    evaluate(&program, &given).unwrap()[&program.outputs[0]].values[0].number()
+}
+
+/// Compares integer expressions.
+macro_rules! ints {
+    ($a:ident $b:ident $c:ident $p:ident $q:ident: $($e:expr);+ $(;)?) => {$(
+        for [$a, $b, $c] in [[7i32, 2, 3], [-7, 2, -3], [100, -9, 5], [i32::MAX, 3, 1]] {
+            let ($p, $q) = ($a > 0, $b > $c);
+            let rust = (|$a: i32, $b: i32, $c: i32, $p: bool, $q: bool| { let _ = ($a, $b, $c, $p, $q); $e })($a, $b, $c, $p, $q);
+            let wanted = f64::from(rust);
+            let found = language(stringify!($e), "i32", "i32", [$a, $b, $c].map(f64::from), [$p, $q]);
+            assert_eq!(found, wanted, "{} of {:?}", stringify!($e), [$a, $b, $c]);
+        }
+    )+};
+}
+
+#[test]
+fn integers() {
+    ints! {
+        a b c p q:
+        a - b - c;
+        a / b % c;
+        a % b / c;
+        -a / b;
+        b - -c * b;
+        (b + c) * b - c;
+        b << 2 + 1 >> 1 & c;
+        a & b | c ^ a & 7;
+        a ^ b & c | 9;
+        !a & 0xff;
+        !b - 1;
+        if (a < b) == q { a } else if p && q || !p { b } else { c };
+        (a < b && b < c || p) as i32 + q as i32 * 2;
+        -a as i32 + (b as u32 >> 1) as i32;
+        -1i32 as i32 - b;
+        { let d = b * c; let e = d - 1; d / e + d };
+        a.min(b).max(c) - b.abs() * c.signum();
+        a.clamp(-3, 3) + b.pow(3);
+        i32::MAX - b.abs();
+        if a & 1 == 1 { 5 } else { -5 };
+        (p ^ q) as i32 + (p == q) as i32 + (p != q) as i32;
+    }
+}
+
+/// Compares float expressions.
+macro_rules! floats {
+    ($a:ident $b:ident $c:ident: $($e:expr);+ $(;)?) => {$(
+        for [$a, $b, $c] in [[0.5f64, 2.0, -3.25], [-7.75, 0.25, 1.5], [1e-3, -2.5, 4.0]] {
+            let wanted: f64 = (|$a: f64, $b: f64, $c: f64| { let _ = ($a, $b, $c); $e })($a, $b, $c);
+            let found = language(&stringify!($e).replace("f64", "f32"), "f32", "f32", [$a, $b, $c], [false; 2]);
+            let same = (found - wanted).abs() <= 1e-6 * wanted.abs().max(1.0) || (found.is_nan() && wanted.is_nan()) || found == wanted;
+            assert!(same, "{} of {:?}: {found}, not {wanted}", stringify!($e), [$a, $b, $c]);
+        }
+    )+};
+}
+
+#[test]
+fn floats() {
+    floats! {
+        a b c:
+        a - b - c;
+        a / b / c * 2.0;
+        -a.abs() + b.powi(3) - c.powi(-2);
+        a % c + -b % 0.75;
+        a.exp() + b.abs().ln() - c.abs().log2() * a.exp2();
+        a.sin() * b.cos() / c.tan() + a.tanh() + b.sinh() * 0.01 - c.cosh();
+        (a * 0.1).asin() + (b * 0.1).acos() + c.atan() + b.asinh();
+        a.abs().sqrt().recip() + b.atan2(c);
+        a.floor() + b.ceil() - c.trunc() + a.round() * b.round() - c.round();
+        b.abs().powf(c) + a.mul_add(b, c);
+        a.min(b).max(c).clamp(-1.0, 1.0);
+        a.signum() + b.signum() * c.signum();
+        if a < b { 2.0 * a } else { -c };
+        if a.is_nan() || (b / 0.0).is_infinite() && c.is_finite() { 1.0 } else { 0.0 };
+        f64::MAX.min(a) + core::f64::consts::PI * b;
+    }
+}
