@@ -41,7 +41,6 @@ fn several_errors_at_once() {
         }",
     )
     .unwrap_err();
-    println!("{errors}");
     assert_eq!(errors.matches("error:").count(), 5, "{errors}");
 }
 

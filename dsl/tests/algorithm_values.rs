@@ -1,6 +1,13 @@
 //! Expressions mean what they mean in Rust: the same text, read by the language and by rustc.
 
-#![allow(clippy::unwrap_used, clippy::precedence, clippy::identity_op, clippy::nonminimal_bool, clippy::neg_multiply)]
+#![allow(
+    clippy::unnecessary_cast,
+    clippy::unwrap_used,
+    clippy::precedence,
+    clippy::identity_op,
+    clippy::nonminimal_bool,
+    clippy::neg_multiply
+)]
 
 use tilewright_dsl::algorithm::evaluate::{Given, Value, evaluate};
 use tilewright_dsl::algorithm::{Bindings, check};

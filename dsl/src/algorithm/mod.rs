@@ -39,7 +39,7 @@ mod values;
 
 pub use evaluate::evaluate;
 pub use inline::inline;
-pub use signature::{Signature, check_generic, signature};
+pub use signature::{Argument, Element, Signature, Tensor, check_generic, signature};
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::ExprId;
@@ -66,7 +66,27 @@ pub struct Bindings {
 
 /// The program of a kernel for concrete dtypes and parameters, with an empty plan.
 pub fn check(kernel: &Kernel, bindings: &Bindings) -> Result<Program, Errors> {
-    check_with(kernel, bindings, true)
+    let result = check_with(kernel, bindings, true);
+    let Err(errors) = result else { return result };
+    let plain = Bindings { parameters: Vec::new(), dims: Vec::new(), ..bindings.clone() };
+    let pinned = !bindings.parameters.is_empty() || !bindings.dims.is_empty();
+    if !pinned || check_with(kernel, &plain, true).is_err() {
+        return Err(errors);
+    }
+    Err(Errors(errors.0.into_iter().map(|e| blame_pins(e, bindings)).collect()))
+}
+
+/// An error of a kernel that is right without the head's values: theirs is the blame.
+fn blame_pins(error: Error, bindings: &Bindings) -> Error {
+    let values = bindings.parameters.iter().map(|p| (p, "=")).chain(bindings.dims.iter().map(|d| (d, "==")));
+    let Some(((first, _), _)) = values.clone().next() else { return error };
+    if error.span == bindings.span || values.clone().any(|((name, _), _)| name.span == error.span) {
+        return error;
+    }
+    let shown = crate::diag::list(values.map(|((name, value), sign)| format!("{name} {sign} {value}")));
+    let mut notes = vec![("so it is here in the kernel".to_string(), error.span)];
+    notes.extend(error.notes);
+    Error { span: first.span, message: format!("with {shown}: {}", error.message), notes, help: error.help }
 }
 
 /// [`check`], with the proofs about sizes or without: those do not depend on dtypes.

@@ -1,0 +1,154 @@
+//! What a schedule's head binds, and profiles: what is taken and what is refused.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write;
+use tilewright_dsl::algorithm::{Argument, Bindings, Element, check, check_generic};
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::{Name, kernel, profile};
+
+fn snapshot(name: &str, text: String) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_snapshot!(format!("kernel_{name}"), text));
+}
+
+/// Without the name of the string that was parsed, which counts the tests.
+fn strip(text: &str) -> String {
+    // A span that is made up stands for the head.
+    let text = text.replace("<unspecified>:1:1", "head");
+    let mut parts = text.split("<parsed string ");
+    let first = parts.next().unwrap().to_string();
+    parts.fold(first, |out, part| out + part.split_once(">:").map_or(part, |(_, rest)| rest))
+}
+
+const KERNEL: &str =
+    "fn k<T: f32 | f16, U: i32, N, S = 1, R = S * 2, M = N / S>(x: T[N], i: U) -> y: T[M] { y[m] = x.clamp()[m + R + i]; }";
+
+#[test]
+fn pins() {
+    let mut out = String::new();
+    for pins in [
+        &["T = f32"][..],
+        &[],
+        &["T = i32"],
+        &["T = f32", "U = f32"],
+        &["T = f32", "V = f32"],
+        &["T = f32", "S = 0"],
+        &["T = f32", "S = -1"],
+        &["T = f32", "N = 3"],
+        &["T = f32", "M = 3"],
+        &["T = f32", "TT = 3"],
+        &["T = 3"],
+        &["S = f32"],
+        &["T = f32", "N == 3"],
+        &["T = f32", "Q == 3"],
+        &["T = f32", "S = 4"],
+    ] {
+        let mut spans = Spans::new();
+        let kernel = kernel::parse(KERNEL.parse().unwrap(), &mut spans).into_result().unwrap();
+        let mut bindings = Bindings { span: kernel.name.span, ..Bindings::default() };
+        for pin in pins {
+            let parts: Vec<&str> = pin.split(' ').collect();
+            let name = Name { text: parts[0].into(), span: spans.add(proc_macro2::Span::call_site()) };
+            match (parts[1], DType::from_name(parts[2])) {
+                ("=", Some(dtype)) => bindings.dtypes.push((name, dtype)),
+                ("=", None) => bindings.parameters.push((name, parts[2].parse().unwrap())),
+                _ => bindings.dims.push((name, parts[2].parse().unwrap())),
+            }
+        }
+        let verdict = match check(&kernel, &bindings) {
+            Ok(program) => format!("parameters {:?}\n", program.parameters),
+            Err(errors) => strip(&errors.texts(&spans)),
+        };
+        writeln!(out, "{}\n{verdict}", pins.join(", ")).unwrap();
+    }
+    snapshot("pins", out);
+}
+
+#[test]
+fn signatures() {
+    let mut spans = Spans::new();
+    let text = "pub fn k<T: f32 | f16, N, S = 1, M = N / S>(x: T[N, 2], s: T, u: &mut i32[N]) -> (y: T[M], z: bool[]) {
+        y[m] = x.clamp()[m, 0] * s; z[] = true; u[n] = u[n] + 1;
+    }";
+    let kernel = kernel::parse(text.parse().unwrap(), &mut spans).into_result().unwrap();
+    let face = check_generic(&kernel).map_err(|e| e.texts(&spans)).unwrap();
+    assert_eq!(
+        face.dtypes.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect::<Vec<_>>(),
+        [("T", &[DType::F32, DType::F16][..])]
+    );
+    let arguments: Vec<(&str, &Element, usize)> = face
+        .arguments
+        .iter()
+        .map(|a| match a {
+            Argument::Input(t) => (t.name.as_str(), &t.dtype, t.rank),
+            Argument::Update(t) => (t.name.as_str(), &t.dtype, t.rank + 10),
+            Argument::Scalar { name, dtype } => (name.as_str(), dtype, 100),
+        })
+        .collect();
+    let (t, int) = (Element::Generic("T".into()), Element::Plain(DType::I32));
+    assert_eq!(arguments, [("x", &t, 2), ("s", &t, 100), ("u", &int, 11)]);
+    assert_eq!(face.outputs.iter().map(|o| (o.name.as_str(), o.rank)).collect::<Vec<_>>(), [("y", 1), ("z", 0)]);
+    assert_eq!((face.parameters[0].1, face.dims[0].as_str(), face.derived[0].as_str()), (1, "N", "M"));
+}
+
+fn profiles(texts: &[&str]) -> Result<Profile, String> {
+    let mut spans = Spans::new();
+    let mut chain = Vec::new();
+    for text in texts {
+        let parsed = profile::parse(text.parse().unwrap(), &mut spans).into_result();
+        chain.push(parsed.map_err(|e| strip(&e.texts(&spans)))?);
+    }
+    Profile::resolve(&chain).map_err(|e| strip(&e.texts(&spans)))
+}
+
+#[test]
+fn a_profile_inherits_what_it_does_not_say() {
+    let board = "/// A board.
+        pub my_board: tilewright::devices::vulkan_1_1 { invocations: 512, local: [512, 512, 64], shared_bytes: 32768, subgroup: 16, features: [address, f16], }";
+    let found = profiles(&[board]).unwrap();
+    assert_eq!((found.name.as_str(), found.invocations, found.local, found.push_bytes), ("my_board", 512, [512, 512, 64], 128));
+    assert!(found.subgroup == Some(16) && found.has(Feature::F16) && !found.has(Feature::Storage16));
+    let next = profiles(&["big: my_board { subgroup: none, features: [] }", board]).unwrap();
+    assert_eq!((next.name.as_str(), next.invocations, next.subgroup, next.features.len()), ("big", 512, None, 0));
+}
+
+#[test]
+fn bundled_profiles_have_at_least_what_vulkan_guarantees() {
+    let least = Profile::vulkan_1_1();
+    for profile in Profile::all_bundled() {
+        assert!(
+            profile.invocations >= least.invocations
+                && profile.shared_bytes >= least.shared_bytes
+                && profile.push_bytes >= least.push_bytes
+        );
+        assert!(profile.local.iter().zip(least.local).all(|(have, least)| *have >= least));
+        assert_eq!(Profile::bundled(&profile.name), Some(profile));
+    }
+}
+
+#[test]
+fn wrong_profiles() {
+    let mut out = String::new();
+    for text in [
+        "b { invocations: 512 }",
+        "b: vulkan_1_2 { }",
+        "b: vulkan_1_1 { invocation: 512, shared_byte: 1 }",
+        "b: vulkan_1_1 { invocations: 0, shared_bytes: 99999999, push_bytes: 130, subgroup: 24, local: [1, 2] }",
+        "b: vulkan_1_1 { local: [1, 0, 2], subgroup: all, invocations: [3], features: 3 }",
+        "b: vulkan_1_1 { features: [adress, f16, f16, tensor_cores] }",
+        "b: vulkan_1_1 { features: [cooperative_matrix] }",
+        "b: vulkan_1_1 { invocations: 8, subgroup: 16 }",
+        "b: vulkan_1_1 { invocations: 64, invocations: 128 }",
+        "b: vulkan_1_1 { invocations = 64, push_bytes: -4 }",
+        "b: vulkan_1_1",
+    ] {
+        let verdict = profiles(&[text]).map_or_else(|e| e, |p| format!("{p:?}\n"));
+        writeln!(out, "{text}\n{verdict}").unwrap();
+    }
+    snapshot("wrong_profiles", out);
+}
