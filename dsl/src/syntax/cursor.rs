@@ -7,8 +7,11 @@ use syn::ext::IdentExt;
 use syn::parse::discouraged::AnyDelimiter;
 use syn::parse::{ParseStream, Parser};
 
-/// How deep expressions nest, at most.
-const DEPTH: u32 = 200;
+/// How deep parentheses, braces and prefixes nest, at most: the parser's recursion, whose frames are large.
+const NESTING: u32 = 64;
+
+/// How high a tree is, at most: a chain of operators is as high as it is long.
+const HEIGHT: u32 = 256;
 
 /// What parsing gave: a tree as far as there is one, and what was wrong.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub fn parse<T>(tokens: TokenStream, spans: &mut Spans, parser: impl FnOnce(&mut
     let mut errors = Errors::new();
     let end = tokens.clone().into_iter().last().map_or(SpanId::NONE, |t| spans.add(t.span()));
     let read = |stream: ParseStream<'_>| {
-        let mut cursor = Cursor { stream, spans: &mut *spans, errors: &mut errors, end, depth: 0 };
+        let mut cursor = Cursor { stream, spans: &mut *spans, errors: &mut errors, end, depth: 0, height: 0 };
         let tree = parser(&mut cursor);
         Ok(cursor.finish(tree))
     };
@@ -56,6 +59,8 @@ pub struct Cursor<'a> {
     /// Where the tokens end: the closing delimiter.
     end: SpanId,
     depth: u32,
+    /// The height of the highest tree since [`Cursor::deeper`] began.
+    height: u32,
 }
 
 impl Cursor<'_> {
@@ -228,9 +233,11 @@ impl Cursor<'_> {
         let whole = self.spans.add_range(span.open(), span.close());
         let end = self.spans.add(span.close());
         let depth = self.depth;
-        let mut inside = Cursor { stream: &content, spans: &mut *self.spans, errors: &mut *self.errors, end, depth };
+        let mut inside = Cursor { stream: &content, spans: &mut *self.spans, errors: &mut *self.errors, end, depth, height: 0 };
         let tree = parser(&mut inside);
-        Ok((inside.finish(tree), whole))
+        let (tree, height) = (inside.finish(tree), inside.height);
+        self.height = self.height.max(height);
+        Ok((tree, whole))
     }
 
     /// Reads what stands in a group; an error in it is this parser's.
@@ -326,27 +333,28 @@ impl Cursor<'_> {
         self.skip_to(&[]);
     }
 
-    /// Runs a parser one level deeper; too deep is an error.
+    /// Runs a parser of an expression one level deeper; too deep is an error.
     pub fn deeper<T>(&mut self, parser: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        self.check_depth(self.depth)?;
+        if self.depth >= NESTING {
+            return Err(self.too_much(NESTING));
+        }
+        let around = std::mem::take(&mut self.height);
         self.depth += 1;
         let tree = parser(self);
         self.depth -= 1;
+        self.height = self.height.max(around);
         tree
     }
 
-    /// An error if `extra` more levels would be too deep.
-    pub fn check_depth(&mut self, depth: u32) -> Result<(), Error> {
-        if depth < DEPTH {
-            return Ok(());
-        }
-        let error = Error::new(self.here(), format!("this expression nests more than {DEPTH} levels deep"));
-        Err(error.help("give parts of it names with `let`"))
+    /// Notes that what was read since [`Cursor::deeper`] began became part of one more tree; too high is an error.
+    pub fn higher(&mut self) -> Result<(), Error> {
+        self.height += 1;
+        if self.height > HEIGHT { Err(self.too_much(HEIGHT)) } else { Ok(()) }
     }
 
-    /// How deep this is.
-    pub fn depth(&self) -> u32 {
-        self.depth
+    fn too_much(&mut self, limit: u32) -> Error {
+        let error = Error::new(self.here(), format!("this expression nests more than {limit} levels deep"));
+        error.help("give parts of it names with `let`")
     }
 
     /// That the next token does not belong here.

@@ -56,11 +56,9 @@ pub fn arithmetic(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
 fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
     cursor.deeper(|cursor| {
         let mut left = cast(cursor)?;
-        let (mut links, mut compared) = (cursor.depth(), false);
+        let mut compared = false;
         while let Some(symbol) = cursor.peek_operator() {
             let Some((_, operator, level)) = BINARY.iter().find(|(s, _, level)| *s == symbol && *level >= least) else { break };
-            links += 1;
-            cursor.check_depth(links)?;
             let comparison = matches!(operator, Operator::Compare(_));
             if comparison && compared {
                 let error = Error::new(cursor.here(), "comparisons do not chain");
@@ -75,6 +73,7 @@ fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
                 Operator::Compare(op) => ExprKind::Compare(op, at, left_box, right_box),
             };
             left = Expr { kind, span };
+            cursor.higher()?;
             compared = comparison;
         }
         Ok(left)
@@ -84,13 +83,11 @@ fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
 /// `a as f32 as i32`.
 fn cast(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let mut value = unary(cursor)?;
-    let mut links = cursor.depth();
     while cursor.eat_word("as").is_some() {
-        links += 1;
-        cursor.check_depth(links)?;
         let to = cursor.name("a dtype")?;
         let span = cursor.join(value.span, to.span);
         value = Expr { kind: ExprKind::Cast(Box::new(value), to), span };
+        cursor.higher()?;
     }
     Ok(value)
 }
@@ -106,13 +103,13 @@ fn unary(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     };
     let operand = cursor.deeper(unary)?;
     let span = cursor.join(at, operand.span);
+    cursor.higher()?;
     Ok(Expr { kind: make(Box::new(operand)), span })
 }
 
 /// An atom and the methods called on it.
 fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let mut value = atom(cursor)?;
-    let mut links = cursor.depth();
     loop {
         if cursor.peek_group(Delimiter::Bracket) {
             let error = Error::new(cursor.here(), "only tensors have indices");
@@ -121,8 +118,6 @@ fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         if cursor.eat(".").is_none() {
             return Ok(value);
         }
-        links += 1;
-        cursor.check_depth(links)?;
         let name = cursor.name("a method")?;
         if !cursor.peek_group(Delimiter::Parenthesis) {
             return Err(cursor.expected("`(`").note("values have methods, but no fields"));
@@ -130,6 +125,7 @@ fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         let (args, close) = arguments(cursor)?;
         let span = cursor.join(value.span, close);
         value = Expr { kind: ExprKind::Method { receiver: Box::new(value), name, args }, span };
+        cursor.higher()?;
     }
 }
 
@@ -154,6 +150,7 @@ fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     }
     if cursor.peek_group(Delimiter::Bracket) {
         let (items, span) = cursor.list(Delimiter::Bracket, expr)?;
+        cursor.higher()?;
         return Ok(Expr { kind: ExprKind::Array(items), span });
     }
     match cursor.peek_name().as_deref() {
@@ -229,6 +226,7 @@ fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         None => return Ok(Expr { span: name.span, kind: ExprKind::Name(name.text) }),
     };
     let (index, close) = cursor.list(Delimiter::Bracket, expr)?;
+    cursor.higher()?;
     let span = cursor.join(name.span, close);
     Ok(Expr { kind: ExprKind::Index { tensor: name, outside, index }, span })
 }
@@ -265,6 +263,7 @@ fn choice(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         block(cursor)?
     };
     let span = cursor.join(start, other.span);
+    cursor.higher()?;
     Ok(Expr { kind: ExprKind::If { cond, then, other }, span })
 }
 
@@ -291,6 +290,7 @@ pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
         }
         Ok((lets, Box::new(value)))
     })?;
+    cursor.higher()?;
     Ok(Block { lets: content.0, value: content.1, span })
 }
 
