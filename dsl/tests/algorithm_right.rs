@@ -139,6 +139,12 @@ fn pinned_dims_are_literals() {
     assert_eq!((program.exprs.as_int(input.shape[3]), program.exprs.as_int(input.shape[2])), (Some(3), None));
     assert_eq!(program.parameters, [("FH".into(), 3), ("FW".into(), 3), ("S".into(), 1)]);
     assert!(program.conditions.is_empty() && program.plan.is_empty());
+    let ledger: Vec<String> = program.ledger.iter().map(|o| format!("{}: {:?}", o.what, o.state)).collect();
+    let wanted = [
+        "`input[n, oh * 1 + fh, ow * 1 + fw, ic]` lies inside `input`: Proved",
+        "`filter[fh, fw, ic, oc]` lies inside `filter`: Proved",
+    ];
+    assert_eq!(ledger, wanted.map(|w| w.replace(" * 1", "")));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::types::article;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr as Node, ExprId, Outside, Read, Sides};
-use crate::nest::{BufferId, Space};
+use crate::nest::{BufferId, Space, State};
 use crate::syntax::Name;
 use crate::syntax::expr::{self as tree, Expr};
 use smallvec::SmallVec;
@@ -54,7 +54,11 @@ impl Checker<'_> {
                 }
             }
         };
-        Ok(self.program.exprs.add(Node::Read(Read { buffer, index: ids, outside }), dtype))
+        let state = if outside == Outside::Never { State::Proved } else { State::Guarded };
+        let read = self.program.exprs.add(Node::Read(Read { buffer, index: ids, outside }), dtype);
+        let shown = show(&self.program, read);
+        self.program.owe(format!("`{shown}` lies inside `{tensor}`"), state, span);
+        Ok(read)
     }
 
     /// The tensor of a name that can be read here.
