@@ -1,6 +1,7 @@
 //! What an expression is where some of its reads give 0: the question behind every filled copy and rounded-up tile.
 
 use super::{Binary, Expr, ExprId, Read, Unary};
+use crate::launch::DType;
 use crate::nest::Program;
 
 /// What is known of a value.
@@ -14,17 +15,27 @@ pub enum Known {
     Nothing,
 }
 
-/// What is known of `expr` where the reads that `filled` names give 0. Only rules that hold for every rounding are used;
-/// the sign of a zero does not count.
+/// What is known of `expr` where the reads that `filled` names give 0.
 pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
+    known_by(program, expr, &|e| match program.exprs.get(e) {
+        Expr::Read(read) if filled(read) => Some(Known::Exactly(0.0)),
+        _ => None,
+    })
+}
+
+/// What is known of `expr` by what `told` knows of its parts. Only rules that hold for every rounding are used; the sign
+/// of a zero does not count.
+pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option<Known>) -> Known {
     use Known::{Exactly, Finite, Nothing};
-    let part = |e: ExprId| at_fill(program, e, filled);
+    if let Some(known) = told(expr) {
+        return known;
+    }
+    let part = |e: ExprId| known_by(program, e, told);
     let dtype = program.exprs.dtype(expr);
     let opaque = if dtype.is_float() { Nothing } else { Finite };
     match program.exprs.get(expr) {
         Expr::Const(c) if c.value().is_nan() => Nothing,
         Expr::Const(c) => Exactly(c.value()),
-        Expr::Read(read) if filled(read) => Exactly(0.0),
         Expr::Read(read) if program.finite.contains(&read.buffer) => Finite,
         Expr::Binary(op, a, b) => match (op, part(*a), part(*b)) {
             (Binary::Mul, Exactly(0.0), Exactly(x)) | (Binary::Mul, Exactly(x), Exactly(0.0)) if x.is_finite() => Exactly(0.0),
@@ -44,8 +55,10 @@ pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) 
             (Unary::Abs, Exactly(x)) if dtype.is_float() => Exactly(x.abs()),
             _ => opaque,
         },
-        Expr::Cast(_, a) => match part(*a) {
+        Expr::Cast(to, a) => match part(*a) {
             Exactly(0.0) => Exactly(0.0),
+            // Every value of the narrower floats is one of f32.
+            known if *to == DType::F32 && program.exprs.dtype(*a).is_float() => known,
             _ => opaque,
         },
         Expr::Select(_, a, b) => match (part(*a), part(*b)) {

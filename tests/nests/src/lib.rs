@@ -13,6 +13,7 @@ pub mod copies;
 pub mod halo_conv;
 pub mod layernorm;
 pub mod mma_matmul;
+pub mod profile;
 pub mod shared_matmul;
 pub mod tiled_matmul;
 
@@ -21,5 +22,6 @@ pub use conv::Conv;
 pub use halo_conv::HaloConv;
 pub use layernorm::LayerNorm;
 pub use mma_matmul::MmaMatmul;
+pub use profile::roomy;
 pub use shared_matmul::SharedMatmul;
 pub use tiled_matmul::TiledMatmul;

@@ -21,6 +21,7 @@ mod expr;
 mod names;
 mod node;
 
+pub(crate) use node::bound;
 use node::scope;
 
 use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Fragment, Node, NodeKind, Program, Split};

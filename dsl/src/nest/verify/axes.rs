@@ -1,0 +1,137 @@
+//! Axes: what a leaf names is bound around it, part by part, each once; splits and fusions say the truth.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::Site;
+use crate::diag::Error;
+use crate::nest::{AxisDef, AxisId, Body, Fate, NodeKind, Phase};
+use std::collections::BTreeSet;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn axes(&self) {
+        let mut used = BTreeSet::new();
+        let mut loops = BTreeSet::new();
+        for site in self.sites {
+            self.bound_once(site);
+            used.extend(self.rebuilt(site));
+            for (depth, around) in site.around.iter().enumerate() {
+                if loops.insert(std::ptr::from_ref(around.node) as usize) {
+                    self.extent_is_known(site, depth);
+                }
+            }
+        }
+        used.into_iter().for_each(|axis| self.split_is_true(axis));
+    }
+
+    /// No axis is bound twice on the way to a leaf, neither as it is nor as parts of it.
+    fn bound_once(&self, site: &Site<'_>) {
+        let mut seen: BTreeSet<AxisId> = BTreeSet::new();
+        for looped in site.loops() {
+            if !seen.insert(looped.axis) {
+                let name = self.name(looped.axis);
+                self.refuse(Rule::Axes, site.span(), format!("two loops bind `{name}` around `{}`", self.line(site)));
+            }
+        }
+        for looped in site.loops() {
+            let parts = match &self.program.axes[looped.axis].fate {
+                Fate::Live => continue,
+                Fate::Split(split) => split.parts.clone(),
+                Fate::Fused { into, .. } => vec![*into],
+            };
+            let leaves = self.made_of(parts, site).leaves;
+            if let Some(part) = leaves.into_iter().find(|leaf| *leaf != looped.axis && site.binds(*leaf)) {
+                let (name, part) = (self.name(looped.axis), self.name(part));
+                let what = format!("loops bind both `{name}` and `{part}`, which is a part of it, around `{}`", self.line(site));
+                self.refuse(Rule::Axes, site.span(), what);
+            }
+        }
+    }
+
+    /// Everything that the leaf names is made of what is bound. Gives the splits between.
+    fn rebuilt(&self, site: &Site<'_>) -> BTreeSet<AxisId> {
+        let mut named = self.named(&site.exprs());
+        named.extend(site.preds().iter().map(|pred| pred.axis));
+        named.extend(self.reduced(site));
+        let made = self.made_of(named, site);
+        for leaf in made.leaves {
+            if site.binds(leaf) || site.inner.contains(&leaf) || self.single(leaf) || self.is_matrix_axis(leaf, site) {
+                continue;
+            }
+            let (name, extent) = (self.name(leaf), self.printer.expr(self.extent(leaf)));
+            let what = format!("`{}` needs `{name}` of 0..{extent}, and no loop around it binds it", self.line(site));
+            let error = Error::new(site.span(), format!("{}: {what}", Rule::Axes));
+            self.error(error.note_at(self.program.axes[leaf].span, format!("`{name}` was made here")));
+        }
+        made.consumed
+    }
+
+    /// The axes that a leaf's update visits.
+    pub(super) fn reduced(&self, site: &Site<'_>) -> Vec<AxisId> {
+        let stage = match &site.node.kind {
+            NodeKind::Compute(compute) if matches!(compute.phase, Phase::Update | Phase::Whole) => compute.stage,
+            NodeKind::Fragment(crate::nest::Fragment::MulAdd { stage, .. }) => *stage,
+            _ => return Vec::new(),
+        };
+        match &self.program.stages[stage].body {
+            Body::Reduce { over, .. } => over.clone(),
+            Body::Map(_) => Vec::new(),
+        }
+    }
+
+    /// Whether the axis runs over the elements of a matrix: it counts as 0 in the place of its first.
+    fn is_matrix_axis(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        let sides: Vec<i64> = site.touches.iter().flat_map(|touch| touch.extent.iter().map(|n| i64::from(*n))).collect();
+        matches!(site.node.kind, NodeKind::Fragment(_)) && self.literal(axis).is_some_and(|n| sides.contains(&n))
+    }
+
+    /// The extent of a loop is known where the loop begins.
+    fn extent_is_known(&self, site: &Site<'_>, depth: usize) {
+        let node = site.around[depth].node;
+        let (exprs, what) = match &node.kind {
+            NodeKind::Loop(looped) => (vec![self.extent(looped.axis)], "the extent of"),
+            NodeKind::Branch { cond, .. } => (vec![*cond], "the condition of"),
+            _ => return,
+        };
+        let outside: Vec<AxisId> = site.loops_from(0).take(loops_above(site, depth)).map(|looped| looped.axis).collect();
+        let leaves = self.made_of(self.named(&exprs), site).leaves;
+        for leaf in leaves.into_iter().filter(|leaf| !outside.contains(leaf) && !self.single(*leaf)) {
+            let (name, line) = (self.name(leaf), self.printer.line(node));
+            self.refuse(Rule::Axes, node.span, format!("{what} `{line}` depends on `{name}`, which no loop around it binds"));
+        }
+    }
+
+    /// An exact split stays below its axis's extent, an inexact one reaches it; a fused axis is the product.
+    fn split_is_true(&self, axis: AxisId) {
+        let name = self.name(axis);
+        match &self.program.axes[axis].fate {
+            Fate::Split(split) if split.exact => {
+                if !self.provers.leaves.less(self.provers.value(axis), self.extent(axis)) {
+                    let extent = self.printer.expr(self.extent(axis));
+                    self.refuse(Rule::Axes, split.span, format!("the split of `{name}` is called exact, and can pass {extent}"));
+                }
+            }
+            Fate::Split(split) => {
+                if !self.covers(axis) {
+                    let extent = self.printer.expr(self.extent(axis));
+                    self.refuse(Rule::Axes, split.span, format!("the parts of `{name}` are not proved to reach {extent}"));
+                }
+            }
+            Fate::Fused { into, span, .. } => {
+                let AxisDef::Fused(digits) = &self.program.axes[*into].def else { return };
+                let leaves = &self.provers.leaves;
+                let whole = self.product(leaves, digits);
+                if !whole.is_some_and(|whole| leaves.equal(self.extent(*into), &whole)) {
+                    let into = self.name(*into);
+                    self.refuse(Rule::Axes, *span, format!("`{into}` is not as long as the product of what was fused into it"));
+                }
+            }
+            Fate::Live => {}
+        }
+    }
+}
+
+/// How many loops stand above a depth.
+fn loops_above(site: &Site<'_>, depth: usize) -> usize {
+    site.around[..depth].iter().filter(|around| matches!(around.node.kind, NodeKind::Loop(_))).count()
+}

@@ -1,0 +1,76 @@
+//! What is read and written lies in its buffer, on each side on which the access itself does not see to that.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::diag::Error;
+use crate::expr::{ExprId, Outside};
+use crate::facts::Prover;
+use crate::nest::{BufferId, Space};
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn bounds(&self) {
+        for site in self.sites {
+            for touch in &site.touches {
+                self.inside(site, touch);
+            }
+        }
+    }
+
+    fn inside(&self, site: &Site<'_>, touch: &Touch) {
+        let buffer = &self.program.buffers[touch.buffer];
+        let versions = usize::from(buffer.versions > 1);
+        if let Some(version) = touch.first.first().filter(|_| versions == 1)
+            && !self.holds(&[*version], site, |prover| prover.nonneg(*version))
+        {
+            self.outside(site, touch, 0, "may be a negative version");
+        }
+        for (dimension, extent) in buffer.shape.iter().enumerate() {
+            let Some(index) = touch.first.get(dimension + versions) else { continue };
+            let (low, high) = sides(touch, dimension);
+            let last = matrix_side(touch, dimension, buffer.shape.len()) - 1;
+            let above = |prover: &Prover<'_>| !low || prover.nonneg(*index);
+            let below = |prover: &Prover<'_>| {
+                !high || prover.poly(*index).and_then(|p| p.plus(last)).is_some_and(|p| prover.less(&p, *extent))
+            };
+            if !self.holds(&[*index], site, above) {
+                self.outside(site, touch, dimension + versions, "may be negative");
+            } else if !self.holds(&[*index], site, below) {
+                self.outside(site, touch, dimension + versions, &format!("may reach {}", self.printer.expr(*extent)));
+            }
+        }
+    }
+
+    fn outside(&self, site: &Site<'_>, touch: &Touch, at: usize, how: &str) {
+        let index: ExprId = touch.index[at];
+        if let Some(axis) = self.running_past(&[index], site).into_iter().next() {
+            let name = self.buffer(touch.buffer);
+            return self.missing(site, axis, &format!("would touch `{name}` past its end"));
+        }
+        let verb = if touch.writes { "writes" } else { "reads" };
+        let (line, name) = (self.line(site), self.buffer(touch.buffer));
+        let what = format!("{}: `{line}` {verb} `{name}` at `{}`, which {how}", Rule::Bounds, self.printer.expr(index));
+        self.error(Error::new(site.span(), what));
+    }
+
+    /// Whether other invocations see what is written to a buffer.
+    pub(super) fn is_visible(&self, buffer: BufferId) -> bool {
+        self.space(buffer).is_global() || *self.space(buffer) == Space::Shared
+    }
+}
+
+/// The sides of a dimension on which an access must be proved inside.
+fn sides(touch: &Touch, dimension: usize) -> (bool, bool) {
+    match &touch.outside {
+        Outside::Never => (true, true),
+        Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(dimension).map_or((true, true), |(low, high)| (!low, !high)),
+    }
+}
+
+/// How many elements of a dimension a matrix takes.
+pub(super) fn matrix_side(touch: &Touch, dimension: usize, dimensions: usize) -> i64 {
+    let from = dimensions.saturating_sub(touch.extent.len());
+    let side = dimension.checked_sub(from).and_then(|at| touch.extent.get(at));
+    side.map_or(1, |n| i64::from(*n))
+}

@@ -1,0 +1,273 @@
+//! What all checks share: the program, provers, what axes are made of at a leaf, how errors are said.
+
+use super::Rule;
+use super::site::Site;
+use crate::arena::Id;
+use crate::diag::{Error, Errors, SpanId};
+use crate::expr::{Binary, Expr, ExprId};
+use crate::facts::{Poly, Prover};
+use crate::nest::print::Printer;
+use crate::nest::{AxisId, Block, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
+use crate::profile::Profile;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// The two views of a program's axes.
+#[derive(Debug)]
+pub(super) struct Provers<'v> {
+    /// Every axis is within its extent: true of what is exact or has a predicate.
+    pub(super) roots: Prover<'v>,
+    /// Consumed axes are what loops make them, past their extents.
+    pub(super) leaves: Prover<'v>,
+    /// The value of every axis, by its index.
+    axes: Vec<ExprId>,
+}
+
+impl<'v> Provers<'v> {
+    /// `axes` are the values of all axes, in order.
+    pub(super) fn new(program: &'v Program, axes: Vec<ExprId>) -> Provers<'v> {
+        Provers { roots: Prover::new(program), leaves: Prover::on_leaves(program), axes }
+    }
+
+    /// An axis's value.
+    pub(super) fn value(&self, axis: AxisId) -> ExprId {
+        self.axes[axis.index()]
+    }
+}
+
+/// The checks of one dispatch.
+#[derive(Debug)]
+pub(super) struct Checks<'v> {
+    pub(super) program: &'v Program,
+    pub(super) profile: &'v Profile,
+    pub(super) provers: &'v Provers<'v>,
+    pub(super) dispatch: &'v Dispatch,
+    /// Invocations of a workgroup: what the dispatch says, or what its loops ask for before that is known.
+    pub(super) local: [u32; 3],
+    pub(super) sites: &'v [Site<'v>],
+    pub(super) printer: Printer<'v>,
+    pub(super) errors: RefCell<Errors>,
+}
+
+/// What an axis is made of at a leaf.
+#[derive(Debug, Default)]
+pub(super) struct MadeOf {
+    /// The axes that loops (or matrices, or a copy) bind, and those that nothing does.
+    pub(super) leaves: BTreeSet<AxisId>,
+    /// The axes that can run past their extents: inexact splits, and axes bound to more threads than they have values.
+    pub(super) past: BTreeSet<AxisId>,
+    /// The consumed axes that were looked through.
+    pub(super) consumed: BTreeSet<AxisId>,
+}
+
+impl<'v> Checks<'v> {
+    pub(super) fn new(
+        program: &'v Program,
+        profile: &'v Profile,
+        provers: &'v Provers<'v>,
+        dispatch: &'v Dispatch,
+        sites: &'v [Site<'v>],
+    ) -> Checks<'v> {
+        let mut local = dispatch.local;
+        if local == [1, 1, 1] {
+            measure(program, &dispatch.body, &mut local);
+        }
+        let printer = Printer::new(program);
+        Checks { program, profile, provers, dispatch, local, sites, printer, errors: RefCell::default() }
+    }
+
+    /// Notes an error at a place; the dispatch is named in it.
+    pub(super) fn refuse(&self, rule: Rule, span: SpanId, what: impl Into<String>) {
+        self.error(Error::new(span, format!("{rule}: {}", what.into())));
+    }
+
+    /// Notes an error, of which more is known.
+    pub(super) fn error(&self, error: Error) {
+        self.errors.borrow_mut().push(error.note(format!("in the dispatch of `{}`", self.dispatch.name)));
+    }
+
+    /// The line of a leaf.
+    pub(super) fn line(&self, site: &Site<'_>) -> String {
+        self.printer.line(site.node)
+    }
+
+    pub(super) fn name(&self, axis: AxisId) -> String {
+        self.printer.axis(axis)
+    }
+
+    pub(super) fn buffer(&self, buffer: BufferId) -> &'v str {
+        &self.program.buffers[buffer].name
+    }
+
+    pub(super) fn space(&self, buffer: BufferId) -> &'v Space {
+        &self.program.buffers[buffer].space
+    }
+
+    pub(super) fn extent(&self, axis: AxisId) -> ExprId {
+        self.program.axes[axis].extent
+    }
+
+    /// The extent, if it is a literal.
+    pub(super) fn literal(&self, axis: AxisId) -> Option<i64> {
+        self.program.exprs.as_int(self.extent(axis))
+    }
+
+    /// The extent, or a bound of it.
+    pub(super) fn most(&self, axis: AxisId) -> Option<i64> {
+        self.literal(axis).or_else(|| self.provers.roots.upper(self.extent(axis)))
+    }
+
+    /// Whether the axis has one value.
+    pub(super) fn single(&self, axis: AxisId) -> bool {
+        self.literal(axis) == Some(1) || (self.literal(axis).is_none() && self.most(axis).is_some_and(|most| most <= 1))
+    }
+
+    /// The axes that expressions name.
+    pub(super) fn named(&self, exprs: &[ExprId]) -> BTreeSet<AxisId> {
+        let mut named = BTreeSet::new();
+        for expr in exprs {
+            self.program.exprs.any(*expr, &mut |e| {
+                if let Expr::Axis(axis) = e {
+                    named.insert(*axis);
+                }
+                false
+            });
+        }
+        named
+    }
+
+    /// What some axes are made of at a leaf.
+    pub(super) fn made_of(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
+        let (mut made, mut seen) = (MadeOf::default(), BTreeSet::new());
+        let mut open: Vec<AxisId> = axes.into_iter().collect();
+        while let Some(axis) = open.pop() {
+            if !seen.insert(axis) {
+                continue;
+            }
+            if site.binds(axis) || site.inner.contains(&axis) {
+                made.leaves.insert(axis);
+                if self.has_surplus(axis, site) {
+                    made.past.insert(axis);
+                }
+                continue;
+            }
+            match &self.program.axes[axis].fate {
+                Fate::Live => {
+                    made.leaves.insert(axis);
+                }
+                Fate::Fused { into, .. } => {
+                    made.consumed.insert(axis);
+                    open.push(*into);
+                }
+                Fate::Split(split) => {
+                    made.consumed.insert(axis);
+                    if !split.exact {
+                        made.past.insert(axis);
+                    }
+                    open.extend(&split.parts);
+                }
+            }
+        }
+        made
+    }
+
+    /// Whether the axis is bound to more invocations than it has values.
+    pub(super) fn has_surplus(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        match site.exec(axis) {
+            Some(Exec::Bind(level @ (Level::Thread | Level::Lane), slot)) => {
+                self.width(level, slot).zip(self.literal(axis)).is_some_and(|(width, n)| n < width)
+            }
+            _ => false,
+        }
+    }
+
+    /// How many invocations, or groups of them, a slot counts.
+    pub(super) fn width(&self, level: Level, slot: Slot) -> Option<i64> {
+        match (level, slot) {
+            (Level::Thread, Slot::X) => Some(i64::from(self.local[0])),
+            (Level::Thread, Slot::Y) => Some(i64::from(self.local[1])),
+            (Level::Thread, Slot::Z) => Some(i64::from(self.local[2])),
+            (Level::Thread, Slot::Linear) => Some(self.invocations()),
+            (Level::Lane, _) => self.profile.subgroup.map(i64::from),
+            (Level::Subgroup | Level::Workgroup, _) => None,
+        }
+    }
+
+    /// Invocations of a workgroup.
+    pub(super) fn invocations(&self) -> i64 {
+        self.local.iter().map(|n| i64::from(*n)).product()
+    }
+
+    /// Whether a predicate of the leaf is on this very axis.
+    pub(super) fn guarded(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        site.preds().iter().any(|pred| pred.axis == axis)
+    }
+
+    /// The axes in expressions that can run past their extents there, and that no predicate holds back. What holds an axis
+    /// back is its extent; so what that names counts too.
+    pub(super) fn running_past(&self, exprs: &[ExprId], site: &Site<'_>) -> BTreeSet<AxisId> {
+        let mut running = BTreeSet::new();
+        let mut open = self.named(exprs);
+        let mut seen = open.clone();
+        while let Some(axis) = open.pop_first() {
+            for past in self.made_of([axis], site).past {
+                if !self.guarded(past, site) {
+                    running.insert(past);
+                } else {
+                    let bounds = self.named_unclamped(self.extent(past));
+                    open.extend(bounds.into_iter().filter(|bound| seen.insert(*bound)));
+                }
+            }
+        }
+        running
+    }
+
+    /// The axes that an extent names, but for `min(axis, last value of the axis)`.
+    fn named_unclamped(&self, extent: ExprId) -> BTreeSet<AxisId> {
+        match self.program.exprs.get(extent) {
+            Expr::Axis(axis) => BTreeSet::from([*axis]),
+            Expr::Binary(Binary::Min, a, b) => match self.program.exprs.get(*a) {
+                Expr::Axis(axis) if self.provers.roots.less(*b, self.extent(*axis)) => self.named_unclamped(*b),
+                _ => self.named(&[extent]),
+            },
+            other => other.operands().into_iter().flat_map(|operand| self.named_unclamped(operand)).collect(),
+        }
+    }
+
+    /// Proves a claim about expressions at a leaf, in either view that is right there.
+    pub(super) fn holds(&self, exprs: &[ExprId], site: &Site<'_>, claim: impl Fn(&Prover<'v>) -> bool) -> bool {
+        let running = self.running_past(exprs, site);
+        let surplus = running.iter().any(|axis| self.has_surplus(*axis, site));
+        (running.is_empty() && claim(&self.provers.roots)) || (!surplus && claim(&self.provers.leaves))
+    }
+
+    /// The product of the extents of axes.
+    pub(super) fn product(&self, prover: &Prover<'v>, axes: &[AxisId]) -> Option<Poly> {
+        axes.iter().try_fold(Poly::constant(1), |product, axis| product.mul(&prover.poly(self.extent(*axis))?))
+    }
+
+    /// Whether the parts of a split reach all of its axis.
+    pub(super) fn covers(&self, axis: AxisId) -> bool {
+        let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
+        let leaves = &self.provers.leaves;
+        self.product(leaves, &split.parts).is_some_and(|product| leaves.less_equal(self.extent(axis), &product))
+    }
+}
+
+/// What the loops that are bound to threads ask for.
+fn measure(program: &Program, block: &Block, local: &mut [u32; 3]) {
+    for node in block {
+        if let NodeKind::Loop(looped) = &node.kind
+            && let Exec::Bind(Level::Thread, slot) = looped.exec
+        {
+            let extent = program.exprs.as_int(program.axes[looped.axis].extent).and_then(|n| u32::try_from(n).ok());
+            let at = match slot {
+                Slot::X | Slot::Linear => 0,
+                Slot::Y => 1,
+                Slot::Z => 2,
+            };
+            local[at] = local[at].max(extent.unwrap_or(1));
+        }
+        node.blocks().for_each(|inner| measure(program, inner, local));
+    }
+}

@@ -1,0 +1,238 @@
+//! Whether a reduction's item is the identity past an axis's extent, so that it needs no predicate there.
+//!
+//! The item is traced: a read of local memory is replaced by what was written there, at the reader's place, up to reads
+//! of device memory. Of these, the ones that lie outside their tensors where the axis is past its extent give what fills
+//! them; choices whose condition is then decided have one arm. What remains is evaluated by [`crate::expr::fill`].
+
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::expr::fill::{Known, at_fill, known_by};
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read};
+use crate::facts::Prover;
+use crate::nest::{AxisId, Body, Fragment, NodeKind, Phase, Program, Space};
+use std::collections::{HashMap, HashSet};
+
+/// Copies of copies of copies are traced, and no further.
+const MAX_DEPTH: u32 = 6;
+/// Several writers of one buffer (a prologue and a loop) are cases, of which there are few.
+const MAX_CASES: usize = 16;
+
+/// An item as reads of device memory, and where it is that.
+#[derive(Clone)]
+struct Case {
+    item: ExprId,
+    /// Bools that hold besides.
+    given: Vec<ExprId>,
+}
+
+impl Checks<'_> {
+    /// Whether a leaf's items are the identity where `axis` is past its extent. With `filled`, every read that depends on
+    /// the axis then gives 0.
+    pub(super) fn item_is_identity(&self, site: &Site<'_>, axis: AxisId, filled: bool) -> bool {
+        let mut scratch = self.program.clone();
+        let (stage, items) = match &site.node.kind {
+            NodeKind::Compute(compute) => (compute.stage, compute.value.clone()),
+            NodeKind::Fragment(Fragment::MulAdd { stage, acc, a, b, .. }) => {
+                let dtype = scratch.buffers[acc.buffer].dtype;
+                let [a, b] = [a, b].map(|operand| {
+                    let from = scratch.buffers[operand.buffer].dtype;
+                    let read = scratch.exprs.read(operand.buffer, from, operand.index.iter().copied());
+                    scratch.exprs.cast(dtype, read)
+                });
+                (*stage, vec![scratch.exprs.binary(Binary::Mul, a, b)])
+            }
+            _ => return false,
+        };
+        let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return false };
+        let depends = if filled { self.filled_axes(site, axis) } else { Default::default() };
+        let (value, extent) = (self.provers.value(axis), self.extent(axis));
+        let past = scratch.exprs.compare(Compare::Ge, value, extent);
+        items.len() == monoid.identity.len()
+            && items.iter().zip(&monoid.identity).all(|(item, identity)| {
+                let item = scratch.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
+                    Expr::Read(read) if read.index.iter().any(|i| exprs.uses_axis(*i, &mut |a| depends.contains(&a))) => {
+                        let dtype = exprs.dtype(e);
+                        Some(exprs.constant(crate::expr::Const::number(0.0, dtype)))
+                    }
+                    _ => None,
+                });
+                let cases = Trace { checks: self, scratch: &mut scratch }.expand(item, site, 0);
+                cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(&scratch, past, case, *identity)))
+            })
+    }
+
+    fn is_identity(&self, scratch: &Program, past: ExprId, case: &Case, identity: ExprId) -> bool {
+        let prover = Prover::on_leaves(scratch).assuming(past, true);
+        let prover = case.given.iter().fold(prover, |prover, given| prover.assuming(*given, true));
+        let wanted = at_fill(scratch, identity, &|_| false);
+        prover.is_impossible()
+            || matches!((evaluate(scratch, &prover, case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
+    }
+}
+
+/// What is known of an item under the prover's assumptions.
+fn evaluate(program: &Program, prover: &Prover<'_>, item: ExprId) -> Known {
+    known_by(program, item, &|e| match program.exprs.get(e) {
+        Expr::Read(read) => beyond(program, prover, read),
+        Expr::Select(cond, yes, no) => match decided(program, prover, *cond) {
+            Some(true) => Some(evaluate(program, prover, *yes)),
+            Some(false) => Some(evaluate(program, prover, *no)),
+            None => None,
+        },
+        _ => None,
+    })
+}
+
+/// The fill of a read that lies outside.
+fn beyond(program: &Program, prover: &Prover<'_>, read: &Read) -> Option<Known> {
+    let Outside::Fill(value, sides) = &read.outside else { return None };
+    let shape = &program.buffers[read.buffer].shape;
+    let outside =
+        read.index.iter().zip(shape).zip(sides).any(|((index, extent), (low, high))| {
+            (*high && prover.less_equal(*extent, *index)) || (*low && prover.less(*index, 0))
+        });
+    outside.then(|| at_fill(program, *value, &|_| false))
+}
+
+/// Whether a comparison of indices holds, or does not.
+fn decided(program: &Program, prover: &Prover<'_>, cond: ExprId) -> Option<bool> {
+    let Expr::Compare(op, a, b) = *program.exprs.get(cond) else { return None };
+    let (less, greater) = (prover.less(a, b), prover.less(b, a));
+    let (at_most, at_least) = (less || prover.less_equal(a, b), greater || prover.less_equal(b, a));
+    let (yes, no) = match op {
+        Compare::Lt => (less, at_least),
+        Compare::Le => (at_most, greater),
+        Compare::Gt => (greater, at_most),
+        Compare::Ge => (at_least, less),
+        Compare::Eq => (at_most && at_least, less || greater),
+        Compare::Ne => (less || greater, at_most && at_least),
+    };
+    if yes { Some(true) } else { no.then_some(false) }
+}
+
+struct Trace<'t, 'v> {
+    checks: &'t Checks<'v>,
+    scratch: &'t mut Program,
+}
+
+impl Trace<'_, '_> {
+    /// The expression without reads of local memory, in each case of who wrote it. `None`: too many.
+    fn expand(&mut self, expr: ExprId, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
+        let mut cases = vec![Case { item: expr, given: Vec::new() }];
+        let local: HashSet<Read> = self.scratch.exprs.reads(expr).into_iter().filter(|read| self.is_local(read)).collect();
+        for read in local {
+            // What is not found out stays a read of which nothing is known: the arm that it stands in may not be taken.
+            let Some(written) = self.written(&read, site, depth) else { continue };
+            let mut next = Vec::new();
+            for (case, by) in cases.iter().flat_map(|case| written.iter().map(move |by| (case, by))) {
+                let item = self.scratch.exprs.replace(case.item, &mut |exprs, e| match exprs.get(e) {
+                    Expr::Read(r) if *r == read => Some(by.item),
+                    _ => None,
+                });
+                next.push(Case { item, given: [&case.given[..], &by.given].concat() });
+            }
+            cases = next;
+            if cases.is_empty() || cases.len() > MAX_CASES {
+                return None;
+            }
+        }
+        Some(cases)
+    }
+
+    fn is_local(&self, read: &Read) -> bool {
+        matches!(self.scratch.buffers[read.buffer].space, Space::Shared | Space::Register | Space::Fragment { .. })
+    }
+
+    /// What was written where `site` reads, by each of those who wrote there.
+    fn written(&mut self, read: &Read, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
+        if depth >= MAX_DEPTH {
+            return None;
+        }
+        let life = |site: &Site<'_>| site.life(read.buffer).map(|at| std::ptr::from_ref(site.around[at].node));
+        let mut cases = Vec::new();
+        for writer in self.checks.sites.iter().filter(|writer| life(writer).is_some() && life(writer) == life(site)) {
+            let Some(touch) = writer.touches.iter().find(|touch| touch.writes && touch.buffer == read.buffer) else { continue };
+            let mut case = self.value_at(writer, touch, read)?;
+            case.given.extend(self.version(writer, touch, read, site, &mut case.item)?);
+            for deeper in self.expand(case.item, writer, depth + 1)? {
+                cases.push(Case { item: deeper.item, given: [&case.given[..], &deeper.given].concat() });
+            }
+        }
+        (!cases.is_empty()).then_some(cases)
+    }
+
+    /// What a writer puts where `read` reads.
+    fn value_at(&mut self, writer: &Site<'_>, touch: &Touch, read: &Read) -> Option<Case> {
+        let value = match &writer.node.kind {
+            NodeKind::Compute(compute) if compute.phase == Phase::Whole => match self.scratch.stages[compute.stage].body {
+                Body::Map(_) => *compute.value.first()?,
+                Body::Reduce { .. } => return None,
+            },
+            NodeKind::Copy(copy) => copy.value,
+            NodeKind::Fragment(Fragment::Load { dst, src, .. }) => {
+                // Element by element: the matrices' axes stand in both.
+                let same = dst.index.iter().eq(read.index.iter());
+                let dtype = self.scratch.buffers[src.buffer].dtype;
+                let item = self.scratch.exprs.read(src.buffer, dtype, src.index.iter().copied());
+                return same.then_some(Case { item, given: Vec::new() });
+            }
+            _ => return None,
+        };
+        let versions = usize::from(self.scratch.buffers[read.buffer].versions > 1);
+        let mut places: HashMap<AxisId, ExprId> = HashMap::new();
+        for (to, from) in touch.index.iter().zip(&read.index).skip(versions) {
+            match self.scratch.exprs.get(*to) {
+                Expr::Axis(axis) => drop(places.insert(*axis, *from)),
+                _ if to == from => {}
+                _ => return None,
+            }
+        }
+        // The writer's own axes are told by the place; what else it names stands around both.
+        let bound: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).chain(places.keys().copied()).collect();
+        let value = self.scratch.over_leaves(value, &bound);
+        let item = self.scratch.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
+            Expr::Axis(axis) => places.get(axis).copied(),
+            _ => None,
+        });
+        Some(Case { item, given: Vec::new() })
+    }
+
+    /// In which iteration the version was written that is read: what holds besides, after `item` is moved there.
+    fn version(
+        &mut self,
+        writer: &Site<'_>,
+        touch: &Touch,
+        read: &Read,
+        site: &Site<'_>,
+        item: &mut ExprId,
+    ) -> Option<Option<ExprId>> {
+        if self.scratch.buffers[read.buffer].versions < 2 {
+            return Some(None);
+        }
+        let (written, wanted) = (*touch.index.first()?, *read.index.first()?);
+        if !site.loops_from(site.common(writer)).any(|looped| self.scratch.exprs.uses_axis(wanted, &mut |a| a == looped.axis)) {
+            let ahead = self.scratch.exprs.difference(written, wanted);
+            let ahead = self.checks_constant(ahead)?;
+            let axis = site
+                .loops()
+                .map(|looped| looped.axis)
+                .filter(|axis| self.scratch.exprs.uses_axis(wanted, &mut |a| a == *axis))
+                .last();
+            if let Some(axis) = axis {
+                let (value, by) = (self.scratch.exprs.axis(axis), self.scratch.exprs.int(ahead));
+                let earlier = self.scratch.exprs.difference(value, by);
+                *item = self.scratch.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
+                    Expr::Axis(a) if *a == axis => Some(earlier),
+                    _ => None,
+                });
+            }
+            return Some(None);
+        }
+        Some(Some(self.scratch.exprs.compare(Compare::Eq, written, wanted)))
+    }
+
+    fn checks_constant(&self, e: ExprId) -> Option<i64> {
+        let constant = Prover::on_leaves(self.scratch).poly(e)?.as_constant()?;
+        i64::try_from(constant).ok()
+    }
+}

@@ -1,0 +1,82 @@
+//! Between dispatches: outputs are written, whole; temporaries too, before they are read. Within one, device memory is
+//! read where it is written only by who writes it. And every obligation has one state.
+
+use super::Rule;
+use super::context::Provers;
+use super::site::{Site, Touch};
+use crate::diag::{Error, Errors};
+use crate::expr::Expr;
+use crate::nest::{BufferId, Program, Space};
+use std::collections::{HashMap, HashSet};
+
+/// All of it.
+pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<'_>>], errors: &mut Errors) {
+    ledger(program, errors);
+    if program.plan.is_empty() {
+        return;
+    }
+    let mut written: HashSet<BufferId> = HashSet::new();
+    for sites in sites {
+        own_reads(program, sites, errors);
+        for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
+            let buffer = &program.buffers[touch.buffer];
+            if buffer.space == Space::Temporary && !written.contains(&touch.buffer) {
+                let what = format!("{}: `{}` is read before a dispatch has written it", Rule::Flow, buffer.name);
+                errors.push(Error::new(site.span(), what));
+            }
+        }
+        let whole = touches(sites).filter(|(_, touch)| touch.writes && is_whole(program, provers, touch));
+        written.extend(whole.map(|(_, touch)| touch.buffer));
+    }
+    for output in program.outputs.iter().filter(|output| !written.contains(output)) {
+        let buffer = &program.buffers[*output];
+        errors.push(Error::new(
+            buffer.span,
+            format!("{}: the output `{}` is not written, or not all of it", Rule::Flow, buffer.name),
+        ));
+    }
+}
+
+fn touches<'s>(sites: &'s [Site<'s>]) -> impl Iterator<Item = (&'s Site<'s>, &'s Touch)> {
+    sites.iter().flat_map(|site| site.touches.iter().map(move |touch| (site, touch)))
+}
+
+/// Whether a write reaches all of a buffer. An index that is an axis does if the axis is as long as the dimension; of
+/// other indices (a packed layout, a peeled tail) nothing is claimed.
+fn is_whole(program: &Program, provers: &Provers<'_>, touch: &Touch) -> bool {
+    touch.index.iter().zip(&program.buffers[touch.buffer].shape).all(|(index, n)| match program.exprs.get(*index) {
+        Expr::Axis(axis) => {
+            let extent = program.axes[*axis].extent;
+            extent == *n || provers.roots.less_equal(*n, extent)
+        }
+        Expr::Const(_) => provers.roots.less_equal(*n, 1),
+        _ => true,
+    })
+}
+
+/// Device memory that a dispatch writes is read in it only at the index written.
+fn own_reads(program: &Program, sites: &[Site<'_>], errors: &mut Errors) {
+    let mut places: HashMap<BufferId, Vec<&Touch>> = HashMap::new();
+    for (_, touch) in touches(sites).filter(|(_, touch)| touch.writes && program.buffers[touch.buffer].space.is_global()) {
+        places.entry(touch.buffer).or_default().push(touch);
+    }
+    for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
+        let elsewhere = |write: &&Touch| write.index != touch.index;
+        if places.get(&touch.buffer).is_some_and(|writes| writes.iter().any(elsewhere)) {
+            let name = &program.buffers[touch.buffer].name;
+            let what = format!("{}: `{name}` is written in the dispatch that reads it, at another index", Rule::Flow);
+            errors.push(Error::new(site.span(), what));
+        }
+    }
+}
+
+fn ledger(program: &Program, errors: &mut Errors) {
+    let mut states = HashMap::new();
+    for obligation in &program.ledger {
+        let state = *states.entry((&obligation.what, obligation.span)).or_insert(obligation.state);
+        if state != obligation.state {
+            let what = format!("{}: the obligation that {} has two states", Rule::Flow, obligation.what);
+            errors.push(Error::new(obligation.span, what));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Barriers: between two accesses of one element of shared memory by different invocations, one of which writes, stands a
+//! barrier of the workgroup, whatever path leads from one to the other.
+//!
+//! A block is summed up by the accesses that can be reached from its beginning without a barrier (its *head*), those from
+//! which its end can be (its *tail*), and whether all of it can be passed so. Two blocks in a row put the tail of the one
+//! against the head of the other; a loop puts its body's tail against its own head, an iteration later.
+//!
+//! Two accesses cannot meet if their versions differ, or if an index tells that the same invocation makes both.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::diag::Error;
+use crate::nest::{AxisId, Block, Exec, Level, Node, NodeKind, Scope, Slot, Space};
+use std::collections::BTreeSet;
+
+/// A leaf and one of its touches, by their places.
+type Item = (usize, usize);
+
+#[derive(Clone, Debug)]
+struct Summary {
+    head: Vec<Item>,
+    tail: Vec<Item>,
+    /// Whether some path has no barrier.
+    open: bool,
+}
+
+/// How one access comes after the other.
+#[derive(Clone, Copy)]
+enum After {
+    /// In the same iteration of the loops around both.
+    Same,
+    /// In the next iteration of this loop.
+    Next(AxisId),
+    /// In some later iteration of this loop.
+    Later(AxisId),
+}
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn hazards(&self) {
+        let mut next = 0;
+        let dispatch = self.dispatch;
+        self.summary(&dispatch.body, &mut next);
+    }
+
+    /// The leaves of the block are the next ones of [`Checks::sites`].
+    fn summary(&self, block: &Block, next: &mut usize) -> Summary {
+        let mut all = Summary { head: Vec::new(), tail: Vec::new(), open: true };
+        for node in block {
+            let part = self.part(node, next);
+            self.meet(&all.tail, &part.head, After::Same);
+            if all.open {
+                all.head.extend(&part.head);
+            }
+            if !part.open {
+                all.tail.clear();
+            }
+            all.tail.extend(part.tail);
+            all.open &= part.open;
+        }
+        all
+    }
+
+    fn part(&self, node: &Node, next: &mut usize) -> Summary {
+        match &node.kind {
+            NodeKind::Loop(looped) => {
+                let mut body = self.summary(&looped.body, next);
+                if matches!(looped.exec, Exec::Serial | Exec::Unroll) && !self.single(looped.axis) {
+                    let after = if body.open { After::Later(looped.axis) } else { After::Next(looped.axis) };
+                    self.meet(&body.tail.clone(), &body.head.clone(), after);
+                }
+                let never = !matches!(looped.exec, Exec::Bind(..)) && !self.provers.roots.positive(self.extent(looped.axis));
+                body.open |= never;
+                body
+            }
+            NodeKind::Alloc { body, .. } => self.summary(body, next),
+            NodeKind::Branch { then, other, .. } => {
+                let (mut both, other) = (self.summary(then, next), self.summary(other, next));
+                both.head.extend(other.head);
+                both.tail.extend(other.tail);
+                both.open |= other.open;
+                both
+            }
+            _ => {
+                let at = *next;
+                *next += 1;
+                self.leaf(node, at)
+            }
+        }
+    }
+
+    fn leaf(&self, node: &Node, at: usize) -> Summary {
+        let open = !matches!(node.kind, NodeKind::Barrier { scope: Scope::Workgroup });
+        let shared = |touch: &Touch| *self.space(touch.buffer) == Space::Shared;
+        let touches = self.sites[at].touches.iter().enumerate();
+        let items: Vec<Item> = touches.filter(|(_, touch)| shared(touch)).map(|(i, _)| (at, i)).collect();
+        // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
+        for (first, second) in items.iter().flat_map(|a| items.iter().map(move |b| (*a, *b))).filter(|(a, b)| a < b) {
+            self.meet(&[first], &[second], After::Same);
+        }
+        Summary { head: items.clone(), tail: items, open }
+    }
+
+    /// Refuses accesses that can meet.
+    fn meet(&self, earlier: &[Item], later: &[Item], after: After) {
+        for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (*a, *b))) {
+            let (first, second) = ((&self.sites[a.0], a.1), (&self.sites[b.0], b.1));
+            let touches = (&first.0.touches[first.1], &second.0.touches[second.1]);
+            let same = touches.0.buffer == touches.1.buffer && (touches.0.writes || touches.1.writes);
+            let (first, second) = ((first.0, touches.0), (second.0, touches.1));
+            let apart = |checks: &Self| {
+                checks.versions_differ(first, second, after)
+                    || checks.same_invocation(first, second)
+                    || (a == b && checks.counted_by(first, after))
+            };
+            if same && !apart(self) {
+                self.hazard(first, second, after);
+            }
+        }
+    }
+
+    /// Whether two accesses are of different versions of their buffer.
+    fn versions_differ(&self, first: (&Site<'_>, &Touch), second: (&Site<'_>, &Touch), after: After) -> bool {
+        let versions = i128::from(self.program.buffers[first.1.buffer].versions);
+        if versions < 2 {
+            return false;
+        }
+        let (Some(a), Some(b)) = (first.1.first.first(), second.1.first.first()) else { return false };
+        let common = first.0.common(second.0);
+        let around: BTreeSet<AxisId> = first.0.around[..common]
+            .iter()
+            .filter_map(|around| if let NodeKind::Loop(l) = &around.node.kind { Some(l.axis) } else { None })
+            .collect();
+        let named = |site: &Site<'_>, e| self.made_of(self.named(&[e]), site).leaves.into_iter().all(|leaf| around.contains(&leaf));
+        if !named(first.0, *a) || !named(second.0, *b) {
+            return false;
+        }
+        let leaves = &self.provers.leaves;
+        let distance = leaves.poly(*a).zip(leaves.poly(*b)).and_then(|(a, b)| b.sub(&a)?.as_constant());
+        let step = |axis: AxisId| {
+            let sum = self.sum(*b);
+            let rest = sum.rest.iter().any(|(e, _)| self.named(&[*e]).contains(&axis));
+            (!rest).then(|| i128::from(sum.axes.get(&axis).copied().unwrap_or(0)))
+        };
+        let distance = match after {
+            After::Same => distance,
+            After::Next(axis) => distance.zip(step(axis)).map(|(distance, step)| distance + step),
+            After::Later(_) => None,
+        };
+        distance.is_some_and(|distance| distance.rem_euclid(versions) != 0)
+    }
+
+    /// Whether the index of an access tells the iteration, and with it every invocation: no two touch one element.
+    fn counted_by(&self, (site, touch): (&Site<'_>, &Touch), after: After) -> bool {
+        match after {
+            After::Same => false,
+            After::Next(axis) | After::Later(axis) => self.told(site, &touch.index).contains(&axis),
+        }
+    }
+
+    /// Whether an element tells who touches it, and it is the same invocation in both.
+    fn same_invocation(&self, first: (&Site<'_>, &Touch), second: (&Site<'_>, &Touch)) -> bool {
+        let mut told: BTreeSet<(Level, Slot)> = BTreeSet::new();
+        for (a, b) in first.1.index.iter().zip(&second.1.index) {
+            let pair = self.teller(first.0, *a).zip(self.teller(second.0, *b));
+            told.extend(pair.filter(|(a, b)| a == b).map(|(a, _)| (a.0, a.1)));
+        }
+        let width = |(level, slot): &(Level, Slot)| self.width(*level, *slot).unwrap_or(1);
+        told.iter().map(width).product::<i64>() == self.invocations()
+    }
+
+    /// The slot whose value is the index divided by a number, rounded down.
+    fn teller(&self, site: &Site<'_>, index: crate::expr::ExprId) -> Option<(Level, Slot, i64)> {
+        let mut sum = self.sum(index);
+        let (mut slot, mut below) = (None, 0);
+        while let Some((axis, times)) = sum.axes.pop_first() {
+            match (&self.program.axes[axis].fate, site.exec(axis)) {
+                (_, Some(Exec::Bind(level @ (Level::Thread | Level::Lane), at))) if slot.is_none() => {
+                    slot = Some((level, at, times))
+                }
+                (crate::nest::Fate::Split(split), None) => {
+                    let mut later = times;
+                    for part in split.parts.iter().rev() {
+                        *sum.axes.entry(*part).or_default() += later;
+                        later *= self.literal(*part)?;
+                    }
+                }
+                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes)) if times > 0 => below += times * (self.literal(axis)? - 1),
+                (_, None) if self.single(axis) => {}
+                _ => return None,
+            }
+        }
+        let (level, at, times) = slot?;
+        (sum.rest.is_empty() && sum.constant >= 0 && below + sum.constant < times).then_some((level, at, times))
+    }
+
+    fn hazard(&self, first: (&Site<'_>, &Touch), second: (&Site<'_>, &Touch), after: After) {
+        let (earlier, later, name) = (self.line(first.0), self.line(second.0), self.buffer(first.1.buffer));
+        let how = match (first.1.writes, second.1.writes) {
+            (true, false) => "reads what another invocation writes",
+            (false, true) => "overwrites what another invocation reads",
+            _ => "overwrites what another invocation writes",
+        };
+        let when = match after {
+            After::Same => String::new(),
+            After::Next(axis) | After::Later(axis) => format!(", an iteration of `{}` later", self.name(axis)),
+        };
+        let error = Error::new(second.0.span(), format!("{}: in `{name}`, `{later}` {how}{when}", Rule::Barrier));
+        let error = error.note_at(first.0.span(), format!("that is `{earlier}`, and no barrier stands on the way"));
+        self.error(error);
+    }
+}

@@ -1,0 +1,270 @@
+//! Loops are of a kind that can be executed, and the dispatch fits its profile.
+
+use super::Rule;
+use super::context::Checks;
+use crate::diag::{Error, SpanId};
+use crate::launch::Feature;
+use crate::nest::print::bound;
+use crate::nest::{
+    AxisId, Block, BufferId, Collect, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Scope, Slot, Space, StageId,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an invocation reads and writes at once, at most.
+const VECTOR_BYTES: i64 = 16;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn limits(&self) {
+        self.size();
+        let dispatch: &Dispatch = self.dispatch;
+        self.loops(&dispatch.body, &mut Vec::new());
+        self.subgroups();
+        self.vectors();
+        self.shared();
+    }
+
+    /// The workgroup's size.
+    fn size(&self) {
+        let (local, most, name) = (self.local, self.profile.local, &self.profile.name);
+        let [x, y, z] = local;
+        if local.contains(&0) || local.iter().zip(&most).any(|(n, most)| n > most) {
+            let what =
+                format!("a workgroup of {x} x {y} x {z} invocations, where `{name}` has {} x {} x {}", most[0], most[1], most[2]);
+            self.refuse(Rule::Limits, SpanId::NONE, what);
+        } else if self.invocations() > i64::from(self.profile.invocations) {
+            let what =
+                format!("{} invocations in a workgroup, where `{name}` has {}", self.invocations(), self.profile.invocations);
+            self.refuse(Rule::Limits, SpanId::NONE, what);
+        }
+    }
+
+    fn loops(&self, block: &Block, above: &mut Vec<Exec>) {
+        for node in block {
+            if above.contains(&Exec::Lanes) && !matches!(node.kind, NodeKind::Loop(_) | NodeKind::Compute(_)) {
+                let line = self.printer.line(node);
+                self.refuse(Rule::Limits, node.span, format!("`{line}` stands among the lanes of a vector"));
+            }
+            match &node.kind {
+                NodeKind::Loop(looped) => {
+                    self.looped(node, looped, above, block.len() == 1);
+                    above.push(looped.exec);
+                    self.loops(&looped.body, above);
+                    above.pop();
+                }
+                NodeKind::Alloc { buffer, .. } => self.allocated(node, *buffer),
+                NodeKind::Copy(copy) => self.copied(node, copy),
+                NodeKind::Collect(collect) => self.collected(node, collect),
+                NodeKind::Fragment(_) => {
+                    self.feature(node, Feature::CooperativeMatrix);
+                    self.feature(node, Feature::MemoryModel);
+                }
+                _ => {}
+            }
+            if !matches!(node.kind, NodeKind::Loop(_)) {
+                above.extend(matches!(node.kind, NodeKind::Branch { .. } | NodeKind::Alloc { .. }).then_some(Exec::Serial));
+                node.blocks().for_each(|inner| self.loops(inner, above));
+                if matches!(node.kind, NodeKind::Branch { .. } | NodeKind::Alloc { .. }) {
+                    above.pop();
+                }
+            }
+        }
+    }
+
+    fn looped(&self, node: &Node, looped: &Loop, above: &[Exec], alone: bool) {
+        let line = self.printer.line(node);
+        let literal = self.literal(looped.axis);
+        let wrong = match looped.exec {
+            Exec::Serial => None,
+            Exec::Unroll => literal.is_none().then_some("is unrolled, and its extent is no literal"),
+            Exec::Lanes if above.contains(&Exec::Lanes) => Some("stands among the lanes of another vector"),
+            Exec::Lanes => {
+                let power = literal.is_some_and(|n| n >= 1 && (n as u64).is_power_of_two());
+                (!power).then_some("has lanes, and its extent is no literal power of two")
+            }
+            Exec::Bind(Level::Workgroup, Slot::Linear) => Some("is bound to workgroups by their linear index"),
+            Exec::Bind(Level::Workgroup, _) => self.workgroup(looped.axis, above, alone),
+            Exec::Bind(level, slot) => self.bound(looped.axis, level, slot, above),
+        };
+        if let Some(wrong) = wrong {
+            self.refuse(Rule::Limits, node.span, format!("`{line}` {wrong}"));
+        }
+    }
+
+    /// Loops over workgroups stand around everything else, and their extents make a grid.
+    fn workgroup(&self, axis: AxisId, above: &[Exec], alone: bool) -> Option<&'static str> {
+        if above.iter().any(|exec| !matches!(exec, Exec::Bind(Level::Workgroup, _))) {
+            return Some("is bound to workgroups inside something else");
+        }
+        if !alone {
+            return Some("is bound to workgroups beside something else");
+        }
+        (!self.named(&[self.extent(axis)]).is_empty()).then_some("is bound to workgroups, and its extent depends on an axis")
+    }
+
+    fn bound(&self, axis: AxisId, level: Level, slot: Slot, above: &[Exec]) -> Option<&'static str> {
+        if above.contains(&Exec::Bind(level, slot)) {
+            return Some("is bound to what a loop around it is bound to");
+        }
+        let Some(n) = self.literal(axis) else { return Some("is bound to invocations, and its extent is no literal") };
+        if matches!(level, Level::Subgroup | Level::Lane) && self.profile.subgroup.is_none() {
+            return Some("is bound within subgroups, whose size the profile does not say");
+        }
+        self.width(level, slot).is_some_and(|width| n > width).then_some("has more values than there are invocations")
+    }
+
+    /// The subgroups that loops are bound to are all that there are.
+    fn subgroups(&self) {
+        let mut slots: BTreeMap<Slot, BTreeSet<i64>> = BTreeMap::new();
+        let mut uses = false;
+        for site in self.sites {
+            for looped in site.loops() {
+                if let Exec::Bind(Level::Subgroup, slot) = looped.exec
+                    && let Some(n) = self.literal(looped.axis)
+                {
+                    slots.entry(slot).or_default().insert(n);
+                }
+                uses |= matches!(looped.exec, Exec::Bind(Level::Subgroup | Level::Lane, _));
+            }
+            uses |= matches!(site.node.kind, NodeKind::Fragment(_));
+        }
+        let Some(size) = self.profile.subgroup.map(i64::from).filter(|_| uses) else { return };
+        let whole = self.invocations();
+        if self.local[1] != 1 || self.local[2] != 1 || whole % size != 0 {
+            let what = format!("subgroups of {size} in a workgroup that is not a row of whole subgroups");
+            self.refuse(Rule::Limits, SpanId::NONE, what);
+        }
+        let count: i64 = slots.values().filter_map(|extents| extents.first()).product();
+        let agree = slots.values().all(|extents| extents.len() == 1);
+        if !slots.is_empty() && (!agree || count * size != whole) {
+            let what = format!("loops are bound to {count} subgroups of {size}, and the workgroup has {whole} invocations");
+            self.refuse(Rule::Limits, SpanId::NONE, what);
+        }
+    }
+
+    /// Vectors are no longer than 16 bytes.
+    fn vectors(&self) {
+        for site in self.sites {
+            let Some(lanes) = site.loops().find(|looped| looped.exec == Exec::Lanes) else { continue };
+            let Some(n) = self.literal(lanes.axis) else { continue };
+            for touch in &site.touches {
+                let moves = self.made_of(self.named(&touch.index), site).leaves.contains(&lanes.axis);
+                let bytes = n * i64::from(self.program.buffers[touch.buffer].dtype.bytes());
+                if moves && bytes > VECTOR_BYTES {
+                    let (axis, name) = (self.name(lanes.axis), self.buffer(touch.buffer));
+                    let what = format!("the lanes of `{axis}` take {bytes} bytes of `{name}` at once; vectors have {VECTOR_BYTES}");
+                    self.refuse(Rule::Limits, site.span(), what);
+                }
+            }
+        }
+    }
+
+    fn allocated(&self, node: &Node, buffer: BufferId) {
+        let local = matches!(self.space(buffer), Space::Shared | Space::Register | Space::Fragment { .. });
+        let name = self.buffer(buffer);
+        if !local {
+            self.refuse(Rule::Scope, node.span, format!("`{name}` lives in device memory, and not in a nest"));
+        } else if self.bytes(buffer).is_none() {
+            self.refuse(Rule::Limits, node.span, format!("the shape of `{name}` is not made of literals"));
+        }
+        if self.program.buffers[buffer].versions == 0 {
+            self.refuse(Rule::Limits, node.span, format!("`{name}` has no version"));
+        }
+    }
+
+    /// The bytes of a local buffer, with its padding and versions.
+    fn bytes(&self, buffer: BufferId) -> Option<i64> {
+        let b = &self.program.buffers[buffer];
+        let mut shape: Vec<i64> = b.shape.iter().map(|n| self.program.exprs.as_int(*n)).collect::<Option<_>>()?;
+        if let Some(row) = shape.last_mut() {
+            *row += i64::from(b.row_pad);
+        }
+        let elements = shape.iter().try_fold(i64::from(b.versions), |product, n| product.checked_mul(*n))?;
+        elements.checked_mul(i64::from(b.dtype.bytes()))
+    }
+
+    /// Every shared buffer, and what collects need.
+    fn shared(&self) {
+        let mut parts: BTreeMap<String, i64> = BTreeMap::new();
+        for site in self.sites {
+            for around in &site.around {
+                if let NodeKind::Alloc { buffer, .. } = around.node.kind
+                    && *self.space(buffer) == Space::Shared
+                {
+                    parts.insert(self.buffer(buffer).to_owned(), self.bytes(buffer).unwrap_or(0));
+                }
+            }
+            if let NodeKind::Collect(collect) = &site.node.kind {
+                let name = format!("the collect of `{}`", self.program.stages[collect.stage].name);
+                parts.insert(name, self.collect_bytes(collect));
+            }
+        }
+        let (total, most) = (parts.values().sum::<i64>(), i64::from(self.profile.shared_bytes));
+        if total <= most {
+            return;
+        }
+        let what = format!("{total} bytes of shared memory, where `{}` has {most}", self.profile.name);
+        let mut error = Error::new(SpanId::NONE, format!("{}: {what}", Rule::Limits));
+        for (name, bytes) in parts {
+            error = error.note(format!("{name} takes {bytes}"));
+        }
+        self.error(error);
+    }
+
+    fn collect_bytes(&self, collect: &Collect) -> i64 {
+        let state = collect.src.iter().map(|place| i64::from(self.program.buffers[place.buffer].dtype.bytes())).sum::<i64>();
+        let subgroup = self.profile.subgroup.map_or(1, i64::from);
+        match (collect.how, collect.scope) {
+            (How::Tree, _) => self.invocations() * state,
+            (How::Subgroup, Scope::Workgroup) => (self.invocations() / subgroup).max(1) * state,
+            _ => 0,
+        }
+    }
+
+    fn collected(&self, node: &Node, collect: &Collect) {
+        if collect.how == How::Subgroup {
+            self.feature(node, Feature::SubgroupArithmetic);
+        }
+        if collect.scope == Scope::Invocation {
+            let name = self.stage(collect.stage);
+            self.refuse(Rule::Limits, node.span, format!("the collect of `{name}` is over one invocation"));
+        }
+    }
+
+    /// A copy has the box of its buffer, and is as wide as a vector can be.
+    fn copied(&self, node: &Node, copy: &Copy) {
+        let buffer = &self.program.buffers[copy.dst];
+        let same =
+            copy.axes.len() == buffer.shape.len() && copy.axes.iter().zip(&buffer.shape).all(|(axis, n)| self.extent(*axis) == *n);
+        let bytes = i64::from(copy.width) * i64::from(buffer.dtype.bytes());
+        let row = copy.axes.last().and_then(|axis| self.literal(*axis)).unwrap_or(1);
+        let name = &buffer.name;
+        if !same {
+            self.refuse(Rule::Limits, node.span, format!("the axes of the copy are not the shape of `{name}`"));
+        }
+        if copy.version.is_some() != (buffer.versions > 1) {
+            self.refuse(Rule::Limits, node.span, format!("the copy does not say which version of `{name}` it writes"));
+        }
+        if !copy.width.is_power_of_two() || bytes > VECTOR_BYTES || row % i64::from(copy.width) != 0 {
+            let what = format!("the copy of `{name}` is {} elements wide, of rows of {row}", copy.width);
+            self.refuse(Rule::Limits, node.span, what);
+        }
+    }
+
+    fn feature(&self, node: &Node, feature: Feature) {
+        if !self.profile.has(feature) {
+            let (line, name) = (self.printer.line(node), &self.profile.name);
+            let what = format!("`{line}` needs `{}`, which `{name}` does not have", feature.name());
+            self.refuse(Rule::Limits, node.span, what);
+        }
+    }
+
+    pub(super) fn stage(&self, stage: StageId) -> &str {
+        &self.program.stages[stage].name
+    }
+
+    /// What a slot is called.
+    pub(super) fn slot(level: Level, slot: Slot) -> String {
+        bound(level, slot)
+    }
+}

@@ -1,0 +1,130 @@
+//! The verifier: whether a nest means what its stages say, on every device of its profile.
+//!
+//! It is the last check of a compilation, and runs between all passes in tests and debug builds; so it takes nests of
+//! every form, from the naive one to the last. It trusts nobody: not the directives, not the lowering, not itself from the
+//! pass before. An error of it is one of the compiler, or of a directive that should have refused; each names the node,
+//! and blames the directive that made it.
+//!
+//! The checks in order, each in a file of its own:
+//! 1. [`limits`]: loops are of a kind that can be executed, and fit the profile.
+//! 2. [`axes`]: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
+//!    the truth about their extents.
+//! 3. [`scope`]: local buffers are touched within their lives.
+//! 4. [`predicates`]: what can run past its extent has a predicate where that matters. For a reduction, [`fills`] may make
+//!    it needless: copies whose fills make the item the identity.
+//! 5. [`bounds`]: what is read and written lies in its buffer.
+//! 6. [`owners`]: registers and fragments are indexed by constants, and who reads an element has written it.
+//! 7. [`reductions`]: init, update and finish stand where they must, and an update visits every point once.
+//! 8. [`written`]: what is read from local memory was written before, by all of init and update where there are both.
+//! 9. [`uniform`]: barriers, collectives and matrices run under uniform control.
+//! 10. [`hazards`]: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
+//!     every path and around every loop.
+//! 11. [`races`]: no two invocations write one element.
+//! 12. [`flow`]: outputs are written, temporaries before they are read; every obligation has one state.
+//!
+//! Nothing here unrolls, so that the time grows with the nest as it is written.
+
+mod axes;
+mod bounds;
+mod context;
+mod fills;
+mod flow;
+mod hazards;
+mod limits;
+mod owners;
+mod predicates;
+mod races;
+mod reductions;
+mod region;
+mod scope;
+mod site;
+mod uniform;
+mod written;
+
+use super::Program;
+use crate::diag::Errors;
+use crate::profile::Profile;
+use context::Checks;
+use std::fmt;
+
+/// What a nest breaks. Every message begins with its rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// A loop that no device of the profile can execute so.
+    Limits,
+    /// An axis that cannot be rebuilt from loops, or a split that is wrong about its extent.
+    Axes,
+    /// A local buffer outside its life.
+    Scope,
+    /// A predicate that is missing.
+    Predicate,
+    /// An access outside its buffer.
+    Bounds,
+    /// A register that another invocation has, or that has no constant index.
+    Owner,
+    /// Init, update or finish in the wrong place.
+    Reduction,
+    /// A read of what nobody wrote.
+    Unwritten,
+    /// A barrier, collective or matrix that not all invocations reach.
+    Uniformity,
+    /// A barrier that is missing.
+    Barrier,
+    /// Two invocations that write one element.
+    Race,
+    /// An output that is not written, or a temporary that is read before.
+    Flow,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::Limits => "limits",
+            Rule::Axes => "axes",
+            Rule::Scope => "scope",
+            Rule::Predicate => "missing predicate",
+            Rule::Bounds => "bounds",
+            Rule::Owner => "owner",
+            Rule::Reduction => "reduction",
+            Rule::Unwritten => "not written",
+            Rule::Uniformity => "uniformity",
+            Rule::Barrier => "missing barrier",
+            Rule::Race => "race",
+            Rule::Flow => "flow",
+        })
+    }
+}
+
+/// Checks a nest of any form.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
+    let mut scratch = program.clone();
+    let axes = program.axes.ids().map(|axis| scratch.exprs.axis(axis)).collect();
+    let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
+    let provers = context::Provers::new(&scratch, axes);
+    let mut errors = Errors::new();
+    for (dispatch, sites) in program.plan.iter().zip(&sites) {
+        let checks = Checks::new(&scratch, profile, &provers, dispatch, sites);
+        checks.limits();
+        checks.axes();
+        checks.scope();
+        // What follows asks what loops mean, and would only repeat what is wrong with them.
+        if checks.errors.borrow().is_empty() {
+            checks.predicates();
+            checks.bounds();
+            checks.owners();
+            checks.reductions();
+            checks.written();
+            checks.uniform();
+            checks.hazards();
+            checks.races();
+        }
+        errors.extend(checks.errors.into_inner());
+    }
+    if errors.is_empty() {
+        flow::check(&scratch, &provers, &sites, &mut errors);
+    }
+    errors.into_result()
+}

@@ -1,0 +1,99 @@
+//! Registers and fragments: constant indices, and dimensions that belong to invocations.
+//!
+//! A dimension that is indexed by an axis bound to invocations is indexed by that axis alone, and by one of the same slot
+//! wherever the buffer is touched: so who reads an element has written it.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::diag::Error;
+use crate::expr::{Expr, ExprId};
+use crate::nest::{AxisId, AxisKind, BufferId, Exec, Level, Slot, Space};
+use std::collections::HashMap;
+
+/// Who owns a dimension: a slot, and how many of it.
+type Owner = Option<(Level, Slot, Option<i64>)>;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn owners(&self) {
+        let mut known: HashMap<(BufferId, usize), (Owner, String)> = HashMap::new();
+        for site in self.sites {
+            for touch in site.touches.iter().filter(|touch| self.is_private(touch.buffer)) {
+                for (dimension, index) in touch.index.iter().enumerate() {
+                    self.constant(site, touch, *index);
+                    let (owner, line) = (self.owner(site, *index), self.line(site));
+                    let first = known.entry((touch.buffer, dimension)).or_insert_with(|| (owner, line.clone())).clone();
+                    if first.0 != owner {
+                        self.other_owner(site, touch, [&line, &first.1]);
+                    }
+                }
+                if touch.writes {
+                    self.owned(site, touch);
+                }
+            }
+        }
+    }
+
+    /// Whether a buffer is an invocation's or a subgroup's.
+    pub(super) fn is_private(&self, buffer: BufferId) -> bool {
+        matches!(self.space(buffer), Space::Register | Space::Fragment { .. })
+    }
+
+    /// The invocations that an index picks.
+    fn owner(&self, site: &Site<'_>, index: ExprId) -> Owner {
+        let Expr::Axis(axis) = self.program.exprs.get(index) else { return None };
+        match site.exec(*axis) {
+            Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some((level, slot, self.literal(*axis))),
+            _ => None,
+        }
+    }
+
+    fn constant(&self, site: &Site<'_>, touch: &Touch, index: ExprId) {
+        let (line, name, text) = (self.line(site), self.buffer(touch.buffer), self.printer.expr(index));
+        let opaque = |e: &Expr| matches!(e, Expr::Dim(_) | Expr::Scalar(_) | Expr::Read(_));
+        if self.program.exprs.any(index, &mut |e| opaque(e)) {
+            let what = format!("`{line}` indexes `{name}` by `{text}`, which is known only at run time; registers have no address");
+            return self.refuse(Rule::Owner, site.span(), what);
+        }
+        for leaf in self.made_of(self.named(&[index]), site).leaves {
+            let wrong = match site.exec(leaf) {
+                None | Some(Exec::Unroll | Exec::Lanes) => continue,
+                Some(Exec::Bind(Level::Workgroup, _)) | Some(Exec::Serial) if self.single(leaf) => continue,
+                Some(Exec::Serial) => "counts a loop that is not unrolled",
+                Some(Exec::Bind(Level::Workgroup, _)) => "counts workgroups",
+                Some(Exec::Bind(..)) if self.owner(site, index).is_some() => continue,
+                Some(Exec::Bind(..)) => "tells which invocation it is, and must index a dimension alone",
+            };
+            let leaf = self.name(leaf);
+            let what = format!("`{line}` indexes `{name}` by `{text}`, where `{leaf}` {wrong}");
+            self.refuse(Rule::Owner, site.span(), what);
+        }
+    }
+
+    /// Parallel axes that are bound within the buffer's life own a dimension.
+    fn owned(&self, site: &Site<'_>, touch: &Touch) {
+        let Some(life) = site.life(touch.buffer) else { return };
+        let reduced = self.made_of(self.reduced(site), site).leaves;
+        let owners: Vec<ExprId> = touch.index.iter().copied().filter(|index| self.owner(site, *index).is_some()).collect();
+        let owns = |axis: AxisId| owners.contains(&self.provers.value(axis));
+        let lost = site.loops_from(life).find(|looped| {
+            matches!(looped.exec, Exec::Bind(level, _) if level != Level::Workgroup)
+                && self.program.axes[looped.axis].kind == AxisKind::Parallel
+                && !reduced.contains(&looped.axis)
+                && !self.single(looped.axis)
+                && !owns(looped.axis)
+        });
+        if let Some(looped) = lost {
+            let (line, axis, name) = (self.line(site), self.name(looped.axis), self.buffer(touch.buffer));
+            let what = format!("`{line}` gives each invocation of `{axis}` another `{name}`, of which no dimension is its own");
+            self.refuse(Rule::Owner, site.span(), what);
+        }
+    }
+
+    fn other_owner(&self, site: &Site<'_>, touch: &Touch, [line, first]: [&str; 2]) {
+        let name = self.buffer(touch.buffer);
+        let what = format!("{}: `{line}` touches elements of `{name}` that another invocation has", Rule::Owner);
+        self.error(Error::new(site.span(), what).note(format!("`{first}` indexes it by other invocations")));
+    }
+}

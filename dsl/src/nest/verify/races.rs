@@ -1,0 +1,116 @@
+//! No two invocations write one element: every invocation has another index, or is held back by a predicate.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::diag::Error;
+use crate::expr::{Binary, Expr, ExprId};
+use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, NodeKind};
+use std::collections::BTreeSet;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn races(&self) {
+        for site in self.sites {
+            for touch in site.touches.iter().filter(|touch| touch.writes && self.is_visible(touch.buffer)) {
+                if !matches!(site.node.kind, NodeKind::Copy(_) | NodeKind::Collect(_)) {
+                    self.disjoint(site, touch);
+                }
+            }
+        }
+    }
+
+    fn disjoint(&self, site: &Site<'_>, touch: &Touch) {
+        let told = self.told(site, &touch.index);
+        let global = self.space(touch.buffer).is_global();
+        let mut reached = 1;
+        for looped in site.loops() {
+            let Exec::Bind(level, slot) = looped.exec else { continue };
+            if level == Level::Workgroup && (!global || self.single(looped.axis)) {
+                continue;
+            }
+            if !told.contains(&looped.axis) && !self.held_back(site, looped.axis) {
+                // A copy inside other loops has an index of its own for each invocation.
+                if level == Level::Workgroup {
+                    return self.race(site, touch, &format!("every `{}`", Self::slot(level, slot)));
+                }
+                continue;
+            }
+            reached *= match level {
+                Level::Workgroup => 1,
+                Level::Subgroup => self.literal(looped.axis).unwrap_or(1),
+                Level::Lane | Level::Thread => self.width(level, slot).unwrap_or(1),
+            };
+        }
+        let matrix = matches!(site.node.kind, NodeKind::Fragment(_));
+        let wanted = match self.profile.subgroup.filter(|_| matrix) {
+            Some(size) => self.invocations() / i64::from(size),
+            None => self.invocations(),
+        };
+        if reached < wanted {
+            let who = format!("{} invocations of a workgroup at a time", wanted / reached.max(1));
+            self.race(site, touch, &who);
+        }
+    }
+
+    /// Whether only one of the invocations that an axis is bound to writes at all.
+    fn held_back(&self, site: &Site<'_>, axis: AxisId) -> bool {
+        self.single(axis) && self.guarded(axis, site)
+    }
+
+    /// The axes whose values the index tells.
+    pub(super) fn told(&self, site: &Site<'_>, index: &[ExprId]) -> BTreeSet<AxisId> {
+        let mut told: BTreeSet<AxisId> = BTreeSet::new();
+        for e in index {
+            told.extend(self.told_by(*e));
+        }
+        // A quotient and its remainder tell what was divided.
+        for e in index {
+            if let Expr::Binary(Binary::FloorDiv, a, b) = self.program.exprs.get(*e)
+                && index.iter().any(|other| *self.program.exprs.get(*other) == Expr::Binary(Binary::FloorMod, *a, *b))
+            {
+                told.extend(self.told_by(*a));
+            }
+        }
+        let mut open: Vec<AxisId> = told.iter().copied().collect();
+        while let Some(axis) = open.pop() {
+            let more = match &self.program.axes[axis].fate {
+                _ if site.binds(axis) => continue,
+                Fate::Split(split) => split.parts.clone(),
+                Fate::Fused { into, .. } => match &self.program.axes[*into].def {
+                    AxisDef::Fused(digits) if digits.iter().all(|d| told.contains(d) || self.single(*d)) => vec![*into],
+                    _ => continue,
+                },
+                Fate::Live => continue,
+            };
+            open.extend(more.into_iter().filter(|axis| told.insert(*axis)));
+        }
+        told
+    }
+
+    /// The axes that one index tells: of a sum whose steps are each longer than all smaller ones together.
+    fn told_by(&self, index: ExprId) -> Vec<AxisId> {
+        let sum = self.sum(index);
+        if sum.rest.iter().any(|(e, _)| !self.named(&[*e]).is_empty()) {
+            return Vec::new();
+        }
+        let mut steps: Vec<(i64, AxisId)> = sum.axes.iter().map(|(axis, times)| (times.abs(), *axis)).collect();
+        steps.sort();
+        let mut below = Some(0);
+        for (times, axis) in &steps {
+            // The largest step's axis may be as long as it likes.
+            match below {
+                Some(below) if *times > below => {}
+                _ => return Vec::new(),
+            }
+            below = below.zip(self.most(*axis)).map(|(below, n)| below + times * (n - 1));
+        }
+        steps.into_iter().map(|(_, axis)| axis).collect()
+    }
+
+    fn race(&self, site: &Site<'_>, touch: &Touch, who: &str) {
+        let (line, name) = (self.line(site), self.buffer(touch.buffer));
+        let what = format!("{}: `{line}`: {who} write the same elements of `{name}`", Rule::Race);
+        self.error(Error::new(site.span(), what));
+    }
+}

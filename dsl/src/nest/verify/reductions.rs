@@ -1,0 +1,185 @@
+//! Init, update and finish of a reduction stand where they must.
+//!
+//! - An init writes the identity, outside the loops of the reduction (or the accumulator lives within them too).
+//! - Between init and update, every loop is the reduction's or picks another element: each point is visited once.
+//! - A finish stands outside the loops of the reduction. Where these are bound to invocations, each has only a part of the
+//!   result, and a collect of exactly those must stand between.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Role, Site, Touch};
+use crate::diag::Error;
+use crate::nest::{AxisId, Body, BufferId, Collect, Exec, Fragment, Level, NodeKind, Phase, Scope, StageId};
+use std::collections::{BTreeSet, HashMap};
+
+/// The axes bound to invocations that an accumulator is a part of a reduction over.
+type Partial = HashMap<BufferId, BTreeSet<AxisId>>;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn reductions(&self) {
+        let mut partial = Partial::new();
+        let updated: BTreeSet<StageId> =
+            self.sites.iter().filter_map(|site| phase(site).filter(|p| p.1 == Phase::Update)).map(|p| p.0).collect();
+        for site in self.sites {
+            if let Some((stage, Phase::Init | Phase::Finish)) = phase(site).filter(|(stage, _)| !updated.contains(stage)) {
+                let (line, name) = (self.line(site), self.stage(stage));
+                self.refuse(Rule::Reduction, site.span(), format!("`{line}`, and no update of `{name}`"));
+            }
+            match phase(site) {
+                Some((stage, Phase::Init)) => self.init(site, stage),
+                Some((stage, Phase::Update)) => self.update(site, stage, &mut partial),
+                Some((stage, Phase::Finish)) => self.outside_of_reduction(site, stage, "finish"),
+                _ => {}
+            }
+            if let NodeKind::Collect(collect) = &site.node.kind {
+                self.outside_of_reduction(site, collect.stage, "collect");
+            }
+        }
+        for site in self.sites {
+            match &site.node.kind {
+                NodeKind::Collect(collect) => self.collects(site, collect, &partial),
+                _ => site.touches.iter().for_each(|touch| self.complete(site, touch, &partial)),
+            }
+        }
+    }
+
+    /// The axes bound around a leaf that make up the reduction of a stage.
+    fn reduction_leaves(&self, site: &Site<'_>, stage: StageId) -> BTreeSet<AxisId> {
+        match &self.program.stages[stage].body {
+            Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).leaves,
+            Body::Map(_) => BTreeSet::new(),
+        }
+    }
+
+    fn init(&self, site: &Site<'_>, stage: StageId) {
+        let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return };
+        let written = match &site.node.kind {
+            NodeKind::Compute(compute) => compute.value.clone(),
+            NodeKind::Fragment(Fragment::Splat { value, .. }) => vec![*value],
+            _ => return,
+        };
+        let line = self.line(site);
+        if written != monoid.identity {
+            let what = format!("`{line}` does not write the identity of `{}`", monoid.name);
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+        let leaves = self.reduction_leaves(site, stage);
+        for (depth, around) in site.around.iter().enumerate() {
+            let NodeKind::Loop(looped) = &around.node.kind else { continue };
+            let begins_inside = site.touches.iter().all(|touch| site.life(touch.buffer).is_some_and(|life| life > depth));
+            if leaves.contains(&looped.axis) && is_loop(looped.exec) && !begins_inside {
+                let (name, stage) = (self.name(looped.axis), self.stage(stage));
+                let what = format!("`{line}` stands inside the loop over `{name}`, which is a part of the reduction of `{stage}`");
+                self.refuse(Rule::Reduction, site.span(), what);
+            }
+        }
+    }
+
+    fn update(&self, site: &Site<'_>, stage: StageId, partial: &mut Partial) {
+        let leaves = self.reduction_leaves(site, stage);
+        let consumed = match &self.program.stages[stage].body {
+            Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).consumed,
+            Body::Map(_) => return,
+        };
+        for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)).collect::<Vec<_>>() {
+            let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
+            let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+        for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
+            let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
+            let bound: BTreeSet<AxisId> = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis)).collect();
+            partial.entry(touch.buffer).or_default().extend(bound);
+            self.visits_once(site, touch, &leaves);
+        }
+    }
+
+    /// Every loop between init and update is the reduction's, or picks another element.
+    fn visits_once(&self, site: &Site<'_>, touch: &Touch, leaves: &BTreeSet<AxisId>) {
+        let begins = |other: &&Site<'_>| {
+            other.is_before(site) && other.touches.iter().any(|t| t.role == Role::Init && t.buffer == touch.buffer)
+        };
+        let Some(init) = self.sites.iter().rev().find(begins) else { return };
+        let picks = self.made_of(self.named(&touch.index), site).leaves;
+        let again = site.loops_from(site.common(init)).find(|looped| {
+            let bound = matches!(looped.exec, Exec::Bind(..));
+            !bound && !leaves.contains(&looped.axis) && !picks.contains(&looped.axis) && !self.single(looped.axis)
+        });
+        if let Some(looped) = again {
+            let (line, name) = (self.line(site), self.name(looped.axis));
+            let what = format!("`{line}` visits each point once for every value of `{name}`");
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+    }
+
+    fn outside_of_reduction(&self, site: &Site<'_>, stage: StageId, verb: &str) {
+        let leaves = self.reduction_leaves(site, stage);
+        let within = site.loops().find(|looped| leaves.contains(&looped.axis) && is_loop(looped.exec) && !self.single(looped.axis));
+        if let Some(looped) = within {
+            let (line, name, stage) = (self.line(site), self.name(looped.axis), self.stage(stage));
+            let what =
+                format!("the {verb} `{line}` stands inside the loop over `{name}`, which is a part of the reduction of `{stage}`");
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+    }
+
+    /// Results are read only where they are whole.
+    fn complete(&self, site: &Site<'_>, touch: &Touch, partial: &Partial) {
+        let parts = partial.get(&touch.buffer).filter(|axes| !axes.is_empty());
+        if touch.writes || touch.role == Role::Update {
+            return;
+        }
+        if let Some(axes) = parts {
+            let names: Vec<String> = axes.iter().map(|axis| self.name(*axis)).collect();
+            let (line, name, over) = (self.line(site), self.buffer(touch.buffer), names.join(", "));
+            let what = format!("{}: `{line}` reads `{name}`, of which each invocation of `{over}` has a part", Rule::Reduction);
+            self.error(Error::new(site.span(), what).help("a collect makes the parts one"));
+        }
+    }
+
+    fn collects(&self, site: &Site<'_>, collect: &Collect, partial: &Partial) {
+        let over: BTreeSet<AxisId> = collect.over.iter().copied().collect();
+        let line = self.line(site);
+        for place in &collect.src {
+            if partial.get(&place.buffer).is_none_or(|parts| *parts != over) {
+                let what = format!("`{line}` is not over the axes that `{}` has parts of", self.buffer(place.buffer));
+                self.refuse(Rule::Reduction, site.span(), what);
+            }
+        }
+        let updates = |other: &&Site<'_>| phase(other) == Some((collect.stage, Phase::Update));
+        let Some(update) = self.sites.iter().find(updates) else { return };
+        let all = match collect.scope {
+            Scope::Workgroup => Some(self.invocations()),
+            Scope::Subgroup => self.profile.subgroup.map(i64::from),
+            Scope::Invocation => Some(1),
+        };
+        let mut reached = Some(1);
+        for axis in &over {
+            reached = match update.exec(*axis) {
+                Some(Exec::Bind(Level::Subgroup, _)) => reached.zip(self.literal(*axis)).map(|(product, n)| product * n),
+                Some(Exec::Bind(level, slot)) => reached.zip(self.width(level, slot)).map(|(product, n)| product * n),
+                _ => None,
+            };
+        }
+        if reached.is_none() || reached != all {
+            let what = format!("`{line}` takes the parts of invocations that are none of this result");
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+    }
+}
+
+/// Whose work a leaf does, and which part.
+pub(super) fn phase(site: &Site<'_>) -> Option<(StageId, Phase)> {
+    match &site.node.kind {
+        NodeKind::Compute(compute) => Some((compute.stage, compute.phase)),
+        NodeKind::Fragment(Fragment::Splat { stage, phase, .. }) => Some((*stage, *phase)),
+        NodeKind::Fragment(Fragment::MulAdd { stage, .. }) => Some((*stage, Phase::Update)),
+        _ => None,
+    }
+}
+
+/// Whether iterations follow each other, or lie in other workgroups.
+fn is_loop(exec: Exec) -> bool {
+    !matches!(exec, Exec::Bind(Level::Thread | Level::Lane | Level::Subgroup, _))
+}

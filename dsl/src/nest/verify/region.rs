@@ -1,0 +1,188 @@
+//! Which elements an access touches: in every dimension a dense range, from a place that is fixed around reader and
+//! writer.
+//!
+//! An index is a sum of multiples of axes. Those that vary on the writer's own are *free*: together they must reach every
+//! element of a range. What is left is the same for the reader, which must stay within the range.
+
+use super::bounds::matrix_side;
+use super::context::{Checks, MadeOf};
+use super::site::{Site, Touch};
+use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::facts::{Poly, Prover};
+use crate::nest::{AxisId, Exec, Fate, Level, Space};
+use std::collections::BTreeMap;
+
+/// A sum.
+#[derive(Debug, Default)]
+pub(super) struct Sum {
+    pub(super) axes: BTreeMap<AxisId, i64>,
+    /// What is no multiple of an axis, and how many times.
+    pub(super) rest: Vec<(ExprId, i64)>,
+    pub(super) constant: i64,
+}
+
+/// A range of one dimension: `width` elements from a fixed place.
+#[derive(Debug)]
+struct Range {
+    from: Sum,
+    width: i64,
+    free: Vec<AxisId>,
+}
+
+impl Checks<'_> {
+    /// An index as a sum.
+    pub(super) fn sum(&self, index: ExprId) -> Sum {
+        let mut sum = Sum::default();
+        self.add_to(&mut sum, index, 1);
+        sum
+    }
+
+    fn add_to(&self, sum: &mut Sum, e: ExprId, times: i64) {
+        let exprs = &self.program.exprs;
+        match *exprs.get(e) {
+            Expr::Axis(axis) => *sum.axes.entry(axis).or_default() += times,
+            Expr::Binary(Binary::Add, a, b) => {
+                self.add_to(sum, a, times);
+                self.add_to(sum, b, times);
+            }
+            Expr::Binary(Binary::Sub, a, b) => {
+                self.add_to(sum, a, times);
+                self.add_to(sum, b, -times);
+            }
+            Expr::Unary(Unary::Neg, a) => self.add_to(sum, a, -times),
+            Expr::Binary(Binary::Mul, a, b) => match (exprs.as_int(a), exprs.as_int(b)) {
+                (Some(n), _) => self.add_to(sum, b, times * n),
+                (_, Some(n)) => self.add_to(sum, a, times * n),
+                _ => sum.rest.push((e, times)),
+            },
+            _ => match exprs.as_int(e) {
+                Some(n) => sum.constant += times * n,
+                None => sum.rest.push((e, times)),
+            },
+        }
+    }
+
+    /// Whether what `writer` writes, with its loops below `depth` and all invocations, holds what `reader` reads.
+    pub(super) fn covers_read(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), depth: usize) -> bool {
+        let ((site, touch), buffer) = (writer, &self.program.buffers[writer.1.buffer]);
+        let versions = usize::from(buffer.versions > 1);
+        let shared = buffer.space == Space::Shared;
+        if shared && !self.writes_anyway(site, reader.0, depth) {
+            return false;
+        }
+        let mut free: Vec<AxisId> = Vec::new();
+        for dimension in 0..buffer.shape.len() {
+            let at = dimension + versions;
+            let (Some(to), Some(from)) = (touch.first.get(at), reader.1.first.get(at)) else { return false };
+            if !shared && self.is_owner(site, *to) && self.is_owner(reader.0, *from) {
+                continue;
+            }
+            let sides = [touch, reader.1].map(|touch| matrix_side(touch, dimension, buffer.shape.len()));
+            let Some(range) = self.range(site, *to, sides[0], depth) else { return false };
+            if range.free.iter().any(|axis| free.iter().any(|other| self.entangled(site, *axis, *other))) {
+                return false;
+            }
+            free.extend(&range.free);
+            if !self.holds(&[*from], reader.0, |prover| within(self, prover, &range, *from, sides[1])) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the writer's predicates cut off nothing that the reader reads: each is on its own loops, or the reader has
+    /// it too.
+    fn writes_anyway(&self, writer: &Site<'_>, reader: &Site<'_>, depth: usize) -> bool {
+        writer.preds().iter().all(|pred| {
+            let leaves = self.made_of([pred.axis], writer).leaves;
+            let own = leaves.iter().all(|leaf| self.is_own(writer, *leaf, depth, true) || self.single(*leaf));
+            own || reader.preds().iter().any(|other| other.axis == pred.axis)
+        })
+    }
+
+    fn is_owner(&self, site: &Site<'_>, index: ExprId) -> bool {
+        match self.program.exprs.get(index) {
+            Expr::Axis(axis) => matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup),
+            _ => false,
+        }
+    }
+
+    /// Whether an axis varies on the writer's own: in its loops below `depth`, and with its invocations if they share.
+    fn is_own(&self, site: &Site<'_>, axis: AxisId, depth: usize, shared: bool) -> bool {
+        let below = site.loops_from(depth).any(|looped| looped.axis == axis);
+        let invocations = matches!(site.exec(axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
+        below || site.inner.contains(&axis) || (shared && invocations)
+    }
+
+    /// The range of an index; `None`: it has gaps, or is none that this can see.
+    fn range(&self, site: &Site<'_>, index: ExprId, side: i64, depth: usize) -> Option<Range> {
+        let mut sum = self.sum(index);
+        let shared = site.touches.iter().any(|touch| touch.writes && *self.space(touch.buffer) == Space::Shared);
+        let mut from = Sum { axes: BTreeMap::new(), rest: std::mem::take(&mut sum.rest), constant: sum.constant };
+        let mut steps: Vec<(i64, i64)> = if side > 1 { vec![(1, side)] } else { Vec::new() };
+        let mut free = Vec::new();
+        while let Some((axis, times)) = sum.axes.pop_first() {
+            let made = self.made_of([axis], site);
+            let varies = |leaf: &AxisId| self.is_own(site, *leaf, depth, shared);
+            let loose: Vec<bool> = made.leaves.iter().filter(|leaf| !self.single(**leaf)).map(varies).collect();
+            if loose.iter().all(|own| !own) {
+                from.axes.insert(axis, times);
+            } else if loose.iter().all(|own| *own) && self.reached(&made) {
+                steps.push((times, self.literal(axis)?));
+                free.push(axis);
+            } else if let Fate::Split(split) = &self.program.axes[axis].fate {
+                let mut later = times;
+                for part in split.parts.iter().rev() {
+                    *sum.axes.entry(*part).or_default() += later;
+                    later *= self.literal(*part).unwrap_or(0);
+                }
+            } else {
+                return None;
+            }
+        }
+        let own = |axis: AxisId| self.made_of([axis], site).leaves.into_iter().any(|leaf| self.is_own(site, leaf, depth, shared));
+        if from.rest.iter().any(|(e, _)| self.named(&[*e]).into_iter().any(own)) {
+            return None;
+        }
+        Some(Range { from, width: dense(steps)?, free })
+    }
+
+    /// Whether loops reach all values of an axis through its splits.
+    fn reached(&self, made: &MadeOf) -> bool {
+        made.consumed.iter().all(|axis| self.covers(*axis))
+    }
+
+    /// Whether two axes do not vary independently.
+    fn entangled(&self, site: &Site<'_>, a: AxisId, b: AxisId) -> bool {
+        let within = |a: AxisId, b: AxisId| {
+            let made = self.made_of([a], site);
+            let digits = |axis: AxisId| matches!(self.program.axes[axis].fate, Fate::Fused { .. });
+            made.consumed.contains(&b) || (made.leaves.contains(&b) && !(digits(a) && digits(b)))
+        };
+        a == b || within(a, b) || within(b, a)
+    }
+
+    /// A sum as a polynomial of a prover.
+    pub(super) fn poly(&self, prover: &Prover<'_>, sum: &Sum) -> Option<Poly> {
+        let axes = sum.axes.iter().map(|(axis, times)| (self.provers.value(*axis), *times));
+        axes.chain(sum.rest.iter().copied())
+            .try_fold(Poly::constant(sum.constant), |total, (e, times)| total.add(&prover.poly(e)?.scale(i128::from(times))?))
+    }
+}
+
+/// Whether `side` elements from `first` on lie in a range.
+fn within(checks: &Checks<'_>, prover: &Prover<'_>, range: &Range, first: ExprId, side: i64) -> bool {
+    let offset = prover.poly(first).zip(checks.poly(prover, &range.from)).and_then(|(first, from)| first.sub(&from));
+    let Some(last) = offset.as_ref().and_then(|offset| offset.plus(side - 1)) else { return false };
+    offset.is_some_and(|offset| prover.nonneg(&offset)) && prover.less(&last, range.width)
+}
+
+/// How many elements steps reach, if they reach every one from the first to the last.
+fn dense(mut steps: Vec<(i64, i64)>) -> Option<i64> {
+    steps.sort();
+    steps.retain(|(_, n)| *n != 1);
+    steps.into_iter().try_fold(1, |width: i64, (step, n)| {
+        let dense = step >= 1 && step <= width && n >= 1;
+        dense.then(|| width.checked_add(step.checked_mul(n - 1)?)).flatten()
+    })
+}

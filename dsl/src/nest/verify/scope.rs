@@ -1,0 +1,48 @@
+//! Local buffers are touched within their lives, and begin only once.
+
+use super::Rule;
+use super::context::Checks;
+use crate::diag::Error;
+use crate::nest::{NodeKind, Space};
+use std::collections::BTreeSet;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn scope(&self) {
+        for site in self.sites {
+            for touch in &site.touches {
+                let local = matches!(self.space(touch.buffer), Space::Shared | Space::Register | Space::Fragment { .. });
+                if local && site.life(touch.buffer).is_none() {
+                    let (name, line) = (self.buffer(touch.buffer), self.line(site));
+                    let error = Error::new(site.span(), format!("{}: `{line}` stands outside the life of `{name}`", Rule::Scope));
+                    self.error(error.note_at(self.program.buffers[touch.buffer].span, format!("`{name}` was declared here")));
+                }
+                let indices = touch.index.len();
+                let buffer = &self.program.buffers[touch.buffer];
+                let wanted = buffer.shape.len() + usize::from(buffer.versions > 1);
+                if indices != wanted {
+                    let what = format!("`{}` has {indices} indices for `{}`, not {wanted}", self.line(site), buffer.name);
+                    self.refuse(Rule::Scope, site.span(), what);
+                }
+                let written = matches!(buffer.space, Space::Input | Space::Constant(_)) && touch.writes;
+                if written {
+                    let what = format!("`{}` writes `{}`, which is read only", self.line(site), buffer.name);
+                    self.refuse(Rule::Scope, site.span(), what);
+                }
+            }
+            self.alive_once(site);
+        }
+    }
+
+    fn alive_once(&self, site: &super::site::Site<'_>) {
+        let mut alive = BTreeSet::new();
+        for around in &site.around {
+            if let NodeKind::Alloc { buffer, .. } = around.node.kind
+                && !alive.insert(buffer)
+            {
+                let what = format!("`{}` begins within its own life", self.buffer(buffer));
+                self.refuse(Rule::Scope, around.node.span, what);
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The leaves of a dispatch, each with the nodes around it and what it reads and writes: what all checks look at.
+
+use crate::diag::SpanId;
+use crate::expr::{ExprId, Outside};
+use crate::nest::{
+    Access, AxisId, Block, Body, BufferId, Copy, Dispatch, Exec, Fragment, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
+    Program, Space, StageId,
+};
+use std::collections::HashSet;
+
+/// A leaf.
+#[derive(Debug)]
+pub(super) struct Site<'p> {
+    /// The leaf.
+    pub(super) node: &'p Node,
+    /// The nodes around it, outermost first.
+    pub(super) around: Vec<Around<'p>>,
+    /// Its place in its block.
+    pub(super) place: usize,
+    /// What it reads and writes.
+    pub(super) touches: Vec<Touch>,
+    /// The axes of the matrices or of the copy that it handles: no loop binds them.
+    pub(super) inner: Vec<AxisId>,
+}
+
+/// A node around a leaf.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around<'p> {
+    pub(super) node: &'p Node,
+    /// Its place in its block.
+    pub(super) place: usize,
+    /// Which of its blocks.
+    pub(super) arm: usize,
+}
+
+/// What touches memory.
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    pub(super) buffer: BufferId,
+    /// Over all axes.
+    pub(super) index: Vec<ExprId>,
+    /// Of matrices: over the axes that loops bind, the place of the first element. Else the same.
+    pub(super) first: Vec<ExprId>,
+    /// Elements from there on in the last dimensions, if more than one.
+    pub(super) extent: Vec<u32>,
+    pub(super) writes: bool,
+    pub(super) outside: Outside,
+    pub(super) role: Role,
+}
+
+/// What a touch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A read or a write like any other.
+    Plain,
+    /// Writes the identity into an accumulator.
+    Init,
+    /// Reads and writes an accumulator.
+    Update,
+    /// Reads an accumulator for the result.
+    Finish,
+}
+
+/// Collects the leaves of a dispatch in order. `scratch` is a copy of the program that takes new expressions.
+pub(super) fn collect<'p>(dispatch: &'p Dispatch, scratch: &mut Program) -> Vec<Site<'p>> {
+    let mut walk = Walk { scratch, around: Vec::new(), sites: Vec::new() };
+    walk.block(&dispatch.body, None);
+    walk.sites
+}
+
+struct Walk<'p, 's> {
+    scratch: &'s mut Program,
+    around: Vec<Around<'p>>,
+    sites: Vec<Site<'p>>,
+}
+
+impl<'p> Walk<'p, '_> {
+    /// A block, which is an arm of a node in a place.
+    fn block(&mut self, block: &'p Block, of: Option<Around<'p>>) {
+        self.around.extend(of);
+        for (place, node) in block.iter().enumerate() {
+            let leaf = !matches!(node.kind, NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Branch { .. });
+            if leaf {
+                let site = self.leaf(node, place);
+                self.sites.push(site);
+            }
+            for (arm, inner) in node.blocks().enumerate() {
+                self.block(inner, Some(Around { node, place, arm }));
+            }
+        }
+        if of.is_some() {
+            self.around.pop();
+        }
+    }
+
+    fn leaf(&mut self, node: &'p Node, place: usize) -> Site<'p> {
+        let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new(), inner: Vec::new() };
+        match &node.kind {
+            NodeKind::Compute(compute) => {
+                site.reads(self.scratch, &compute.value, Role::of_reads(compute.phase));
+                for dst in &compute.dst {
+                    site.reads(self.scratch, &dst.index, Role::Plain);
+                    site.touch(self.scratch, dst, true, Role::of_writes(self.scratch, compute.stage, compute.phase));
+                }
+            }
+            NodeKind::Copy(copy) => site.copied(self.scratch, copy),
+            NodeKind::Fragment(fragment) => site.fragment(self.scratch, fragment),
+            NodeKind::Collect(collect) => {
+                collect.src.iter().for_each(|src| site.touch(self.scratch, src, false, Role::Finish));
+                collect.dst.iter().for_each(|dst| site.touch(self.scratch, dst, true, Role::Plain));
+            }
+            _ => {}
+        }
+        site
+    }
+}
+
+impl Role {
+    fn of_reads(phase: Phase) -> Role {
+        if phase == Phase::Finish { Role::Finish } else { Role::Plain }
+    }
+
+    fn of_writes(program: &Program, stage: StageId, phase: Phase) -> Role {
+        match phase {
+            Phase::Init => Role::Init,
+            Phase::Update => Role::Update,
+            Phase::Whole if matches!(program.stages[stage].body, Body::Map(_)) => Role::Plain,
+            Phase::Whole | Phase::Adjust | Phase::Finish => Role::Plain,
+        }
+    }
+}
+
+impl<'p> Site<'p> {
+    /// Every read in some expressions.
+    fn reads(&mut self, program: &Program, exprs: &[ExprId], role: Role) {
+        let mut seen = HashSet::new();
+        for read in exprs.iter().flat_map(|e| program.exprs.reads(*e)) {
+            if seen.insert(read.clone()) {
+                let index = read.index.to_vec();
+                let (first, extent, outside) = (index.clone(), Vec::new(), read.outside);
+                self.touches.push(Touch { buffer: read.buffer, index, first, extent, writes: false, outside, role });
+            }
+        }
+    }
+
+    fn touch(&mut self, _: &Program, access: &Access, writes: bool, role: Role) {
+        let (index, extent, outside) = (access.index.clone(), Vec::new(), Outside::Never);
+        self.touches.push(Touch { buffer: access.buffer, first: index.clone(), index, extent, writes, outside, role });
+    }
+
+    fn copied(&mut self, program: &mut Program, copy: &Copy) {
+        self.inner = copy.axes.clone();
+        self.reads(program, &[copy.value], Role::Plain);
+        let index = copy.version.into_iter().chain(copy.axes.iter().map(|axis| program.exprs.axis(*axis))).collect();
+        self.touch(program, &Access { buffer: copy.dst, index }, true, Role::Plain);
+    }
+
+    fn fragment(&mut self, program: &mut Program, fragment: &Fragment) {
+        let rows = MatrixLayout::Rows;
+        match fragment {
+            Fragment::Load { dst, src, layout } => {
+                self.matrix(program, src, dst, *layout, false, Role::Plain);
+                self.matrix(program, dst, dst, rows, true, Role::Plain);
+            }
+            Fragment::Store { dst, src } => {
+                self.matrix(program, src, src, rows, false, Role::Finish);
+                self.matrix(program, dst, src, rows, true, Role::Plain);
+            }
+            Fragment::Splat { phase, dst, .. } => {
+                let role = if *phase == Phase::Init { Role::Init } else { Role::Plain };
+                self.matrix(program, dst, dst, rows, true, role);
+            }
+            Fragment::MulAdd { acc, a, b, over, .. } => {
+                self.inner = over.to_vec();
+                self.matrix(program, a, a, rows, false, Role::Plain);
+                self.matrix(program, b, b, rows, false, Role::Plain);
+                self.matrix(program, acc, acc, rows, true, Role::Update);
+            }
+            Fragment::Map { dst, value } => {
+                for read in program.exprs.reads(*value) {
+                    let place = Access { buffer: read.buffer, index: read.index.to_vec() };
+                    self.matrix(program, &place, &place, rows, false, Role::Plain);
+                }
+                self.matrix(program, dst, dst, rows, true, Role::Plain);
+            }
+        }
+    }
+
+    /// A matrix in memory, of the shape that the fragment buffer of `shape` has. A place outside fragments (a uniform
+    /// value) is one element.
+    fn matrix(&mut self, program: &mut Program, at: &Access, shape: &Access, layout: MatrixLayout, writes: bool, role: Role) {
+        let extent = match (&program.buffers[shape.buffer].space, layout) {
+            (Space::Fragment { rows, columns, .. }, MatrixLayout::Rows) => vec![*rows, *columns],
+            (Space::Fragment { rows, columns, .. }, MatrixLayout::Columns) => vec![*columns, *rows],
+            (Space::Fragment { columns, .. }, MatrixLayout::SameRows) => vec![*columns],
+            (Space::Fragment { rows, .. }, MatrixLayout::SameColumns) => vec![*rows],
+            _ => Vec::new(),
+        };
+        let bound: HashSet<AxisId> = self.loops().map(|l| l.axis).collect();
+        let first = at.index.iter().map(|index| program.over_leaves(*index, &bound)).collect();
+        let (index, outside) = (at.index.clone(), Outside::Never);
+        self.touches.push(Touch { buffer: at.buffer, index, first, extent, writes, outside, role });
+    }
+
+    /// The loops around it, outermost first.
+    pub(super) fn loops(&self) -> impl DoubleEndedIterator<Item = &'p Loop> {
+        self.around.iter().filter_map(|around| match &around.node.kind {
+            NodeKind::Loop(looped) => Some(looped),
+            _ => None,
+        })
+    }
+
+    /// The loops from a depth on.
+    pub(super) fn loops_from(&self, depth: usize) -> impl DoubleEndedIterator<Item = &'p Loop> {
+        self.around[depth.min(self.around.len())..].iter().filter_map(|around| match &around.node.kind {
+            NodeKind::Loop(looped) => Some(looped),
+            _ => None,
+        })
+    }
+
+    /// How the loop over an axis is executed, if there is one.
+    pub(super) fn exec(&self, axis: AxisId) -> Option<Exec> {
+        self.loops().find(|looped| looped.axis == axis).map(|looped| looped.exec)
+    }
+
+    /// Whether a loop around binds the axis.
+    pub(super) fn binds(&self, axis: AxisId) -> bool {
+        self.exec(axis).is_some()
+    }
+
+    /// The depth of the innermost life of a buffer.
+    pub(super) fn life(&self, buffer: BufferId) -> Option<usize> {
+        self.around.iter().rposition(|around| matches!(&around.node.kind, NodeKind::Alloc { buffer: b, .. } if *b == buffer))
+    }
+
+    /// The predicates, of a compute.
+    pub(super) fn preds(&self) -> &'p [Pred] {
+        match &self.node.kind {
+            NodeKind::Compute(compute) => &compute.preds,
+            _ => &[],
+        }
+    }
+
+    /// The expressions that it holds.
+    pub(super) fn exprs(&self) -> Vec<ExprId> {
+        let own = match &self.node.kind {
+            NodeKind::Compute(compute) => compute.value.clone(),
+            NodeKind::Copy(copy) => vec![copy.value],
+            NodeKind::Fragment(Fragment::Splat { value, .. } | Fragment::Map { value, .. }) => vec![*value],
+            _ => Vec::new(),
+        };
+        own.into_iter().chain(self.touches.iter().flat_map(|touch| touch.index.clone())).collect()
+    }
+
+    /// How many of the nodes around are around both, in the same arms.
+    pub(super) fn common(&self, other: &Site<'_>) -> usize {
+        let same = |(a, b): &(&Around<'_>, &Around<'_>)| std::ptr::eq(a.node, b.node) && a.arm == b.arm;
+        self.around.iter().zip(&other.around).take_while(same).count()
+    }
+
+    /// Whether it runs before the other, where both do, within one iteration of the loops around both.
+    pub(super) fn is_before(&self, other: &Site<'_>) -> bool {
+        let depth = self.common(other);
+        let place = |site: &Site<'_>| site.around.get(depth).map_or(site.place, |around| around.place);
+        place(self) < place(other)
+    }
+
+    /// Where it was made.
+    pub(super) fn span(&self) -> SpanId {
+        self.node.span
+    }
+}

@@ -1,0 +1,92 @@
+//! Barriers, collectives, shared copies and matrices run under uniform control: no loop around them has an extent, and no
+//! branch a condition, that differs among the invocations that must arrive together.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::Site;
+use crate::expr::ExprId;
+use crate::nest::{Exec, Fragment, Level, NodeKind, Scope, Space};
+use std::collections::BTreeSet;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn uniform(&self) {
+        let mut branches = BTreeSet::new();
+        for site in self.sites {
+            for around in &site.around {
+                if let NodeKind::Branch { cond, .. } = around.node.kind
+                    && branches.insert(std::ptr::from_ref(around.node) as usize)
+                    && let Some(why) = self.varies(site, &[cond], Scope::Workgroup)
+                {
+                    let line = self.printer.line(around.node);
+                    self.refuse(Rule::Uniformity, around.node.span, format!("the condition of `{line}` depends on {why}"));
+                }
+            }
+            if let Some(scope) = together(site) {
+                self.arrives(site, scope);
+            }
+            if let NodeKind::Fragment(fragment) = &site.node.kind {
+                self.matrix_is_uniform(site, fragment);
+            }
+        }
+    }
+
+    fn arrives(&self, site: &Site<'_>, scope: Scope) {
+        for looped in site.loops().filter(|looped| !matches!(looped.exec, Exec::Bind(..))) {
+            if let Some(why) = self.varies(site, &[self.extent(looped.axis)], scope) {
+                let (line, name) = (self.line(site), self.name(looped.axis));
+                let what = format!("`{line}` stands in the loop over `{name}`, whose extent depends on {why}");
+                self.refuse(Rule::Uniformity, site.span(), what);
+            }
+        }
+    }
+
+    fn matrix_is_uniform(&self, site: &Site<'_>, fragment: &Fragment) {
+        let mut exprs: Vec<ExprId> = site.touches.iter().flat_map(|touch| touch.first.clone()).collect();
+        if let Fragment::Splat { value, .. } | Fragment::Map { value, .. } = fragment {
+            exprs.push(*value);
+            let private = |e: &ExprId| {
+                let reads = self.program.exprs.reads(*e);
+                reads.into_iter().find(|read| *self.space(read.buffer) == Space::Register)
+            };
+            if let Some(read) = private(value) {
+                let (line, name) = (self.line(site), self.buffer(read.buffer));
+                self.refuse(Rule::Uniformity, site.span(), format!("`{line}` reads `{name}`, which differs among invocations"));
+            }
+        }
+        let leaves = self.made_of(self.named(&exprs), site).leaves;
+        let varying = leaves.into_iter().find(|leaf| matches!(site.exec(*leaf), Some(Exec::Bind(Level::Thread | Level::Lane, _))));
+        if let Some(leaf) = varying {
+            let (line, name) = (self.line(site), self.name(leaf));
+            self.refuse(Rule::Uniformity, site.span(), format!("`{line}` depends on `{name}`, which differs within a subgroup"));
+        }
+    }
+
+    /// What makes expressions differ among the invocations of a scope.
+    fn varies(&self, site: &Site<'_>, exprs: &[ExprId], scope: Scope) -> Option<String> {
+        if exprs.iter().any(|e| !self.program.exprs.reads(*e).is_empty()) {
+            return Some("data".into());
+        }
+        let leaves = self.made_of(self.named(exprs), site).leaves;
+        leaves
+            .into_iter()
+            .find_map(|leaf| match site.exec(leaf) {
+                Some(Exec::Bind(level @ (Level::Thread | Level::Lane), slot)) => Some((leaf, level, slot)),
+                Some(Exec::Bind(Level::Subgroup, slot)) if scope == Scope::Workgroup => Some((leaf, Level::Subgroup, slot)),
+                _ => None,
+            })
+            .map(|(leaf, level, slot)| format!("`{}`, which is bound to {}", self.name(leaf), Self::slot(level, slot)))
+    }
+}
+
+/// Who must arrive together at a leaf.
+fn together(site: &Site<'_>) -> Option<Scope> {
+    match &site.node.kind {
+        NodeKind::Barrier { scope } => Some(*scope),
+        NodeKind::Collect(collect) => Some(collect.scope),
+        NodeKind::Copy(copy) => Some(copy.by),
+        NodeKind::Fragment(_) => Some(Scope::Subgroup),
+        _ => None,
+    }
+    .filter(|scope| *scope != Scope::Invocation)
+}

@@ -1,0 +1,118 @@
+//! What is read from local memory was written before: on every path, all of it, and by init and update where a result is
+//! read.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Role, Site, Touch};
+use crate::diag::Error;
+use crate::nest::{AxisId, Exec, Node, NodeKind, Space};
+
+impl<'v> Checks<'v> {
+    /// All of it.
+    pub(super) fn written(&self) {
+        for site in self.sites {
+            for touch in &site.touches {
+                let local = !self.space(touch.buffer).is_global() && !matches!(self.space(touch.buffer), Space::Constant(_));
+                if local && (!touch.writes || touch.role == Role::Update) {
+                    self.is_written(site, touch);
+                }
+            }
+        }
+    }
+
+    fn is_written(&self, site: &Site<'_>, touch: &Touch) {
+        let writers = self.writers(site, touch);
+        let (updates, others): (Vec<_>, Vec<_>) = writers.into_iter().partition(|(_, by)| by.role == Role::Update);
+        let has_updates = updates.iter().any(|(writer, _)| writer.is_before(site));
+        if !self.reaches(site, touch, &others, true) {
+            self.unwritten(site, touch, "is not written before");
+        } else if touch.role == Role::Finish && has_updates && !self.reaches(site, touch, &updates, false) {
+            self.unwritten(site, touch, "is not updated before, or not all of it");
+        }
+    }
+
+    /// Who writes a buffer in the same life.
+    fn writers(&self, site: &Site<'_>, touch: &Touch) -> Vec<(&'v Site<'v>, &'v Touch)> {
+        let life =
+            |site: &Site<'_>| -> Option<*const Node> { site.life(touch.buffer).map(|at| std::ptr::from_ref(site.around[at].node)) };
+        let here = life(site);
+        let all = self.sites.iter().filter(|writer| here.is_some() && life(writer) == here);
+        all.flat_map(|writer| writer.touches.iter().map(move |by| (writer, by)))
+            .filter(|(_, by)| by.writes && by.buffer == touch.buffer)
+            .collect()
+    }
+
+    /// Whether one of the writers, or for versions the loop's writer with those before the loop, wrote what is read. An
+    /// init must have run; an update may have had nothing to do.
+    fn reaches(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], surely: bool) -> bool {
+        let covers = |(writer, by): &(&Site<'_>, &Touch)| {
+            let depth = writer.common(site);
+            (!surely || self.runs(writer, depth)) && self.covers_read((writer, by), (site, touch), depth)
+        };
+        let before = |(writer, by): &&(&Site<'_>, &Touch)| writer.is_before(site) && self.ahead(site, touch, by) == Some(0);
+        if writers.iter().filter(before).any(covers) {
+            return true;
+        }
+        // A writer that is versions ahead, and a prologue for each iteration that it comes too late for.
+        writers.iter().any(|(writer, by)| {
+            let Some(ahead) = self.ahead(site, touch, by).filter(|ahead| *ahead > 0) else { return false };
+            let Some(axis) = self.version_axis(site, touch) else { return false };
+            let versions = i64::from(self.program.buffers[touch.buffer].versions);
+            let shares = writer.loops().any(|looped| looped.axis == axis) && site.common(writer) > 0;
+            let kept = ahead < versions || (ahead == versions && site.is_before(writer));
+            shares && kept && covers(&(writer, by)) && (0..ahead).all(|n| self.prologue(site, touch, writers, axis, n))
+        })
+    }
+
+    /// Whether a writer before the loop over `axis` wrote the version that its iteration `n` reads.
+    fn prologue(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], axis: AxisId, n: i64) -> bool {
+        let wanted = touch.first.first().map(|version| self.sum(*version));
+        let Some(mut wanted) = wanted.filter(|sum| sum.axes.get(&axis) == Some(&1)) else { return false };
+        wanted.axes.remove(&axis);
+        wanted.constant += n;
+        writers.iter().any(|(writer, by)| {
+            let leaves = &self.provers.leaves;
+            let written = by.first.first().and_then(|version| leaves.poly(*version));
+            let same = written.zip(self.poly(leaves, &wanted)).and_then(|(a, b)| a.sub(&b)).is_some_and(|d| d.is_zero());
+            let depth = writer.common(site);
+            let outside = !writer.binds(axis) && writer.is_before(site);
+            same && outside && self.runs(writer, depth) && self.covers_read((writer, by), (site, touch), depth)
+        })
+    }
+
+    /// How many versions further than what is read a write is; of a buffer with one version, 0.
+    fn ahead(&self, _: &Site<'_>, touch: &Touch, by: &Touch) -> Option<i64> {
+        if self.program.buffers[touch.buffer].versions < 2 {
+            return Some(0);
+        }
+        let leaves = &self.provers.leaves;
+        let (read, written) = (leaves.poly(*touch.first.first()?)?, leaves.poly(*by.first.first()?)?);
+        i64::try_from(written.sub(&read)?.as_constant()?).ok()
+    }
+
+    /// The loop that counts the versions that are read.
+    fn version_axis(&self, site: &Site<'_>, touch: &Touch) -> Option<AxisId> {
+        let named = self.named(&[*touch.first.first()?]);
+        site.loops().map(|looped| looped.axis).filter(|axis| named.contains(axis)).next_back()
+    }
+
+    /// Whether a leaf runs at least once wherever the block at a depth does.
+    fn runs(&self, site: &Site<'_>, depth: usize) -> bool {
+        site.around[depth.min(site.around.len())..].iter().all(|around| match &around.node.kind {
+            NodeKind::Branch { .. } => false,
+            NodeKind::Loop(looped) if matches!(looped.exec, Exec::Bind(..)) => true,
+            NodeKind::Loop(looped) => match self.literal(looped.axis) {
+                Some(n) => n >= 1,
+                None => self.provers.roots.positive(self.extent(looped.axis)),
+            },
+            _ => true,
+        })
+    }
+
+    fn unwritten(&self, site: &Site<'_>, touch: &Touch, how: &str) {
+        let (line, name) = (self.line(site), self.buffer(touch.buffer));
+        let what = format!("{}: `{line}` reads `{name}`, which {how}", Rule::Unwritten);
+        let error = Error::new(site.span(), what);
+        self.error(error.note_at(self.program.buffers[touch.buffer].span, format!("`{name}` was declared here")));
+    }
+}

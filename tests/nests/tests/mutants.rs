@@ -1,0 +1,275 @@
+//! What one deletion makes of a good nest is refused, and by the rule that it breaks: barriers, predicates, inits, and
+//! lives that begin too far inside.
+
+use std::collections::BTreeMap;
+use tilewright_dsl::nest::verify::{Rule, verify};
+use tilewright_dsl::nest::{Block, BufferId, Exec, Fragment, How, Node, NodeKind, Phase, Program, print};
+use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul, roomy};
+
+/// The nests, by name.
+fn nests() -> Vec<(&'static str, Program)> {
+    vec![
+        ("conv", Conv::symbolic(2).program()),
+        ("tiled_matmul", TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program()),
+        ("shared_matmul", SharedMatmul::symbolic().program()),
+        ("halo_conv", HaloConv::symbolic().program()),
+        ("halo_conv with its copy", HaloConv { copy_node: true, ..HaloConv::symbolic() }.program()),
+        ("layernorm by tree", LayerNorm::symbolic(How::Tree).program()),
+        ("layernorm by subgroup", LayerNorm::symbolic(How::Subgroup).program()),
+        ("mma_matmul", MmaMatmul::symbolic().program()),
+        ("attention", Attention::symbolic().program()),
+    ]
+}
+
+/// A nest with one thing changed.
+struct Mutant {
+    what: String,
+    program: Program,
+}
+
+/// Calls `change` on every block, innermost first, with the number of the mutant to be made: it counts down what it could
+/// change, and changes what it finds at 0. Stops when there is nothing left to change.
+fn mutants(program: &Program, change: &dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>) -> Vec<Mutant> {
+    fn walk(
+        program: &Program,
+        block: &mut Block,
+        left: &mut usize,
+        change: &dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>,
+    ) -> Option<String> {
+        let inner = block.iter_mut().flat_map(|node| node.blocks_mut());
+        for inner in inner {
+            if let Some(what) = walk(program, inner, left, change) {
+                return Some(what);
+            }
+        }
+        change(program, block, left)
+    }
+    let mut all = Vec::new();
+    loop {
+        let mut mutant = program.clone();
+        let mut left = all.len();
+        let mut plan = std::mem::take(&mut mutant.plan);
+        let what = plan.iter_mut().find_map(|dispatch| walk(program, &mut dispatch.body, &mut left, change));
+        mutant.plan = plan;
+        match what {
+            Some(what) => all.push(Mutant { what, program: mutant }),
+            None => return all,
+        }
+    }
+}
+
+/// Whether it is this one's turn.
+fn turn(left: &mut usize) -> bool {
+    let now = *left == 0;
+    *left = left.wrapping_sub(1);
+    now
+}
+
+fn delete_node(is: impl Fn(&NodeKind) -> bool) -> impl Fn(&Program, &mut Block, &mut usize) -> Option<String> {
+    move |program, block, left| {
+        for at in 0..block.len() {
+            if is(&block[at].kind) && turn(left) {
+                let node = block.remove(at);
+                let after = block.get(at).map_or("the end of its block".into(), |next| print::Printer::new(program).line(next));
+                return Some(format!("without `{}` before `{after}`", print::Printer::new(program).line(&node)));
+            }
+        }
+        None
+    }
+}
+
+fn delete_predicate(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let line = print::Printer::new(program).line(node);
+        let NodeKind::Compute(compute) = &mut node.kind else { continue };
+        for at in 0..compute.preds.len() {
+            if turn(left) {
+                let pred = compute.preds.remove(at);
+                return Some(format!("without the predicate on `{}` of `{line}`", print::axis(program, pred.axis)));
+            }
+        }
+    }
+    None
+}
+
+fn is_init(kind: &NodeKind) -> bool {
+    match kind {
+        NodeKind::Compute(compute) => compute.phase == Phase::Init,
+        NodeKind::Fragment(Fragment::Splat { phase, .. }) => *phase == Phase::Init,
+        _ => false,
+    }
+}
+
+/// Whether a node touches a buffer, or holds one that does.
+fn node_touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
+    let (printer, mut found) = (print::Printer::new(program), false);
+    let name = format!("{}[", program.buffers[buffer].name);
+    each(std::slice::from_ref(node), &mut |leaf| found |= printer.line(leaf).contains(&name));
+    found
+}
+
+/// Moves a life into the first loop inside it that touches the buffer and does not hold all who do.
+fn move_life(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for at in 0..block.len() {
+        let NodeKind::Alloc { buffer, body } = &mut block[at].kind else { continue };
+        let buffer = *buffer;
+        if into_loop(program, body, buffer, left) {
+            let body = std::mem::take(body);
+            block.splice(at..=at, body);
+            return Some(format!("with the life of `{}` moved into a loop", program.buffers[buffer].name));
+        }
+    }
+    None
+}
+
+fn into_loop(program: &Program, block: &mut Block, buffer: BufferId, left: &mut usize) -> bool {
+    let touching = block.iter().filter(|node| node_touches(program, node, buffer)).count();
+    let Some(node) = block.iter_mut().find(|node| node_touches(program, node, buffer) && node.blocks().next().is_some()) else {
+        return false;
+    };
+    let span = node.span;
+    match &mut node.kind {
+        NodeKind::Loop(looped) if touching > 1 => {
+            if !turn(left) {
+                return false;
+            }
+            let body = std::mem::take(&mut looped.body);
+            looped.body = vec![Node::new(NodeKind::Alloc { buffer, body }, span)];
+            true
+        }
+        NodeKind::Loop(looped) => into_loop(program, &mut looped.body, buffer, left),
+        NodeKind::Alloc { body, .. } => into_loop(program, body, buffer, left),
+        _ => false,
+    }
+}
+
+/// What an accumulator's nodes are in their common block: the init, the loop of the updates, the last one after it.
+fn reduction(program: &Program, block: &Block) -> Vec<(BufferId, usize, usize, Option<usize>)> {
+    let holds = |node: &Node, buffer, wanted: &dyn Fn(&NodeKind) -> bool| {
+        let mut found = false;
+        each(std::slice::from_ref(node), &mut |leaf| found |= wanted(&leaf.kind) && node_touches(program, leaf, buffer));
+        found
+    };
+    let mut all = Vec::new();
+    for buffer in program.buffers.ids() {
+        let Some(init) = block.iter().position(|node| holds(node, buffer, &is_init)) else { continue };
+        let updates = block[init + 1..].iter().position(|node| serial_body(node).is_some() && holds(node, buffer, &is_update));
+        let Some(updates) = updates.map(|at| init + 1 + at) else { continue };
+        let last = block.iter().rposition(|node| node_touches(program, node, buffer)).filter(|last| *last > updates);
+        all.push((buffer, init, updates, last));
+    }
+    all
+}
+
+/// The body of the outermost loop that is none over invocations.
+fn serial_body(node: &Node) -> Option<&Block> {
+    let NodeKind::Loop(looped) = &node.kind else { return None };
+    if !matches!(looped.exec, Exec::Bind(..)) {
+        return Some(&looped.body);
+    }
+    match &looped.body[..] {
+        [only] => serial_body(only),
+        _ => None,
+    }
+}
+
+fn serial_body_mut(node: &mut Node) -> Option<&mut Block> {
+    let NodeKind::Loop(looped) = &mut node.kind else { return None };
+    if !matches!(looped.exec, Exec::Bind(..)) {
+        return Some(&mut looped.body);
+    }
+    match &mut looped.body[..] {
+        [only] => serial_body_mut(only),
+        _ => None,
+    }
+}
+
+/// Moves an init, or what reads the result, into the loop of the updates; or both of them with the accumulator's life.
+fn move_phase(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for (buffer, init, updates, last) in reduction(program, block) {
+        let name = &program.buffers[buffer].name;
+        if turn(left) {
+            let node = block[init].clone();
+            serial_body_mut(&mut block[updates])?.insert(0, node);
+            block.remove(init);
+            return Some(format!("with the init of `{name}` in the loop of its updates"));
+        }
+        let Some(last) = last else { continue };
+        if turn(left) {
+            let node = block.remove(last);
+            serial_body_mut(&mut block[updates])?.push(node);
+            return Some(format!("with the end of `{name}` in the loop of its updates"));
+        }
+        if turn(left) {
+            let (last, first) = (block.remove(last), block[init].clone());
+            let inner = serial_body_mut(&mut block[updates])?;
+            inner.insert(0, first);
+            inner.push(last);
+            block.remove(init);
+            return Some(format!("with init and end of `{name}` in the loop of its updates"));
+        }
+    }
+    None
+}
+
+fn is_update(kind: &NodeKind) -> bool {
+    match kind {
+        NodeKind::Compute(compute) => compute.phase == Phase::Update,
+        NodeKind::Fragment(fragment) => matches!(fragment, Fragment::MulAdd { .. }),
+        _ => false,
+    }
+}
+
+/// Calls `f` with every leaf.
+fn each<'n>(nodes: &'n [Node], f: &mut dyn FnMut(&'n Node)) {
+    for node in nodes {
+        let mut leaf = true;
+        for inner in node.blocks() {
+            leaf = false;
+            each(inner, f);
+        }
+        if leaf {
+            f(node);
+        }
+    }
+}
+
+/// Refuses every mutant of every nest by one of the rules, and says which by which.
+fn refused(change: &dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>, rules: &[Rule]) -> String {
+    let mut report: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, program) in nests() {
+        for mutant in mutants(&program, change) {
+            let Err(errors) = verify(&mutant.program, &roomy()) else { panic!("{name} {} was accepted", mutant.what) };
+            let by = |rule: &&Rule| errors.0.iter().any(|e| e.message.starts_with(&format!("{rule}: ")));
+            let Some(rule) = rules.iter().find(by) else { panic!("{name} {}: {errors:?}", mutant.what) };
+            report.entry(name).or_default().push(format!("{}: {rule}", mutant.what));
+        }
+    }
+    let one = |(name, mutants): (&str, Vec<String>)| format!("{name}\n  {}\n", mutants.join("\n  "));
+    report.into_iter().map(one).collect()
+}
+
+#[test]
+fn without_a_barrier() {
+    insta::assert_snapshot!(refused(&delete_node(|kind| matches!(kind, NodeKind::Barrier { .. })), &[Rule::Barrier]));
+}
+
+#[test]
+fn without_a_predicate() {
+    insta::assert_snapshot!(refused(&delete_predicate, &[Rule::Predicate]));
+}
+
+#[test]
+fn without_an_init() {
+    insta::assert_snapshot!(refused(&delete_node(is_init), &[Rule::Unwritten]));
+}
+
+#[test]
+fn with_a_life_too_far_inside() {
+    insta::assert_snapshot!(refused(&move_life, &[Rule::Scope, Rule::Unwritten]));
+}
+
+#[test]
+fn with_an_init_or_an_end_too_far_inside() {
+    insta::assert_snapshot!(refused(&move_phase, &[Rule::Reduction]));
+}
