@@ -2,6 +2,7 @@
 //! lives that begin too far inside.
 
 use std::collections::BTreeMap;
+use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::nest::verify::{Rule, verify};
 use tilewright_dsl::nest::{Block, BufferId, Exec, Fragment, How, Node, NodeKind, Phase, Program, print};
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul, roomy};
@@ -102,10 +103,28 @@ fn is_init(kind: &NodeKind) -> bool {
 
 /// Whether a node touches a buffer, or holds one that does.
 fn node_touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
-    let (printer, mut found) = (print::Printer::new(program), false);
-    let name = format!("{}[", program.buffers[buffer].name);
-    each(std::slice::from_ref(node), &mut |leaf| found |= printer.line(leaf).contains(&name));
+    let mut found = false;
+    each(std::slice::from_ref(node), &mut |leaf| {
+        let (exprs, places) = parts(leaf);
+        let read = |e: &ExprId| program.exprs.reads(*e).iter().any(|read| read.buffer == buffer);
+        found |= places.contains(&buffer) || exprs.iter().any(read);
+    });
     found
+}
+
+/// The values of a leaf, and the buffers of its places.
+fn parts(leaf: &Node) -> (Vec<ExprId>, Vec<BufferId>) {
+    match &leaf.kind {
+        NodeKind::Compute(compute) => (compute.value.clone(), compute.dst.iter().map(|dst| dst.buffer).collect()),
+        NodeKind::Copy(copy) => (vec![copy.value], vec![copy.dst]),
+        NodeKind::Collect(collect) => (Vec::new(), collect.src.iter().chain(&collect.dst).map(|place| place.buffer).collect()),
+        NodeKind::Fragment(fragment) => match fragment {
+            Fragment::Load { dst, src, .. } | Fragment::Store { dst, src } => (Vec::new(), vec![dst.buffer, src.buffer]),
+            Fragment::Splat { dst, value, .. } | Fragment::Map { dst, value } => (vec![*value], vec![dst.buffer]),
+            Fragment::MulAdd { acc, a, b, .. } => (Vec::new(), vec![acc.buffer, a.buffer, b.buffer]),
+        },
+        _ => (Vec::new(), Vec::new()),
+    }
 }
 
 /// Moves a life into the first loop inside it that touches the buffer and does not hold all who do.
@@ -145,15 +164,10 @@ fn into_loop(program: &Program, block: &mut Block, buffer: BufferId, left: &mut 
 
 /// What an accumulator's nodes are in their common block: the init, the loop of the updates, the last one after it.
 fn reduction(program: &Program, block: &Block) -> Vec<(BufferId, usize, usize, Option<usize>)> {
-    let holds = |node: &Node, buffer, wanted: &dyn Fn(&NodeKind) -> bool| {
-        let mut found = false;
-        each(std::slice::from_ref(node), &mut |leaf| found |= wanted(&leaf.kind) && node_touches(program, leaf, buffer));
-        found
-    };
     let mut all = Vec::new();
     for buffer in program.buffers.ids() {
-        let Some(init) = block.iter().position(|node| holds(node, buffer, &is_init)) else { continue };
-        let updates = block[init + 1..].iter().position(|node| serial_body(node).is_some() && holds(node, buffer, &is_update));
+        let Some(init) = block.iter().position(|node| holds(program, node, buffer, &is_init)) else { continue };
+        let updates = block[init + 1..].iter().position(|node| update_loop(program, &mut node.clone(), buffer).is_some());
         let Some(updates) = updates.map(|at| init + 1 + at) else { continue };
         let last = block.iter().rposition(|node| node_touches(program, node, buffer)).filter(|last| *last > updates);
         all.push((buffer, init, updates, last));
@@ -161,27 +175,20 @@ fn reduction(program: &Program, block: &Block) -> Vec<(BufferId, usize, usize, O
     all
 }
 
-/// The body of the outermost loop that is none over invocations.
-fn serial_body(node: &Node) -> Option<&Block> {
-    let NodeKind::Loop(looped) = &node.kind else { return None };
-    if !matches!(looped.exec, Exec::Bind(..)) {
-        return Some(&looped.body);
+/// The body of the outermost loop (not over invocations) that holds a buffer's update.
+fn update_loop<'n>(program: &Program, node: &'n mut Node, buffer: BufferId) -> Option<&'n mut Block> {
+    if !holds(program, node, buffer, &is_update) {
+        return None;
     }
-    match &looped.body[..] {
-        [only] => serial_body(only),
-        _ => None,
-    }
+    let found = matches!(&node.kind, NodeKind::Loop(looped) if !matches!(looped.exec, Exec::Bind(..)));
+    let mut blocks = node.blocks_mut();
+    if found { blocks.next() } else { blocks.flatten().find_map(|inner| update_loop(program, inner, buffer)) }
 }
 
-fn serial_body_mut(node: &mut Node) -> Option<&mut Block> {
-    let NodeKind::Loop(looped) = &mut node.kind else { return None };
-    if !matches!(looped.exec, Exec::Bind(..)) {
-        return Some(&mut looped.body);
-    }
-    match &mut looped.body[..] {
-        [only] => serial_body_mut(only),
-        _ => None,
-    }
+fn holds(program: &Program, node: &Node, buffer: BufferId, wanted: &dyn Fn(&NodeKind) -> bool) -> bool {
+    let mut found = false;
+    each(std::slice::from_ref(node), &mut |leaf| found |= wanted(&leaf.kind) && node_touches(program, leaf, buffer));
+    found
 }
 
 /// Moves an init, or what reads the result, into the loop of the updates; or both of them with the accumulator's life.
@@ -190,19 +197,19 @@ fn move_phase(program: &Program, block: &mut Block, left: &mut usize) -> Option<
         let name = &program.buffers[buffer].name;
         if turn(left) {
             let node = block[init].clone();
-            serial_body_mut(&mut block[updates])?.insert(0, node);
+            update_loop(program, &mut block[updates], buffer)?.insert(0, node);
             block.remove(init);
             return Some(format!("with the init of `{name}` in the loop of its updates"));
         }
         let Some(last) = last else { continue };
         if turn(left) {
             let node = block.remove(last);
-            serial_body_mut(&mut block[updates])?.push(node);
+            update_loop(program, &mut block[updates], buffer)?.push(node);
             return Some(format!("with the end of `{name}` in the loop of its updates"));
         }
         if turn(left) {
             let (last, first) = (block.remove(last), block[init].clone());
-            let inner = serial_body_mut(&mut block[updates])?;
+            let inner = update_loop(program, &mut block[updates], buffer)?;
             inner.insert(0, first);
             inner.push(last);
             block.remove(init);

@@ -8,8 +8,9 @@ use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::expr::fill::{Known, at_fill, known_by};
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read};
-use crate::facts::Prover;
+use crate::facts::{Poly, Prover};
 use crate::nest::{AxisId, Body, Fragment, NodeKind, Phase, Program, Space};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// Copies of copies of copies are traced, and no further.
@@ -57,57 +58,94 @@ impl Checks<'_> {
                     _ => None,
                 });
                 let cases = Trace { checks: self, scratch: &mut scratch }.expand(item, site, 0);
-                cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(&scratch, past, case, *identity)))
+                cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(&scratch, axis, past, case, *identity)))
             })
     }
 
-    fn is_identity(&self, scratch: &Program, past: ExprId, case: &Case, identity: ExprId) -> bool {
-        let prover = Prover::on_leaves(scratch).assuming(past, true);
-        let prover = case.given.iter().fold(prover, |prover, given| prover.assuming(*given, true));
+    fn is_identity(&self, scratch: &Program, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
+        let plain = Prover::on_leaves(scratch);
+        let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
+        let past = Past { program: scratch, plain, excess, given: [&[past], &case.given[..]].concat(), assumed: OnceCell::new() };
         let wanted = at_fill(scratch, identity, &|_| false);
-        prover.is_impossible()
-            || matches!((evaluate(scratch, &prover, case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
+        matches!((past.evaluate(case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
+            || past.assumed().is_impossible()
     }
 }
 
-/// What is known of an item under the prover's assumptions.
-fn evaluate(program: &Program, prover: &Prover<'_>, item: ExprId) -> Known {
-    known_by(program, item, &|e| match program.exprs.get(e) {
-        Expr::Read(read) => beyond(program, prover, read),
-        Expr::Select(cond, yes, no) => match decided(program, prover, *cond) {
-            Some(true) => Some(evaluate(program, prover, *yes)),
-            Some(false) => Some(evaluate(program, prover, *no)),
-            None => None,
-        },
-        _ => None,
-    })
+/// The points at which an axis is past its extent.
+struct Past<'p> {
+    program: &'p Program,
+    /// What holds everywhere.
+    plain: Prover<'p>,
+    /// How far the axis is past its extent: not negative.
+    excess: Option<Poly>,
+    /// What holds at these points.
+    given: Vec<ExprId>,
+    /// A prover that knows it, made when it is needed.
+    assumed: OnceCell<Prover<'p>>,
 }
 
-/// The fill of a read that lies outside.
-fn beyond(program: &Program, prover: &Prover<'_>, read: &Read) -> Option<Known> {
-    let Outside::Fill(value, sides) = &read.outside else { return None };
-    let shape = &program.buffers[read.buffer].shape;
-    let outside =
-        read.index.iter().zip(shape).zip(sides).any(|((index, extent), (low, high))| {
-            (*high && prover.less_equal(*extent, *index)) || (*low && prover.less(*index, 0))
-        });
-    outside.then(|| at_fill(program, *value, &|_| false))
+impl<'p> Past<'p> {
+    fn assumed(&self) -> &Prover<'p> {
+        self.assumed.get_or_init(|| {
+            let (first, rest) = (self.plain.assuming(self.given[0], true), &self.given[1..]);
+            rest.iter().fold(first, |prover, given| prover.assuming(*given, true))
+        })
+    }
+
+    /// What is known of an item.
+    fn evaluate(&self, item: ExprId) -> Known {
+        known_by(self.program, item, &|e| match self.program.exprs.get(e) {
+            Expr::Read(read) => self.beyond(read),
+            Expr::Select(cond, yes, no) => match decided(self.program, self.assumed(), *cond) {
+                Some(true) => Some(self.evaluate(*yes)),
+                Some(false) => Some(self.evaluate(*no)),
+                None => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// The fill of a read that lies outside.
+    fn beyond(&self, read: &Read) -> Option<Known> {
+        let Outside::Fill(value, sides) = &read.outside else { return None };
+        let shape = &self.program.buffers[read.buffer].shape;
+        let dimensions = || read.index.iter().zip(shape).zip(sides).map(|((index, n), sides)| (*index, *n, *sides));
+        // As far outside as the axis is past its extent: that takes no search.
+        let as_far = |(index, extent, (_, high)): (ExprId, ExprId, (bool, bool))| {
+            let further = excess(&self.plain, index, extent).zip(self.excess.as_ref());
+            let further = further.and_then(|(excess, past)| excess.sub(past)?.as_constant());
+            high && further.is_some_and(|further| further >= 0)
+        };
+        let outside = |(index, extent, (low, high)): (ExprId, ExprId, (bool, bool))| {
+            (high && self.assumed().less_equal(extent, index)) || (low && self.assumed().less(index, 0))
+        };
+        (dimensions().any(as_far) || dimensions().any(outside)).then(|| at_fill(self.program, *value, &|_| false))
+    }
 }
 
-/// Whether a comparison of indices holds, or does not.
+/// How far an index is past an extent.
+fn excess(prover: &Prover<'_>, index: ExprId, extent: ExprId) -> Option<Poly> {
+    prover.poly(index)?.sub(&prover.poly(extent)?)
+}
+
+/// Whether a comparison of indices holds, or does not. That it does not is asked first: past an extent, masks are false.
 fn decided(program: &Program, prover: &Prover<'_>, cond: ExprId) -> Option<bool> {
     let Expr::Compare(op, a, b) = *program.exprs.get(cond) else { return None };
-    let (less, greater) = (prover.less(a, b), prover.less(b, a));
-    let (at_most, at_least) = (less || prover.less_equal(a, b), greater || prover.less_equal(b, a));
-    let (yes, no) = match op {
-        Compare::Lt => (less, at_least),
-        Compare::Le => (at_most, greater),
-        Compare::Gt => (greater, at_most),
-        Compare::Ge => (at_least, less),
-        Compare::Eq => (at_most && at_least, less || greater),
-        Compare::Ne => (less || greater, at_most && at_least),
-    };
-    if yes { Some(true) } else { no.then_some(false) }
+    let (less, at_most) = (|a: ExprId, b: ExprId| prover.less(a, b), |a: ExprId, b: ExprId| prover.less_equal(a, b));
+    let differ = || less(a, b) || less(b, a);
+    match op {
+        Compare::Lt => refuted_or(at_most(b, a), || less(a, b)),
+        Compare::Le => refuted_or(less(b, a), || at_most(a, b)),
+        Compare::Gt => refuted_or(at_most(a, b), || less(b, a)),
+        Compare::Ge => refuted_or(less(a, b), || at_most(b, a)),
+        Compare::Eq => refuted_or(differ(), || prover.equal(a, b)),
+        Compare::Ne => refuted_or(prover.equal(a, b), differ),
+    }
+}
+
+fn refuted_or(refuted: bool, proved: impl FnOnce() -> bool) -> Option<bool> {
+    if refuted { Some(false) } else { proved().then_some(true) }
 }
 
 struct Trace<'t, 'v> {

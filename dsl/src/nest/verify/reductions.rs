@@ -32,16 +32,23 @@ impl Checks<'_> {
                 Some((stage, Phase::Finish)) => self.outside_of_reduction(site, stage, "finish"),
                 _ => {}
             }
-            if let NodeKind::Collect(collect) = &site.node.kind {
-                self.outside_of_reduction(site, collect.stage, "collect");
-            }
         }
         for site in self.sites {
+            for stage in self.results(site) {
+                self.outside_of_reduction(site, stage, "end");
+            }
             match &site.node.kind {
                 NodeKind::Collect(collect) => self.collects(site, collect, &partial),
                 _ => site.touches.iter().for_each(|touch| self.complete(site, touch, &partial)),
             }
         }
+    }
+
+    /// The reductions whose results a leaf reads from their accumulators.
+    fn results(&self, site: &Site<'_>) -> BTreeSet<StageId> {
+        let ends: Vec<BufferId> = site.touches.iter().filter(|t| t.role == Role::Finish).map(|t| t.buffer).collect();
+        let updates = |other: &&Site<'_>| other.touches.iter().any(|t| t.role == Role::Update && ends.contains(&t.buffer));
+        self.sites.iter().filter(updates).filter_map(|other| phase(other).map(|(stage, _)| stage)).collect()
     }
 
     /// The axes bound around a leaf that make up the reduction of a stage.
