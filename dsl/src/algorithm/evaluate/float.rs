@@ -97,7 +97,10 @@ impl Float {
             }
             Binary::Min | Binary::Max => {
                 let value = if op == Binary::Min { a.value.min(b.value) } else { a.value.max(b.value) };
-                Float { value, magnitude: a.magnitude.max(b.magnitude), error: a.error.max(b.error) }
+                // An infinite side, such as an identity, does not make the other one less certain.
+                let sides = [a, b].into_iter().filter(|side| side.value.is_finite());
+                let magnitude = sides.map(|side| side.magnitude).fold(value.abs(), f64::max);
+                Float { value, magnitude, error: a.error.max(b.error) }
             }
             Binary::Rem => {
                 let quotient = a.binary(Binary::Div, b, dtype);
