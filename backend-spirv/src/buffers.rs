@@ -22,8 +22,8 @@ pub(crate) struct Buffers {
     /// Whether invocations see each other's writes to device memory across a barrier.
     pub(crate) coherent: bool,
     views: Map<(BufferId, u32), Id>,
-    /// How many views a buffer has been given, by descriptor.
-    counted: Map<BufferId, Id>,
+    /// A buffer's address as it is among the parameters, and its type.
+    first: Map<BufferId, (Id, Id)>,
     locals: Map<BufferId, Id>,
 }
 
@@ -110,14 +110,25 @@ impl Emit<'_> {
         self.features.insert(Feature::Address);
         let block = self.memory_block(of, stride, !usage.writes);
         let pointer = self.module.pointer(StorageClass::PhysicalStorageBuffer, block);
-        let id = match self.buffers.counted.get(&buffer) {
-            None => self.address(buffer, usage.tensor, pointer),
-            Some(first) => {
-                let first = *first;
-                self.ins(0, Op::Bitcast, pointer, &[first])
+        let first = match self.buffers.first.get(&buffer) {
+            Some(first) => *first,
+            None => {
+                let mut first = pointer;
+                if self.program.buffers[buffer].dtype == DType::F16 && !self.native_f16() {
+                    // Where halves are only stored, the parameters may not even point to some.
+                    let word = self.module.u32_type();
+                    let words = self.memory_block(word, 4, !usage.writes);
+                    first = self.module.pointer(StorageClass::PhysicalStorageBuffer, words);
+                }
+                let id = self.address(buffer, usage.tensor, first);
+                self.buffers.first.insert(buffer, (id, first));
+                (id, first)
             }
         };
-        self.buffers.counted.entry(buffer).or_insert(id);
+        let id = match first {
+            (id, ty) if ty == pointer => id,
+            (id, _) => self.ins(0, Op::Bitcast, pointer, &[id]),
+        };
         self.buffers.views.insert((buffer, count), id);
         Ok(id)
     }
@@ -143,7 +154,6 @@ impl Emit<'_> {
         if !usage.writes {
             self.module.decorate(id, Decoration::NonWritable, &[]);
         }
-        self.buffers.counted.entry(buffer).or_insert(id);
         self.buffers.views.insert((buffer, count), id);
         Ok(id)
     }

@@ -100,7 +100,9 @@ impl Emit<'_> {
         if count > profile.invocations.into() || local.iter().zip(profile.local).any(|(n, most)| *n > most) {
             let [a, b, c] = profile.local;
             let message = format!("a workgroup of {x} x {y} x {z} invocations is too large for the profile `{}`", profile.name);
-            return Err(self.error(message).note(format!("it has at most {} invocations, and {a} x {b} x {c}", profile.invocations)));
+            return Err(self
+                .error(message)
+                .note(format!("it has at most {} invocations, and {a} x {b} x {c}", profile.invocations)));
         }
         Ok(())
     }
@@ -108,7 +110,8 @@ impl Emit<'_> {
     fn check_shared(&self) -> Result<()> {
         if self.shared_bytes > self.profile.shared_bytes {
             let (wanted, there) = (self.shared_bytes, self.profile.shared_bytes);
-            let message = format!("{wanted} bytes of shared memory are wanted, and the profile `{}` has {there}", self.profile.name);
+            let message =
+                format!("{wanted} bytes of shared memory are wanted, and the profile `{}` has {there}", self.profile.name);
             return Err(self.error(message).help("make the tiles smaller that are kept there"));
         }
         Ok(())

@@ -37,8 +37,7 @@ impl Emit<'_> {
         let dim = slot_index(slot);
         let sharing: Vec<AxisId> =
             self.grid.workgroups.iter().filter(|(_, s)| slot_index(*s) == dim).map(|(axis, _)| *axis).collect();
-        let extents: Vec<ValueId> =
-            sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
+        let extents: Vec<ValueId> = sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
         let total = extents.iter().fold(Some(1i64), |n, e| Some(n?.saturating_mul(self.values.as_int(*e)?)));
         let mut value = self.coordinate_value(Coordinate::Workgroup(dim as u8), total);
         let Some(at) = sharing.iter().position(|a| *a == axis) else { return Ok(value) };
@@ -96,7 +95,9 @@ impl Emit<'_> {
             let extent = self.resolve(self.program.axes[axis].extent)?;
             let name = &self.program.axes[axis].name;
             let Some(n) = self.values.as_int(extent) else {
-                return Err(self.error(format!("the extent of `{name}` must be a literal: it is bound to subgroups or their lanes")));
+                return Err(
+                    self.error(format!("the extent of `{name}` must be a literal: it is bound to subgroups or their lanes"))
+                );
             };
             most = most.max(n);
         }

@@ -419,11 +419,8 @@ impl Emit<'_> {
         let at = Site { dtype: DType::F32, ..at };
         let signed = to == DType::I32;
         // The greatest floats below the ends, and the ends themselves.
-        let (low, high, end) = if signed {
-            (-2_147_483_648.0, 2_147_483_520.0, 2_147_483_648.0)
-        } else {
-            (0.0, 4_294_967_040.0, 4_294_967_296.0)
-        };
+        let (low, high, end) =
+            if signed { (-2_147_483_648.0, 2_147_483_520.0, 2_147_483_648.0) } else { (0.0, 4_294_967_040.0, 4_294_967_296.0) };
         let (low, high, end) = (self.number(at, low)?, self.number(at, high)?, self.number(at, end)?);
         let above = self.same_ext(at, Ext::NMax, &[a, low])?;
         let inside = self.same_ext(at, Ext::NMin, &[above, high])?;

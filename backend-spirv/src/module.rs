@@ -36,8 +36,12 @@ impl Code {
 pub(crate) enum Type {
     Void,
     Bool,
-    Int { signed: bool },
-    Float { bits: u32 },
+    Int {
+        signed: bool,
+    },
+    Float {
+        bits: u32,
+    },
     Vector(Id, u32),
     /// Of so many elements; with a stride where it lies in a buffer.
     Array(Id, u32, Option<u32>),

@@ -81,11 +81,11 @@ impl Emit<'_> {
             None => {
                 let of = self.scalar_type(DType::I32)?;
                 let n = self.entry(ParamValue::Size(size.clone()), of);
-                self.params.sizes.insert(size.clone(), n);
+                self.params.sizes.insert(size, n);
                 n
             }
         };
-        Ok(self.values.size(n, size))
+        Ok(self.values.size(n))
     }
 
     /// A scalar argument, as it travels: f16 as f32, bool as a word.
@@ -168,7 +168,9 @@ impl Emit<'_> {
         members.iter_mut().for_each(|m| m.read_only = spilled);
         let block = self.module.ty(Type::Block(members));
         match (spilled, addresses) {
-            (false, _) => Place { base: self.module.global(StorageClass::PushConstant, block, None), class: StorageClass::PushConstant },
+            (false, _) => {
+                Place { base: self.module.global(StorageClass::PushConstant, block, None), class: StorageClass::PushConstant }
+            }
             (true, true) => {
                 // The push constants hold the block's address.
                 let class = StorageClass::PhysicalStorageBuffer;

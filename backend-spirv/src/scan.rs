@@ -27,14 +27,8 @@ impl Emit<'_> {
     /// Looks through a dispatch.
     pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
         let tensors = Tensors::of(self.program);
-        let mut scan = Scan {
-            program: self.program,
-            uses: BTreeMap::new(),
-            tensors,
-            lanes: None,
-            rows: BTreeMap::new(),
-            barriers: false,
-        };
+        let mut scan =
+            Scan { program: self.program, uses: BTreeMap::new(), tensors, lanes: None, rows: BTreeMap::new(), barriers: false };
         scan.block(&dispatch.body, self);
         self.buffers.global = scan.uses.into_values().collect();
         // Only what is written and read again in one dispatch needs to be seen by others.

@@ -16,7 +16,7 @@ use poly::Sum;
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
-use tilewright_dsl::launch::{DType, Size};
+use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::BufferId;
 
 /// A value of a [`Values`].
@@ -110,8 +110,6 @@ pub(crate) struct Load {
 pub(crate) struct Values {
     nodes: Vec<Node>,
     known: Map<(Kind, DType), ValueId>,
-    /// What the sizes among the parameters are.
-    sizes: Map<u32, Size>,
     moments: u32,
 }
 
@@ -180,8 +178,7 @@ impl Values {
     }
 
     /// Parameter number `n`, a size.
-    pub(crate) fn size(&mut self, n: u32, size: Size) -> ValueId {
-        self.sizes.entry(n).or_insert(size);
+    pub(crate) fn size(&mut self, n: u32) -> ValueId {
         self.add(Kind::Param(n), DType::I32, 1, 0, SIZE)
     }
 
@@ -274,29 +271,6 @@ impl Values {
             _ if a == b => a,
             _ => self.apply(Op::Binary(Binary::And), &[a, b]),
         }
-    }
-
-    /// A value over dims alone, as the launch computes it.
-    pub(crate) fn as_size(&self, id: ValueId) -> Option<Size> {
-        let node = self.node(id);
-        let two = |v: &Operands| Some((Box::new(self.as_size(v[0])?), Box::new(self.as_size(v[1])?)));
-        Some(match &node.kind {
-            Kind::Const(_) => Size::Const(self.as_int(id)?),
-            Kind::Param(n) => self.sizes.get(n)?.clone(),
-            Kind::Sum(sum) => sum.as_size(self)?,
-            Kind::Op(Op::Binary(op), of) if node.dtype == DType::I32 => {
-                let (a, b) = two(of)?;
-                match op {
-                    Binary::FloorDiv => Size::FloorDiv(a, b),
-                    Binary::FloorMod => Size::FloorMod(a, b),
-                    Binary::Min => Size::Min(a, b),
-                    Binary::Max => Size::Max(a, b),
-                    Binary::Mul => Size::Mul(a, b),
-                    _ => return None,
-                }
-            }
-            _ => return None,
-        })
     }
 
     /// Whether a value is made of another.

@@ -8,7 +8,7 @@ use super::{ANY, Kind, Op, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare};
-use tilewright_dsl::launch::{DType, Size};
+use tilewright_dsl::launch::DType;
 
 /// A product of values that are no sums, times a literal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -41,33 +41,6 @@ pub(crate) enum ByLane {
 
 /// Products of sums of more terms than this in all are not multiplied out.
 const TERMS: usize = 24;
-
-impl Sum {
-    /// As the launch computes it; `None` if it is not over dims alone.
-    pub(crate) fn as_size(&self, values: &Values) -> Option<Size> {
-        let mut total: Option<Size> = None;
-        for term in &self.terms {
-            let mut size = (term.by != 1).then_some(Size::Const(term.by.into()));
-            for factor in &term.factors {
-                let factor = values.as_size(*factor)?;
-                size = Some(match size {
-                    Some(size) => Size::Mul(size.into(), factor.into()),
-                    None => factor,
-                });
-            }
-            total = match (total, size) {
-                (Some(a), Some(b)) => Some(Size::Add(a.into(), b.into())),
-                (a, b) => a.or(b),
-            };
-        }
-        let constant = Size::Const(self.constant.into());
-        Some(match total {
-            None => constant,
-            Some(total) if self.constant == 0 => total,
-            Some(total) => Size::Add(total.into(), constant.into()),
-        })
-    }
-}
 
 /// Adds up two sorted lists of terms.
 fn merge(a: &[Term], b: &[Term], sign: i32) -> SmallVec<[Term; 4]> {

@@ -27,7 +27,11 @@ impl Tensors {
         let mut order: Vec<BufferId> = program.arguments.iter().filter_map(argument).collect();
         let arguments = order.len();
         order.extend(&program.outputs);
-        order.extend(program.buffers.iter().filter(|(_, b)| b.space == Space::Temporary).map(|(id, _)| id));
+        // A stage that was computed at another's loop has a tensor that nothing touches.
+        let mut touched = vec![false; program.buffers.len()];
+        program.plan.iter().for_each(|d| touch(program, &d.body, &mut touched));
+        let temporary = |(id, b): &(BufferId, &nest::Buffer)| b.space == Space::Temporary && touched[id.index()];
+        order.extend(program.buffers.iter().filter(temporary).map(|(id, _)| id));
         Tensors { order, arguments }
     }
 
@@ -44,6 +48,43 @@ impl Tensors {
     /// A buffer's place in the launch's order.
     pub fn index(&self, buffer: BufferId) -> Option<u32> {
         self.order.iter().position(|b| *b == buffer).map(|n| n as u32)
+    }
+}
+
+/// Marks the buffers that nodes touch.
+fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
+    let value = |id: ExprId, touched: &mut [bool]| {
+        program.exprs.reads(id).iter().for_each(|r| touched[r.buffer.index()] = true);
+    };
+    let place = |a: &nest::Access, touched: &mut [bool]| {
+        touched[a.buffer.index()] = true;
+        a.index.iter().for_each(|i| value(*i, touched));
+    };
+    for node in block {
+        match &node.kind {
+            NodeKind::Compute(c) => {
+                c.value.iter().for_each(|v| value(*v, touched));
+                c.dst.iter().for_each(|a| place(a, touched));
+            }
+            NodeKind::Copy(c) => {
+                touched[c.dst.index()] = true;
+                value(c.value, touched);
+            }
+            NodeKind::Fragment(f) => match f {
+                nest::Fragment::Load { dst, src, .. } | nest::Fragment::Store { dst, src } => {
+                    [dst, src].into_iter().for_each(|a| place(a, touched));
+                }
+                nest::Fragment::Splat { dst, value: v, .. } | nest::Fragment::Map { dst, value: v } => {
+                    place(dst, touched);
+                    value(*v, touched);
+                }
+                nest::Fragment::MulAdd { acc, a, b, .. } => [acc, a, b].into_iter().for_each(|a| place(a, touched)),
+            },
+            NodeKind::Collect(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
+            NodeKind::Branch { cond, .. } => value(*cond, touched),
+            NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
+        }
+        node.blocks().for_each(|b| touch(program, b, touched));
     }
 }
 

@@ -73,9 +73,7 @@ fn affine(program: &Program, id: ExprId, known: &[bool]) -> Option<Affine> {
         },
         Expr::Unary(Unary::Neg, a) => Some(scale(affine(program, *a, known)?, Size::Const(-1))),
         Expr::Binary(Binary::Add, a, b) => add(affine(program, *a, known)?, affine(program, *b, known)?),
-        Expr::Binary(Binary::Sub, a, b) => {
-            add(affine(program, *a, known)?, scale(affine(program, *b, known)?, Size::Const(-1)))
-        }
+        Expr::Binary(Binary::Sub, a, b) => add(affine(program, *a, known)?, scale(affine(program, *b, known)?, Size::Const(-1))),
         Expr::Binary(Binary::Mul, a, b) => {
             let (a, b) = (affine(program, *a, known)?, affine(program, *b, known)?);
             match (&a.unknown, &b.unknown) {
@@ -131,15 +129,8 @@ mod tests {
         let dims = ["a", "b", "c"].map(|name| p.dims.push(Dim { name: name.into(), derived: None, span: SpanId::NONE }));
         let ids = dims.map(|d| p.exprs.dim(d));
         let shape = f(&mut p.exprs, ids);
-        let buffer = Buffer {
-            name: "x".into(),
-            dtype: DType::F32,
-            shape,
-            space: Space::Input,
-            row_pad: 0,
-            versions: 1,
-            span: SpanId::NONE,
-        };
+        let buffer =
+            Buffer { name: "x".into(), dtype: DType::F32, shape, space: Space::Input, row_pad: 0, versions: 1, span: SpanId::NONE };
         let buffer = p.buffers.push(buffer);
         p.arguments.push(Argument::Tensor(buffer));
         (p, dims)
