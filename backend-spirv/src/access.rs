@@ -386,12 +386,6 @@ impl Emit<'_> {
         let parts = parts?;
         Ok(Some(if parts.len() == 1 { parts[0] } else { self.values.op(ValueOp::Join, parts) }))
     }
-
-    /// Nothing that was read from memory is known any more.
-    pub(crate) fn forget_all(&mut self) {
-        self.recent.clear();
-        self.registers.current.clear();
-    }
 }
 
 /// Pointers, values and alignments.

@@ -22,8 +22,8 @@ pub(crate) struct Buffers {
     /// Whether invocations see each other's writes to device memory across a barrier.
     pub(crate) coherent: bool,
     views: Map<(BufferId, u32), Id>,
-    /// A buffer's address as it is among the parameters, and its type.
-    first: Map<BufferId, (Id, Id)>,
+    /// A buffer's address as it is among the parameters.
+    first: Map<BufferId, Id>,
     locals: Map<BufferId, Id>,
 }
 
@@ -80,8 +80,11 @@ impl Emit<'_> {
         }
     }
 
+    /// Whether buffers are reached by address. Halves that are only stored are not: without arithmetic in f16, push
+    /// constants may not hold pointers to them.
     pub(crate) fn by_address(&self) -> bool {
-        self.profile.has(Feature::Address)
+        let halves = || self.buffers.global.iter().any(|(b, _)| self.program.buffers[*b].dtype == DType::F16);
+        self.profile.has(Feature::Address) && (self.native_f16() || !halves())
     }
 
     /// The block that a buffer in device memory is, seen as such vectors.
@@ -110,25 +113,11 @@ impl Emit<'_> {
         self.features.insert(Feature::Address);
         let block = self.memory_block(of, stride, !usage.writes);
         let pointer = self.module.pointer(StorageClass::PhysicalStorageBuffer, block);
-        let first = match self.buffers.first.get(&buffer) {
-            Some(first) => *first,
-            None => {
-                let mut first = pointer;
-                if self.program.buffers[buffer].dtype == DType::F16 && !self.native_f16() {
-                    // Where halves are only stored, the parameters may not even point to some.
-                    let word = self.module.u32_type();
-                    let words = self.memory_block(word, 4, !usage.writes);
-                    first = self.module.pointer(StorageClass::PhysicalStorageBuffer, words);
-                }
-                let id = self.address(buffer, usage.tensor, first);
-                self.buffers.first.insert(buffer, (id, first));
-                (id, first)
-            }
+        let id = match self.buffers.first.get(&buffer).copied() {
+            Some(first) => self.ins(0, Op::Bitcast, pointer, &[first]),
+            None => self.address(buffer, usage.tensor, pointer),
         };
-        let id = match first {
-            (id, ty) if ty == pointer => id,
-            (id, _) => self.ins(0, Op::Bitcast, pointer, &[id]),
-        };
+        self.buffers.first.entry(buffer).or_insert(id);
         self.buffers.views.insert((buffer, count), id);
         Ok(id)
     }

@@ -92,6 +92,14 @@ pub(crate) struct Region {
     pub(crate) instance: u32,
     /// It may not run at all.
     pub(crate) skippable: bool,
+    /// What the loops in it come to, all iterations written out, in words.
+    pub(crate) weight: u64,
+}
+
+impl Region {
+    fn new(instance: u32, skippable: bool) -> Region {
+        Region { code: Code::default(), instance, skippable, weight: 0 }
+    }
 }
 
 impl<'p> Emit<'p> {
@@ -102,7 +110,7 @@ impl<'p> Emit<'p> {
             module: Module::default(),
             values: Values::default(),
             done: Vec::new(),
-            regions: vec![Region { code: Code::default(), instance: 0, skippable: false }],
+            regions: vec![Region::new(0, false)],
             instances: 0,
             variables: Code::default(),
             params: Params::default(),
@@ -177,16 +185,30 @@ impl Emit<'_> {
     }
 
     /// Builds a region and takes it off again. Nothing read before may be taken for what is there inside or after.
-    pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Code> {
+    pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
+        self.settle()?;
         self.instances += 1;
-        let instance = self.instances;
-        self.regions.push(Region { code: Code::default(), instance, skippable });
-        self.forget_all();
-        let result = f(self);
-        self.forget_all();
+        self.regions.push(Region::new(self.instances, skippable));
+        let result = f(self).and_then(|()| self.settle());
         let region = self.regions.pop();
         result?;
-        Ok(region.map(|r| r.code).unwrap_or_default())
+        let mut region = region.unwrap_or_else(|| Region::new(0, skippable));
+        region.weight += region.code.0.len() as u64;
+        Ok(region)
+    }
+
+    /// Adds what an inner region weighs to the one at hand: an inner loop counts with all its iterations.
+    pub(crate) fn weigh(&mut self, weight: u64) {
+        if let Some(region) = self.regions.last_mut() {
+            region.weight = region.weight.saturating_add(weight);
+        }
+    }
+
+    /// Writes the registers that wait to be written, and forgets what any memory holds.
+    fn settle(&mut self) -> Result<()> {
+        self.flush_registers()?;
+        self.recent.clear();
+        Ok(())
     }
 
     /// An instruction with a result, in the region of a level.
@@ -378,6 +400,7 @@ impl Emit<'_> {
         match op {
             ValueOp::Splat(_) => self.splat(operands[0], dtype, width, level),
             ValueOp::Extract(lane) => self.extract(operands[0], lane, dtype, level),
+            ValueOp::Part(n) => Ok(smallvec::smallvec![self.value(operands[0])?[n as usize]]),
             ValueOp::Join => self.join(operands, dtype, width, level),
             _ => {
                 let of = self.values.dtype(operands[operands.len() - 1]);

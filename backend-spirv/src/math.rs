@@ -49,7 +49,7 @@ impl Emit<'_> {
                 let ty = self.vector_type(at.dtype, at.n)?;
                 Ok(self.ext(at.level, Ext::Fma, ty, ids))
             }
-            ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Join => {
+            ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
                 Err(self.error("lanes are no arithmetic: this is a fault of the compiler"))
             }
         }

@@ -1,6 +1,6 @@
 //! The walk over the nest: loops, computes, barriers, branches.
 
-use crate::emit::{Bound, Emit, Result};
+use crate::emit::{Bound, Emit, Region, Result};
 use crate::module::{Code, Id};
 use crate::values::{Kind, ValueId};
 use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
@@ -8,8 +8,9 @@ use tilewright_dsl::diag::Error;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AxisId, Block, Body, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Scope, StageId};
 
-/// Literal loops are given to the driver as loops to keep: what shall be written out, the schedule says.
-const KEEP_LOOPS: LoopControl = LoopControl::DONT_UNROLL;
+/// Loops of fewer words than this, all their iterations written out, are the driver's to unroll: for some it pays.
+/// The others shall stay loops: what shall be written out, the schedule says.
+const SMALL: u64 = 8192;
 
 impl Emit<'_> {
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
@@ -131,20 +132,26 @@ impl Emit<'_> {
             e.define(value, smallvec::smallvec![at]);
             body(e, value)
         })?;
+        let written_out = match self.values.as_int(extent) {
+            Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
+            None => u64::MAX,
+        };
+        let control = if written_out < SMALL { LoopControl::NONE } else { LoopControl::DONT_UNROLL };
         let truth = self.module.bool_type();
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
+        self.weigh(written_out);
         let code = self.here();
         code.op(Op::Store, &[counter, zero]);
         code.op(Op::Branch, &[header]);
         code.op(Op::Label, &[header]);
-        code.op(Op::LoopMerge, &[merge, next, KEEP_LOOPS.bits()]);
+        code.op(Op::LoopMerge, &[merge, next, control.bits()]);
         code.op(Op::Branch, &[test]);
         code.op(Op::Label, &[test]);
         code.op(Op::Load, &[int, at, counter]);
         code.op(Op::SLessThan, &[truth, more, at, end]);
         code.op(Op::BranchConditional, &[more, inside, merge]);
         code.op(Op::Label, &[inside]);
-        code.append(&inner);
+        code.append(&inner.code);
         code.op(Op::Branch, &[next]);
         code.op(Op::Label, &[next]);
         code.op(Op::IAdd, &[int, after, at, one]);
@@ -164,7 +171,8 @@ impl Emit<'_> {
         let cond = self.scalar(cond)?;
         let then = self.region(true, |e| e.block(then))?;
         let other = self.region(true, |e| e.block(other))?;
-        self.select(cond, &then, &other);
+        self.weigh(then.weight.saturating_add(other.weight));
+        self.select(cond, &then.code, &other.code);
         Ok(())
     }
 
@@ -183,8 +191,9 @@ impl Emit<'_> {
     }
 
     /// A structured `if` without `else`.
-    pub(crate) fn branch_if(&mut self, cond: Id, then: &Code) {
-        self.select(cond, then, &Code::default());
+    pub(crate) fn branch_if(&mut self, cond: Id, then: &Region) {
+        self.weigh(then.weight);
+        self.select(cond, &then.code, &Code::default());
     }
 
     pub(crate) fn barrier(&mut self, scope: Scope) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::module::Id;
 use crate::resolve::View;
 use crate::values::poly::ByLane;
 use crate::values::{Op as ValueOp, ValueId};
-use rspirv::spirv::{Op, StorageClass};
+use rspirv::spirv::Op;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::nest::BufferId;
@@ -21,7 +21,10 @@ pub(crate) struct Registers {
     pub(crate) group: Map<BufferId, u32>,
     variables: Map<(BufferId, i64), Id>,
     /// What a variable holds, as far as it is known.
-    pub(crate) current: Map<(BufferId, i64), ValueId>,
+    current: Map<(BufferId, i64), ValueId>,
+    /// The variables that are behind that, in order and by name.
+    waiting: Vec<(BufferId, i64)>,
+    waits: Map<(BufferId, i64), ()>,
 }
 
 /// Elements of a register buffer.
@@ -75,17 +78,9 @@ impl Emit<'_> {
             Elements::One(_) => Err(self.error("lanes are written to one register: this is a fault of the compiler")),
             Elements::Row(first) if self.fits(first, lanes, group) => {
                 let value = self.values.widen(value, lanes);
-                let chunks = self.value(value)?;
-                for (n, chunk) in chunks.iter().enumerate() {
-                    let at = first / i64::from(group) + n as i64;
-                    let variable = self.register(buffer, at)?;
-                    self.here().op(Op::Store, &[variable, *chunk]);
-                    // A longer vector is taken apart again where it is read.
-                    if chunks.len() == 1 {
-                        self.registers.current.insert((buffer, at), value);
-                    } else {
-                        self.registers.current.remove(&(buffer, at));
-                    }
+                for n in 0..lanes / group {
+                    let part = self.values.part(value, n);
+                    self.write_variable(buffer, first / i64::from(group) + i64::from(n), part)?;
                 }
                 Ok(())
             }
@@ -128,18 +123,39 @@ impl Emit<'_> {
     fn write_one(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
         let group = i64::from(self.group(buffer));
         let (whole, component) = (at.div_euclid(group), at.rem_euclid(group));
-        let id = self.scalar(value)?;
-        let mut place = self.register(buffer, whole)?;
-        if group > 1 {
-            let scalar = self.scalar_type(self.program.buffers[buffer].dtype)?;
-            let pointer = self.module.pointer(StorageClass::Function, scalar);
-            let (level, component) = (self.level(), self.module.uint(component as u32));
-            place = self.ins(level, Op::AccessChain, pointer, &[place, component]);
-            self.registers.current.remove(&(buffer, whole));
-        } else {
-            self.registers.current.insert((buffer, whole), value);
+        if group == 1 {
+            return self.write_variable(buffer, whole, value);
         }
-        self.here().op(Op::Store, &[place, id]);
+        let vector = self.read_variable(buffer, whole)?;
+        let parts = (0..group).map(|n| if n == component { value } else { self.values.extract(vector, n as u32) }).collect();
+        let vector = self.values.op(ValueOp::Join, parts);
+        self.write_variable(buffer, whole, vector)
+    }
+
+    /// Notes what a variable holds from now on. It is stored when a loop or branch begins or ends: within straight
+    /// code the last value is all that counts.
+    fn write_variable(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
+        // Computed here, so that long chains of updates are not computed in one piece later.
+        self.value(value)?;
+        self.register(buffer, at)?;
+        let key = (buffer, at);
+        self.registers.current.insert(key, value);
+        if self.registers.waits.insert(key, ()).is_none() {
+            self.registers.waiting.push(key);
+        }
+        Ok(())
+    }
+
+    /// Stores what waits, and forgets what variables hold.
+    pub(crate) fn flush_registers(&mut self) -> Result<()> {
+        for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
+            if let Some(value) = self.registers.current.get(&(buffer, at)).copied() {
+                let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
+                self.here().op(Op::Store, &[variable, id]);
+            }
+        }
+        self.registers.waits.clear();
+        self.registers.current.clear();
         Ok(())
     }
 

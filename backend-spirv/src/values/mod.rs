@@ -89,6 +89,8 @@ pub(crate) enum Op {
     Splat(u32),
     /// One component.
     Extract(u32),
+    /// Four components of more: these.
+    Part(u32),
     /// A vector of scalars, or of vectors of four.
     Join,
 }
@@ -214,6 +216,7 @@ impl Values {
         let width = match op {
             Op::Splat(width) => width,
             Op::Extract(_) => 1,
+            Op::Part(_) => 4,
             Op::Join => operands.iter().map(|v| self.width(*v)).sum(),
             _ => self.width(first),
         };
@@ -248,6 +251,22 @@ impl Values {
             Kind::Op(Op::Join, parts) if parts.len() as u32 == node.width => parts[lane as usize],
             Kind::Lane(_) => self.int(i64::from(lane)),
             _ => self.op(Op::Extract(lane), smallvec::smallvec![id]),
+        }
+    }
+
+    /// Four components of a vector of more, or the value itself.
+    pub(crate) fn part(&mut self, id: ValueId, n: u32) -> ValueId {
+        let node = self.node(id);
+        if node.width <= 4 {
+            return id;
+        }
+        match &node.kind {
+            Kind::Op(Op::Splat(_), of) => {
+                let of = of[0];
+                self.widen(of, 4)
+            }
+            Kind::Op(Op::Join, parts) if parts.len() as u32 * 4 == node.width => parts[n as usize],
+            _ => self.op(Op::Part(n), smallvec::smallvec![id]),
         }
     }
 

@@ -11,7 +11,7 @@ impl Values {
         let of = |n: usize| operands.get(n).map_or(ANY, |v| self.node(*v).range);
         let (a, b) = (of(0), of(1));
         match op {
-            Op::Splat(_) | Op::Extract(_) => a,
+            Op::Splat(_) | Op::Extract(_) | Op::Part(_) => a,
             Op::Select => (b.0.min(of(2).0), b.1.max(of(2).1)),
             Op::Join => operands.iter().map(|v| self.node(*v).range).fold(a, |x, y| (x.0.min(y.0), x.1.max(y.1))),
             Op::Binary(Binary::Min) => (a.0.min(b.0), a.1.min(b.1)),
