@@ -1,1 +1,33 @@
-//! Placeholder root until its modules land.
+//! The SPIR-V backend: from the last form of a nest to words and a launch program.
+//!
+//! [`compile()`] goes through the plan of a [`Program`](tilewright_dsl::nest::Program), a dispatch at a time:
+//!
+//! - [`scan`] finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
+//! - [`nest`] walks over loops and computes; [`invocations`] says where an invocation stands, [`collect`] reduces
+//!   across them;
+//! - [`resolve`] turns expressions into [`values`] under the loops around them, [`predicate`] keeps them in range;
+//! - [`access`], [`buffers`] and [`registers`] reach memory, [`params`] what the launch brings;
+//! - [`emit`] writes values as instructions, once, as far out as they can stand; [`math`] and [`lanes`] know how;
+//! - [`module`] interns types and constants and assembles the words.
+//!
+//! Everything is linear in what is emitted, and the same program gives the same bytes.
+
+mod access;
+mod buffers;
+mod collect;
+mod compile;
+mod emit;
+mod hash;
+mod invocations;
+mod lanes;
+mod math;
+mod module;
+mod nest;
+mod params;
+mod predicate;
+mod registers;
+mod resolve;
+mod scan;
+mod values;
+
+pub use compile::compile;

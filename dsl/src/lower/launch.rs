@@ -1,1 +1,273 @@
+//! The launch program of a scheduled kernel: everything in it but the words.
+//!
+//! What the backend adds to a [`Frame`] is its dispatches and what they require.
 
+use crate::arena::Id;
+use crate::diag::{Error, Errors, SpanId};
+use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::lower::solve;
+use crate::nest::{self, BufferId, Exec, Fate, Level, NodeKind, Program, Slot, Space};
+use crate::profile::Profile;
+use tilewright_launch as launch;
+use tilewright_launch::{Role, Size};
+
+/// The tensors of a launch in their order: arguments, outputs, temporaries.
+pub struct Tensors {
+    order: Vec<BufferId>,
+    arguments: usize,
+}
+
+impl Tensors {
+    /// The tensors of a program.
+    pub fn of(program: &Program) -> Tensors {
+        let argument = |a: &nest::Argument| match a {
+            nest::Argument::Tensor(buffer) => Some(*buffer),
+            nest::Argument::Scalar(_) => None,
+        };
+        let mut order: Vec<BufferId> = program.arguments.iter().filter_map(argument).collect();
+        let arguments = order.len();
+        order.extend(&program.outputs);
+        // A stage that was computed at another's loop has a tensor that nothing touches.
+        let mut touched = vec![false; program.buffers.len()];
+        program.plan.iter().for_each(|d| touch(program, &d.body, &mut touched));
+        let temporary = |(id, b): &(BufferId, &nest::Buffer)| b.space == Space::Temporary && touched[id.index()];
+        order.extend(program.buffers.iter().filter(temporary).map(|(id, _)| id));
+        Tensors { order, arguments }
+    }
+
+    /// The buffers in the launch's order.
+    pub fn buffers(&self) -> &[BufferId] {
+        &self.order
+    }
+
+    /// The kernel's arguments among them.
+    pub fn arguments(&self) -> &[BufferId] {
+        &self.order[..self.arguments]
+    }
+
+    /// A buffer's place in the launch's order.
+    pub fn index(&self, buffer: BufferId) -> Option<u32> {
+        self.order.iter().position(|b| *b == buffer).map(|n| n as u32)
+    }
+}
+
+/// Marks the buffers that nodes touch.
+fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
+    let value = |id: ExprId, touched: &mut [bool]| {
+        program.exprs.reads(id).iter().for_each(|r| touched[r.buffer.index()] = true);
+    };
+    let place = |a: &nest::Access, touched: &mut [bool]| {
+        touched[a.buffer.index()] = true;
+        a.index.iter().for_each(|i| value(*i, touched));
+    };
+    for node in block {
+        match &node.kind {
+            NodeKind::Compute(c) => {
+                c.value.iter().for_each(|v| value(*v, touched));
+                c.dst.iter().for_each(|a| place(a, touched));
+            }
+            NodeKind::Copy(c) => {
+                touched[c.dst.index()] = true;
+                value(c.value, touched);
+            }
+            NodeKind::Fragment(f) => match f {
+                nest::Fragment::Load { dst, src, .. } | nest::Fragment::Store { dst, src } => {
+                    [dst, src].into_iter().for_each(|a| place(a, touched));
+                }
+                nest::Fragment::Splat { dst, value: v, .. } | nest::Fragment::Map { dst, value: v } => {
+                    place(dst, touched);
+                    value(*v, touched);
+                }
+                nest::Fragment::MulAdd { acc, a, b, .. } => [acc, a, b].into_iter().for_each(|a| place(a, touched)),
+            },
+            NodeKind::Collect(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
+            NodeKind::Branch { cond, .. } => value(*cond, touched),
+            NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
+        }
+        node.blocks().for_each(|b| touch(program, b, touched));
+    }
+}
+
+/// A size over dims; `None` if it is none.
+pub fn size(program: &Program, id: ExprId) -> Option<Size> {
+    let two = |a: &ExprId, b: &ExprId| Some((Box::new(size(program, *a)?), Box::new(size(program, *b)?)));
+    Some(match program.exprs.get(id) {
+        Expr::Const(_) => Size::Const(program.exprs.as_int(id)?),
+        Expr::Dim(dim) => Size::Dim(dim.index() as u32),
+        Expr::Unary(Unary::Neg, a) => Size::Sub(Box::new(Size::Const(0)), Box::new(size(program, *a)?)),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = two(a, b)?;
+            match op {
+                Binary::Add => Size::Add(a, b),
+                Binary::Sub => Size::Sub(a, b),
+                Binary::Mul => Size::Mul(a, b),
+                Binary::FloorDiv => Size::FloorDiv(a, b),
+                Binary::FloorMod => Size::FloorMod(a, b),
+                Binary::Min => Size::Min(a, b),
+                Binary::Max => Size::Max(a, b),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The launch program without its dispatches and requirements.
+pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<launch::Program, Errors> {
+    let mut errors = Errors::new();
+    let tensors = Tensors::of(program);
+    let mut must = |id: ExprId, span: SpanId, what: &dyn Fn() -> String| match size(program, id) {
+        Some(size) => size,
+        None => {
+            errors.push(Error::new(span, format!("{} is no expression over dims", what())));
+            Size::Const(0)
+        }
+    };
+    let mut made = Vec::new();
+    for buffer in tensors.buffers() {
+        let b = &program.buffers[*buffer];
+        let shape = b.shape.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect();
+        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, role: role(&b.space) });
+    }
+    let mut dims = Vec::new();
+    for dim in program.dims.values() {
+        let derived = dim.derived.map(|e| must(e, dim.span, &|| format!("the dim `{}`", dim.name)));
+        dims.push(launch::Dim { name: dim.name.clone(), derived });
+    }
+    let mut facts = Vec::new();
+    for c in &program.conditions {
+        let mut side = |e| must(e, c.span, &|| format!("a side of `{}`", c.text));
+        let (left, right) = (side(c.left), side(c.right));
+        facts.push(launch::Fact { text: c.text.clone(), condition: launch::Condition { left, relation: c.relation, right } });
+    }
+    let solve = solve::plan(program).unwrap_or_else(|missing| {
+        for dim in missing {
+            let dim = &program.dims[dim];
+            errors.push(Error::new(dim.span, format!("no shape of an input determines the dim `{}`", dim.name)));
+        }
+        Vec::new()
+    });
+    let limits = limits(program, &made);
+    errors.into_result()?;
+    Ok(launch::Program {
+        kernel: program.name.clone(),
+        variant: variant.into(),
+        profile: profile.name.clone(),
+        arguments: arguments(program, &tensors),
+        tensors: made,
+        scalars: scalars(program),
+        dims,
+        parameters: program.parameters.clone(),
+        solve,
+        facts,
+        limits,
+        dispatches: Vec::new(),
+        requires: launch::Requires::default(),
+    })
+}
+
+fn role(space: &Space) -> Role {
+    match space {
+        Space::Update => Role::Update,
+        Space::Output => Role::Output,
+        Space::Temporary => Role::Temporary,
+        _ => Role::Input,
+    }
+}
+
+fn arguments(program: &Program, tensors: &Tensors) -> Vec<launch::Argument> {
+    let one = |a: &nest::Argument| match a {
+        nest::Argument::Tensor(buffer) => tensors.index(*buffer).map(launch::Argument::Tensor),
+        nest::Argument::Scalar(scalar) => Some(launch::Argument::Scalar(scalar_index(program, *scalar))),
+    };
+    program.arguments.iter().filter_map(one).collect()
+}
+
+/// A scalar's place in the launch's order.
+pub fn scalar_index(program: &Program, scalar: nest::ScalarId) -> u32 {
+    let among = program.arguments.iter().filter_map(|a| match a {
+        nest::Argument::Scalar(s) => Some(*s),
+        nest::Argument::Tensor(_) => None,
+    });
+    among.take_while(|s| *s != scalar).count() as u32
+}
+
+fn scalars(program: &Program) -> Vec<launch::Scalar> {
+    let one = |a: &nest::Argument| match a {
+        nest::Argument::Scalar(s) => Some(&program.scalars[*s]),
+        nest::Argument::Tensor(_) => None,
+    };
+    program.arguments.iter().filter_map(one).map(|s| launch::Scalar { name: s.name.clone(), dtype: s.dtype }).collect()
+}
+
+/// What index arithmetic of 32 bits must reach: every tensor's elements, and every extent that a split rounds up.
+fn limits(program: &Program, tensors: &[launch::Tensor]) -> Vec<launch::Limit> {
+    let product = |factors: Vec<Size>| factors.into_iter().reduce(|a, b| Size::Mul(a.into(), b.into())).unwrap_or(Size::Const(1));
+    let mut limits: Vec<launch::Limit> = Vec::new();
+    let mut limit = |what: String, size: Size| {
+        let small = matches!(size.eval(&[]), Some(n) if (0..1 << 31).contains(&n));
+        if !small && !limits.iter().any(|l| l.size == size) {
+            limits.push(launch::Limit { what, size });
+        }
+    };
+    for t in tensors {
+        limit(format!("the elements of `{}`", t.name), product(t.shape.clone()));
+    }
+    for axis in program.axes.values() {
+        let parts = match &axis.fate {
+            Fate::Split(split) if !split.exact => split.parts.clone(),
+            _ => continue,
+        };
+        // The extent of a triangular range is over axes: its hull was split, or its elements are counted above.
+        let extents: Option<Vec<Size>> = parts.iter().map(|p| size(program, program.axes[*p].extent)).collect();
+        if let Some(extents) = extents {
+            limit(format!("the range of `{}`, rounded up to whole tiles", axis.name), product(extents));
+        }
+    }
+    limits
+}
+
+/// The axes of a dispatch that are bound to workgroups, outermost first.
+pub fn workgroup_axes(dispatch: &nest::Dispatch) -> Vec<(nest::AxisId, Slot, SpanId)> {
+    let mut found: Vec<(nest::AxisId, Slot, SpanId)> = Vec::new();
+    let mut open: Vec<&nest::Node> = dispatch.body.iter().rev().collect();
+    while let Some(node) = open.pop() {
+        if let NodeKind::Loop(l) = &node.kind
+            && let Exec::Bind(Level::Workgroup, slot) = l.exec
+            && !found.iter().any(|(axis, ..)| *axis == l.axis)
+        {
+            found.push((l.axis, slot, node.span));
+        }
+        for block in node.blocks() {
+            open.extend(block.iter().rev());
+        }
+    }
+    found
+}
+
+/// The workgroups of a dispatch in x, y and z. Axes of one slot multiply.
+pub fn grid(program: &Program, dispatch: &nest::Dispatch) -> Result<[Size; 3], Error> {
+    let mut grid = [Size::Const(1), Size::Const(1), Size::Const(1)];
+    for (axis, slot, span) in workgroup_axes(dispatch) {
+        let axis = &program.axes[axis];
+        let Some(extent) = size(program, axis.extent) else {
+            return Err(Error::new(span, format!("the number of workgroups of `{}` must be known at launch", axis.name))
+                .note("its extent depends on other axes or on data"));
+        };
+        let place = &mut grid[slot_index(slot)];
+        *place = match std::mem::replace(place, Size::Const(1)) {
+            Size::Const(1) => extent,
+            other => Size::Mul(other.into(), extent.into()),
+        };
+    }
+    Ok(grid)
+}
+
+/// A slot's coordinate; the linear index of a grid is its x.
+pub fn slot_index(slot: Slot) -> usize {
+    match slot {
+        Slot::X | Slot::Linear => 0,
+        Slot::Y => 1,
+        Slot::Z => 2,
+    }
+}

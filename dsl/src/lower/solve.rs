@@ -1,1 +1,179 @@
+//! Solving the dims: which tensor's shape tells which symbolic dim, in what order.
+//!
+//! A launch knows the shapes of the inputs and of what is updated in place. A dimension whose size is
+//! `divide * dim + minus`, where only `dim` is not known yet, determines it. `N / 2` does not determine `N`: two sizes
+//! have the same half.
 
+use crate::arena::Id;
+use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::lower::launch::{Tensors, size};
+use crate::nest::{DimId, Program};
+use tilewright_launch::{Size, Solve};
+
+/// The order in which shapes determine the symbolic dims, or the dims that no shape determines.
+pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
+    let tensors = Tensors::of(program);
+    let mut known: Vec<bool> = vec![false; program.dims.len()];
+    let mut found = Vec::new();
+    let mut shapes: Vec<(u32, u32, ExprId)> = Vec::new();
+    for (n, buffer) in tensors.arguments().iter().enumerate() {
+        for (axis, extent) in program.buffers[*buffer].shape.iter().enumerate() {
+            shapes.push((n as u32, axis as u32, *extent));
+        }
+    }
+    loop {
+        settle_derived(program, &mut known);
+        // A dimension that is the dim itself tells most about a wrong shape; a literal divisor is never 0.
+        let best = shapes.iter().filter_map(|(tensor, axis, extent)| {
+            let mut line = affine(program, *extent, &known)?;
+            let (dim, divide) = line.unknown.take()?;
+            let rank = match (&divide, &line.rest) {
+                (Size::Const(1), Size::Const(0)) => 0,
+                (Size::Const(0), _) => return None,
+                (Size::Const(_), _) => 1,
+                _ => 2,
+            };
+            Some((rank, dim, Solve { dim: dim.index() as u32, tensor: *tensor, axis: *axis, minus: line.rest, divide }))
+        });
+        // `min_by_key` keeps the first of equals: the order of the arguments.
+        let Some((_, dim, solve)) = best.min_by_key(|(rank, ..)| *rank) else { break };
+        known[dim.index()] = true;
+        found.push(solve);
+    }
+    let missing: Vec<DimId> = program.dims.ids().filter(|d| program.dims[*d].derived.is_none() && !known[d.index()]).collect();
+    if missing.is_empty() { Ok(found) } else { Err(missing) }
+}
+
+/// Marks the derived dims whose dims are known.
+fn settle_derived(program: &Program, known: &mut [bool]) {
+    for (id, dim) in program.dims.iter() {
+        if let Some(value) = dim.derived
+            && !known[id.index()]
+        {
+            known[id.index()] = !program.exprs.any(value, &mut |e| matches!(e, Expr::Dim(d) if !known[d.index()]));
+        }
+    }
+}
+
+/// `factor * dim + rest` with at most one dim that is not known, and only known ones in `factor` and `rest`.
+struct Affine {
+    unknown: Option<(DimId, Size)>,
+    rest: Size,
+}
+
+fn affine(program: &Program, id: ExprId, known: &[bool]) -> Option<Affine> {
+    let unknown = |e: &Expr| matches!(e, Expr::Dim(d) if !known[d.index()]);
+    if !program.exprs.any(id, &mut |e| unknown(e)) {
+        return Some(Affine { unknown: None, rest: size(program, id)? });
+    }
+    match program.exprs.get(id) {
+        Expr::Dim(dim) => match program.dims[*dim].derived {
+            Some(value) => affine(program, value, known),
+            None => Some(Affine { unknown: Some((*dim, Size::Const(1))), rest: Size::Const(0) }),
+        },
+        Expr::Unary(Unary::Neg, a) => Some(scale(affine(program, *a, known)?, Size::Const(-1))),
+        Expr::Binary(Binary::Add, a, b) => add(affine(program, *a, known)?, affine(program, *b, known)?),
+        Expr::Binary(Binary::Sub, a, b) => add(affine(program, *a, known)?, scale(affine(program, *b, known)?, Size::Const(-1))),
+        Expr::Binary(Binary::Mul, a, b) => {
+            let (a, b) = (affine(program, *a, known)?, affine(program, *b, known)?);
+            match (&a.unknown, &b.unknown) {
+                (_, None) => Some(scale(a, b.rest)),
+                (None, _) => Some(scale(b, a.rest)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn add(a: Affine, b: Affine) -> Option<Affine> {
+    let unknown = match (a.unknown, b.unknown) {
+        (Some((x, m)), Some((y, n))) if x == y => Some((x, plus(m, n))),
+        (Some(_), Some(_)) => return None,
+        (one, None) | (None, one) => one,
+    };
+    Some(Affine { unknown, rest: plus(a.rest, b.rest) })
+}
+
+fn scale(a: Affine, by: Size) -> Affine {
+    Affine { unknown: a.unknown.map(|(dim, factor)| (dim, times(factor, by.clone()))), rest: times(a.rest, by) }
+}
+
+fn plus(a: Size, b: Size) -> Size {
+    match (a, b) {
+        (Size::Const(0), x) | (x, Size::Const(0)) => x,
+        (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_add(y)),
+        (a, b) => Size::Add(a.into(), b.into()),
+    }
+}
+
+fn times(a: Size, b: Size) -> Size {
+    match (a, b) {
+        (Size::Const(0), _) | (_, Size::Const(0)) => Size::Const(0),
+        (Size::Const(1), x) | (x, Size::Const(1)) => x,
+        (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_mul(y)),
+        (a, b) => Size::Mul(a.into(), b.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::SpanId;
+    use crate::nest::{Argument, Buffer, Dim, Space};
+    use tilewright_launch::DType;
+
+    /// A program with dims `a`, `b`, `c` and one input of the shape that `f` makes of them.
+    fn with_shape(f: impl Fn(&mut crate::expr::Exprs, [ExprId; 3]) -> Vec<ExprId>) -> (Program, [DimId; 3]) {
+        let mut p = Program::default();
+        let dims = ["a", "b", "c"].map(|name| p.dims.push(Dim { name: name.into(), derived: None, span: SpanId::NONE }));
+        let ids = dims.map(|d| p.exprs.dim(d));
+        let shape = f(&mut p.exprs, ids);
+        let buffer =
+            Buffer { name: "x".into(), dtype: DType::F32, shape, space: Space::Input, row_pad: 0, versions: 1, span: SpanId::NONE };
+        let buffer = p.buffers.push(buffer);
+        p.arguments.push(Argument::Tensor(buffer));
+        (p, dims)
+    }
+
+    #[test]
+    fn affine_shapes_are_solved_in_the_order_that_makes_them_known() {
+        // [a * b + 2 * a, a, 3 * c - b]
+        let (p, _) = with_shape(|e, [a, b, c]| {
+            let (ab, two, three) = (e.product(a, b), e.int(2), e.int(3));
+            let (twice, thrice) = (e.product(two, a), e.product(three, c));
+            vec![e.sum(ab, twice), a, e.difference(thrice, b)]
+        });
+        let solve = plan(&p).expect("all are determined");
+        assert_eq!(solve.iter().map(|s| s.dim).collect::<Vec<_>>(), [0, 1, 2]);
+        // a = 5, b = 4, c = 7: the shape is [30, 5, 17].
+        let (shape, mut dims) = ([30, 5, 17], [0; 3]);
+        for s in &solve {
+            let (minus, divide) = (s.minus.eval(&dims).expect("known"), s.divide.eval(&dims).expect("known"));
+            dims[s.dim as usize] = (shape[s.axis as usize] - minus) / divide;
+        }
+        assert_eq!(dims, [5, 4, 7]);
+    }
+
+    #[test]
+    fn a_quotient_or_a_product_of_unknowns_determines_nothing() {
+        let (p, [_, b, c]) = with_shape(|e, [a, b, c]| {
+            let two = e.int(2);
+            vec![a, e.binary(Binary::FloorDiv, b, two), e.product(b, c)]
+        });
+        assert_eq!(plan(&p), Err(vec![b, c]));
+    }
+
+    #[test]
+    fn a_derived_dim_is_looked_through() {
+        let (mut p, [a, ..]) = with_shape(|_, [a, b, c]| vec![a, b, c]);
+        let (four, a_id) = (p.exprs.int(4), p.exprs.dim(a));
+        let value = p.exprs.product(a_id, four);
+        let derived = p.dims.push(Dim { name: "d".into(), derived: Some(value), span: SpanId::NONE });
+        let shape = p.exprs.dim(derived);
+        let id = p.buffers.ids().next().expect("one buffer");
+        p.buffers[id].shape[0] = shape;
+        let solve = plan(&p).expect("d determines a");
+        assert!(solve.iter().any(|s| s.dim == 0 && s.divide == Size::Const(4)), "{solve:?}");
+    }
+}

@@ -1,0 +1,393 @@
+//! Access to memory: which elements at a time, and the loads and stores themselves.
+
+use crate::emit::{Chunks, Emit, Result};
+use crate::module::{Id, Type};
+use crate::resolve::View;
+use crate::values::poly::ByLane;
+use crate::values::{ANY, Kind, Load, Op as ValueOp, Operands, ValueId};
+use rspirv::spirv::{MemoryAccess, Op, SelectionControl};
+use smallvec::SmallVec;
+use tilewright_dsl::arena::Id as _;
+use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::{Access, BufferId, Space};
+
+/// Where lanes write.
+enum Target {
+    /// All to consecutive elements from here on, so many at a time.
+    Wide(ValueId, u32),
+    /// Each to its own.
+    Apart,
+}
+
+impl Emit<'_> {
+    /// The row-major index of an element, padding and versions included.
+    pub(crate) fn flat(&mut self, buffer: BufferId, index: &[ValueId]) -> Result<ValueId> {
+        let b = &self.program.buffers[buffer];
+        let versions = usize::from(b.versions > 1);
+        if index.len() != b.shape.len() + versions {
+            return Err(self.error(format!("`{}` has {} dimensions, not {}", b.name, b.shape.len(), index.len() - versions)));
+        }
+        let mut flat = self.values.int(0);
+        if versions == 1 {
+            let count = self.values.int(b.versions.into());
+            flat = self.values.floor_mod(index[0], count);
+        }
+        for (n, (extent, index)) in b.shape.iter().zip(&index[versions..]).enumerate() {
+            let mut extent = self.resolve_in(*extent, View::ALL)?.0;
+            if n + 1 == b.shape.len() && b.row_pad > 0 {
+                let pad = self.values.int(b.row_pad.into());
+                extent = self.values.plus(extent, pad);
+            }
+            let rows = self.values.times(flat, extent);
+            flat = self.values.plus(rows, *index);
+        }
+        Ok(flat)
+    }
+
+    /// What a read gives at a row-major index, over all lanes. `None`: each lane must read for itself.
+    pub(crate) fn fetch_lanes(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<Option<ValueId>> {
+        match self.values.by_lane(flat) {
+            ByLane::Uniform => self.fetch_grouped(id, buffer, flat).map(Some),
+            ByLane::Linear { base, step: 1 } => {
+                let width = self.values.width(flat);
+                let Some(count) = self.wide(buffer, base, width) else { return Ok(None) };
+                let parts: Result<Operands> = (0..width / count)
+                    .map(|n| {
+                        let offset = self.values.int((n * count).into());
+                        let at = self.values.plus(base, offset);
+                        self.fetch(buffer, at, count)
+                    })
+                    .collect();
+                let parts = parts?;
+                Ok(Some(if parts.len() == 1 { parts[0] } else { self.values.op(ValueOp::Join, parts) }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// How many elements at a time `width` consecutive ones can be reached by, if not one by one.
+    fn wide(&self, buffer: BufferId, base: ValueId, width: u32) -> Option<u32> {
+        let b = &self.program.buffers[buffer];
+        let at_once = match b.space {
+            Space::Constant(_) => return None,
+            Space::Shared => {
+                let group = self.shared_group(buffer);
+                (group > 1 && group == width.min(4)).then_some(group)?
+            }
+            _ if b.dtype == DType::F16 && width >= 8 && self.native_f16() && self.values.is_multiple(base, 8) => 8,
+            _ => width.min(4),
+        };
+        self.values.is_multiple(base, at_once as i32).then_some(at_once)
+    }
+
+    /// One element; loaded together with its neighbours, if unrolled iterations read those.
+    fn fetch_grouped(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<ValueId> {
+        if let Space::Constant(data) = &self.program.buffers[buffer].space
+            && let Some(c) = self.values.as_int(flat).and_then(|at| data.get(usize::try_from(at).ok()?))
+        {
+            return Ok(self.values.constant(*c));
+        }
+        let group = self.group_of(id, buffer)?;
+        let sum = self.values.as_sum(flat);
+        let offset = i64::from(sum.constant).rem_euclid(group.into());
+        if group > 1 && sum.terms.iter().all(|t| t.by % group as i32 == 0) {
+            let offset_value = self.values.int(offset);
+            let base = self.values.minus(flat, offset_value);
+            let vector = self.fetch(buffer, base, group)?;
+            return Ok(self.values.extract(vector, offset as u32));
+        }
+        self.fetch(buffer, flat, 1)
+    }
+
+    /// How many elements at once a read of the compute at hand should load: 4 or 2, if an axis that is written out runs
+    /// over consecutive ones and that many of them.
+    fn group_of(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
+        if self.unrolled.is_empty() {
+            return Ok(1);
+        }
+        let key = (self.compute, id);
+        if let Some(known) = self.groups.get(&key) {
+            return Ok(*known);
+        }
+        self.groups.insert(key, 1);
+        let group = match self.program.buffers[buffer].space {
+            Space::Constant(_) => 1,
+            Space::Shared if self.shared_group(buffer) == 1 => 1,
+            _ => self.consecutive(id, buffer)?,
+        };
+        self.groups.insert(key, group);
+        Ok(group)
+    }
+
+    /// Looks at a read with the unrolled axes as unknowns: does one of them count consecutive elements?
+    fn consecutive(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
+        let Expr::Read(read) = self.program.exprs.get(id) else { return Ok(1) };
+        let unrolled = self.unrolled.clone();
+        let mut unknowns = Vec::new();
+        let before = self.bound.clone();
+        let resolved = std::mem::take(&mut self.resolved);
+        for (axis, extent) in &unrolled {
+            let unknown = self.values.moment(DType::I32, 1, 0);
+            unknowns.push((unknown, *extent));
+            self.bound[axis.index()] = Some(crate::emit::Bound { value: unknown, owner: false });
+        }
+        let index: Result<Vec<ValueId>> = read.index.iter().map(|i| Ok(self.resolve_in(*i, View::ALL)?.0)).collect();
+        let flat = index.and_then(|index| self.flat(buffer, &index));
+        self.bound = before;
+        self.resolved = resolved;
+        let sum = self.values.as_sum(flat?);
+        let step = |unknown: ValueId| sum.terms.iter().find(|t| t.factors.as_slice() == [unknown]).map_or(0, |t| t.by);
+        let group = unknowns.iter().filter(|(unknown, _)| step(*unknown) == 1).map(|(_, extent)| extent);
+        let group = group.map(|extent| if extent % 4 == 0 { 4 } else { 2 - extent % 2 }).max().unwrap_or(1);
+        Ok(match self.program.buffers[buffer].space {
+            Space::Shared if self.shared_group(buffer) != group => 1,
+            _ => group,
+        })
+    }
+
+    /// `count` elements from a row-major index on, which `count` divides.
+    fn fetch(&mut self, buffer: BufferId, flat: ValueId, count: u32) -> Result<ValueId> {
+        let dtype = self.program.buffers[buffer].dtype;
+        let index = self.values.divided(flat, count as i32);
+        if self.is_constant(buffer) {
+            return Ok(self.pure_load(buffer, index, count, dtype));
+        }
+        if let Some(known) = self.recent.get(&buffer).and_then(|r| r.get(&(count, index))) {
+            return Ok(*known);
+        }
+        let level = self.level();
+        let chunks = self.load_at(buffer, index, count, dtype, level)?;
+        let value = self.values.moment(dtype, count, level);
+        self.define(value, chunks);
+        self.recent.entry(buffer).or_default().insert((count, index), value);
+        Ok(value)
+    }
+
+    /// A load of what does not change: written where its index is known, but not above what may not run.
+    fn pure_load(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType) -> ValueId {
+        let least = self.values.node(index).level as usize;
+        let floor = self.regions.iter().rposition(|r| r.skippable).unwrap_or(0);
+        // The same load may be there already, further out.
+        for region in &self.regions[..floor] {
+            let load = Load { buffer, count, index, region: region.instance };
+            if let Some(known) = self.values.find(&Kind::Load(load), dtype) {
+                return known;
+            }
+        }
+        let load = Load { buffer, count, index, region: self.regions[floor].instance };
+        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, ANY)
+    }
+
+    /// Writes a load.
+    pub(crate) fn load_at(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType, level: u32) -> Result<Chunks> {
+        let place = self.place(buffer, index, count, level)?;
+        let mut operands: SmallVec<[u32; 3]> = SmallVec::from_slice(&[place.pointer]);
+        if let Some(bytes) = place.aligned {
+            operands.extend([MemoryAccess::ALIGNED.bits(), bytes]);
+        }
+        let loaded = self.ins(level, Op::Load, place.of, &operands);
+        self.from_memory(loaded, dtype, count, level, self.program.buffers[buffer].space.is_global())
+    }
+
+    /// What was loaded, as it is computed with.
+    pub(crate) fn from_memory(&mut self, loaded: Id, dtype: DType, count: u32, level: u32, global: bool) -> Result<Chunks> {
+        Ok(match dtype {
+            DType::F16 if count == 8 => {
+                let word = self.module.u32_type();
+                let (pair, four) = (self.vector_of(word, 2), self.vector_type(dtype, 4)?);
+                let half = |e: &mut Self, at: u32| {
+                    let words = e.ins(level, Op::VectorShuffle, pair, &[loaded, loaded, at, at + 1]);
+                    e.ins(level, Op::Bitcast, four, &[words])
+                };
+                smallvec::smallvec![half(self, 0), half(self, 2)]
+            }
+            DType::F16 if global && !self.native_f16() => {
+                let ty = self.vector_type(DType::F32, count)?;
+                smallvec::smallvec![self.ins(level, Op::FConvert, ty, &[loaded])]
+            }
+            DType::Bool => {
+                let zero = self.words(0, count);
+                let ty = self.vector_type(DType::Bool, count)?;
+                smallvec::smallvec![self.ins(level, Op::INotEqual, ty, &[loaded, zero])]
+            }
+            _ => smallvec::smallvec![loaded],
+        })
+    }
+
+    /// The same 32-bit word in every component.
+    fn words(&mut self, bits: u32, count: u32) -> Id {
+        let word = self.module.uint(bits);
+        if count == 1 {
+            return word;
+        }
+        let of = self.module.u32_type();
+        let ty = self.module.ty(Type::Vector(of, count));
+        self.module.composite(ty, &vec![word; count as usize])
+    }
+
+    /// What is computed with, as it lies in memory.
+    pub(crate) fn to_memory(&mut self, chunks: &[Id], dtype: DType, count: u32, global: bool) -> Result<Id> {
+        let level = self.level();
+        Ok(match dtype {
+            DType::F16 if count == 8 => {
+                let word = self.module.u32_type();
+                let (pair, four) = (self.vector_of(word, 2), self.vector_of(word, 4));
+                let low = self.ins(level, Op::Bitcast, pair, &[chunks[0]]);
+                let high = self.ins(level, Op::Bitcast, pair, &[chunks[1]]);
+                self.ins(level, Op::VectorShuffle, four, &[low, high, 0, 1, 2, 3])
+            }
+            DType::F16 if global && !self.native_f16() => {
+                let ty = self.memory_type(dtype, count)?;
+                self.ins(level, Op::FConvert, ty, &[chunks[0]])
+            }
+            DType::Bool => {
+                let (one, zero) = (self.words(1, count), self.words(0, count));
+                let ty = self.memory_type(dtype, count)?;
+                self.ins(level, Op::Select, ty, &[chunks[0], one, zero])
+            }
+            _ => chunks[0],
+        })
+    }
+
+    /// Writes a value to a place, where the predicates of the compute hold.
+    pub(crate) fn store(&mut self, to: &Access, value: ValueId) -> Result<()> {
+        match self.program.buffers[to.buffer].space {
+            Space::Register => self.write_register(to.buffer, &to.index, value),
+            Space::Fragment { .. } => Err(self.no_fragments()),
+            _ => self.store_memory(to, value),
+        }
+    }
+
+    fn store_memory(&mut self, to: &Access, value: ValueId) -> Result<()> {
+        let index: Result<Vec<ValueId>> = to.index.iter().map(|i| self.resolve(*i)).collect();
+        let flat = self.flat(to.buffer, &index?)?;
+        let guard = self.in_range(View::ALL)?;
+        let lanes = self.lanes.map_or(1, |(_, n)| n);
+        let target = match self.values.by_lane(flat) {
+            _ if self.values.width(guard) > 1 => Target::Apart,
+            ByLane::Uniform if self.values.width(value) == 1 => Target::Wide(flat, 1),
+            ByLane::Linear { base, step: 1 } => match self.wide(to.buffer, base, lanes) {
+                Some(count) => Target::Wide(base, count),
+                None => Target::Apart,
+            },
+            _ => Target::Apart,
+        };
+        let mut stores = Stores::default();
+        match target {
+            Target::Wide(flat, 1) => self.prepare(&mut stores, to.buffer, flat, 1, value, 0)?,
+            Target::Wide(base, count) => {
+                let value = self.values.widen(value, lanes);
+                for n in 0..lanes / count {
+                    let offset = self.values.int((n * count).into());
+                    let at = self.values.plus(base, offset);
+                    self.prepare(&mut stores, to.buffer, at, count, value, n)?;
+                }
+            }
+            Target::Apart => return self.store_lanes(to, value, lanes),
+        }
+        self.write(to.buffer, guard, stores)
+    }
+
+    fn store_lanes(&mut self, to: &Access, value: ValueId, lanes: u32) -> Result<()> {
+        for lane in 0..lanes {
+            let view = View::ALL.lane(lane);
+            let index: Result<Vec<ValueId>> = to.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
+            let (flat, guard) = (self.flat(to.buffer, &index?)?, self.in_range(view)?);
+            let one = self.values.extract(value, lane);
+            let mut stores = Stores::default();
+            self.prepare(&mut stores, to.buffer, flat, 1, one, 0)?;
+            self.write(to.buffer, guard, stores)?;
+        }
+        Ok(())
+    }
+
+    /// Computes what a store needs: pointer and value.
+    fn prepare(&mut self, to: &mut Stores, buffer: BufferId, flat: ValueId, count: u32, value: ValueId, n: u32) -> Result<()> {
+        let b = &self.program.buffers[buffer];
+        let chunks = self.value(value)?;
+        let each = chunks.len().min((count as usize).div_ceil(4));
+        let first = n as usize * each;
+        let stored = self.to_memory(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
+        let index = self.values.divided(flat, count as i32);
+        let level = self.level();
+        let place = self.place(buffer, index, count, level)?;
+        to.0.push((place.pointer, stored, place.aligned));
+        Ok(())
+    }
+
+    /// Stores, under a condition.
+    fn write(&mut self, buffer: BufferId, guard: ValueId, stores: Stores) -> Result<()> {
+        let guard = match self.values.as_bool(guard) {
+            Some(true) => None,
+            Some(false) => return Ok(()),
+            None => Some(self.scalar(guard)?),
+        };
+        let merge = guard.map(|cond| {
+            let (then, merge) = (self.module.id(), self.module.id());
+            let code = self.here();
+            code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
+            code.op(Op::BranchConditional, &[cond, then, merge]);
+            code.op(Op::Label, &[then]);
+            merge
+        });
+        for (pointer, value, aligned) in stores.0 {
+            let mut operands: SmallVec<[u32; 4]> = SmallVec::from_slice(&[pointer, value]);
+            if let Some(bytes) = aligned {
+                operands.extend([MemoryAccess::ALIGNED.bits(), bytes]);
+            }
+            self.here().op(Op::Store, &operands);
+        }
+        if let Some(merge) = merge {
+            self.here().op(Op::Branch, &[merge]);
+            self.here().op(Op::Label, &[merge]);
+        }
+        self.recent.remove(&buffer);
+        Ok(())
+    }
+
+    /// The value at a place that is read and written.
+    pub(crate) fn load_state(&mut self, from: &Access) -> Result<ValueId> {
+        if self.program.buffers[from.buffer].space == Space::Register {
+            return self.read_register(from.buffer, &from.index, View::ALL);
+        }
+        let index: Result<Vec<ValueId>> = from.index.iter().map(|i| self.resolve(*i)).collect();
+        let flat = self.flat(from.buffer, &index?)?;
+        let state = match self.values.by_lane(flat) {
+            ByLane::Uniform => Some(self.fetch(from.buffer, flat, 1)?),
+            ByLane::Linear { base, step: 1 } => self.state_row(from.buffer, base)?,
+            _ => None,
+        };
+        if let Some(state) = state {
+            return Ok(state);
+        }
+        let lanes = self.lanes.map_or(1, |(_, n)| n);
+        let parts: Result<Operands> = (0..lanes)
+            .map(|l| {
+                let view = View::ALL.lane(l);
+                let index: Result<Vec<ValueId>> = from.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
+                let flat = self.flat(from.buffer, &index?)?;
+                self.fetch(from.buffer, flat, 1)
+            })
+            .collect();
+        Ok(self.values.op(ValueOp::Join, parts?))
+    }
+
+    fn state_row(&mut self, buffer: BufferId, base: ValueId) -> Result<Option<ValueId>> {
+        let lanes = self.lanes.map_or(1, |(_, n)| n);
+        let Some(count) = self.wide(buffer, base, lanes) else { return Ok(None) };
+        let parts: Result<Operands> = (0..lanes / count)
+            .map(|n| {
+                let offset = self.values.int((n * count).into());
+                let at = self.values.plus(base, offset);
+                self.fetch(buffer, at, count)
+            })
+            .collect();
+        let parts = parts?;
+        Ok(Some(if parts.len() == 1 { parts[0] } else { self.values.op(ValueOp::Join, parts) }))
+    }
+}
+
+/// Pointers, values and alignments.
+#[derive(Default)]
+struct Stores(SmallVec<[(Id, Id, Option<u32>); 2]>);

@@ -1,0 +1,244 @@
+//! Buffers: what a dispatch does with each, and the variables and pointers by which it reaches them.
+//!
+//! A buffer in device memory is reached by address or by descriptor, as the profile says; as elements or as vectors of
+//! them, which are different types of the same memory. Shared memory is an array of elements, or of vectors where lanes
+//! reach it.
+
+use crate::emit::{Emit, Result};
+use crate::hash::Map;
+use crate::module::{Id, Member, Type};
+use crate::values::ValueId;
+use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
+use tilewright_dsl::launch::{BufferUse, DType, Feature};
+use tilewright_dsl::nest::{BufferId, Space};
+
+/// The buffers of a dispatch.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    /// Those in device memory: the binding of each is its place.
+    pub(crate) global: Vec<(BufferId, BufferUse)>,
+    /// Elements of a shared array's vectors, where it is more than 1.
+    pub(crate) group: Map<BufferId, u32>,
+    /// Whether invocations see each other's writes to device memory across a barrier.
+    pub(crate) coherent: bool,
+    views: Map<(BufferId, u32), Id>,
+    /// A buffer's address as it is among the parameters.
+    first: Map<BufferId, Id>,
+    locals: Map<BufferId, Id>,
+}
+
+/// A pointer to some elements.
+pub(crate) struct Place {
+    pub(crate) pointer: Id,
+    /// What lies there.
+    pub(crate) of: Id,
+    /// Bytes, if the access must say how it is aligned.
+    pub(crate) aligned: Option<u32>,
+}
+
+impl Emit<'_> {
+    /// How a dispatch uses a buffer in device memory, and its binding.
+    pub(crate) fn usage(&self, buffer: BufferId) -> Option<(u32, BufferUse)> {
+        let at = self.buffers.global.iter().position(|(b, _)| *b == buffer)?;
+        Some((at as u32, self.buffers.global[at].1))
+    }
+
+    /// Whether reading a buffer gives the same whenever it is done.
+    pub(crate) fn is_constant(&self, buffer: BufferId) -> bool {
+        match self.program.buffers[buffer].space {
+            Space::Constant(_) => true,
+            Space::Shared | Space::Register | Space::Fragment { .. } => false,
+            _ => self.usage(buffer).is_some_and(|(_, usage)| !usage.writes),
+        }
+    }
+
+    /// The type that `count` elements have in memory.
+    pub(crate) fn memory_type(&mut self, dtype: DType, count: u32) -> Result<Id> {
+        let scalar = match dtype {
+            DType::F16 if count == 8 => {
+                let word = self.module.u32_type();
+                return Ok(self.vector_of(word, 4));
+            }
+            DType::F16 => {
+                self.need(Feature::Storage16, "f16 in memory", "take another profile, or tensors of `f32`")?;
+                self.module.capability(Capability::StorageBuffer16BitAccess);
+                self.module.ty(Type::Float { bits: 16 })
+            }
+            DType::Bool => self.module.u32_type(),
+            _ => self.scalar_type(dtype)?,
+        };
+        Ok(self.vector_of(scalar, count))
+    }
+
+    /// A pointer to `count` elements of a buffer, the `index`-th of such.
+    pub(crate) fn place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
+        match self.program.buffers[buffer].space {
+            Space::Shared => self.shared_place(buffer, index, count, level),
+            Space::Constant(_) => self.constant_place(buffer, index, level),
+            _ if self.by_address() => self.address_place(buffer, index, count, level),
+            _ => self.descriptor_place(buffer, index, count, level),
+        }
+    }
+
+    /// Whether buffers are reached by address. Halves that are only stored are not: without arithmetic in f16, push
+    /// constants may not hold pointers to them.
+    pub(crate) fn by_address(&self) -> bool {
+        let halves = || self.buffers.global.iter().any(|(b, _)| self.program.buffers[*b].dtype == DType::F16);
+        self.profile.has(Feature::Address) && (self.native_f16() || !halves())
+    }
+
+    /// The block that a buffer in device memory is, seen as such vectors.
+    fn memory_block(&mut self, of: Id, stride: u32, read_only: bool) -> Id {
+        let array = self.module.ty(Type::Runtime(of, stride));
+        let coherent = self.buffers.coherent && !read_only;
+        self.module.ty(Type::Block(vec![Member { of: array, offset: 0, read_only, coherent }]))
+    }
+
+    fn address_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
+        let dtype = self.program.buffers[buffer].dtype;
+        let (of, stride) = (self.memory_type(dtype, count)?, dtype.bytes() * count);
+        let base = match self.buffers.views.get(&(buffer, count)) {
+            Some(id) => *id,
+            None => self.address_view(buffer, count, of, stride)?,
+        };
+        let (zero, index) = (self.module.uint(0), self.scalar(index)?);
+        let pointer = self.module.pointer(StorageClass::PhysicalStorageBuffer, of);
+        let pointer = self.ins(level, Op::AccessChain, pointer, &[base, zero, index]);
+        Ok(Place { pointer, of, aligned: Some(stride) })
+    }
+
+    /// The address of a buffer as a pointer to such vectors: the parameter itself for the first view.
+    fn address_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
+        let Some((_, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
+        self.features.insert(Feature::Address);
+        let block = self.memory_block(of, stride, !usage.writes);
+        let pointer = self.module.pointer(StorageClass::PhysicalStorageBuffer, block);
+        let id = match self.buffers.first.get(&buffer).copied() {
+            Some(first) => self.ins(0, Op::Bitcast, pointer, &[first]),
+            None => self.address(buffer, usage.tensor, pointer),
+        };
+        self.buffers.first.entry(buffer).or_insert(id);
+        self.buffers.views.insert((buffer, count), id);
+        Ok(id)
+    }
+
+    fn descriptor_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
+        let dtype = self.program.buffers[buffer].dtype;
+        let (of, stride) = (self.memory_type(dtype, count)?, dtype.bytes() * count);
+        let base = match self.buffers.views.get(&(buffer, count)) {
+            Some(id) => *id,
+            None => self.descriptor_view(buffer, count, of, stride)?,
+        };
+        let (zero, index) = (self.module.uint(0), self.scalar(index)?);
+        let pointer = self.module.pointer(StorageClass::StorageBuffer, of);
+        Ok(Place { pointer: self.ins(level, Op::AccessChain, pointer, &[base, zero, index]), of, aligned: None })
+    }
+
+    fn descriptor_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
+        let Some((binding, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
+        let block = self.memory_block(of, stride, !usage.writes);
+        let id = self.module.global(StorageClass::StorageBuffer, block, None);
+        self.module.decorate(id, Decoration::DescriptorSet, &[0]);
+        self.module.decorate(id, Decoration::Binding, &[binding]);
+        if !usage.writes {
+            self.module.decorate(id, Decoration::NonWritable, &[]);
+        }
+        self.buffers.views.insert((buffer, count), id);
+        Ok(id)
+    }
+
+    /// Says of each variable whether others see its memory. The launch refuses what is written and overlaps another.
+    pub(crate) fn decorate_aliases(&mut self) {
+        if self.by_address() {
+            return;
+        }
+        for n in 0..self.buffers.global.len() {
+            let (buffer, usage) = self.buffers.global[n];
+            let views = [1, 2, 4, 8].map(|count| self.buffers.views.get(&(buffer, count)).copied());
+            let several = views.iter().flatten().count() > 1;
+            for id in views.into_iter().flatten() {
+                if several {
+                    self.module.decorate(id, Decoration::Aliased, &[]);
+                } else if usage.writes {
+                    self.module.decorate(id, Decoration::Restrict, &[]);
+                }
+            }
+        }
+    }
+
+    fn unknown_buffer(&self, buffer: BufferId) -> tilewright_dsl::diag::Error {
+        self.error(format!("`{}` is used but was not found: this is a fault of the compiler", self.program.buffers[buffer].name))
+    }
+
+    /// Elements of a shared or register buffer, padding and versions included.
+    pub(crate) fn local_elements(&mut self, buffer: BufferId) -> Result<u32> {
+        let b = &self.program.buffers[buffer];
+        let mut total = u64::from(b.versions.max(1));
+        for (n, extent) in b.shape.iter().enumerate() {
+            let value = self.resolve(*extent)?;
+            let Some(extent) = self.values.as_int(value).and_then(|e| u64::try_from(e).ok()) else {
+                return Err(self.error(format!("the shape of `{}` must be literal: it is local memory", b.name)));
+            };
+            let pad = if n + 1 == b.shape.len() { u64::from(b.row_pad) } else { 0 };
+            total = total.saturating_mul(extent + pad);
+        }
+        u32::try_from(total).map_err(|_| self.error(format!("`{}` does not fit into any local memory", b.name)))
+    }
+
+    /// The group that a shared array's elements are kept in.
+    pub(crate) fn shared_group(&self, buffer: BufferId) -> u32 {
+        self.buffers.group.get(&buffer).copied().unwrap_or(1)
+    }
+
+    fn shared_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
+        let dtype = self.program.buffers[buffer].dtype;
+        let group = self.shared_group(buffer);
+        let scalar = self.scalar_type(if dtype == DType::Bool { DType::U32 } else { dtype })?;
+        let base = self.shared_variable(buffer, scalar, group)?;
+        let of = self.vector_of(scalar, count);
+        let pointer = self.module.pointer(StorageClass::Workgroup, of);
+        let pointer = if count == group {
+            let index = self.scalar(index)?;
+            self.ins(level, Op::AccessChain, pointer, &[base, index])
+        } else {
+            let by = self.values.int(group.into());
+            let (row, column) = (self.values.floor_div(index, by), self.values.floor_mod(index, by));
+            let (row, column) = (self.scalar(row)?, self.scalar(column)?);
+            self.ins(level, Op::AccessChain, pointer, &[base, row, column])
+        };
+        Ok(Place { pointer, of, aligned: None })
+    }
+
+    fn shared_variable(&mut self, buffer: BufferId, scalar: Id, group: u32) -> Result<Id> {
+        if let Some(id) = self.buffers.locals.get(&buffer) {
+            return Ok(*id);
+        }
+        let elements = self.local_elements(buffer)?;
+        let bytes = if self.program.buffers[buffer].dtype == DType::F16 && self.native_f16() { 2 } else { 4 };
+        self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
+        let of = self.vector_of(scalar, group);
+        let array = self.module.ty(Type::Array(of, elements / group, None));
+        let id = self.module.global(StorageClass::Workgroup, array, None);
+        self.buffers.locals.insert(buffer, id);
+        Ok(id)
+    }
+
+    fn constant_place(&mut self, buffer: BufferId, index: ValueId, level: u32) -> Result<Place> {
+        let b = &self.program.buffers[buffer];
+        let Space::Constant(data) = &b.space else { return Err(self.unknown_buffer(buffer)) };
+        let of = self.scalar_type(b.dtype)?;
+        let base = match self.buffers.locals.get(&buffer) {
+            Some(id) => *id,
+            None => {
+                let parts: Vec<Id> = data.iter().map(|c| self.constant(*c)).collect::<Result<_>>()?;
+                let array = self.module.ty(Type::Array(of, parts.len() as u32, None));
+                let value = self.module.composite(array, &parts);
+                let id = self.module.global(StorageClass::Private, array, Some(value));
+                self.buffers.locals.insert(buffer, id);
+                id
+            }
+        };
+        let (pointer, index) = (self.module.pointer(StorageClass::Private, of), self.scalar(index)?);
+        Ok(Place { pointer: self.ins(level, Op::AccessChain, pointer, &[base, index]), of, aligned: None })
+    }
+}

@@ -1,0 +1,119 @@
+//! From a program's plan to its launch program.
+
+use crate::emit::{Emit, Result};
+use tilewright_dsl::diag::{Error, Errors, SpanId};
+use tilewright_dsl::launch::{self, Addressing, Feature, Requires};
+use tilewright_dsl::lower::launch::{frame, grid};
+use tilewright_dsl::nest::{Dispatch, Program};
+use tilewright_dsl::profile::Profile;
+
+/// Compiles a lowered program for a profile.
+///
+/// The plan is the last form of the nest: phases [`Init`](tilewright_dsl::nest::Phase::Init),
+/// [`Update`](tilewright_dsl::nest::Phase::Update) and [`Finish`](tilewright_dsl::nest::Phase::Finish) for reductions,
+/// no copies. `variant` is the schedule's name.
+pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::result::Result<launch::Program, Errors> {
+    let mut launched = frame(program, profile, variant)?;
+    let mut errors = Errors::new();
+    let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
+    for dispatch in &program.plan {
+        if let Some((made, needs)) = errors.keep(emit(program, profile, dispatch)) {
+            launched.dispatches.push(made);
+            requires = join(requires, needs);
+        }
+    }
+    if program.plan.is_empty() {
+        errors.push(Error::new(SpanId::NONE, format!("`{}` has no dispatches: it is not scheduled", program.name)));
+    }
+    errors.into_result()?;
+    launched.requires = requires;
+    Ok(launched)
+}
+
+/// Emits one dispatch.
+fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(launch::Dispatch, Requires)> {
+    let mut e = Emit::new(program, profile, dispatch.local);
+    e.span = dispatch.body.first().map_or(SpanId::NONE, |n| n.span);
+    e.check_local()?;
+    e.scan(dispatch)?;
+    let grid = grid(program, dispatch)?;
+    e.block(&dispatch.body)?;
+    e.check_shared()?;
+    let addresses = e.by_address() && !e.buffers.global.is_empty();
+    let buffers: Vec<_> = e.buffers.global.iter().map(|(_, usage)| *usage).collect();
+    let block = e.prologue(addresses, buffers.len() as u32);
+    e.decorate_aliases();
+    if addresses {
+        e.features.insert(Feature::Address);
+        e.module.capability(rspirv::spirv::Capability::PhysicalStorageBufferAddresses);
+        e.module.extension("SPV_KHR_physical_storage_buffer");
+    }
+    let mut code = block.code;
+    if let Some(function) = e.regions.first() {
+        code.append(&function.code);
+    }
+    let requires = Requires {
+        features: e.features.iter().copied().collect(),
+        invocations: dispatch.local.iter().product(),
+        local: dispatch.local,
+        shared_bytes: e.shared_bytes,
+        subgroup: e.subgroup,
+    };
+    let made = launch::Dispatch {
+        name: dispatch.name.clone(),
+        spirv: e.module.finish(dispatch.local, addresses, &e.variables, &code),
+        grid,
+        local: dispatch.local,
+        buffers,
+        addressing: if addresses { Addressing::Address } else { Addressing::Descriptor },
+        params: block.params,
+        param_bytes: block.bytes,
+        spilled: block.spilled,
+    };
+    Ok((made, requires))
+}
+
+/// What two dispatches require together.
+fn join(a: Requires, b: Requires) -> Requires {
+    let mut features = a.features;
+    features.extend(b.features);
+    features.sort_unstable();
+    features.dedup();
+    Requires {
+        features,
+        invocations: a.invocations.max(b.invocations),
+        local: std::array::from_fn(|n| a.local[n].max(b.local[n])),
+        shared_bytes: a.shared_bytes.max(b.shared_bytes),
+        subgroup: a.subgroup.or(b.subgroup),
+    }
+}
+
+impl Emit<'_> {
+    /// A workgroup within the profile's limits.
+    fn check_local(&self) -> Result<()> {
+        let (local, profile) = (self.local, self.profile);
+        let count: u64 = local.iter().map(|n| u64::from(*n)).product();
+        let [x, y, z] = local;
+        if count == 0 {
+            return Err(self.error(format!("a workgroup of {x} x {y} x {z} invocations runs nothing")));
+        }
+        if count > profile.invocations.into() || local.iter().zip(profile.local).any(|(n, most)| *n > most) {
+            let [a, b, c] = profile.local;
+            let message = format!("a workgroup of {x} x {y} x {z} invocations is too large for the profile `{}`", profile.name);
+            return Err(self
+                .error(message)
+                .note(format!("it has at most {} invocations, and {a} x {b} x {c}", profile.invocations)));
+        }
+        Ok(())
+    }
+
+    fn check_shared(&self) -> Result<()> {
+        if self.shared_bytes > self.profile.shared_bytes {
+            let (wanted, there) = (self.shared_bytes, self.profile.shared_bytes);
+            let message =
+                format!("{wanted} bytes of shared memory are wanted, and the profile `{}` has {there}", self.profile.name);
+            return Err(self.error(message).help("make the tiles smaller that are kept there"));
+        }
+        Ok(())
+    }
+}

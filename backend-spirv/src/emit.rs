@@ -1,0 +1,430 @@
+//! The emitter of one dispatch: its state, its regions, and how values become instructions.
+//!
+//! Instructions go to *regions*: the function, and every loop or branch that is open. A pure value is written to the
+//! region of its level, however deep the emission stands: as an outer region's code is still open while an inner one is
+//! built, what is appended to it stands before the inner one.
+
+use crate::hash::Map;
+use crate::invocations::Grid;
+use crate::module::{Code, Id, Module, Type};
+use crate::params::Params;
+use crate::resolve::Resolved;
+use crate::values::poly::{Sum, Term};
+use crate::values::{Kind, Load, Op as ValueOp, ValueId, Values};
+use crate::{buffers::Buffers, registers::Registers};
+use rspirv::spirv::{Op, StorageClass};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use tilewright_dsl::arena::Id as _;
+use tilewright_dsl::diag::{Error, SpanId};
+use tilewright_dsl::expr::{Const, ExprId};
+use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program};
+use tilewright_dsl::profile::Profile;
+
+/// What a value became: one id, or one for each four of its components.
+pub(crate) type Chunks = SmallVec<[Id; 2]>;
+
+/// An emission step's result.
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// The emitter of one dispatch.
+pub(crate) struct Emit<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) profile: &'p Profile,
+    pub(crate) module: Module,
+    pub(crate) values: Values,
+    /// What has been written, by value.
+    done: Vec<Chunks>,
+    pub(crate) regions: Vec<Region>,
+    instances: u32,
+    /// Variables of the function: they stand in its first block.
+    pub(crate) variables: Code,
+    pub(crate) params: Params,
+    pub(crate) buffers: Buffers,
+    pub(crate) registers: Registers,
+    pub(crate) features: BTreeSet<Feature>,
+    pub(crate) subgroup: Option<u32>,
+    pub(crate) shared_bytes: u32,
+    pub(crate) local: [u32; 3],
+    /// The values of the axes that loops bind, and whether they tell invocations apart.
+    pub(crate) bound: Vec<Option<Bound>>,
+    /// The axes that are written out around here, and how often.
+    pub(crate) unrolled: Vec<(AxisId, u32)>,
+    /// The axis in lanes, and how many.
+    pub(crate) lanes: Option<(AxisId, u32)>,
+    /// The predicates of the compute at hand.
+    pub(crate) preds: Vec<Pred>,
+    /// What the compute at hand has resolved.
+    pub(crate) resolved: Map<(ExprId, u8), Resolved>,
+    /// Put aside while a combination is resolved.
+    pub(crate) scratch: Map<(ExprId, u8), Resolved>,
+    pub(crate) grid: Grid,
+    /// Shared arrays of reductions: which component of a state, its type, how many.
+    pub(crate) arrays: Vec<((usize, DType, u32), Id)>,
+    /// The state and the item that a combination names.
+    pub(crate) state: Vec<ValueId>,
+    pub(crate) item: Vec<ValueId>,
+    /// What was read from memory that is written, since it last may have changed.
+    pub(crate) recent: Map<BufferId, Map<(u32, ValueId), ValueId>>,
+    /// Dims that conditions make multiples of a literal.
+    pub(crate) multiples: Map<u32, i64>,
+    /// Of a compute's read: how many elements of neighbouring unrolled iterations to load at once.
+    pub(crate) groups: Map<(usize, ExprId), u32>,
+    /// The compute at hand, by its place in the nest.
+    pub(crate) compute: usize,
+    /// The node to blame.
+    pub(crate) span: SpanId,
+}
+
+/// An axis that a loop binds.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound {
+    pub(crate) value: ValueId,
+    /// It is another one in each invocation, subgroup or lane of one.
+    pub(crate) owner: bool,
+}
+
+/// An open loop or branch.
+pub(crate) struct Region {
+    pub(crate) code: Code,
+    /// Unlike any other region's.
+    pub(crate) instance: u32,
+    /// It may not run at all.
+    pub(crate) skippable: bool,
+    /// What the loops in it come to, all iterations written out, in words.
+    pub(crate) weight: u64,
+}
+
+impl Region {
+    fn new(instance: u32, skippable: bool) -> Region {
+        Region { code: Code::default(), instance, skippable, weight: 0 }
+    }
+}
+
+impl<'p> Emit<'p> {
+    pub(crate) fn new(program: &'p Program, profile: &'p Profile, local: [u32; 3]) -> Emit<'p> {
+        Emit {
+            program,
+            profile,
+            module: Module::default(),
+            values: Values::default(),
+            done: Vec::new(),
+            regions: vec![Region::new(0, false)],
+            instances: 0,
+            variables: Code::default(),
+            params: Params::default(),
+            buffers: Buffers::default(),
+            registers: Registers::default(),
+            features: BTreeSet::new(),
+            subgroup: None,
+            shared_bytes: 0,
+            local,
+            bound: vec![None; program.axes.len()],
+            unrolled: Vec::new(),
+            lanes: None,
+            preds: Vec::new(),
+            resolved: Map::default(),
+            scratch: Map::default(),
+            grid: Grid::default(),
+            arrays: Vec::new(),
+            state: Vec::new(),
+            item: Vec::new(),
+            recent: Map::default(),
+            multiples: crate::params::multiples(program),
+            groups: Map::default(),
+            compute: 0,
+            span: SpanId::NONE,
+        }
+    }
+
+    /// An error at the node at hand.
+    pub(crate) fn error(&self, message: impl Into<String>) -> Error {
+        Error::new(self.span, message)
+    }
+
+    /// Uses a feature, which the profile must have.
+    pub(crate) fn need(&mut self, feature: Feature, what: &str, help: &str) -> Result<()> {
+        if !self.profile.has(feature) {
+            let (feature, profile) = (feature.name(), &self.profile.name);
+            let message = format!("{what} needs the feature `{feature}`, which the profile `{profile}` does not have");
+            return Err(self.error(message).help(help.to_string()));
+        }
+        self.features.insert(feature);
+        Ok(())
+    }
+
+    /// The value of a bound axis.
+    pub(crate) fn bound(&self, axis: AxisId) -> Option<Bound> {
+        self.bound[axis.index()]
+    }
+
+    /// Binds an axis while `f` runs.
+    pub(crate) fn binding<T>(&mut self, axis: AxisId, bound: Bound, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.bound[axis.index()].replace(bound);
+        let result = f(self);
+        self.bound[axis.index()] = before;
+        result
+    }
+}
+
+/// Regions.
+impl Emit<'_> {
+    pub(crate) fn level(&self) -> u32 {
+        self.regions.len() as u32 - 1
+    }
+
+    /// The code that the emission stands at.
+    pub(crate) fn here(&mut self) -> &mut Code {
+        let level = self.level();
+        self.at(level)
+    }
+
+    fn at(&mut self, level: u32) -> &mut Code {
+        &mut self.regions[level as usize].code
+    }
+
+    /// Builds a region and takes it off again. Nothing read before may be taken for what is there inside or after.
+    pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
+        self.settle()?;
+        self.instances += 1;
+        self.regions.push(Region::new(self.instances, skippable));
+        let result = f(self).and_then(|()| self.settle());
+        let region = self.regions.pop();
+        result?;
+        let mut region = region.unwrap_or_else(|| Region::new(0, skippable));
+        region.weight += region.code.0.len() as u64;
+        Ok(region)
+    }
+
+    /// Adds what an inner region weighs to the one at hand: an inner loop counts with all its iterations.
+    pub(crate) fn weigh(&mut self, weight: u64) {
+        if let Some(region) = self.regions.last_mut() {
+            region.weight = region.weight.saturating_add(weight);
+        }
+    }
+
+    /// Writes the registers that wait to be written, and forgets what any memory holds.
+    fn settle(&mut self) -> Result<()> {
+        self.flush_registers()?;
+        self.recent.clear();
+        Ok(())
+    }
+
+    /// An instruction with a result, in the region of a level.
+    pub(crate) fn ins(&mut self, level: u32, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let id = self.module.id();
+        let mut words: SmallVec<[u32; 8]> = SmallVec::from_slice(&[ty, id]);
+        words.extend_from_slice(operands);
+        self.at(level).op(op, &words);
+        id
+    }
+
+    /// An extended instruction.
+    pub(crate) fn ext(&mut self, level: u32, op: rspirv::spirv::GlslStd450Op, ty: Id, operands: &[u32]) -> Id {
+        let mut all: SmallVec<[u32; 6]> = SmallVec::from_slice(&[self.module.math(), op as u32]);
+        all.extend_from_slice(operands);
+        self.ins(level, Op::ExtInst, ty, &all)
+    }
+
+    /// A variable of the function.
+    pub(crate) fn variable(&mut self, of: Id) -> Id {
+        let ty = self.module.pointer(StorageClass::Function, of);
+        let id = self.module.id();
+        self.variables.op(Op::Variable, &[ty, id, StorageClass::Function as u32]);
+        id
+    }
+}
+
+/// Types.
+impl Emit<'_> {
+    /// Whether f16 is computed with as such. Without the feature it can only be loaded, stored and converted; between,
+    /// it travels as the f32 of the same value.
+    pub(crate) fn native_f16(&self) -> bool {
+        self.profile.has(Feature::F16)
+    }
+
+    /// The type that a dtype has in registers.
+    pub(crate) fn scalar_type(&mut self, dtype: DType) -> Result<Id> {
+        Ok(match dtype {
+            DType::F32 => self.module.ty(Type::Float { bits: 32 }),
+            DType::F16 if self.native_f16() => {
+                self.features.insert(Feature::F16);
+                self.module.capability(rspirv::spirv::Capability::Float16);
+                self.module.ty(Type::Float { bits: 16 })
+            }
+            DType::F16 => self.module.ty(Type::Float { bits: 32 }),
+            DType::I32 => self.module.ty(Type::Int { signed: true }),
+            DType::U32 => self.module.ty(Type::Int { signed: false }),
+            DType::Bool => self.module.ty(Type::Bool),
+            other => return Err(self.unsupported(other)),
+        })
+    }
+
+    pub(crate) fn unsupported(&self, dtype: DType) -> Error {
+        self.error(format!("`{dtype}` is not supported yet")).help("the dtypes are `f32`, `f16`, `i32`, `u32` and `bool`")
+    }
+
+    /// A scalar's or a vector's type.
+    pub(crate) fn vector_type(&mut self, dtype: DType, n: u32) -> Result<Id> {
+        let scalar = self.scalar_type(dtype)?;
+        Ok(self.vector_of(scalar, n))
+    }
+
+    pub(crate) fn vector_of(&mut self, scalar: Id, n: u32) -> Id {
+        if n == 1 { scalar } else { self.module.ty(Type::Vector(scalar, n)) }
+    }
+}
+
+/// How many ids a value of so many components has, and how many components each of them.
+pub(crate) fn chunks_of(width: u32) -> (u32, u32) {
+    if width <= 4 { (1, width) } else { (width / 4, 4) }
+}
+
+/// Values.
+impl Emit<'_> {
+    /// Writes a value, unless that is done, to the region of its level.
+    pub(crate) fn value(&mut self, id: ValueId) -> Result<Chunks> {
+        if let Some(done) = self.done.get(id.index())
+            && !done.is_empty()
+        {
+            return Ok(done.clone());
+        }
+        let node = self.values.node(id).clone();
+        let level = node.level;
+        let chunks = match node.kind {
+            Kind::Const(c) => smallvec::smallvec![self.constant(c)?],
+            Kind::Sum(sum) => self.sum(&sum, node.width, level)?,
+            Kind::Lane(width) => self.lane_numbers(width)?,
+            Kind::Coordinate(which) => smallvec::smallvec![self.coordinate(which)?],
+            Kind::Param(n) => smallvec::smallvec![self.param(n)?],
+            Kind::Op(op, operands) => self.operation(op, &operands, node.dtype, node.width, level)?,
+            Kind::Load(load) => self.load(load, node.dtype, level)?,
+            Kind::Counter(_) | Kind::Moment(_) => {
+                return Err(self.error("a value is used before it is there: this is a fault of the compiler"));
+            }
+        };
+        self.define(id, chunks.clone());
+        Ok(chunks)
+    }
+
+    /// The id of a value that has one component.
+    pub(crate) fn scalar(&mut self, id: ValueId) -> Result<Id> {
+        Ok(self.value(id)?[0])
+    }
+
+    /// Says what a value is.
+    pub(crate) fn define(&mut self, id: ValueId, chunks: Chunks) {
+        if self.done.len() <= id.index() {
+            self.done.resize(self.values.len().max(id.index() + 1), Chunks::new());
+        }
+        self.done[id.index()] = chunks;
+    }
+
+    pub(crate) fn constant(&mut self, c: Const) -> Result<Id> {
+        let ty = self.scalar_type(c.dtype)?;
+        Ok(match c.dtype {
+            DType::Bool => self.module.boolean(c.bits != 0),
+            DType::F16 if !self.native_f16() => self.module.constant(ty, (c.value() as f32).to_bits()),
+            _ => self.module.constant(ty, c.bits),
+        })
+    }
+
+    /// Adds up a sum, one term after another: the partial sums are values too, and shared.
+    fn sum(&mut self, sum: &Sum, width: u32, level: u32) -> Result<Chunks> {
+        let mut rest = sum.clone();
+        let last = if sum.constant != 0 {
+            rest.constant = 0;
+            self.values.int(sum.constant.into())
+        } else {
+            match rest.terms.pop() {
+                Some(term) if rest.terms.is_empty() => return self.product(&term, width, level),
+                Some(term) => self.values.sum(Sum { terms: smallvec::smallvec![term], constant: 0 }),
+                None => self.values.int(0),
+            }
+        };
+        let rest = self.values.sum(rest);
+        let (a, b) = (self.values.widen(rest, width), self.values.widen(last, width));
+        let (a, b) = (self.value(a)?, self.value(b)?);
+        self.each_chunk(DType::I32, width, |e, ty, i| Ok(e.ins(level, Op::IAdd, ty, &[a[i], b[i]])))
+    }
+
+    /// Multiplies a term's factors, those of outer levels first.
+    fn product(&mut self, term: &Term, width: u32, level: u32) -> Result<Chunks> {
+        let mut factors = term.factors.clone();
+        let deepest = (0..factors.len()).max_by_key(|i| {
+            let node = self.values.node(factors[*i]);
+            (node.width > 1, node.level)
+        });
+        let Some(deepest) = deepest else { return Err(self.error("a product without factors: this is a fault of the compiler")) };
+        let last = factors.remove(deepest);
+        let rest = if factors.is_empty() {
+            self.values.int(term.by.into())
+        } else {
+            let order = self.values.order(&factors);
+            self.values.sum(Sum { terms: smallvec::smallvec![Term { order, factors, by: term.by }], constant: 0 })
+        };
+        let (a, b) = (self.values.widen(last, width), self.values.widen(rest, width));
+        let (a, b) = (self.value(a)?, self.value(b)?);
+        self.each_chunk(DType::I32, width, |e, ty, i| Ok(e.ins(level, Op::IMul, ty, &[a[i], b[i]])))
+    }
+
+    fn lane_numbers(&mut self, width: u32) -> Result<Chunks> {
+        let int = self.scalar_type(DType::I32)?;
+        self.each_chunk(DType::I32, width, |e, ty, i| {
+            let numbers = (0..width.min(4)).map(|l| e.module.constant(int, i as u32 * 4 + l));
+            let numbers: SmallVec<[Id; 4]> = numbers.collect();
+            Ok(e.module.composite(ty, &numbers))
+        })
+    }
+
+    /// One id for each chunk of a value of a width; `f` gets the chunk's type and number.
+    pub(crate) fn each_chunk(
+        &mut self,
+        dtype: DType,
+        width: u32,
+        mut f: impl FnMut(&mut Self, Id, usize) -> Result<Id>,
+    ) -> Result<Chunks> {
+        let (count, each) = chunks_of(width);
+        let ty = self.vector_type(dtype, each)?;
+        (0..count as usize).map(|i| f(self, ty, i)).collect()
+    }
+
+    /// A load that was resolved in the region of its level.
+    fn load(&mut self, load: Load, dtype: DType, level: u32) -> Result<Chunks> {
+        self.load_at(load.buffer, load.index, load.count, dtype, level)
+    }
+
+    /// An operation, lanes and all.
+    fn operation(&mut self, op: ValueOp, operands: &[ValueId], dtype: DType, width: u32, level: u32) -> Result<Chunks> {
+        match op {
+            ValueOp::Splat(_) => self.splat(operands[0], dtype, width, level),
+            ValueOp::Extract(lane) => self.extract(operands[0], lane, dtype, level),
+            ValueOp::Part(n) => Ok(smallvec::smallvec![self.value(operands[0])?[n as usize]]),
+            ValueOp::Join => self.join(operands, dtype, width, level),
+            _ => {
+                let of = self.values.dtype(operands[operands.len() - 1]);
+                let all: Vec<Chunks> = operands.iter().map(|v| self.value(*v)).collect::<Result<_>>()?;
+                let (count, each) = chunks_of(width);
+                let site = crate::math::Site { level, n: each, of, dtype };
+                // What a literal operand is decides how much care its operation needs.
+                let known: SmallVec<[Option<Const>; 3]> = operands.iter().map(|v| self.literal(*v)).collect();
+                (0..count as usize)
+                    .map(|i| {
+                        let ids: SmallVec<[Id; 3]> = all.iter().map(|c| c[i]).collect();
+                        self.math(op, site, &ids, operands, &known)
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    /// The literal that a value is, in all lanes.
+    fn literal(&self, id: ValueId) -> Option<Const> {
+        match &self.values.node(id).kind {
+            Kind::Const(c) => Some(*c),
+            Kind::Op(ValueOp::Splat(_), of) => self.literal(of[0]),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Where an invocation stands: the values of axes bound to workgroups, subgroups, lanes and threads.
+
+use crate::emit::{Bound, Emit, Result};
+use crate::module::{Id, Type};
+use crate::values::{Coordinate, Kind, ValueId};
+use rspirv::spirv::{BuiltIn, Capability, Op};
+use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::lower::launch::slot_index;
+use tilewright_dsl::nest::{AxisId, Level, Slot};
+
+/// The axes of a dispatch that are bound to something, wherever they stand.
+#[derive(Default)]
+pub(crate) struct Grid {
+    /// Axes bound to workgroups, outermost first.
+    pub(crate) workgroups: Vec<(AxisId, Slot)>,
+    /// Axes bound to threads.
+    pub(crate) threads: Vec<(AxisId, Slot)>,
+    /// Axes bound to subgroups and lanes.
+    pub(crate) subgroups: Vec<(AxisId, Level, Slot)>,
+}
+
+impl Emit<'_> {
+    /// The value of a bound axis.
+    pub(crate) fn coordinate_of(&mut self, axis: AxisId, level: Level, slot: Slot) -> Result<Bound> {
+        let (value, owner) = match level {
+            Level::Workgroup => (self.workgroup(axis, slot)?, false),
+            Level::Thread => (self.thread(slot), true),
+            Level::Subgroup | Level::Lane => (self.of_subgroup(level, slot)?, true),
+        };
+        Ok(Bound { value, owner })
+    }
+
+    /// An axis's digit of its slot's workgroup number. The outermost axis of a slot is the slowest.
+    fn workgroup(&mut self, axis: AxisId, slot: Slot) -> Result<ValueId> {
+        self.resolved.clear();
+        self.preds.clear();
+        let dim = slot_index(slot);
+        let sharing: Vec<AxisId> =
+            self.grid.workgroups.iter().filter(|(_, s)| slot_index(*s) == dim).map(|(axis, _)| *axis).collect();
+        let extents: Vec<ValueId> = sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
+        let total = extents.iter().fold(Some(1i64), |n, e| Some(n?.saturating_mul(self.values.as_int(*e)?)));
+        let mut value = self.coordinate_value(Coordinate::Workgroup(dim as u8), total);
+        let Some(at) = sharing.iter().position(|a| *a == axis) else { return Ok(value) };
+        let mut later = self.values.int(1);
+        for extent in &extents[at + 1..] {
+            later = self.values.times(later, *extent);
+        }
+        value = self.values.floor_div(value, later);
+        Ok(if at == 0 { value } else { self.values.floor_mod(value, extents[at]) })
+    }
+
+    fn thread(&mut self, slot: Slot) -> ValueId {
+        let (which, count) = match slot {
+            Slot::Linear => (Coordinate::LocalIndex, self.local.iter().product()),
+            _ => (Coordinate::Local(slot_index(slot) as u8), self.local[slot_index(slot)]),
+        };
+        self.coordinate_value(which, Some(count.into()))
+    }
+
+    /// A subgroup's coordinate in its workgroup, or an invocation's in its subgroup: x is the fastest.
+    fn of_subgroup(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
+        let size = self.fixed_subgroup()?;
+        let local: u32 = self.local.iter().product();
+        let (which, count) = match level {
+            Level::Subgroup => (Coordinate::Subgroup, local.div_ceil(size)),
+            _ => (Coordinate::SubgroupLane, size),
+        };
+        let mut value = self.coordinate_value(which, Some(count.into()));
+        if slot == Slot::Linear || level == Level::Lane {
+            return Ok(value);
+        }
+        for faster in [Slot::X, Slot::Y, Slot::Z] {
+            let extent = self.slot_extent(level, faster)?;
+            if faster == slot {
+                let slower = [Slot::Y, Slot::Z].iter().any(|s| slot_index(*s) > slot_index(slot) && self.has_slot(level, *s));
+                return Ok(if slower { self.values.floor_mod(value, extent) } else { value });
+            }
+            value = self.values.floor_div(value, extent);
+        }
+        Ok(value)
+    }
+
+    fn has_slot(&self, level: Level, slot: Slot) -> bool {
+        self.grid.subgroups.iter().any(|(_, l, s)| *l == level && *s == slot)
+    }
+
+    /// How many a slot of subgroups or lanes has: the most that any of its axes counts.
+    fn slot_extent(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
+        self.resolved.clear();
+        self.preds.clear();
+        let axes: Vec<AxisId> =
+            self.grid.subgroups.iter().filter(|(_, l, s)| *l == level && *s == slot).map(|(axis, ..)| *axis).collect();
+        let mut most = 1;
+        for axis in axes {
+            let extent = self.resolve(self.program.axes[axis].extent)?;
+            let name = &self.program.axes[axis].name;
+            let Some(n) = self.values.as_int(extent) else {
+                return Err(
+                    self.error(format!("the extent of `{name}` must be a literal: it is bound to subgroups or their lanes"))
+                );
+            };
+            most = most.max(n);
+        }
+        Ok(self.values.int(most))
+    }
+
+    /// The subgroup size, which the variant then requires.
+    pub(crate) fn fixed_subgroup(&mut self) -> Result<u32> {
+        let Some(size) = self.profile.subgroup else {
+            let message = format!("the profile `{}` has no subgroup size", self.profile.name);
+            return Err(self.error(message).help("say `subgroup: 32` in the profile, or distribute over threads"));
+        };
+        self.need(Feature::SubgroupSize, "binding axes to subgroups", "distribute over threads instead")?;
+        self.subgroup = Some(size);
+        Ok(size)
+    }
+
+    /// A coordinate below a count.
+    pub(crate) fn coordinate_value(&mut self, which: Coordinate, count: Option<i64>) -> ValueId {
+        match count {
+            Some(1) => self.values.int(0),
+            _ => {
+                let most = count.map_or(i64::from(i32::MAX), |n| n - 1);
+                self.values.add(Kind::Coordinate(which), DType::I32, 1, 0, (0, most))
+            }
+        }
+    }
+
+    /// Reads a built-in, at the start of the function.
+    pub(crate) fn coordinate(&mut self, which: Coordinate) -> Result<Id> {
+        let (builtin, component) = match which {
+            Coordinate::Workgroup(n) => (BuiltIn::WorkgroupId, Some(n)),
+            Coordinate::Local(n) => (BuiltIn::LocalInvocationId, Some(n)),
+            Coordinate::LocalIndex => (BuiltIn::LocalInvocationIndex, None),
+            Coordinate::Subgroup => (BuiltIn::SubgroupId, None),
+            Coordinate::SubgroupLane => (BuiltIn::SubgroupLocalInvocationId, None),
+            Coordinate::Subgroups => (BuiltIn::NumSubgroups, None),
+        };
+        if matches!(which, Coordinate::Subgroup | Coordinate::SubgroupLane | Coordinate::Subgroups) {
+            self.module.capability(Capability::GroupNonUniform);
+        }
+        let word = self.module.u32_type();
+        let of = if component.is_some() { self.module.ty(Type::Vector(word, 3)) } else { word };
+        let variable = self.module.builtin(builtin, of);
+        let mut id = self.ins(0, Op::Load, of, &[variable]);
+        if let Some(n) = component {
+            id = self.ins(0, Op::CompositeExtract, word, &[id, n.into()]);
+        }
+        let int = self.scalar_type(DType::I32)?;
+        Ok(self.ins(0, Op::Bitcast, int, &[id]))
+    }
+}

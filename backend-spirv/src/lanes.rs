@@ -1,0 +1,51 @@
+//! Lanes: how vectors are put together and taken apart. A value of up to four components is one SPIR-V vector; a longer
+//! one is several of four.
+
+use crate::emit::{Chunks, Emit, Result};
+use crate::module::Id;
+use crate::values::{Kind, ValueId};
+use rspirv::spirv::Op;
+use smallvec::SmallVec;
+use tilewright_dsl::launch::DType;
+
+impl Emit<'_> {
+    /// A scalar in all components.
+    pub(crate) fn splat(&mut self, of: ValueId, dtype: DType, width: u32, level: u32) -> Result<Chunks> {
+        let scalar = self.scalar(of)?;
+        let constant = matches!(self.values.node(of).kind, Kind::Const(_));
+        let mut first = None;
+        self.each_chunk(dtype, width, |e, ty, _| {
+            let parts: SmallVec<[Id; 4]> = SmallVec::from_elem(scalar, width.min(4) as usize);
+            let id = match first {
+                Some(id) => id,
+                None if constant => e.module.composite(ty, &parts),
+                None => e.ins(level, Op::CompositeConstruct, ty, &parts),
+            };
+            first = Some(id);
+            Ok(id)
+        })
+    }
+
+    /// One component.
+    pub(crate) fn extract(&mut self, of: ValueId, lane: u32, dtype: DType, level: u32) -> Result<Chunks> {
+        let chunks = self.value(of)?;
+        let ty = self.scalar_type(dtype)?;
+        Ok(smallvec::smallvec![self.ins(level, Op::CompositeExtract, ty, &[chunks[(lane / 4) as usize], lane % 4])])
+    }
+
+    /// A vector of scalars, or of vectors of four.
+    pub(crate) fn join(&mut self, parts: &[ValueId], dtype: DType, width: u32, level: u32) -> Result<Chunks> {
+        let mut ids: Vec<Id> = Vec::with_capacity(parts.len());
+        let scalars = parts.len() as u32 == width;
+        for part in parts {
+            ids.extend(self.value(*part)?);
+        }
+        if !scalars {
+            return Ok(ids.into_iter().collect());
+        }
+        self.each_chunk(dtype, width, |e, ty, i| {
+            let each = width.min(4) as usize;
+            Ok(e.ins(level, Op::CompositeConstruct, ty, &ids[i * each..(i + 1) * each]))
+        })
+    }
+}

@@ -1,0 +1,435 @@
+//! Operations: what each of the language's functions is in SPIR-V.
+//!
+//! SPIR-V leaves much undefined that the language defines: division by zero, shifts by more than 31, casts out of
+//! range, powers of negative numbers. Each gets its extra instructions, unless a literal operand makes them needless.
+
+use crate::emit::{Emit, Result};
+use crate::module::Id;
+use crate::values::{Op as ValueOp, ValueId};
+use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
+use tilewright_dsl::launch::{DType, Feature};
+
+/// Whether a product that is only added to something becomes one `Fma`. It is as exact as the device makes it (lavapipe
+/// and GPUs fuse it); contraction is the language's to allow.
+pub(crate) const FUSE: bool = true;
+
+/// Where an operation is written, and on what.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    pub(crate) level: u32,
+    /// Components.
+    pub(crate) n: u32,
+    /// The operands' type (a selection's: what is selected).
+    pub(crate) of: DType,
+    /// The result's.
+    pub(crate) dtype: DType,
+}
+
+type Known<'a> = &'a [Option<Const>];
+
+impl Emit<'_> {
+    /// Writes an operation.
+    pub(crate) fn math(&mut self, op: ValueOp, at: Site, ids: &[Id], of: &[ValueId], known: Known<'_>) -> Result<Id> {
+        let computes = !matches!(op, ValueOp::Select | ValueOp::Cast(_));
+        if at.of == DType::F16 && computes {
+            self.half_arithmetic("arithmetic in f16")?;
+        }
+        match op {
+            ValueOp::Unary(op) => self.unary(op, at, ids[0]),
+            ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids[0], ids[1], known),
+            ValueOp::Binary(op) => self.int_binary(op, at, ids, of, known),
+            ValueOp::Compare(op) => self.comparison(op, at, ids[0], ids[1]),
+            ValueOp::Select => {
+                let ty = self.vector_type(at.dtype, at.n)?;
+                Ok(self.ins(at.level, Op::Select, ty, ids))
+            }
+            ValueOp::Cast(to) => self.cast(at, to, ids[0]),
+            ValueOp::Fma => {
+                let ty = self.vector_type(at.dtype, at.n)?;
+                Ok(self.ext(at.level, Ext::Fma, ty, ids))
+            }
+            ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
+                Err(self.error("lanes are no arithmetic: this is a fault of the compiler"))
+            }
+        }
+    }
+
+    pub(crate) fn half_arithmetic(&mut self, what: &str) -> Result<()> {
+        self.need(Feature::F16, what, "compute in f32 with `as f32`")
+    }
+
+    /// An instruction whose result is of the site's type.
+    fn same(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
+        let ty = self.vector_type(at.dtype, at.n)?;
+        Ok(self.ins(at.level, op, ty, ids))
+    }
+
+    fn same_ext(&mut self, at: Site, op: Ext, ids: &[Id]) -> Result<Id> {
+        let ty = self.vector_type(at.dtype, at.n)?;
+        Ok(self.ext(at.level, op, ty, ids))
+    }
+
+    /// A bool by component.
+    fn test(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
+        let ty = self.vector_type(DType::Bool, at.n)?;
+        Ok(self.ins(at.level, op, ty, ids))
+    }
+
+    /// A literal in every component.
+    fn all(&mut self, dtype: DType, n: u32, bits: u32) -> Result<Id> {
+        let one = self.constant(Const { dtype, bits })?;
+        if n == 1 {
+            return Ok(one);
+        }
+        let ty = self.vector_type(dtype, n)?;
+        Ok(self.module.composite(ty, &vec![one; n as usize]))
+    }
+
+    fn number(&mut self, at: Site, value: f64) -> Result<Id> {
+        self.all(at.of, at.n, Const::number(value, at.of).bits)
+    }
+
+    fn unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
+        match (op, at.of) {
+            (Unary::IsNan, _) => return self.test(at, Op::IsNan, &[a]),
+            (Unary::Not, DType::Bool) => return self.test(at, Op::LogicalNot, &[a]),
+            (Unary::Not, _) => return self.same(at, Op::Not, &[a]),
+            (Unary::Neg, dtype) if dtype.is_float() => return self.same(at, Op::FNegate, &[a]),
+            (Unary::Neg, _) => return self.same(at, Op::SNegate, &[a]),
+            (Unary::Abs | Unary::Sign, dtype) if !dtype.is_float() => return self.int_unary(op, at, a),
+            (Unary::Sign, _) => return self.sign(at, a),
+            (Unary::Round, _) => return self.round(at, a),
+            (Unary::Fract, _) => {
+                // Rust's: with the sign of the operand.
+                let whole = self.same_ext(at, Ext::Trunc, &[a])?;
+                return self.same(at, Op::FSub, &[a, whole]);
+            }
+            _ => {}
+        }
+        let ext = match op {
+            Unary::Abs => Ext::FAbs,
+            Unary::Floor => Ext::Floor,
+            Unary::Ceil => Ext::Ceil,
+            Unary::Trunc => Ext::Trunc,
+            Unary::Sqrt => Ext::Sqrt,
+            Unary::InverseSqrt => Ext::InverseSqrt,
+            Unary::Exp => Ext::Exp,
+            Unary::Exp2 => Ext::Exp2,
+            Unary::Ln => Ext::Log,
+            Unary::Log2 => Ext::Log2,
+            Unary::Sin => Ext::Sin,
+            Unary::Cos => Ext::Cos,
+            Unary::Tan => Ext::Tan,
+            Unary::Asin => Ext::Asin,
+            Unary::Acos => Ext::Acos,
+            Unary::Atan => Ext::Atan,
+            Unary::Sinh => Ext::Sinh,
+            Unary::Cosh => Ext::Cosh,
+            Unary::Tanh => Ext::Tanh,
+            Unary::Asinh => Ext::Asinh,
+            Unary::Acosh => Ext::Acosh,
+            Unary::Atanh => Ext::Atanh,
+            _ => return Err(self.error(format!("`{op:?}` of `{}` has no meaning", at.of))),
+        };
+        if !at.of.is_float() {
+            return Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for floats", at.of)));
+        }
+        self.same_ext(at, ext, &[a])
+    }
+
+    fn int_unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
+        match (op, at.of) {
+            (Unary::Abs, DType::I32) => {
+                // The lowest integer's negative is itself.
+                let negative = self.same(at, Op::SNegate, &[a])?;
+                self.same_ext(at, Ext::SMax, &[a, negative])
+            }
+            (Unary::Abs, _) => Ok(a),
+            (_, DType::I32) => self.same_ext(at, Ext::SSign, &[a]),
+            _ => {
+                let one = self.all(at.of, at.n, 1)?;
+                self.same_ext(at, Ext::UMin, &[a, one])
+            }
+        }
+    }
+
+    /// 1 with the operand's sign; NaN of NaN.
+    fn sign(&mut self, at: Site, a: Id) -> Result<Id> {
+        if at.of == DType::F16 {
+            let wide = Site { of: DType::F32, dtype: DType::F32, ..at };
+            let widened = self.same(wide, Op::FConvert, &[a])?;
+            let sign = self.sign(wide, widened)?;
+            return self.same(at, Op::FConvert, &[sign]);
+        }
+        let words = self.vector_type(DType::U32, at.n)?;
+        let (mask, one) = (self.all(DType::U32, at.n, 1 << 31)?, self.all(DType::U32, at.n, 1f32.to_bits())?);
+        let bits = self.ins(at.level, Op::Bitcast, words, &[a]);
+        let sign = self.ins(at.level, Op::BitwiseAnd, words, &[bits, mask]);
+        let signed = self.ins(at.level, Op::BitwiseOr, words, &[sign, one]);
+        let signed = self.same(at, Op::Bitcast, &[signed])?;
+        let nan = self.test(at, Op::IsNan, &[a])?;
+        self.same(at, Op::Select, &[nan, a, signed])
+    }
+
+    /// Half away from zero: GLSL leaves the direction open.
+    fn round(&mut self, at: Site, a: Id) -> Result<Id> {
+        let whole = self.same_ext(at, Ext::Trunc, &[a])?;
+        let rest = self.same(at, Op::FSub, &[a, whole])?;
+        let rest = self.same_ext(at, Ext::FAbs, &[rest])?;
+        let half = self.number(at, 0.5)?;
+        let up = self.test(at, Op::FOrdGreaterThanEqual, &[rest, half])?;
+        let sign = self.same_ext(at, Ext::FSign, &[a])?;
+        let away = self.same(at, Op::FAdd, &[whole, sign])?;
+        self.same(at, Op::Select, &[up, away, whole])
+    }
+
+    fn float_binary(&mut self, op: Binary, at: Site, a: Id, b: Id, known: Known<'_>) -> Result<Id> {
+        match op {
+            Binary::Add => self.same(at, Op::FAdd, &[a, b]),
+            Binary::Sub => self.same(at, Op::FSub, &[a, b]),
+            Binary::Mul => self.same(at, Op::FMul, &[a, b]),
+            Binary::Div => self.same(at, Op::FDiv, &[a, b]),
+            Binary::Rem => {
+                let quotient = self.same(at, Op::FDiv, &[a, b])?;
+                let whole = self.same_ext(at, Ext::Trunc, &[quotient])?;
+                let part = self.same(at, Op::FMul, &[whole, b])?;
+                self.same(at, Op::FSub, &[a, part])
+            }
+            Binary::Min => self.same_ext(at, Ext::NMin, &[a, b]),
+            Binary::Max => self.same_ext(at, Ext::NMax, &[a, b]),
+            Binary::Atan2 => self.same_ext(at, Ext::Atan2, &[a, b]),
+            Binary::Pow => self.power(at, a, b, known.get(1).copied().flatten()),
+            _ => Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for integers", at.of))),
+        }
+    }
+
+    /// `Pow` is defined for positive bases alone.
+    fn power(&mut self, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
+        let (zero, one, two) = (self.number(at, 0.0)?, self.number(at, 1.0)?, self.number(at, 2.0)?);
+        let literal = literal.map(|c| c.value());
+        if literal == Some(0.0) {
+            return Ok(one);
+        }
+        let size = self.same_ext(at, Ext::FAbs, &[a])?;
+        let power = self.same_ext(at, Ext::Pow, &[size, b])?;
+        let even = literal.is_some_and(|b| b.rem_euclid(2.0) == 0.0);
+        if even {
+            return Ok(power);
+        }
+        // Of a negative base: of the power's sign where the exponent is odd, NaN where it is no integer.
+        let below = self.test(at, Op::FOrdLessThan, &[a, zero])?;
+        let opposite = self.same(at, Op::FNegate, &[power])?;
+        let nan = self.number(at, f64::NAN)?;
+        if let Some(b) = literal {
+            let of_negative = if b == b.trunc() { opposite } else { nan };
+            return self.same(at, Op::Select, &[below, of_negative, power]);
+        }
+        let whole = self.same_ext(at, Ext::Trunc, &[b])?;
+        let is_whole = self.test(at, Op::FOrdEqual, &[whole, b])?;
+        let half = self.same(at, Op::FDiv, &[b, two])?;
+        let half_whole = self.same_ext(at, Ext::Trunc, &[half])?;
+        let is_even = self.test(at, Op::FOrdEqual, &[half_whole, half])?;
+        let of_whole = self.same(at, Op::Select, &[is_even, power, opposite])?;
+        let of_negative = self.same(at, Op::Select, &[is_whole, of_whole, nan])?;
+        let power = self.same(at, Op::Select, &[below, of_negative, power])?;
+        let to_zero = self.test(at, Op::FOrdEqual, &[b, zero])?;
+        self.same(at, Op::Select, &[to_zero, one, power])
+    }
+
+    fn comparison(&mut self, op: Compare, at: Site, a: Id, b: Id) -> Result<Id> {
+        use Compare::*;
+        let op = match (at.of, op) {
+            (DType::Bool, Eq) => Op::LogicalEqual,
+            (DType::Bool, Ne) => Op::LogicalNotEqual,
+            (DType::Bool, _) => return Err(self.error("truth values have no order")),
+            (DType::I32 | DType::U32, Eq) => Op::IEqual,
+            (DType::I32 | DType::U32, Ne) => Op::INotEqual,
+            (DType::I32, Lt) => Op::SLessThan,
+            (DType::I32, Le) => Op::SLessThanEqual,
+            (DType::I32, Gt) => Op::SGreaterThan,
+            (DType::I32, Ge) => Op::SGreaterThanEqual,
+            (DType::U32, Lt) => Op::ULessThan,
+            (DType::U32, Le) => Op::ULessThanEqual,
+            (DType::U32, Gt) => Op::UGreaterThan,
+            (DType::U32, Ge) => Op::UGreaterThanEqual,
+            (_, Eq) => Op::FOrdEqual,
+            (_, Ne) => Op::FUnordNotEqual,
+            (_, Lt) => Op::FOrdLessThan,
+            (_, Le) => Op::FOrdLessThanEqual,
+            (_, Gt) => Op::FOrdGreaterThan,
+            (_, Ge) => Op::FOrdGreaterThanEqual,
+        };
+        self.test(at, op, &[a, b])
+    }
+}
+
+/// Integers.
+impl Emit<'_> {
+    fn int_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId], known: Known<'_>) -> Result<Id> {
+        let (a, b) = (ids[0], ids[1]);
+        let signed = at.of == DType::I32;
+        let truth = at.of == DType::Bool;
+        match op {
+            Binary::And => self.same(at, if truth { Op::LogicalAnd } else { Op::BitwiseAnd }, &[a, b]),
+            Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
+            Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
+            _ if truth => Err(self.error(format!("`{op:?}` of truth values has no meaning"))),
+            Binary::Add => self.same(at, Op::IAdd, &[a, b]),
+            Binary::Sub => self.same(at, Op::ISub, &[a, b]),
+            Binary::Mul => self.same(at, Op::IMul, &[a, b]),
+            Binary::Min => self.same_ext(at, if signed { Ext::SMin } else { Ext::UMin }, &[a, b]),
+            Binary::Max => self.same_ext(at, if signed { Ext::SMax } else { Ext::UMax }, &[a, b]),
+            Binary::Shl | Binary::Shr => {
+                let mask = self.all(at.of, at.n, 31)?;
+                let by = self.same(at, Op::BitwiseAnd, &[b, mask])?;
+                let op = match (op, signed) {
+                    (Binary::Shl, _) => Op::ShiftLeftLogical,
+                    (_, true) => Op::ShiftRightArithmetic,
+                    (_, false) => Op::ShiftRightLogical,
+                };
+                self.same(at, op, &[a, by])
+            }
+            Binary::Div | Binary::Rem => self.division(op, at, a, b, known.get(1).copied().flatten()),
+            Binary::FloorDiv | Binary::FloorMod => {
+                let natural = of.iter().all(|v| !signed || self.values.nonnegative(*v));
+                self.floor(op, at, a, b, natural, known.get(1).copied().flatten())
+            }
+            Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
+        }
+    }
+
+    /// Truncated division: by zero it gives 0, and the lowest by -1 is the lowest.
+    fn division(&mut self, op: Binary, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
+        let signed = at.of == DType::I32;
+        let divide = if signed { Op::SDiv } else { Op::UDiv };
+        let harmless = literal.is_some_and(|c| c.bits != 0 && (!signed || c.bits != u32::MAX));
+        let zero = self.all(at.of, at.n, 0)?;
+        let by_zero = if harmless { None } else { Some(self.test(at, Op::IEqual, &[b, zero])?) };
+        let mut by = b;
+        if let Some(by_zero) = by_zero {
+            let mut bad = by_zero;
+            if signed {
+                let (lowest, minus) = (self.all(at.of, at.n, 1 << 31)?, self.all(at.of, at.n, u32::MAX)?);
+                let (is_lowest, is_minus) = (self.test(at, Op::IEqual, &[a, lowest])?, self.test(at, Op::IEqual, &[b, minus])?);
+                let overflows = self.test(at, Op::LogicalAnd, &[is_lowest, is_minus])?;
+                bad = self.test(at, Op::LogicalOr, &[bad, overflows])?;
+            }
+            let one = self.all(at.of, at.n, 1)?;
+            by = self.same(at, Op::Select, &[bad, one, b])?;
+        }
+        let quotient = self.same(at, divide, &[a, by])?;
+        if op == Binary::Rem {
+            // By 1 in the two bad cases, where it is 0. `SRem` of negative numbers is not to be relied on.
+            let part = self.same(at, Op::IMul, &[quotient, by])?;
+            return self.same(at, Op::ISub, &[a, part]);
+        }
+        match by_zero {
+            Some(by_zero) => self.same(at, Op::Select, &[by_zero, zero, quotient]),
+            None => Ok(quotient),
+        }
+    }
+
+    /// Division rounded to minus infinity, by at least 1.
+    fn floor(&mut self, op: Binary, at: Site, a: Id, b: Id, natural: bool, literal: Option<Const>) -> Result<Id> {
+        if let Some(by) = literal.map(|c| c.bits).filter(|b| b.is_power_of_two() && *b < 1 << 31) {
+            let signed = at.of == DType::I32;
+            return match op {
+                Binary::FloorDiv => {
+                    let shift = self.all(at.of, at.n, by.trailing_zeros())?;
+                    self.same(at, if signed { Op::ShiftRightArithmetic } else { Op::ShiftRightLogical }, &[a, shift])
+                }
+                _ => {
+                    let mask = self.all(at.of, at.n, by - 1)?;
+                    self.same(at, Op::BitwiseAnd, &[a, mask])
+                }
+            };
+        }
+        if natural {
+            let op = if op == Binary::FloorDiv { Op::UDiv } else { Op::UMod };
+            if at.of == DType::U32 {
+                return self.same(at, op, &[a, b]);
+            }
+            let words = self.vector_type(DType::U32, at.n)?;
+            let (a, b) = (self.ins(at.level, Op::Bitcast, words, &[a]), self.ins(at.level, Op::Bitcast, words, &[b]));
+            let result = self.ins(at.level, op, words, &[a, b]);
+            return self.same(at, Op::Bitcast, &[result]);
+        }
+        let quotient = self.same(at, Op::SDiv, &[a, b])?;
+        let part = self.same(at, Op::IMul, &[quotient, b])?;
+        let rest = self.same(at, Op::ISub, &[a, part])?;
+        let zero = self.all(at.of, at.n, 0)?;
+        let below = self.test(at, Op::SLessThan, &[rest, zero])?;
+        let (value, other) = match op {
+            Binary::FloorDiv => {
+                let one = self.all(at.of, at.n, 1)?;
+                (quotient, self.same(at, Op::ISub, &[quotient, one])?)
+            }
+            _ => (rest, self.same(at, Op::IAdd, &[rest, b])?),
+        };
+        self.same(at, Op::Select, &[below, other, value])
+    }
+}
+
+/// Casts.
+impl Emit<'_> {
+    fn cast(&mut self, at: Site, to: DType, a: Id) -> Result<Id> {
+        let ty = self.vector_type(to, at.n)?;
+        let float = at.of.is_float();
+        match (at.of, to) {
+            (DType::F16, DType::F32) if !self.native_f16() => Ok(a),
+            (DType::F32, DType::F16) if !self.native_f16() => self.rounded_to_half(at, a),
+            (DType::F32, DType::F16) | (DType::F16, DType::F32) => Ok(self.ins(at.level, Op::FConvert, ty, &[a])),
+            // Halves are exact as f32, and an integer that rounds twice is beyond the range of halves.
+            (DType::F16, _) => {
+                let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
+                self.cast(Site { of: DType::F32, ..at }, to, wide)
+            }
+            (_, DType::F16) => {
+                let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
+                self.cast(Site { of: DType::F32, ..at }, to, wide)
+            }
+            (_, DType::I32 | DType::U32) if float => self.saturated(at, to, a),
+            (DType::Bool, _) => {
+                let (one, zero) = (Const::number(1.0, to), Const::number(0.0, to));
+                let (one, zero) = (self.all(to, at.n, one.bits)?, self.all(to, at.n, zero.bits)?);
+                Ok(self.ins(at.level, Op::Select, ty, &[a, one, zero]))
+            }
+            (_, DType::Bool) => {
+                let zero = self.number(at, 0.0)?;
+                self.comparison(Compare::Ne, at, a, zero)
+            }
+            (DType::I32, DType::F32) => Ok(self.ins(at.level, Op::ConvertSToF, ty, &[a])),
+            (DType::U32, DType::F32) => Ok(self.ins(at.level, Op::ConvertUToF, ty, &[a])),
+            (DType::I32, DType::U32) | (DType::U32, DType::I32) => Ok(self.ins(at.level, Op::Bitcast, ty, &[a])),
+            (from, to) => Err(self.unsupported(if matches!(from, DType::F32) { to } else { from })),
+        }
+    }
+
+    /// An f32 rounded to a half, and back: halves that are not computed with travel as f32.
+    fn rounded_to_half(&mut self, at: Site, a: Id) -> Result<Id> {
+        let half = self.memory_type(DType::F16, at.n)?;
+        let rounded = self.ins(at.level, Op::FConvert, half, &[a]);
+        let ty = self.vector_type(DType::F32, at.n)?;
+        Ok(self.ins(at.level, Op::FConvert, ty, &[rounded]))
+    }
+
+    /// A float to an integer: out of range to the nearest, NaN to 0.
+    fn saturated(&mut self, at: Site, to: DType, a: Id) -> Result<Id> {
+        let at = Site { dtype: DType::F32, ..at };
+        let signed = to == DType::I32;
+        // The greatest floats below the ends, and the ends themselves.
+        let (low, high, end) =
+            if signed { (-2_147_483_648.0, 2_147_483_520.0, 2_147_483_648.0) } else { (0.0, 4_294_967_040.0, 4_294_967_296.0) };
+        let (low, high, end) = (self.number(at, low)?, self.number(at, high)?, self.number(at, end)?);
+        let above = self.same_ext(at, Ext::NMax, &[a, low])?;
+        let inside = self.same_ext(at, Ext::NMin, &[above, high])?;
+        let ty = self.vector_type(to, at.n)?;
+        let value = self.ins(at.level, if signed { Op::ConvertFToS } else { Op::ConvertFToU }, ty, &[inside]);
+        let most = self.all(to, at.n, if signed { i32::MAX as u32 } else { u32::MAX })?;
+        let over = self.test(at, Op::FOrdGreaterThanEqual, &[a, end])?;
+        let value = self.ins(at.level, Op::Select, ty, &[over, most, value]);
+        let (nan, zero) = (self.test(at, Op::IsNan, &[a])?, self.all(to, at.n, 0)?);
+        Ok(self.ins(at.level, Op::Select, ty, &[nan, zero, value]))
+    }
+}

@@ -1,0 +1,280 @@
+//! A SPIR-V module in the making: ids, and an interner of types and constants.
+//!
+//! Instructions are written as words at once: no tree of instructions is built, because the words are all that anyone
+//! wants, and this runs inside a user's build. Types are interned with their decorations as part of the key; structs
+//! and arrays that differ only in layout are different types.
+
+use crate::hash::Map;
+use rspirv::spirv::{
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, StorageClass,
+};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+/// A result id.
+pub(crate) type Id = u32;
+
+/// Instructions as words.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code(pub(crate) Vec<u32>);
+
+impl Code {
+    /// Appends an instruction.
+    pub(crate) fn op(&mut self, op: Op, operands: &[u32]) {
+        self.0.push(((operands.len() as u32 + 1) << 16) | op as u32);
+        self.0.extend_from_slice(operands);
+    }
+
+    /// Appends other code.
+    pub(crate) fn append(&mut self, other: &Code) {
+        self.0.extend_from_slice(&other.0);
+    }
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Type {
+    Void,
+    Bool,
+    Int {
+        signed: bool,
+    },
+    Float {
+        bits: u32,
+    },
+    Vector(Id, u32),
+    /// Of so many elements; with a stride where it lies in a buffer.
+    Array(Id, u32, Option<u32>),
+    Runtime(Id, u32),
+    /// A buffer's or the push constants' block.
+    Block(Vec<Member>),
+    Pointer(StorageClass, Id),
+    Function(Id),
+}
+
+/// A member of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Member {
+    pub(crate) of: Id,
+    pub(crate) offset: u32,
+    pub(crate) read_only: bool,
+    pub(crate) coherent: bool,
+}
+
+/// A module of one entry point.
+#[derive(Default)]
+pub(crate) struct Module {
+    ids: u32,
+    capabilities: BTreeSet<u32>,
+    extensions: BTreeSet<&'static str>,
+    math: Option<Id>,
+    annotations: Code,
+    globals: Code,
+    interface: Vec<Id>,
+    types: Map<Type, Id>,
+    constants: Map<(Id, SmallVec<[u32; 4]>), Id>,
+    builtins: Map<u32, Id>,
+}
+
+impl Module {
+    /// A fresh id.
+    pub(crate) fn id(&mut self) -> Id {
+        self.ids += 1;
+        self.ids
+    }
+
+    pub(crate) fn capability(&mut self, capability: Capability) {
+        self.capabilities.insert(capability as u32);
+    }
+
+    pub(crate) fn extension(&mut self, name: &'static str) {
+        self.extensions.insert(name);
+    }
+
+    /// The extended instructions for maths.
+    pub(crate) fn math(&mut self) -> Id {
+        match self.math {
+            Some(id) => id,
+            None => {
+                let id = self.id();
+                *self.math.insert(id)
+            }
+        }
+    }
+
+    pub(crate) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+        let mut all = vec![id, decoration as u32];
+        all.extend_from_slice(operands);
+        self.annotations.op(Op::Decorate, &all);
+    }
+
+    fn decorate_member(&mut self, id: Id, member: u32, decoration: Decoration, operands: &[u32]) {
+        let mut all = vec![id, member, decoration as u32];
+        all.extend_from_slice(operands);
+        self.annotations.op(Op::MemberDecorate, &all);
+    }
+
+    /// A type's id.
+    pub(crate) fn ty(&mut self, ty: Type) -> Id {
+        if let Some(id) = self.types.get(&ty) {
+            return *id;
+        }
+        // An array's length is a constant, which comes before it.
+        let length = match &ty {
+            Type::Array(_, length, _) => Some(self.uint(*length)),
+            _ => None,
+        };
+        let id = self.id();
+        match &ty {
+            Type::Void => self.globals.op(Op::TypeVoid, &[id]),
+            Type::Bool => self.globals.op(Op::TypeBool, &[id]),
+            Type::Int { signed } => self.globals.op(Op::TypeInt, &[id, 32, u32::from(*signed)]),
+            Type::Float { bits } => self.globals.op(Op::TypeFloat, &[id, *bits]),
+            Type::Vector(of, n) => self.globals.op(Op::TypeVector, &[id, *of, *n]),
+            Type::Array(of, _, stride) => {
+                self.globals.op(Op::TypeArray, &[id, *of, length.unwrap_or_default()]);
+                if let Some(stride) = stride {
+                    self.decorate(id, Decoration::ArrayStride, &[*stride]);
+                }
+            }
+            Type::Runtime(of, stride) => {
+                self.globals.op(Op::TypeRuntimeArray, &[id, *of]);
+                self.decorate(id, Decoration::ArrayStride, &[*stride]);
+            }
+            Type::Block(members) => {
+                let mut operands = vec![id];
+                operands.extend(members.iter().map(|m| m.of));
+                self.globals.op(Op::TypeStruct, &operands);
+                self.decorate(id, Decoration::Block, &[]);
+                for (n, member) in members.iter().enumerate() {
+                    self.decorate_member(id, n as u32, Decoration::Offset, &[member.offset]);
+                    if member.read_only {
+                        self.decorate_member(id, n as u32, Decoration::NonWritable, &[]);
+                    }
+                    if member.coherent {
+                        self.decorate_member(id, n as u32, Decoration::Coherent, &[]);
+                    }
+                }
+            }
+            Type::Pointer(class, to) => self.globals.op(Op::TypePointer, &[id, *class as u32, *to]),
+            Type::Function(result) => self.globals.op(Op::TypeFunction, &[id, *result]),
+        }
+        self.types.insert(ty, id);
+        id
+    }
+
+    pub(crate) fn u32_type(&mut self) -> Id {
+        self.ty(Type::Int { signed: false })
+    }
+
+    pub(crate) fn bool_type(&mut self) -> Id {
+        self.ty(Type::Bool)
+    }
+
+    pub(crate) fn pointer(&mut self, class: StorageClass, to: Id) -> Id {
+        self.ty(Type::Pointer(class, to))
+    }
+
+    /// A scalar literal of a type that is not bool.
+    pub(crate) fn constant(&mut self, ty: Id, bits: u32) -> Id {
+        self.interned(ty, Op::Constant, &[bits])
+    }
+
+    pub(crate) fn uint(&mut self, value: u32) -> Id {
+        let ty = self.u32_type();
+        self.constant(ty, value)
+    }
+
+    pub(crate) fn boolean(&mut self, value: bool) -> Id {
+        let ty = self.bool_type();
+        if value { self.interned(ty, Op::ConstantTrue, &[]) } else { self.interned(ty, Op::ConstantFalse, &[]) }
+    }
+
+    /// A constant of several parts.
+    pub(crate) fn composite(&mut self, ty: Id, parts: &[Id]) -> Id {
+        self.interned(ty, Op::ConstantComposite, parts)
+    }
+
+    fn interned(&mut self, ty: Id, op: Op, operands: &[u32]) -> Id {
+        let mut key = SmallVec::from_slice(operands);
+        key.push(op as u32);
+        if let Some(id) = self.constants.get(&(ty, key.clone())) {
+            return *id;
+        }
+        let id = self.id();
+        let mut words: SmallVec<[u32; 6]> = SmallVec::from_slice(&[ty, id]);
+        words.extend_from_slice(operands);
+        self.globals.op(op, &words);
+        self.constants.insert((ty, key), id);
+        id
+    }
+
+    /// A variable outside functions.
+    pub(crate) fn global(&mut self, class: StorageClass, of: Id, initializer: Option<Id>) -> Id {
+        let ty = self.pointer(class, of);
+        let id = self.id();
+        let mut words = vec![ty, id, class as u32];
+        words.extend(initializer);
+        self.globals.op(Op::Variable, &words);
+        id
+    }
+
+    /// A built-in input variable of a type.
+    pub(crate) fn builtin(&mut self, which: BuiltIn, of: Id) -> Id {
+        if let Some(id) = self.builtins.get(&(which as u32)) {
+            return *id;
+        }
+        let id = self.global(StorageClass::Input, of, None);
+        self.decorate(id, Decoration::BuiltIn, &[which as u32]);
+        self.interface.push(id);
+        self.builtins.insert(which as u32, id);
+        id
+    }
+
+    /// The words of the module, whose only function has this body (from after its first label to before its end).
+    pub(crate) fn finish(mut self, local: [u32; 3], addresses: bool, variables: &Code, body: &Code) -> Vec<u8> {
+        let void = self.ty(Type::Void);
+        let function_type = self.ty(Type::Function(void));
+        let (main, label) = (self.id(), self.id());
+        self.capability(Capability::Shader);
+        let mut code = Code::default();
+        for capability in &self.capabilities {
+            code.op(Op::Capability, &[*capability]);
+        }
+        for extension in &self.extensions {
+            code.op(Op::Extension, &string(extension));
+        }
+        if let Some(id) = self.math {
+            let mut operands = vec![id];
+            operands.extend(string("GLSL.std.450"));
+            code.op(Op::ExtInstImport, &operands);
+        }
+        let addressing = if addresses { AddressingModel::PhysicalStorageBuffer64 } else { AddressingModel::Logical };
+        code.op(Op::MemoryModel, &[addressing as u32, MemoryModel::GLSL450 as u32]);
+        let mut entry = vec![ExecutionModel::GLCompute as u32, main];
+        entry.extend(string("main"));
+        entry.extend(&self.interface);
+        code.op(Op::EntryPoint, &entry);
+        code.op(Op::ExecutionMode, &[main, ExecutionMode::LocalSize as u32, local[0], local[1], local[2]]);
+        code.append(&self.annotations);
+        code.append(&self.globals);
+        code.op(Op::Function, &[void, main, FunctionControl::NONE.bits(), function_type]);
+        code.op(Op::Label, &[label]);
+        code.append(variables);
+        code.append(body);
+        code.op(Op::Return, &[]);
+        code.op(Op::FunctionEnd, &[]);
+        let header = [rspirv::spirv::MAGIC_NUMBER, VERSION, 0, self.ids + 1, 0];
+        header.iter().chain(&code.0).flat_map(|word| word.to_le_bytes()).collect()
+    }
+}
+
+/// SPIR-V 1.3, Vulkan 1.1's. From 1.4 on, an entry point would have to list all its globals.
+const VERSION: u32 = 0x0001_0300;
+
+/// A literal string: bytes, a zero, padded to words.
+fn string(text: &str) -> Vec<u32> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(bytes.len() / 4 * 4 + 4, 0);
+    bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
+}

@@ -1,0 +1,260 @@
+//! The walk over the nest: loops, computes, barriers, branches.
+
+use crate::emit::{Bound, Emit, Region, Result};
+use crate::module::{Code, Id};
+use crate::values::{Kind, ValueId};
+use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
+use tilewright_dsl::diag::Error;
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::{AxisId, Block, Body, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Scope, StageId};
+
+/// Loops of fewer words than this, all their iterations written out, are the driver's to unroll: for some it pays.
+/// The others shall stay loops: what shall be written out, the schedule says.
+const SMALL: u64 = 8192;
+
+impl Emit<'_> {
+    pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
+        block.iter().try_for_each(|node| self.node(node))
+    }
+
+    fn node(&mut self, node: &Node) -> Result<()> {
+        self.span = node.span;
+        match &node.kind {
+            NodeKind::Loop(l) => self.loop_node(l),
+            NodeKind::Alloc { body, .. } => self.block(body),
+            NodeKind::Compute(c) => self.compute(c),
+            NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have made it loops")),
+            NodeKind::Fragment(_) => Err(self.no_fragments()),
+            NodeKind::Collect(c) => self.collect(c),
+            NodeKind::Barrier { scope } => self.barrier(*scope),
+            NodeKind::Branch { cond, then, other } => {
+                self.resolved.clear();
+                self.preds.clear();
+                let cond = self.resolve(*cond)?;
+                match self.values.as_bool(cond) {
+                    Some(true) => self.block(then),
+                    Some(false) => self.block(other),
+                    None => self.branch(cond, then, other),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn no_fragments(&self) -> Error {
+        self.error("cooperative matrices are not supported yet").help("leave `mma` out of the schedule")
+    }
+
+    fn loop_node(&mut self, l: &Loop) -> Result<()> {
+        match l.exec {
+            Exec::Serial => self.serial(l),
+            Exec::Unroll => self.unroll(l),
+            Exec::Lanes => self.in_lanes(l),
+            Exec::Bind(level, slot) => {
+                let bound = self.coordinate_of(l.axis, level, slot)?;
+                self.binding(l.axis, bound, |e| e.block(&l.body))
+            }
+        }
+    }
+
+    /// An axis's extent where its loop stands.
+    fn extent(&mut self, axis: AxisId) -> Result<ValueId> {
+        self.resolved.clear();
+        self.preds.clear();
+        self.resolve(self.program.axes[axis].extent)
+    }
+
+    fn literal_extent(&mut self, axis: AxisId, what: &str) -> Result<u32> {
+        let extent = self.extent(axis)?;
+        let name = &self.program.axes[axis].name;
+        let error = || self.error(format!("the extent of `{name}` must be a literal: it is {what}"));
+        self.values.as_int(extent).and_then(|n| u32::try_from(n).ok()).ok_or_else(error)
+    }
+
+    fn unroll(&mut self, l: &Loop) -> Result<()> {
+        let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.span);
+        self.unrolled.push((l.axis, extent));
+        for n in 0..extent {
+            let value = self.values.int(n.into());
+            self.span = span;
+            self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
+        }
+        self.unrolled.pop();
+        Ok(())
+    }
+
+    fn in_lanes(&mut self, l: &Loop) -> Result<()> {
+        let width = self.literal_extent(l.axis, "in lanes")?;
+        if self.lanes.is_some() {
+            return Err(self.error("a loop in lanes stands in another one").help("one axis of a stage can be in lanes"));
+        }
+        if width == 1 {
+            let value = self.values.int(0);
+            return self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
+        }
+        if !matches!(width, 2 | 4 | 8 | 16) {
+            return Err(self.error(format!("{width} lanes are not possible")).help("2, 4, 8 or 16 are"));
+        }
+        let value = self.values.lane(width);
+        self.lanes = Some((l.axis, width));
+        let result = self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
+        self.lanes = None;
+        result
+    }
+
+    /// A loop that stays one, with a variable for a counter.
+    fn serial(&mut self, l: &Loop) -> Result<()> {
+        let extent = self.extent(l.axis)?;
+        if let Some(n) = self.values.as_int(extent).filter(|n| *n <= 1) {
+            let value = self.values.int(0);
+            return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
+        }
+        let (low, high) = self.values.node(extent).range;
+        self.counted(extent, low < 1, (0, high - 1), |e, value| {
+            e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))
+        })
+    }
+
+    /// A loop over `0..extent`, whose counter has a range.
+    pub(crate) fn counted(
+        &mut self,
+        extent: ValueId,
+        skippable: bool,
+        range: (i64, i64),
+        body: impl FnOnce(&mut Self, ValueId) -> Result<()>,
+    ) -> Result<()> {
+        let int = self.scalar_type(DType::I32)?;
+        let counter = self.variable(int);
+        let (end, zero, one) = (self.scalar(extent)?, self.values.int(0), self.values.int(1));
+        let (zero, one) = (self.scalar(zero)?, self.scalar(one)?);
+        let at = self.module.id();
+        let inner = self.region(skippable, |e| {
+            let value = e.counter(range);
+            e.define(value, smallvec::smallvec![at]);
+            body(e, value)
+        })?;
+        let written_out = match self.values.as_int(extent) {
+            Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
+            None => u64::MAX,
+        };
+        let control = if written_out < SMALL { LoopControl::NONE } else { LoopControl::DONT_UNROLL };
+        let truth = self.module.bool_type();
+        let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
+        self.weigh(written_out);
+        let code = self.here();
+        code.op(Op::Store, &[counter, zero]);
+        code.op(Op::Branch, &[header]);
+        code.op(Op::Label, &[header]);
+        code.op(Op::LoopMerge, &[merge, next, control.bits()]);
+        code.op(Op::Branch, &[test]);
+        code.op(Op::Label, &[test]);
+        code.op(Op::Load, &[int, at, counter]);
+        code.op(Op::SLessThan, &[truth, more, at, end]);
+        code.op(Op::BranchConditional, &[more, inside, merge]);
+        code.op(Op::Label, &[inside]);
+        code.append(&inner.code);
+        code.op(Op::Branch, &[next]);
+        code.op(Op::Label, &[next]);
+        code.op(Op::IAdd, &[int, after, at, one]);
+        code.op(Op::Store, &[counter, after]);
+        code.op(Op::Branch, &[header]);
+        code.op(Op::Label, &[merge]);
+        Ok(())
+    }
+
+    /// A new loop's counter.
+    fn counter(&mut self, range: (i64, i64)) -> ValueId {
+        let (level, instance) = (self.level(), self.regions.last().map_or(0, |r| r.instance));
+        self.values.add(Kind::Counter(instance), DType::I32, 1, level, range)
+    }
+
+    fn branch(&mut self, cond: ValueId, then: &Block, other: &Block) -> Result<()> {
+        let cond = self.scalar(cond)?;
+        let then = self.region(true, |e| e.block(then))?;
+        let other = self.region(true, |e| e.block(other))?;
+        self.weigh(then.weight.saturating_add(other.weight));
+        self.select(cond, &then.code, &other.code);
+        Ok(())
+    }
+
+    /// A structured `if`.
+    fn select(&mut self, cond: Id, then: &Code, other: &Code) {
+        let [yes, no, merge] = [(); 3].map(|()| self.module.id());
+        let code = self.here();
+        code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
+        code.op(Op::BranchConditional, &[cond, yes, no]);
+        for (label, body) in [(yes, then), (no, other)] {
+            code.op(Op::Label, &[label]);
+            code.append(body);
+            code.op(Op::Branch, &[merge]);
+        }
+        code.op(Op::Label, &[merge]);
+    }
+
+    /// A structured `if` without `else`.
+    pub(crate) fn branch_if(&mut self, cond: Id, then: &Region) {
+        self.weigh(then.weight);
+        self.select(cond, &then.code, &Code::default());
+    }
+
+    pub(crate) fn barrier(&mut self, scope: Scope) -> Result<()> {
+        let scope = match scope {
+            Scope::Invocation => return Ok(()),
+            Scope::Subgroup => {
+                self.module.capability(Capability::GroupNonUniform);
+                SpirvScope::Subgroup
+            }
+            Scope::Workgroup => SpirvScope::Workgroup,
+        };
+        let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
+        if self.buffers.coherent {
+            semantics |= MemorySemantics::UNIFORM_MEMORY;
+        }
+        let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(semantics.bits()));
+        self.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
+        self.recent.clear();
+        Ok(())
+    }
+}
+
+/// Computes.
+impl<'p> Emit<'p> {
+    fn compute(&mut self, c: &Compute) -> Result<()> {
+        self.resolved.clear();
+        self.preds.clone_from(&c.preds);
+        self.compute = std::ptr::from_ref(c) as usize;
+        if self.preds.len() > 64 {
+            return Err(self.error("more than 64 predicates on one compute"));
+        }
+        let reduction = matches!(self.program.stages[c.stage].body, Body::Reduce { .. });
+        match c.phase {
+            Phase::Update => self.update(c),
+            Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => {
+                let values: Result<Vec<ValueId>> = c.value.iter().map(|v| self.resolve(*v)).collect();
+                c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
+            }
+        }
+    }
+
+    /// `dst = combine(dst, value)`.
+    fn update(&mut self, c: &Compute) -> Result<()> {
+        let monoid = self.monoid(c.stage)?;
+        let mut items: Vec<ValueId> = c.value.iter().map(|v| self.resolve(*v)).collect::<Result<_>>()?;
+        let counts = self.item_counts()?;
+        for (item, identity) in items.iter_mut().zip(&monoid.identity) {
+            let identity = self.resolve(*identity)?;
+            *item = self.choose(counts, *item, identity);
+        }
+        let states: Vec<ValueId> = c.dst.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
+        let combined = self.combined(monoid, states, items)?;
+        c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
+    }
+
+    pub(crate) fn monoid(&self, stage: StageId) -> Result<&'p Monoid> {
+        let program = self.program;
+        match &program.stages[stage].body {
+            Body::Reduce { monoid, .. } => Ok(monoid),
+            Body::Map(_) => Err(self.error("an update of what is no reduction: this is a fault of the compiler")),
+        }
+    }
+}

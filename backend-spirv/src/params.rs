@@ -1,0 +1,207 @@
+//! The parameter block: addresses, sizes and scalars of the launch, each only if the dispatch uses it.
+//!
+//! The block is known when all is emitted, and its loads come first in the function: a parameter has its id from its
+//! first use on, and [`Emit::prologue`] writes the loads at the end.
+
+use crate::emit::{Emit, Result};
+use crate::hash::Map;
+use crate::module::{Code, Id, Member, Type};
+use crate::values::ValueId;
+use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
+use tilewright_dsl::arena::Id as _;
+use tilewright_dsl::expr::{Binary, Expr};
+use tilewright_dsl::launch::{DType, Param, ParamValue, Relation, Size};
+use tilewright_dsl::lower::launch::{scalar_index, size};
+use tilewright_dsl::nest::{BufferId, DimId, Program, ScalarId};
+
+/// The parameters so far, in the order of their first use.
+#[derive(Default)]
+pub(crate) struct Params {
+    entries: Vec<Entry>,
+    sizes: Map<Size, u32>,
+    scalars: Map<u32, u32>,
+    addresses: Map<BufferId, u32>,
+}
+
+/// A parameter.
+struct Entry {
+    value: ParamValue,
+    /// Its type in the block.
+    of: Id,
+    /// What it is loaded as.
+    id: Id,
+}
+
+/// The finished block.
+pub(crate) struct Block {
+    pub(crate) params: Vec<Param>,
+    pub(crate) bytes: u32,
+    pub(crate) spilled: bool,
+    /// The loads.
+    pub(crate) code: Code,
+}
+
+/// The dims that a condition of the form `D % 4 == 0` makes multiples of a literal.
+pub(crate) fn multiples(program: &Program) -> Map<u32, i64> {
+    let mut multiples: Map<u32, i64> = Map::default();
+    for c in &program.conditions {
+        let exprs = &program.exprs;
+        let Expr::Binary(Binary::FloorMod | Binary::Rem, dim, by) = exprs.get(c.left) else { continue };
+        let (Expr::Dim(dim), Some(by), Some(0)) = (exprs.get(*dim), exprs.as_int(*by), exprs.as_int(c.right)) else { continue };
+        if c.relation == Relation::Eq && (1..=1 << 16).contains(&by) {
+            let known = multiples.entry(dim.index() as u32).or_insert(1);
+            *known = (*known * by / gcd(*known, by)).min(1 << 24).max(*known);
+        }
+    }
+    multiples
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Emit<'_> {
+    /// The value of a dim. One that is a multiple of 32 is 32 times a parameter, so that indices divide by it.
+    pub(crate) fn dim(&mut self, dim: DimId) -> Result<ValueId> {
+        let n = dim.index() as u32;
+        Ok(match self.multiples.get(&n).copied() {
+            Some(by) if by > 1 => {
+                let part = Size::FloorDiv(Size::Dim(n).into(), Size::Const(by).into());
+                let part = self.size_param(part)?;
+                self.values.scaled(part, by as i32)
+            }
+            _ => self.size_param(Size::Dim(n))?,
+        })
+    }
+
+    /// A size that the launch computes.
+    pub(crate) fn size_param(&mut self, size: Size) -> Result<ValueId> {
+        let n = match self.params.sizes.get(&size) {
+            Some(n) => *n,
+            None => {
+                let of = self.scalar_type(DType::I32)?;
+                let n = self.entry(ParamValue::Size(size.clone()), of);
+                self.params.sizes.insert(size, n);
+                n
+            }
+        };
+        Ok(self.values.size(n))
+    }
+
+    /// A scalar argument, as it travels: f16 as f32, bool as a word.
+    pub(crate) fn scalar_param(&mut self, scalar: ScalarId) -> Result<ValueId> {
+        let index = scalar_index(self.program, scalar);
+        let dtype = match self.program.scalars[scalar].dtype {
+            DType::F16 => DType::F32,
+            DType::Bool => DType::U32,
+            other => other,
+        };
+        let n = match self.params.scalars.get(&index) {
+            Some(n) => *n,
+            None => {
+                let of = self.scalar_type(dtype)?;
+                let n = self.entry(ParamValue::Scalar(index), of);
+                self.params.scalars.insert(index, n);
+                n
+            }
+        };
+        Ok(self.values.scalar_param(n, dtype))
+    }
+
+    /// The address of a tensor, as a pointer of a type.
+    pub(crate) fn address(&mut self, buffer: BufferId, tensor: u32, pointer: Id) -> Id {
+        let n = match self.params.addresses.get(&buffer) {
+            Some(n) => *n,
+            None => {
+                let n = self.entry(ParamValue::Address(tensor), pointer);
+                self.params.addresses.insert(buffer, n);
+                n
+            }
+        };
+        self.params.entries[n as usize].id
+    }
+
+    fn entry(&mut self, value: ParamValue, of: Id) -> u32 {
+        let id = self.module.id();
+        self.params.entries.push(Entry { value, of, id });
+        self.params.entries.len() as u32 - 1
+    }
+
+    /// What parameter `n` is loaded as.
+    pub(crate) fn param(&mut self, n: u32) -> Result<Id> {
+        Ok(self.params.entries[n as usize].id)
+    }
+
+    /// Lays the block out, addresses first, and writes its loads. `binding` is free for it where it does not fit.
+    pub(crate) fn prologue(&mut self, addresses: bool, binding: u32) -> Block {
+        let mut entries = std::mem::take(&mut self.params.entries);
+        entries.sort_by_key(|e| !matches!(e.value, ParamValue::Address(_)));
+        let (mut offset, mut members, mut params) = (0, Vec::new(), Vec::new());
+        for entry in &entries {
+            let size = if matches!(entry.value, ParamValue::Address(_)) { 8 } else { 4 };
+            members.push(Member { of: entry.of, offset, read_only: false, coherent: false });
+            params.push(Param { offset, value: entry.value.clone() });
+            offset += size;
+        }
+        let mut code = Code::default();
+        let spilled = offset > self.profile.push_bytes;
+        if !entries.is_empty() {
+            let place = self.block_place(members, spilled, addresses, binding, &mut code);
+            for (n, entry) in entries.iter().enumerate() {
+                let index = self.module.uint(n as u32);
+                let pointer = self.module.pointer(place.class, entry.of);
+                let at = self.module.id();
+                code.op(Op::AccessChain, &[pointer, at, place.base, index]);
+                let mut load = vec![entry.of, entry.id, at];
+                if place.class == StorageClass::PhysicalStorageBuffer {
+                    let size = if matches!(entry.value, ParamValue::Address(_)) { 8 } else { 4 };
+                    load.extend([MemoryAccess::ALIGNED.bits(), size]);
+                }
+                code.op(Op::Load, &load);
+            }
+        }
+        Block { params, bytes: offset, spilled, code }
+    }
+
+    /// Where the block lies.
+    fn block_place(&mut self, mut members: Vec<Member>, spilled: bool, addresses: bool, binding: u32, code: &mut Code) -> Place {
+        members.iter_mut().for_each(|m| m.read_only = spilled);
+        let block = self.module.ty(Type::Block(members));
+        match (spilled, addresses) {
+            (false, _) => {
+                Place { base: self.module.global(StorageClass::PushConstant, block, None), class: StorageClass::PushConstant }
+            }
+            (true, true) => {
+                // The push constants hold the block's address.
+                let class = StorageClass::PhysicalStorageBuffer;
+                let pointer = self.module.pointer(class, block);
+                let member = Member { of: pointer, offset: 0, read_only: false, coherent: false };
+                let outer = self.module.ty(Type::Block(vec![member]));
+                let variable = self.module.global(StorageClass::PushConstant, outer, None);
+                let to_pointer = self.module.pointer(StorageClass::PushConstant, pointer);
+                let (zero, at, base) = (self.module.uint(0), self.module.id(), self.module.id());
+                code.op(Op::AccessChain, &[to_pointer, at, variable, zero]);
+                code.op(Op::Load, &[pointer, base, at]);
+                Place { base, class }
+            }
+            (true, false) => {
+                let class = StorageClass::StorageBuffer;
+                let base = self.module.global(class, block, None);
+                self.module.decorate(base, Decoration::DescriptorSet, &[0]);
+                self.module.decorate(base, Decoration::Binding, &[binding]);
+                self.module.decorate(base, Decoration::NonWritable, &[]);
+                Place { base, class }
+            }
+        }
+    }
+
+    /// A size expression over dims as the launch computes it, if it is one.
+    pub(crate) fn launch_size(&self, id: tilewright_dsl::expr::ExprId) -> Option<Size> {
+        size(self.program, id)
+    }
+}
+
+struct Place {
+    base: Id,
+    class: StorageClass,
+}

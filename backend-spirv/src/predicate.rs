@@ -1,0 +1,92 @@
+//! Predicates: axes that run past their extents (the nest's page says what that means).
+
+use crate::emit::{Emit, Result};
+use crate::resolve::{Mask, View};
+use crate::values::poly::ByLane;
+use crate::values::{Op, ValueId};
+use tilewright_dsl::expr::{Binary, Const};
+use tilewright_dsl::nest::{AxisKind, Tail};
+
+impl Emit<'_> {
+    /// `min(value, extent - 1)`. Where a whole vector is inside or outside, its base is clamped, so that it stays one
+    /// access.
+    pub(crate) fn clamped(&mut self, value: ValueId, extent: ValueId) -> ValueId {
+        let (at, vector) = self.whole(value, extent).unwrap_or((value, 1));
+        let past = self.values.int(vector.into());
+        let last = self.values.minus(extent, past);
+        let base = self.values.extreme(Binary::Min, at, last);
+        if at == value {
+            return base;
+        }
+        let lane = self.values.lane(vector);
+        self.values.plus(base, lane)
+    }
+
+    /// Whether a value is below an extent; one bool where that is the same in all lanes.
+    fn inside(&mut self, value: ValueId, extent: ValueId) -> ValueId {
+        let (at, _) = self.whole(value, extent).unwrap_or((value, 1));
+        self.values.less(at, extent)
+    }
+
+    /// The base of a vector of consecutive values that an extent does not cut, and its lanes.
+    fn whole(&mut self, value: ValueId, extent: ValueId) -> Option<(ValueId, u32)> {
+        let ByLane::Linear { base, step: 1 } = self.values.by_lane(value) else { return None };
+        let width = self.values.width(value);
+        let whole = self.values.is_multiple(base, width as i32) && self.values.is_multiple(extent, width as i32);
+        whole.then_some((base, width))
+    }
+
+    /// Whether predicate number `n` of the compute holds.
+    fn holds(&mut self, n: usize, view: View) -> Result<ValueId> {
+        let axis = self.preds[n].axis;
+        let value = self.axis_unclamped(axis, view)?.0;
+        let extent = self.resolve_in(self.program.axes[axis].extent, view)?.0;
+        Ok(self.inside(value, extent))
+    }
+
+    /// Whether those predicates that `which` picks all hold.
+    fn all_hold(&mut self, view: View, which: impl Fn(&Self, usize) -> bool) -> Result<ValueId> {
+        let mut all = self.values.boolean(true);
+        for n in 0..self.preds.len() {
+            if which(self, n) {
+                let one = self.holds(n, view)?;
+                all = self.values.and(all, one);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether the compute is in range: what guards its writes.
+    pub(crate) fn in_range(&mut self, view: View) -> Result<ValueId> {
+        self.all_hold(view, |_, _| true)
+    }
+
+    /// Whether an update's item counts: the predicates of the reduction that are not filled.
+    pub(crate) fn item_counts(&mut self) -> Result<ValueId> {
+        self.all_hold(View::ALL, |e, n| e.of_reduction(n) && e.preds[n].tail != Tail::RoundUp)
+    }
+
+    fn of_reduction(&self, n: usize) -> bool {
+        self.program.axes[self.preds[n].axis].kind == AxisKind::Reduction
+    }
+
+    /// A read's value, or 0 where it is past the end of a reduction whose tiles are rounded up.
+    pub(crate) fn filled(&mut self, value: ValueId, mask: Mask, view: View) -> Result<ValueId> {
+        let rounded = |e: &Self, n: usize| mask >> n & 1 == 1 && e.of_reduction(n) && e.preds[n].tail == Tail::RoundUp;
+        if !(0..self.preds.len()).any(|n| rounded(self, n)) {
+            return Ok(value);
+        }
+        let inside = self.all_hold(view, rounded)?;
+        let zero = self.values.constant(Const { dtype: self.values.dtype(value), bits: 0 });
+        Ok(self.values.select(inside, value, zero))
+    }
+
+    /// A value where a condition holds, else another; both by lane.
+    pub(crate) fn choose(&mut self, cond: ValueId, yes: ValueId, no: ValueId) -> ValueId {
+        match self.values.as_bool(cond) {
+            Some(true) => yes,
+            Some(false) => no,
+            None => self.values.apply(Op::Select, &[cond, yes, no]),
+        }
+    }
+}

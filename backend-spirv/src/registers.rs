@@ -1,0 +1,203 @@
+//! Registers: every element of a register buffer that is used is a variable of the function, or a component of one.
+//!
+//! A buffer whose rows are reached in lanes has vectors of up to four elements for variables. An index must be a
+//! literal here: a register file cannot be indexed at run time.
+
+use crate::emit::{Chunks, Emit, Result};
+use crate::hash::Map;
+use crate::module::Id;
+use crate::resolve::View;
+use crate::values::poly::ByLane;
+use crate::values::{Op as ValueOp, ValueId};
+use rspirv::spirv::Op;
+use tilewright_dsl::arena::Id as _;
+use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::nest::BufferId;
+
+/// The registers of a dispatch.
+#[derive(Default)]
+pub(crate) struct Registers {
+    /// Elements of a variable, where it is more than 1.
+    pub(crate) group: Map<BufferId, u32>,
+    variables: Map<(BufferId, i64), Id>,
+    /// What a variable holds, as far as it is known.
+    current: Map<(BufferId, i64), ValueId>,
+    /// The variables that are behind that, in order and by name.
+    waiting: Vec<(BufferId, i64)>,
+    waits: Map<(BufferId, i64), ()>,
+}
+
+/// Elements of a register buffer.
+#[derive(Clone, Copy)]
+enum Elements {
+    One(i64),
+    /// Consecutive ones, by lane.
+    Row(i64),
+    /// This one and every so many, by lane.
+    Apart(i64, i64),
+}
+
+impl Elements {
+    fn lane(self, lane: u32) -> i64 {
+        match self {
+            Elements::One(at) => at,
+            Elements::Row(at) => at + i64::from(lane),
+            Elements::Apart(at, step) => at + step * i64::from(lane),
+        }
+    }
+}
+
+impl Emit<'_> {
+    /// The value of registers.
+    pub(crate) fn read_register(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<ValueId> {
+        let at = self.elements(buffer, index, view)?;
+        if let Elements::One(at) = at {
+            return self.read_one(buffer, at);
+        }
+        let lanes = self.lanes.map_or(1, |(_, n)| n);
+        let group = self.group(buffer);
+        if let Elements::Row(first) = at
+            && self.fits(first, lanes, group)
+        {
+            let parts = (0..lanes / group).map(|n| self.read_variable(buffer, first / i64::from(group) + i64::from(n)));
+            let parts: Result<crate::values::Operands> = parts.collect();
+            let parts = parts?;
+            return Ok(if parts.len() == 1 { parts[0] } else { self.values.op(ValueOp::Join, parts) });
+        }
+        let parts: Result<_> = (0..lanes).map(|l| self.read_one(buffer, at.lane(l))).collect();
+        Ok(self.values.op(ValueOp::Join, parts?))
+    }
+
+    /// Writes registers.
+    pub(crate) fn write_register(&mut self, buffer: BufferId, index: &[ExprId], value: ValueId) -> Result<()> {
+        let at = self.elements(buffer, index, View::ALL)?;
+        let lanes = self.lanes.map_or(1, |(_, n)| n);
+        let group = self.group(buffer);
+        match at {
+            Elements::One(at) if self.values.width(value) == 1 => self.write_one(buffer, at, value),
+            Elements::One(_) => Err(self.error("lanes are written to one register: this is a fault of the compiler")),
+            Elements::Row(first) if self.fits(first, lanes, group) => {
+                let value = self.values.widen(value, lanes);
+                for n in 0..lanes / group {
+                    let part = self.values.part(value, n);
+                    self.write_variable(buffer, first / i64::from(group) + i64::from(n), part)?;
+                }
+                Ok(())
+            }
+            _ => (0..lanes).try_for_each(|l| {
+                let one = self.values.extract(value, l);
+                self.write_one(buffer, at.lane(l), one)
+            }),
+        }
+    }
+
+    /// Whether lanes from an element on are whole variables.
+    fn fits(&self, first: i64, lanes: u32, group: u32) -> bool {
+        group == lanes.min(4) && first % i64::from(group) == 0
+    }
+
+    fn group(&self, buffer: BufferId) -> u32 {
+        self.registers.group.get(&buffer).copied().unwrap_or(1)
+    }
+
+    fn read_one(&mut self, buffer: BufferId, at: i64) -> Result<ValueId> {
+        let group = i64::from(self.group(buffer));
+        let variable = self.read_variable(buffer, at.div_euclid(group))?;
+        Ok(self.values.extract(variable, at.rem_euclid(group) as u32))
+    }
+
+    fn read_variable(&mut self, buffer: BufferId, at: i64) -> Result<ValueId> {
+        if let Some(value) = self.registers.current.get(&(buffer, at)) {
+            return Ok(*value);
+        }
+        let (dtype, group, level) = (self.program.buffers[buffer].dtype, self.group(buffer), self.level());
+        let variable = self.register(buffer, at)?;
+        let ty = self.vector_type(dtype, group)?;
+        let id = self.ins(level, Op::Load, ty, &[variable]);
+        let value = self.values.moment(dtype, group, level);
+        self.define(value, Chunks::from_slice(&[id]));
+        self.registers.current.insert((buffer, at), value);
+        Ok(value)
+    }
+
+    fn write_one(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
+        let group = i64::from(self.group(buffer));
+        let (whole, component) = (at.div_euclid(group), at.rem_euclid(group));
+        if group == 1 {
+            return self.write_variable(buffer, whole, value);
+        }
+        let vector = self.read_variable(buffer, whole)?;
+        let parts = (0..group).map(|n| if n == component { value } else { self.values.extract(vector, n as u32) }).collect();
+        let vector = self.values.op(ValueOp::Join, parts);
+        self.write_variable(buffer, whole, vector)
+    }
+
+    /// Notes what a variable holds from now on. It is stored when a loop or branch begins or ends: within straight
+    /// code the last value is all that counts.
+    fn write_variable(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
+        // Computed here, so that long chains of updates are not computed in one piece later.
+        self.value(value)?;
+        self.register(buffer, at)?;
+        let key = (buffer, at);
+        self.registers.current.insert(key, value);
+        if self.registers.waits.insert(key, ()).is_none() {
+            self.registers.waiting.push(key);
+        }
+        Ok(())
+    }
+
+    /// Stores what waits, and forgets what variables hold.
+    pub(crate) fn flush_registers(&mut self) -> Result<()> {
+        for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
+            if let Some(value) = self.registers.current.get(&(buffer, at)).copied() {
+                let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
+                self.here().op(Op::Store, &[variable, id]);
+            }
+        }
+        self.registers.waits.clear();
+        self.registers.current.clear();
+        Ok(())
+    }
+
+    fn register(&mut self, buffer: BufferId, at: i64) -> Result<Id> {
+        if let Some(id) = self.registers.variables.get(&(buffer, at)) {
+            return Ok(*id);
+        }
+        let (dtype, group) = (self.program.buffers[buffer].dtype, self.group(buffer));
+        let ty = self.vector_type(dtype, group)?;
+        let id = self.variable(ty);
+        self.registers.variables.insert((buffer, at), id);
+        Ok(id)
+    }
+
+    /// Which elements an index names.
+    fn elements(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Elements> {
+        let view = view.of_register();
+        let index: Result<Vec<ValueId>> = index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
+        let flat = self.flat(buffer, &index?)?;
+        let by_lane = self.values.by_lane(flat);
+        let known = match by_lane {
+            ByLane::Uniform => self.values.as_int(flat).map(Elements::One),
+            ByLane::Linear { base, step: 1 } => self.values.as_int(base).map(Elements::Row),
+            ByLane::Linear { base, step } => self.values.as_int(base).map(|at| Elements::Apart(at, step.into())),
+            ByLane::Other => None,
+        };
+        known.ok_or_else(|| self.indexed_at_run_time(buffer, flat))
+    }
+
+    fn indexed_at_run_time(&self, buffer: BufferId, flat: ValueId) -> tilewright_dsl::diag::Error {
+        let name = &self.program.buffers[buffer].name;
+        let error = self.error(format!("the register tile `{name}` is indexed at run time"));
+        let axes: Vec<&str> = self
+            .program
+            .axes
+            .ids()
+            .filter(|a| self.bound[a.index()].is_some_and(|b| !b.owner && self.values.depends(flat, b.value)))
+            .map(|a| self.program.axes[a].name.as_str())
+            .collect();
+        match axes.is_empty() {
+            true => error.help("its indices must be literals once loops are unrolled"),
+            false => error.help(format!("unroll {}", tilewright_dsl::diag::list(axes))),
+        }
+    }
+}

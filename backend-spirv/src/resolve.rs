@@ -1,0 +1,286 @@
+//! From expressions to values: what an expression means with the axes bound as they are here.
+//!
+//! One expression can be asked for in several *views*: over all lanes, in one lane, or as a register's index, where the
+//! axes bound to invocations take no part and nothing is clamped (a register's index must be constant).
+
+use crate::emit::{Emit, Result};
+use crate::values::{Op, ValueId};
+use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Space};
+
+/// How an expression is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct View {
+    /// One lane, or all.
+    pub(crate) lane: Option<u32>,
+    /// As an index of registers.
+    pub(crate) register: bool,
+}
+
+impl View {
+    pub(crate) const ALL: View = View { lane: None, register: false };
+
+    pub(crate) fn lane(self, lane: u32) -> View {
+        View { lane: Some(lane), ..self }
+    }
+
+    pub(crate) fn of_register(self) -> View {
+        View { register: true, ..self }
+    }
+
+    fn key(self) -> u8 {
+        // Lanes are few: a vector has at most 16 of them.
+        self.lane.map_or(0, |l| l as u8 + 1) << 1 | u8::from(self.register)
+    }
+}
+
+/// Which predicates of the compute a value depends on, a bit for each.
+pub(crate) type Mask = u64;
+
+/// A resolved expression.
+pub(crate) type Resolved = (ValueId, Mask);
+
+impl Emit<'_> {
+    /// The value of an expression over all lanes.
+    pub(crate) fn resolve(&mut self, id: ExprId) -> Result<ValueId> {
+        Ok(self.resolve_in(id, View::ALL)?.0)
+    }
+
+    /// The value of an expression in a view.
+    pub(crate) fn resolve_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
+        let key = (id, view.key());
+        if let Some(known) = self.resolved.get(&key) {
+            return Ok(*known);
+        }
+        let resolved = self.resolve_new(id, view)?;
+        self.resolved.insert(key, resolved);
+        Ok(resolved)
+    }
+
+    fn resolve_new(&mut self, id: ExprId, view: View) -> Result<Resolved> {
+        let exprs = &self.program.exprs;
+        Ok(match exprs.get(id) {
+            Expr::Const(c) => (self.literal_value(*c)?, 0),
+            Expr::Axis(axis) => self.axis(*axis, view)?,
+            Expr::Dim(dim) => (self.dim(*dim)?, 0),
+            Expr::Scalar(scalar) => {
+                let travels = self.scalar_param(*scalar)?;
+                (self.arrived(travels, exprs.dtype(id))?, 0)
+            }
+            Expr::Read(read) => self.read(id, read, view)?,
+            Expr::Unary(op, a) => self.operate(Op::Unary(*op), &[*a], view)?,
+            Expr::Binary(op, a, b) => self.binary(*op, *a, *b, id, view)?,
+            Expr::Compare(op, a, b) => self.operate(Op::Compare(*op), &[*a, *b], view)?,
+            Expr::Select(cond, yes, no) => {
+                let (c, m) = self.resolve_in(*cond, view)?;
+                let ((a, n), (b, o)) = (self.resolve_in(*yes, view)?, self.resolve_in(*no, view)?);
+                (self.values.select(c, a, b), m | n | o)
+            }
+            Expr::Cast(to, a) => {
+                let (value, mask) = self.resolve_in(*a, view)?;
+                let same = self.values.dtype(value) == *to;
+                (if same { value } else { self.values.apply(Op::Cast(*to), &[value]) }, mask)
+            }
+            Expr::State(n) => (self.component(&self.state, *n)?, 0),
+            Expr::Item(n) => (self.component(&self.item, *n)?, 0),
+        })
+    }
+
+    fn component(&self, of: &[ValueId], n: u32) -> Result<ValueId> {
+        let missing = || self.error("a state or item outside of a combination: this is a fault of the compiler");
+        of.get(n as usize).copied().ok_or_else(missing)
+    }
+
+    fn literal_value(&mut self, c: Const) -> Result<ValueId> {
+        Ok(self.values.constant(c))
+    }
+
+    /// A scalar argument as the kernel sees it.
+    fn arrived(&mut self, travels: ValueId, dtype: DType) -> Result<ValueId> {
+        Ok(match dtype {
+            DType::F16 => self.values.apply(Op::Cast(DType::F16), &[travels]),
+            DType::Bool => {
+                let zero = self.values.constant(Const { dtype: DType::U32, bits: 0 });
+                self.values.apply(Op::Compare(tilewright_dsl::expr::Compare::Ne), &[travels, zero])
+            }
+            _ => travels,
+        })
+    }
+
+    fn operate(&mut self, op: Op, of: &[ExprId], view: View) -> Result<Resolved> {
+        let (mut operands, mut mask) = (Vec::with_capacity(of.len()), 0);
+        for id in of {
+            let (value, m) = self.resolve_in(*id, view)?;
+            operands.push(value);
+            mask |= m;
+        }
+        Ok((self.values.apply(op, &operands), mask))
+    }
+
+    fn binary(&mut self, op: Binary, a: ExprId, b: ExprId, id: ExprId, view: View) -> Result<Resolved> {
+        if self.program.exprs.dtype(id) != DType::I32 {
+            return self.operate(Op::Binary(op), &[a, b], view);
+        }
+        // What only the launch's sizes decide, and is no sum, the launch computes.
+        if matches!(op, Binary::FloorDiv | Binary::FloorMod | Binary::Min | Binary::Max)
+            && let Some(size) = self.launch_size(id)
+            && self.program.exprs.as_int(id).is_none()
+        {
+            let exact = self.exact_quotient(op, a, b)?;
+            return Ok((if let Some(exact) = exact { exact } else { self.size_param(size)? }, 0));
+        }
+        let ((x, m), (y, n)) = (self.resolve_in(a, view)?, self.resolve_in(b, view)?);
+        let values = &mut self.values;
+        let value = match op {
+            Binary::Add => values.plus(x, y),
+            Binary::Sub => values.minus(x, y),
+            Binary::Mul => values.times(x, y),
+            Binary::FloorDiv => values.floor_div(x, y),
+            Binary::FloorMod => values.floor_mod(x, y),
+            Binary::Min | Binary::Max => values.extreme(op, x, y),
+            _ => values.apply(Op::Binary(op), &[x, y]),
+        };
+        Ok((value, m | n))
+    }
+
+    /// A quotient of dims that needs no division: `OC / 32` where OC is a multiple of 32.
+    fn exact_quotient(&mut self, op: Binary, a: ExprId, b: ExprId) -> Result<Option<ValueId>> {
+        let Some(by) = self.program.exprs.as_int(b).filter(|b| op == Binary::FloorDiv && (1..=1 << 24).contains(b)) else {
+            return Ok(None);
+        };
+        let a = self.resolve_in(a, View::ALL)?.0;
+        let exact = self.values.is_multiple(a, by as i32);
+        Ok(exact.then(|| self.values.divided(a, by as i32)))
+    }
+
+    /// An axis's value: clamped, if it has a predicate here.
+    fn axis(&mut self, axis: AxisId, view: View) -> Result<Resolved> {
+        let (value, mask) = self.axis_unclamped(axis, view)?;
+        let pred = self.preds.iter().position(|p| p.axis == axis);
+        let Some(pred) = pred.filter(|_| !view.register) else { return Ok((value, mask)) };
+        let extent = self.resolve_in(self.program.axes[axis].extent, view)?.0;
+        Ok((self.clamped(value, extent), mask | 1 << pred))
+    }
+
+    /// An axis's value over the axes that it is made of, which are clamped where they have predicates.
+    pub(crate) fn axis_unclamped(&mut self, axis: AxisId, view: View) -> Result<Resolved> {
+        if let Some(bound) = self.bound(axis) {
+            return Ok((
+                match (view.register && bound.owner, view.lane, self.lanes) {
+                    (true, ..) => self.values.int(0),
+                    (_, Some(lane), Some((vector, _))) if vector == axis => self.values.int(lane.into()),
+                    _ => bound.value,
+                },
+                0,
+            ));
+        }
+        let program = self.program;
+        match &program.axes[axis].fate {
+            Fate::Live => Ok((self.values.int(0), 0)),
+            Fate::Split(split) => {
+                let (mut total, mut mask) = (self.values.int(0), 0);
+                for part in &split.parts {
+                    let extent = self.resolve_in(program.axes[*part].extent, View::ALL)?.0;
+                    let (digit, m) = self.axis(*part, view)?;
+                    let scaled = self.values.times(total, extent);
+                    total = self.values.plus(scaled, digit);
+                    mask |= m;
+                }
+                Ok((total, mask))
+            }
+            Fate::Fused { into, digit, .. } => {
+                let (whole, mask) = self.axis(*into, view)?;
+                Ok((self.digit(*into, *digit, whole)?, mask))
+            }
+        }
+    }
+
+    /// A digit of a fused axis's value.
+    fn digit(&mut self, fused: AxisId, digit: usize, whole: ValueId) -> Result<ValueId> {
+        let program = self.program;
+        let AxisDef::Fused(digits) = &program.axes[fused].def else { return Ok(whole) };
+        let mut later = self.values.int(1);
+        for axis in digits.iter().skip(digit + 1) {
+            let extent = self.resolve_in(program.axes[*axis].extent, View::ALL)?.0;
+            later = self.values.times(later, extent);
+        }
+        let quotient = self.values.floor_div(whole, later);
+        if digit == 0 {
+            return Ok(quotient);
+        }
+        let extent = self.resolve_in(program.axes[digits[digit]].extent, View::ALL)?.0;
+        Ok(self.values.floor_mod(quotient, extent))
+    }
+
+    /// The value of a read.
+    fn read(&mut self, id: ExprId, read: &Read, view: View) -> Result<Resolved> {
+        let program = self.program;
+        let buffer = &program.buffers[read.buffer];
+        if buffer.space == Space::Register {
+            return Ok((self.read_register(read.buffer, &read.index, view)?, 0));
+        }
+        let (mut index, mut mask) = (Vec::with_capacity(read.index.len()), 0);
+        for i in &read.index {
+            let (value, m) = self.resolve_in(*i, view)?;
+            index.push(value);
+            mask |= m;
+        }
+        let inside = self.keep_inside(read, &mut index, view)?;
+        let flat = self.flat(read.buffer, &index)?;
+        let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {
+            // Neither one element nor consecutive ones: lane by lane.
+            let lanes = self.lanes.map_or(1, |(_, n)| n);
+            let parts: Result<_> = (0..lanes).map(|l| Ok(self.resolve_in(id, view.lane(l))?.0)).collect();
+            return Ok((self.values.op(Op::Join, parts?), mask));
+        };
+        if let Outside::Fill(fill, _) = &read.outside {
+            let fill = self.resolve_in(*fill, view)?.0;
+            value = self.values.select(inside, value, fill);
+        }
+        Ok((self.filled(value, mask, view)?, mask))
+    }
+
+    /// Clamps the indices of a read that may leave its buffer; whether it is inside.
+    fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
+        let mut inside = self.values.boolean(true);
+        let sides: &Sides = match &read.outside {
+            Outside::Never => return Ok(inside),
+            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides,
+        };
+        let program = self.program;
+        let shape = &program.buffers[read.buffer].shape;
+        let versions = index.len().saturating_sub(shape.len());
+        for (dim, (low, high)) in sides.iter().enumerate() {
+            let Some(at) = index.get_mut(versions + dim).map(|v| *v) else { continue };
+            let (zero, extent) = (self.values.int(0), self.resolve_in(shape[dim], view)?.0);
+            let mut clamped = at;
+            if *low {
+                let below = self.values.less(at, zero);
+                let above = self.negated(below);
+                inside = self.values.and(inside, above);
+            }
+            if *high {
+                let below = self.values.less(at, extent);
+                inside = self.values.and(inside, below);
+                let one = self.values.int(1);
+                let last = self.values.minus(extent, one);
+                // An empty dimension has no last element: stay at its start.
+                let last = self.values.extreme(Binary::Max, last, zero);
+                clamped = self.values.extreme(Binary::Min, clamped, last);
+            }
+            if *low {
+                clamped = self.values.extreme(Binary::Max, clamped, zero);
+            }
+            index[versions + dim] = clamped;
+        }
+        Ok(inside)
+    }
+
+    fn negated(&mut self, cond: ValueId) -> ValueId {
+        match self.values.as_bool(cond) {
+            Some(known) => self.values.boolean(!known),
+            None => self.values.apply(Op::Unary(tilewright_dsl::expr::Unary::Not), &[cond]),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What must be known of a dispatch before its first instruction: which buffers it reads and writes, which axes are
+//! bound to what, and which local buffers are reached in lanes.
+
+use crate::emit::{Emit, Result};
+use std::collections::BTreeMap;
+use tilewright_dsl::expr::{Expr, ExprId, Read};
+use tilewright_dsl::launch::BufferUse;
+use tilewright_dsl::lower::launch::Tensors;
+use tilewright_dsl::nest::{
+    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, Level, Node, NodeKind, Phase, Program, Space,
+};
+
+/// A walk over a dispatch.
+struct Scan<'p> {
+    program: &'p Program,
+    /// By place among the launch's tensors.
+    uses: BTreeMap<u32, (BufferId, BufferUse)>,
+    tensors: Tensors,
+    /// The axis in lanes around here, and how many.
+    lanes: Option<(AxisId, u32)>,
+    /// How local buffers are reached in lanes.
+    rows: BTreeMap<u32, (BufferId, u32)>,
+    barriers: bool,
+}
+
+impl Emit<'_> {
+    /// Looks through a dispatch.
+    pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
+        let tensors = Tensors::of(self.program);
+        let mut scan =
+            Scan { program: self.program, uses: BTreeMap::new(), tensors, lanes: None, rows: BTreeMap::new(), barriers: false };
+        scan.block(&dispatch.body, self);
+        self.buffers.global = scan.uses.into_values().collect();
+        // Only what is written and read again in one dispatch needs to be seen by others.
+        self.buffers.coherent = scan.barriers && self.buffers.global.iter().any(|(_, u)| u.reads && u.writes);
+        for (buffer, lanes) in scan.rows.into_values() {
+            let b = &self.program.buffers[buffer];
+            let Some(row) = b.shape.last().and_then(|e| self.program.exprs.as_int(*e)) else { continue };
+            let group = lanes.min(4);
+            match b.space {
+                Space::Register if row % i64::from(group) == 0 => _ = self.registers.group.insert(buffer, group),
+                Space::Shared if (row + i64::from(b.row_pad)) % i64::from(group) == 0 => {
+                    self.buffers.group.insert(buffer, group);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Scan<'_> {
+    fn block(&mut self, block: &Block, emit: &mut Emit<'_>) {
+        block.iter().for_each(|node| self.node(node, emit));
+    }
+
+    fn node(&mut self, node: &Node, emit: &mut Emit<'_>) {
+        let outer = self.lanes;
+        match &node.kind {
+            NodeKind::Loop(l) => match l.exec {
+                Exec::Lanes => {
+                    let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent);
+                    self.lanes = extent.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1).map(|n| (l.axis, n));
+                }
+                Exec::Bind(Level::Workgroup, slot) => once(&mut emit.grid.workgroups, (l.axis, slot)),
+                Exec::Bind(Level::Thread, slot) => once(&mut emit.grid.threads, (l.axis, slot)),
+                Exec::Bind(level, slot) => once(&mut emit.grid.subgroups, (l.axis, level, slot)),
+                Exec::Serial | Exec::Unroll => {}
+            },
+            NodeKind::Compute(c) => self.compute(c),
+            NodeKind::Branch { cond, .. } => self.expr(*cond),
+            NodeKind::Collect(c) => {
+                c.src.iter().for_each(|a| self.access(a, true, false));
+                c.dst.iter().for_each(|a| self.access(a, false, true));
+            }
+            NodeKind::Barrier { .. } => self.barriers = true,
+            NodeKind::Alloc { .. } | NodeKind::Copy(_) | NodeKind::Fragment(_) => {}
+        }
+        for block in node.blocks() {
+            self.block(block, emit);
+        }
+        self.lanes = outer;
+    }
+
+    fn compute(&mut self, c: &Compute) {
+        c.value.iter().for_each(|v| self.expr(*v));
+        c.dst.iter().for_each(|a| self.access(a, c.phase == Phase::Update, true));
+        let rows: Vec<_> = c.dst.iter().filter_map(|a| Some((a.buffer, *a.index.last()?))).collect();
+        rows.into_iter().for_each(|(buffer, last)| self.row(buffer, last));
+    }
+
+    fn access(&mut self, access: &Access, reads: bool, writes: bool) {
+        self.touch(access.buffer, reads, writes);
+        access.index.iter().for_each(|i| self.expr(*i));
+    }
+
+    fn expr(&mut self, id: ExprId) {
+        let program = self.program;
+        for Read { buffer, index, .. } in program.exprs.reads(id) {
+            self.touch(buffer, true, false);
+            if let Some(last) = index.last() {
+                self.row(buffer, *last);
+            }
+        }
+    }
+
+    fn touch(&mut self, buffer: BufferId, reads: bool, writes: bool) {
+        if !self.program.buffers[buffer].space.is_global() {
+            return;
+        }
+        if let Some(tensor) = self.tensors.index(buffer) {
+            let usage = BufferUse { tensor, reads: false, writes: false };
+            let (_, usage) = self.uses.entry(tensor).or_insert((buffer, usage));
+            usage.reads |= reads;
+            usage.writes |= writes;
+        }
+    }
+
+    /// Notes a local buffer whose rows are reached in lanes.
+    fn row(&mut self, buffer: BufferId, last: ExprId) {
+        use tilewright_dsl::arena::Id as _;
+        let Some((axis, lanes)) = self.lanes else { return };
+        let local = matches!(self.program.buffers[buffer].space, Space::Register | Space::Shared);
+        if local && self.program.exprs.any(last, &mut |e| matches!(e, Expr::Axis(a) if made_of(self.program, *a, axis))) {
+            let known = self.rows.entry(buffer.index() as u32).or_insert((buffer, lanes));
+            known.1 = known.1.min(lanes);
+        }
+    }
+}
+
+fn once<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+/// Whether an axis's value depends on another's.
+fn made_of(program: &Program, axis: AxisId, of: AxisId) -> bool {
+    let mut open = vec![axis];
+    let mut seen = Vec::new();
+    while let Some(axis) = open.pop() {
+        if axis == of {
+            return true;
+        }
+        if seen.contains(&axis) {
+            continue;
+        }
+        seen.push(axis);
+        match &program.axes[axis].fate {
+            Fate::Live => {}
+            Fate::Split(split) => open.extend(&split.parts),
+            Fate::Fused { into, .. } => open.push(*into),
+        }
+        debug_assert!(!matches!(&program.axes[axis].def, AxisDef::Fused(digits) if digits.is_empty()));
+    }
+    false
+}

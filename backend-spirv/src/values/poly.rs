@@ -1,0 +1,327 @@
+//! Integer sums of products, in one normal form: exact modulo 2^32, as the device's arithmetic is.
+//!
+//! Terms are ordered by level (vectors behind scalars), so that emission, which adds from the left, shares the partial
+//! sums of outer levels. The constant comes last: unrolled copies differ in it and share the rest.
+
+use super::range::product;
+use super::{ANY, Kind, Op, ValueId, Values};
+use smallvec::{SmallVec, smallvec};
+use std::rc::Rc;
+use tilewright_dsl::expr::{Binary, Compare};
+use tilewright_dsl::launch::DType;
+
+/// A product of values that are no sums, times a literal.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Term {
+    /// Whether it is a vector, and its level: emission's order.
+    pub(crate) order: (bool, u32),
+    /// Sorted.
+    pub(crate) factors: SmallVec<[ValueId; 2]>,
+    /// Not 0.
+    pub(crate) by: i32,
+}
+
+/// A sum of terms and a constant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Sum {
+    pub(crate) terms: SmallVec<[Term; 4]>,
+    pub(crate) constant: i32,
+}
+
+/// How a value depends on the lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByLane {
+    /// Not at all.
+    Uniform,
+    /// `base + step * lane`, with `base` the same in all lanes.
+    Linear { base: ValueId, step: i32 },
+    /// In another way.
+    Other,
+}
+
+/// Products of sums of more terms than this in all are not multiplied out.
+const TERMS: usize = 24;
+
+/// Adds up two sorted lists of terms.
+fn merge(a: &[Term], b: &[Term], sign: i32) -> SmallVec<[Term; 4]> {
+    let mut out: SmallVec<[Term; 4]> = SmallVec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    let key = |t: &Term| (t.order, t.factors.clone());
+    let signed = |t: &Term| Term { by: t.by.wrapping_mul(sign), ..t.clone() };
+    while i < a.len() && j < b.len() {
+        match key(&a[i]).cmp(&key(&b[j])) {
+            std::cmp::Ordering::Less => {
+                out.push(a[i].clone());
+                i += 1;
+            }
+            std::cmp::Ordering::Greater => {
+                out.push(signed(&b[j]));
+                j += 1;
+            }
+            std::cmp::Ordering::Equal => {
+                let by = a[i].by.wrapping_add(b[j].by.wrapping_mul(sign));
+                if by != 0 {
+                    out.push(Term { by, ..a[i].clone() });
+                }
+                (i, j) = (i + 1, j + 1);
+            }
+        }
+    }
+    out.extend(a[i..].iter().cloned());
+    out.extend(b[j..].iter().map(signed));
+    out
+}
+
+impl Values {
+    /// A value as a sum.
+    pub(crate) fn as_sum(&self, id: ValueId) -> Rc<Sum> {
+        let node = self.node(id);
+        match &node.kind {
+            Kind::Sum(sum) => sum.clone(),
+            Kind::Const(c) => Rc::new(Sum { terms: SmallVec::new(), constant: c.bits as i32 }),
+            _ => {
+                let term = Term { order: (node.width > 1, node.level), factors: smallvec![id], by: 1 };
+                Rc::new(Sum { terms: smallvec![term], constant: 0 })
+            }
+        }
+    }
+
+    /// The value of a sum.
+    pub(crate) fn sum(&mut self, sum: Sum) -> ValueId {
+        match sum.terms.as_slice() {
+            [] => self.int(sum.constant.into()),
+            [Term { factors, by: 1, .. }] if sum.constant == 0 && factors.len() == 1 => factors[0],
+            terms => {
+                let (mut width, mut level) = (1, 0);
+                let constant = i64::from(sum.constant);
+                let (mut range, mut wraps) = ((constant, constant), false);
+                for term in terms {
+                    let by = i64::from(term.by);
+                    let mut of = (by, by);
+                    for factor in &term.factors {
+                        let node = self.node(*factor);
+                        (width, level) = (width.max(node.width), level.max(node.level));
+                        of = product(of, node.range);
+                        wraps |= node.range.0 <= ANY.0;
+                    }
+                    range = (range.0.saturating_add(of.0), range.1.saturating_add(of.1));
+                }
+                let range = if wraps { ANY } else { range };
+                self.add(Kind::Sum(Rc::new(sum)), DType::I32, width, level, range)
+            }
+        }
+    }
+
+    pub(crate) fn plus(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        match (self.as_int(a), self.as_int(b)) {
+            (Some(0), _) => b,
+            (_, Some(0)) => a,
+            _ => self.combine(a, b, 1),
+        }
+    }
+
+    pub(crate) fn minus(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        if self.as_int(b) == Some(0) { a } else { self.combine(a, b, -1) }
+    }
+
+    fn combine(&mut self, a: ValueId, b: ValueId, sign: i32) -> ValueId {
+        let (a, b) = (self.as_sum(a), self.as_sum(b));
+        let terms = merge(&a.terms, &b.terms, sign);
+        self.sum(Sum { terms, constant: a.constant.wrapping_add(b.constant.wrapping_mul(sign)) })
+    }
+
+    pub(crate) fn times(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        match (self.as_int(a), self.as_int(b)) {
+            (Some(x), _) => self.scaled(b, x as i32),
+            (_, Some(y)) => self.scaled(a, y as i32),
+            _ => {
+                let (x, y) = (self.as_sum(a), self.as_sum(b));
+                if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS {
+                    return self.apply(Op::Binary(Binary::Mul), &[a, b]);
+                }
+                self.multiplied_out(&x, &y)
+            }
+        }
+    }
+
+    /// A value times a literal.
+    pub(crate) fn scaled(&mut self, a: ValueId, by: i32) -> ValueId {
+        match by {
+            0 => self.int(0),
+            1 => a,
+            _ => {
+                let sum = self.as_sum(a);
+                let mut terms = sum.terms.clone();
+                terms.iter_mut().for_each(|t| t.by = t.by.wrapping_mul(by));
+                terms.retain(|t| t.by != 0);
+                self.sum(Sum { terms, constant: sum.constant.wrapping_mul(by) })
+            }
+        }
+    }
+
+    fn multiplied_out(&mut self, x: &Sum, y: &Sum) -> ValueId {
+        let constant = |c: i32| Term { order: (false, 0), factors: SmallVec::new(), by: c };
+        let all = |s: &Sum| s.terms.iter().cloned().chain((s.constant != 0).then(|| constant(s.constant))).collect::<Vec<_>>();
+        let mut total = Sum::default();
+        for a in all(x) {
+            for b in all(y) {
+                let mut factors = a.factors.clone();
+                factors.extend_from_slice(&b.factors);
+                factors.sort_unstable();
+                let by = a.by.wrapping_mul(b.by);
+                if factors.is_empty() {
+                    total.constant = total.constant.wrapping_add(by);
+                } else if by != 0 {
+                    let order = (a.order.0 || b.order.0, a.order.1.max(b.order.1));
+                    total.terms = merge(&total.terms, &[Term { order, factors, by }], 1);
+                }
+            }
+        }
+        self.sum(total)
+    }
+
+    /// Whether it is a multiple of a literal, by its terms' factors.
+    pub(crate) fn is_multiple(&self, id: ValueId, of: i32) -> bool {
+        match &self.node(id).kind {
+            _ if of == 1 => true,
+            Kind::Const(c) => (c.bits as i32) % of == 0,
+            Kind::Sum(sum) => sum.constant % of == 0 && sum.terms.iter().all(|t| t.by % of == 0),
+            _ => false,
+        }
+    }
+
+    /// The quotient by a literal of which it is a multiple.
+    pub(crate) fn divided(&mut self, id: ValueId, by: i32) -> ValueId {
+        if by == 1 {
+            return id;
+        }
+        let sum = self.as_sum(id);
+        let mut terms = sum.terms.clone();
+        terms.iter_mut().for_each(|t| t.by /= by);
+        self.sum(Sum { terms, constant: sum.constant / by })
+    }
+
+    /// How it depends on the lane.
+    pub(crate) fn by_lane(&mut self, id: ValueId) -> ByLane {
+        if self.width(id) == 1 {
+            return ByLane::Uniform;
+        }
+        let sum = self.as_sum(id);
+        let vectors: Vec<&Term> = sum.terms.iter().filter(|t| t.order.0).collect();
+        let [Term { factors, by, .. }] = vectors.as_slice() else { return ByLane::Other };
+        match factors.as_slice() {
+            [one] if matches!(self.node(*one).kind, Kind::Lane(_)) => {
+                let terms = sum.terms.iter().filter(|t| !t.order.0).cloned().collect();
+                let (step, base) = (*by, Sum { terms, constant: sum.constant });
+                ByLane::Linear { base: self.sum(base), step }
+            }
+            _ => ByLane::Other,
+        }
+    }
+
+    /// `floor(a / b)`, for `b` at least 1.
+    pub(crate) fn floor_div(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        match (self.as_int(a), self.as_int(b)) {
+            (_, Some(1)) | (Some(0), _) => return a,
+            (Some(x), Some(y)) if y > 0 => return self.int(x.div_euclid(y)),
+            _ => {}
+        }
+        let (whole, rest) = self.by_divisor(a, b);
+        if self.below(rest, b) {
+            return whole;
+        }
+        let quotient = self.apply(Op::Binary(Binary::FloorDiv), &[rest, b]);
+        self.plus(whole, quotient)
+    }
+
+    /// `a - floor(a / b) * b`, for `b` at least 1.
+    pub(crate) fn floor_mod(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        match (self.as_int(a), self.as_int(b)) {
+            (_, Some(1)) => return self.int(0),
+            (Some(0), _) => return a,
+            (Some(x), Some(y)) if y > 0 => return self.int(x.rem_euclid(y)),
+            _ => {}
+        }
+        let (_, rest) = self.by_divisor(a, b);
+        if self.below(rest, b) { rest } else { self.apply(Op::Binary(Binary::FloorMod), &[rest, b]) }
+    }
+
+    /// `a` as `whole * b + rest`, where every term of `a` that `b` divides went into `whole`.
+    fn by_divisor(&mut self, a: ValueId, b: ValueId) -> (ValueId, ValueId) {
+        let (sum, divisor) = (self.as_sum(a), self.as_sum(b));
+        let (by, factors): (i32, &[ValueId]) = match (divisor.terms.as_slice(), divisor.constant) {
+            ([], c) => (c, &[]),
+            ([term], 0) => (term.by, &term.factors),
+            _ => return (self.int(0), a),
+        };
+        if by <= 0 {
+            return (self.int(0), a);
+        }
+        let constant = if factors.is_empty() { sum.constant.div_euclid(by) } else { 0 };
+        let rest_constant = if factors.is_empty() { sum.constant.rem_euclid(by) } else { sum.constant };
+        let (mut whole, mut rest) =
+            (Sum { terms: SmallVec::new(), constant }, Sum { terms: SmallVec::new(), constant: rest_constant });
+        for term in &sum.terms {
+            match without(&term.factors, factors) {
+                Some(left) if term.by % by == 0 => {
+                    let quotient = term.by / by;
+                    if left.is_empty() {
+                        whole.constant = whole.constant.wrapping_add(quotient);
+                    } else {
+                        let order = self.order(&left);
+                        whole.terms = merge(&whole.terms, &[Term { order, factors: left, by: quotient }], 1);
+                    }
+                }
+                _ => rest.terms.push(term.clone()),
+            }
+        }
+        (self.sum(whole), self.sum(rest))
+    }
+
+    /// Where a product stands among a sum's terms.
+    pub(crate) fn order(&self, factors: &[ValueId]) -> (bool, u32) {
+        let nodes = || factors.iter().map(|f| self.node(*f));
+        (nodes().any(|n| n.width > 1), nodes().map(|n| n.level).max().unwrap_or(0))
+    }
+
+    /// Whether `0 <= a < b` for certain.
+    fn below(&mut self, a: ValueId, b: ValueId) -> bool {
+        self.node(a).range.0 >= 0 && self.node(a).range.1 < self.node(b).range.0
+    }
+
+    /// The smaller or the larger of two.
+    pub(crate) fn extreme(&mut self, op: Binary, a: ValueId, b: ValueId) -> ValueId {
+        let gap = self.minus(a, b);
+        let (low, high) = self.node(gap).range;
+        let known = self.node(a).range != ANY && self.node(b).range != ANY;
+        match op {
+            _ if a == b => a,
+            Binary::Min if known && high <= 0 => a,
+            Binary::Min if known && low >= 0 => b,
+            Binary::Max if known && low >= 0 => a,
+            Binary::Max if known && high <= 0 => b,
+            _ => self.apply(Op::Binary(op), &[a, b]),
+        }
+    }
+
+    /// `a < b` of indices.
+    pub(crate) fn less(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        let gap = self.minus(b, a);
+        let known = self.node(a).range != ANY && self.node(b).range != ANY;
+        match self.node(gap).range {
+            (low, _) if known && low > 0 => self.boolean(true),
+            (_, high) if known && high <= 0 => self.boolean(false),
+            _ => self.apply(Op::Compare(Compare::Lt), &[a, b]),
+        }
+    }
+}
+
+/// The factors left when some are taken out; `None` if they are not all there.
+fn without(factors: &[ValueId], out: &[ValueId]) -> Option<SmallVec<[ValueId; 2]>> {
+    let mut left: SmallVec<[ValueId; 2]> = SmallVec::from_slice(factors);
+    for factor in out {
+        let at = left.iter().position(|f| f == factor)?;
+        left.remove(at);
+    }
+    Some(left)
+}

@@ -1,0 +1,38 @@
+//! The range of an integer operation's result.
+//!
+//! Ranges of index arithmetic assume that it does not wrap: the launch checks that every tensor's elements and every
+//! rounded-up range are below 2^31. What is read from memory has the range of all `i32`, and so has what is made of it.
+
+use super::{ANY, Op, Operands, Values};
+use tilewright_dsl::expr::Binary;
+
+impl Values {
+    pub(crate) fn op_range(&self, op: Op, operands: &Operands) -> (i64, i64) {
+        let of = |n: usize| operands.get(n).map_or(ANY, |v| self.node(*v).range);
+        let (a, b) = (of(0), of(1));
+        match op {
+            Op::Splat(_) | Op::Extract(_) | Op::Part(_) => a,
+            Op::Select => (b.0.min(of(2).0), b.1.max(of(2).1)),
+            Op::Join => operands.iter().map(|v| self.node(*v).range).fold(a, |x, y| (x.0.min(y.0), x.1.max(y.1))),
+            Op::Binary(Binary::Min) => (a.0.min(b.0), a.1.min(b.1)),
+            Op::Binary(Binary::Max) => (a.0.max(b.0), a.1.max(b.1)),
+            Op::Binary(Binary::FloorMod) => (0, (b.1 - 1).max(0)),
+            Op::Binary(Binary::FloorDiv) if a.0 >= 0 => (0, a.1 / b.0.max(1)),
+            Op::Binary(Binary::Mul) if a.0 > ANY.0 && b.0 > ANY.0 => product(a, b),
+            _ => ANY,
+        }
+    }
+
+    /// Whether it is at least 0.
+    pub(crate) fn nonnegative(&self, id: super::ValueId) -> bool {
+        self.node(id).range.0 >= 0
+    }
+}
+
+/// The range of a product.
+pub(crate) fn product(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    let corners = [a.0.saturating_mul(b.0), a.0.saturating_mul(b.1), a.1.saturating_mul(b.0), a.1.saturating_mul(b.1)];
+    let least = corners.into_iter().fold(i64::MAX, i64::min);
+    let most = corners.into_iter().fold(i64::MIN, i64::max);
+    (least, most)
+}
