@@ -1,7 +1,8 @@
 //! What is defined when, and what for: names across the statements of a kernel, and what a kernel lacks in the end.
 
 use super::Checker;
-use crate::diag::Error;
+use crate::diag::{Error, list};
+use crate::nest::Space;
 use crate::syntax::Kernel;
 use crate::syntax::expr::{Block, Expr, ExprKind, Outside};
 use crate::syntax::kernel::{Define, Statement};
@@ -114,6 +115,31 @@ impl Checker<'_> {
         for define in definitions(kernel).filter(|d| d.ty.is_some() && !used.contains(&d.name.text)) {
             let error = Error::new(define.span, format!("`{}` is never read", define.name));
             self.errors.push(error.help("remove it, or make it an output"));
+        }
+        if self.errors.is_empty() {
+            self.dims_are_determined();
+        }
+    }
+
+    /// That the arguments' shapes determine every symbolic dim.
+    fn dims_are_determined(&mut self) {
+        let Err(missing) = crate::lower::solve::plan(&self.program) else { return };
+        for dim in missing {
+            let dim = &self.program.dims[dim];
+            let error = Error::new(dim.span, format!("no argument's shape determines `{}`", dim.name));
+            let given: Vec<&str> = self
+                .program
+                .buffers
+                .values()
+                .filter(|b| matches!(b.space, Space::Input | Space::Update))
+                .map(|b| b.name.as_str())
+                .collect();
+            let error = error.note(format!("the shapes of {} are known at launch", list(given)));
+            let help = format!(
+                "give it a value, `{} = 1`: it is then a parameter; or use it in a shape as `factor * {} + other dims`",
+                dim.name, dim.name
+            );
+            self.errors.push(error.help(help));
         }
     }
 }
