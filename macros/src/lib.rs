@@ -8,7 +8,7 @@ use tilewright_dsl::expand;
 /// What is computed: `pub fn name<generics>(arguments) -> outputs { definitions }`.
 #[proc_macro]
 pub fn kernel(tokens: TokenStream) -> TokenStream {
-    guarded(tokens, expand::kernel)
+    guarded(tokens, |tokens| expand::kernel(tokens, tilewright_spirv::compile))
 }
 
 /// How a kernel runs on a device: `pub NAME: kernel<T = f32> for profile where facts { directives }`.
@@ -27,7 +27,7 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn __compile(tokens: TokenStream) -> TokenStream {
-    guarded(tokens, |tokens| expand::compile(tokens, |_, _, _| Err(tilewright_dsl::diag::Errors::new())))
+    guarded(tokens, |tokens| expand::compile(tokens, tilewright_spirv::compile))
 }
 
 /// The end of `profile!`'s chain.

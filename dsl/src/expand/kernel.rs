@@ -4,32 +4,56 @@ use super::carrier::{Load, kernel_carrier};
 use super::face::Face;
 use super::head::Head;
 use super::items::items;
-use super::{link, tokens};
-use crate::diag::Spans;
-use crate::syntax;
-use proc_macro2::TokenStream;
+use super::{Backend, link, tokens, variant};
+use crate::algorithm::check_generic;
+use crate::diag::{Errors, Spans};
+use crate::profile::Profile;
+use crate::syntax::{self, Kernel};
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
 
 /// `kernel!`.
-pub fn kernel(tokens: TokenStream) -> TokenStream {
+pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     let tokens = tokens::visible(tokens);
     let mut spans = Spans::new();
+    let mut errors = Errors::new();
     let parsed = syntax::kernel::parse(tokens.clone(), &mut spans);
-    let errors = parsed.errors.to_tokens(&spans);
-    let right = parsed.errors.is_empty();
+    errors.extend(parsed.errors);
+    let checked = parsed.tree.as_ref().filter(|k| k.whole).and_then(|k| errors.keep(check_generic(k)));
+    let reported = errors.to_tokens(&spans);
     let head = match Head::of_kernel(tokens.clone()) {
         Ok(head) => head,
-        Err(_) if !right => return errors,
+        Err(_) if !errors.is_empty() => return reported,
         Err(error) => return link::syntax_error(&error, FORM),
     };
     let face = match &parsed.tree {
         Some(kernel) => Face::new(kernel, &tokens, &spans),
         None => Face::unknown(&head),
     };
-    let item = kernel_carrier(&head, Load::new(tokens, right), &face, documentation(&head, &face), items(&face));
-    quote!(#errors #item)
+    let mut items = items(&face);
+    if let (Some(_), Some(kernel), true) = (checked, &parsed.tree, errors.is_empty()) {
+        items.extend(default(kernel, &face, backend));
+    }
+    let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &face, documentation(&head, &face), items);
+    quote!(#reported #item)
+}
+
+/// `DEFAULT`, where no dtype is open and every Vulkan device can run it.
+fn default(kernel: &Kernel, face: &Face, backend: Backend) -> Option<TokenStream> {
+    if !face.dtypes.is_empty() {
+        return None;
+    }
+    // What fails here is what the kernel needs beyond Vulkan 1.1: a schedule for a better device says it, or works.
+    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), backend).ok()?;
+    let (value, nest) = (made.value(Span::call_site()), &made.documentation);
+    Some(quote! {
+        /// The heuristic schedule, for every device: right everywhere, fast nowhere in particular.
+        ///
+        #[doc = #nest]
+        pub const DEFAULT: ::tilewright::__private::Variant<Kernel> = #value;
+    })
 }
 
 /// The module's documentation: the user's, and the declaration.

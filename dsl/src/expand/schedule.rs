@@ -59,7 +59,7 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     };
     let item = Item { head: &head.head, ty };
     let made = match (&schedule, &kernel, &profile) {
-        (Some(schedule), Some(kernel), Some(profile)) => errors.keep(variant::make(kernel, schedule, profile, &mut spans, backend)),
+        (Some(schedule), Some(kernel), Some(profile)) => errors.keep(variant::make(kernel, schedule, profile, backend)),
         _ => None,
     };
     let reported = errors.to_tokens(&spans);
@@ -110,11 +110,10 @@ impl Item<'_> {
     }
 
     fn whole(&self, made: &variant::Made, spans: &Spans) -> TokenStream {
-        let name = self.head.name.to_string();
         let gap = (!self.head.docs.is_empty()).then(|| quote!(#[doc = ""]));
-        let (text, program) = (&made.documentation, made.literal());
-        let value = quote_spanned!(self.head.here()=> ::tilewright::__private::Variant::__new(#name, #program));
-        let (constant, warnings) = (self.constant(&quote!(#gap #[doc = #text]), value), made.warnings(spans));
+        let text = &made.documentation;
+        let constant = self.constant(&quote!(#gap #[doc = #text]), made.value(self.head.here()));
+        let warnings = made.warnings(spans);
         quote!(#warnings #constant)
     }
 

@@ -87,7 +87,7 @@ pub mod faces {
     }
     kernel! {
         /// A dtype that only an output has.
-        pub fn widen<T: f32 | i32, N>(x: u8[N]) -> y: T[N] { y[i] = x[i] as T; }
+        pub fn widen<T: f32 | f16, N>(x: i32[N]) -> y: T[N] { y[i] = x[i] as T; }
     }
 }
 

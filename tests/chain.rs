@@ -1,0 +1,182 @@
+//! The chain from a schedule over its kernel and its profile to the compiler: every way in which a Rust program can name
+//! the three, from this crate and from another one (`chain-kernels`), under strict lints. That it compiles is most of the
+//! proof; what each variant was compiled from is compared.
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs, unreachable_pub, unused, rust_2018_idioms)]
+
+use tilewright::{Variant, kernel, profile, schedule};
+
+/// What a variant was compiled from: kernel, variant, profile.
+fn origin<K>(variant: Variant<K>) -> (String, String, String) {
+    let program = variant.program().expect("the variant is whole");
+    (program.kernel, program.variant, program.profile)
+}
+
+/// The numbers that a variant of one input and one output, both `f32[N]`, makes of these.
+fn run<K>(variant: Variant<K>, x: &[f32]) -> Vec<f32>
+where
+    K: tilewright::Kernel<Outputs = tilewright::Tensor<f32>>,
+    for<'a> K::Args<'a>: From<&'a tilewright::Tensor<f32>>,
+{
+    let device = tilewright::Device::open().expect("a device");
+    let loaded = device.load(&[variant]).expect("the variant loads");
+    let x = device.upload([x.len()], x).expect("the input uploads");
+    loaded.run(&x).expect("the kernel runs").download().expect("the output downloads")
+}
+
+fn is<K>(variant: Variant<K>, kernel: &str, name: &str, profile: &str) {
+    assert_eq!(origin(variant), (kernel.to_owned(), name.to_owned(), profile.to_owned()));
+    assert_eq!(variant.name(), name);
+}
+
+mod before {
+    // A schedule may stand before its kernel and its profile.
+    tilewright::schedule! { pub(crate) EARLY: super::after::late for super::after::late_board {} }
+}
+
+mod after {
+    tilewright::kernel! { pub(crate) fn late<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 1.0; } }
+    tilewright::profile! { pub(crate) late_board: tilewright::devices::vulkan_1_1 { invocations: 64, local: [64, 64, 64] } }
+}
+
+#[test]
+fn use_before_definition() {
+    is(before::EARLY, "late", "EARLY", "late_board");
+    assert_eq!(run(before::EARLY, &[1.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
+}
+
+mod globs {
+    use chain_kernels::names::*;
+    use tilewright::devices::*;
+    use tilewright::*;
+
+    schedule! { pub(crate) VEC: vec for vulkan_1_1 {} }
+    schedule! { pub(crate) PRINT: println for vulkan_1_1 {} }
+    schedule! { pub(crate) ASSERT: assert for mesa_lavapipe {} }
+}
+
+#[test]
+fn kernels_with_the_names_of_macros_by_a_glob() {
+    is(globs::VEC, "vec", "VEC", "vulkan_1_1");
+    is(globs::PRINT, "println", "PRINT", "vulkan_1_1");
+    is(globs::ASSERT, "assert", "ASSERT", "mesa_lavapipe");
+    assert_eq!(run(globs::PRINT, &vec![0.5; 3]), vec![1.5; 3]);
+}
+
+schedule! { CORE: chain_kernels::crates::core for tilewright::devices::vulkan_1_1 {} }
+schedule! { STD: chain_kernels::crates::std for ::tilewright::devices::vulkan_1_1 {} }
+schedule! { TILEWRIGHT: ::chain_kernels::crates::tilewright for tilewright::devices::vulkan_1_1 {} }
+
+#[test]
+fn kernels_with_the_names_of_crates() {
+    assert_eq!(run(CORE, &[1.0]), [4.0]);
+    assert_eq!(run(STD, &[1.0]), [5.0]);
+    assert_eq!(run(TILEWRIGHT, &[1.0]), [6.0]);
+}
+
+mod renamed {
+    use chain_kernels as library;
+    use chain_kernels::saxpy as axpy;
+    use library::board as small;
+    tilewright::profile! {
+        /// Extends a profile of another crate under another name.
+        pub(crate) mine: small { subgroup: 8 }
+    }
+    tilewright::profile! { smaller: mine { invocations: 32, local: [32, 32, 32] } }
+    tilewright::schedule! { pub(crate) MINE: axpy<T = f32> for mine {} }
+    tilewright::schedule! { pub(crate) SMALLER: library::saxpy<T = f32> for self::smaller {} }
+}
+
+#[test]
+fn a_kernel_and_a_profile_of_another_crate() {
+    is(renamed::MINE, "saxpy", "MINE", "mine");
+    is(renamed::SMALLER, "saxpy", "SMALLER", "smaller");
+    is(chain_kernels::SAXPY, "saxpy", "SAXPY", "board");
+    is(chain_kernels::INNER, "inner", "INNER", "tiny");
+    for limit in [renamed::SMALLER.program(), renamed::MINE.program()] {
+        assert!(limit.expect("whole").requires.invocations <= 64, "the profiles' limits hold");
+    }
+}
+
+schedule! { ONE: chain_kernels::one::shift for tilewright::devices::vulkan_1_1 {} }
+schedule! { TWO: chain_kernels::two::shift for tilewright::devices::vulkan_1_1 {} }
+
+#[test]
+fn kernels_that_a_macro_stamped_out() {
+    // The macro's argument is one operand: 2 * (0.5 + 0.5), not 2 * 0.5 + 0.5.
+    assert_eq!(run(ONE, &[1.0]), [3.0]);
+    assert_eq!(run(TWO, &[1.0]), [5.0]);
+}
+
+macro_rules! scheduled {
+    ($($name:ident: $kernel:path, $tile:expr;)*) => {$(
+        schedule! { $name: $kernel for tilewright::devices::vulkan_1_1 { tile(i: $tile) => workgroup(x); distribute(i => thread(x)); } }
+    )*};
+}
+
+scheduled! {
+    TILED_8: chain_kernels::twice::a::same, 8;
+    TILED_16: chain_kernels::twice::b::same, 16;
+}
+
+#[test]
+fn schedules_that_a_macro_stamped_out() {
+    is(TILED_8, "same", "TILED_8", "vulkan_1_1");
+    is(TILED_16, "same", "TILED_16", "vulkan_1_1");
+    let local = |v: tilewright::Result<tilewright::__private::launch::Program>| v.expect("whole").dispatches[0].local;
+    assert_eq!(local(TILED_8.program()), [8, 1, 1]);
+    assert_eq!(local(TILED_16.program()), [16, 1, 1]);
+}
+
+#[test]
+fn everything_in_a_function_body() {
+    use tilewright::devices::vulkan_1_1 as root;
+    kernel! { fn inner<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] * 2.0; } }
+    profile! { local: root { invocations: 64, local: [64, 64, 64] } }
+    schedule! { INNER: inner for local {} }
+    is(INNER, "inner", "INNER", "local");
+    assert_eq!(run(INNER, &[1.5]), [3.0]);
+}
+
+#[test]
+fn everything_public_in_a_function_body() {
+    use tilewright::devices::vulkan_1_1 as root;
+    kernel! { pub fn inner<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] * 3.0; } }
+    profile! { pub local: root { invocations: 64, local: [64, 64, 64] } }
+    schedule! { pub INNER: inner for local {} }
+    is(INNER, "inner", "INNER", "local");
+    assert_eq!(run(INNER, &[1.5]), [4.5]);
+}
+
+mod configured {
+    #[cfg(any())]
+    tilewright::schedule! { pub(crate) ABSENT: nowhere::kernel for nowhere::profile {} }
+    tilewright::schedule! {
+        #[cfg(any())]
+        pub(crate) ABSENT: nowhere::kernel for nowhere::profile {}
+    }
+    tilewright::kernel! {
+        #[cfg(all())]
+        pub(super) fn choice<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }
+    }
+    tilewright::kernel! {
+        #[cfg(any())]
+        pub(super) fn choice<N>(x: f32[N]) -> y: f32[N] { y[i] = 2.0 * x[i]; }
+    }
+}
+
+schedule! {
+    #[allow(dead_code)]
+    CHOSEN: configured::choice for tilewright::devices::vulkan_1_1 {}
+}
+
+#[test]
+fn attributes_are_heeded() {
+    assert_eq!(run(CHOSEN, &[7.0]), [7.0]);
+}
+
+#[test]
+fn default_schedules() {
+    is(chain_kernels::names::vec::DEFAULT, "vec", "DEFAULT", "vulkan_1_1");
+    assert_eq!(run(chain_kernels::names::println::DEFAULT, &[1.0, 2.0]), [2.0, 3.0]);
+}
