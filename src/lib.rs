@@ -41,7 +41,78 @@ pub use kernel::{Kernel, Loaded, Outputs, Variant};
 pub use load::DynKernel;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
-pub use tilewright_macros::{kernel, profile, schedule};
+
+/// Defines a kernel: what is computed.
+///
+/// It becomes a module of its name: `Args`, the arguments by name; `Kernel<T>`, the type of the kernel; and, where no dtype is
+/// open, `DEFAULT`, the variant that every device runs.
+///
+/// ```
+/// use tilewright::{Device, kernel};
+///
+/// kernel! {
+///     /// `alpha * x + y`.
+///     pub fn saxpy<N>(alpha: f32, x: f32[N], y: f32[N]) -> z: f32[N] {
+///         z[i] = alpha * x[i] + y[i];
+///     }
+/// }
+///
+/// # fn main() -> tilewright::Result<()> {
+/// let device = Device::open()?;
+/// let (x, y) = (device.upload([3], &[1.0f32, 2.0, 3.0])?, device.upload([3], &[0.5f32; 3])?);
+/// let z = device.load(&[saxpy::DEFAULT])?.run((2.0, &x, &y))?;
+/// assert_eq!(z.download()?, [2.5, 4.5, 6.5]);
+/// # Ok(())
+/// # }
+/// ```
+pub use tilewright_macros::kernel;
+
+/// Defines a profile: what a device guarantees, as the difference from another profile. It becomes a module of its name, to be
+/// named by schedules and by other profiles.
+///
+/// ```
+/// tilewright::profile! {
+///     /// A board with a small GPU.
+///     pub my_board: tilewright::devices::vulkan_1_1 {
+///         invocations: 256,
+///         local: [256, 256, 64],
+///         shared_bytes: 32768,
+///         subgroup: 16,
+///         features: [address, storage_16, f16],
+///     }
+/// }
+/// ```
+///
+/// What is not said is the other profile's. `subgroup` is a size, or `none` where it is not known.
+pub use tilewright_macros::profile;
+
+/// Defines a variant: a kernel as it runs on the devices of a profile, compiled here and now. It becomes a constant, whose
+/// documentation shows the nest, every obligation and what became of it, and the cost.
+///
+/// ```
+/// use tilewright::devices::arm_valhall;
+/// use tilewright::{kernel, schedule};
+///
+/// kernel! {
+///     pub fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {
+///         c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
+///     }
+/// }
+///
+/// schedule! {
+///     /// 64 threads a workgroup, 4 x 4 elements a thread.
+///     pub TILED: matmul<T = f32> for arm_valhall where N % 4 == 0 {
+///         tile(i: 32, j: 32) => workgroup(y, x);
+///         tile(i: 4, j: 4) => thread(y, x);
+///         reorder(k, i, j);
+///         unroll(i);
+///         vectorize(j, 4);
+///     }
+/// }
+///
+/// assert_eq!(TILED.name(), "TILED");
+/// ```
+pub use tilewright_macros::schedule;
 pub use timing::Timing;
 
 /// What the macros' expansions name. Not for users: it changes without notice.

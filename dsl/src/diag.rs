@@ -42,6 +42,11 @@ impl Spans {
         SpanId(self.ranges.len() as u32)
     }
 
+    /// The last place so far. Ids are ordered: what is noted later is greater.
+    pub fn last(&self) -> SpanId {
+        SpanId(self.ranges.len() as u32)
+    }
+
     /// The place from the start of `first` to the end of `last`.
     pub fn join(&mut self, first: SpanId, last: SpanId) -> SpanId {
         match (self.get(first), self.get(last)) {

@@ -54,19 +54,21 @@ fn module(head: &Head, documentation: TokenStream, line: TokenStream, other: Tok
 }
 
 /// A kernel's carrier and module: `{schedule} path::of::__profile` is handed on to the profile's carrier, together with the
-/// kernel's tokens. A wrong kernel ends the chain.
+/// kernel's tokens, or, of a wrong one, the names of its dtypes.
 pub(super) fn kernel_carrier(head: &Head, load: Load, face: &Face, documentation: TokenStream, items: TokenStream) -> TokenStream {
     let hash = match &load {
         Load::Whole(tokens) => tokens::unique("kernel", tokens),
         Load::Broken => tokens::unique("kernel", &items),
     };
-    let next = match load {
-        Load::Whole(kernel) => quote!($($profile)* ! { __compile schedule { $($schedule)* } kernel { #kernel } }),
+    // A wrong kernel's schedules still reach their profiles: those paths are used, and can be wrong themselves.
+    let kernel = match load {
+        Load::Whole(kernel) => quote!(kernel { #kernel }),
         Load::Broken => {
             let dtypes = face.dtypes.iter().map(|(name, _)| name);
-            quote!(::tilewright::__private::__compile! { schedule { $($schedule)* } dtypes { #(#dtypes)* } })
+            quote!(dtypes { #(#dtypes)* })
         }
     };
+    let next = quote!($($profile)* ! { __compile schedule { $($schedule)* } #kernel });
     let rule = quote!(({ $($schedule:tt)* } $($profile:tt)*) => { #next };);
     let (definition, line) = carrier(head, &hash, "__kernel", rule);
     let other = quote!(__not_a_profile as __profile);

@@ -1,5 +1,6 @@
 //! What the chain has to know of an item before it is parsed: attributes, visibility, name, and the paths it refers to.
 
+use crate::diag::{SpanId, Spans};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -118,6 +119,16 @@ impl ScheduleHead {
             Ok(head)
         };
         parser.parse2(tokens)
+    }
+}
+
+impl ScheduleHead {
+    /// The kernel and what it is bound to: `conv2d<T = f16, S = 2`.
+    pub(super) fn blame(&self, spans: &mut Spans) -> SpanId {
+        let first = self.kernel.segments.first().map_or_else(Span::call_site, |s| s.ident.span());
+        let last = self.kernel.segments.last().map_or_else(Span::call_site, |s| s.ident.span());
+        let last = self.arguments.clone().into_iter().last().map_or(last, |t| t.span());
+        spans.add_range(first, last)
     }
 }
 

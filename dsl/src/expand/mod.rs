@@ -16,9 +16,9 @@
 //! holds all profiles that it extends, the root first, and paths are resolved where they are written.
 //!
 //! # Errors
-//! `kernel!` and `profile!` check what they hold and report it, once. A wrong one's carrier carries only the word
-//! `broken`: schedules for it report nothing and define a constant of the right type, so that the rest of the crate is
-//! still checked.
+//! `kernel!` and `profile!` check what they hold and report it, once. A wrong one's carrier does not carry its tokens:
+//! schedules for it report nothing more and define a constant of the right type, so that the rest of the crate is still
+//! checked. What is wrong with a kernel only under a schedule's head is that schedule's error.
 //!
 //! Tokens are [`proc_macro2`]'s throughout; the macros' crate turns them into the compiler's and back.
 

@@ -4,7 +4,7 @@ use super::face::{Face, rust_type};
 use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
 use super::{Backend, profile, tokens, variant};
-use crate::diag::{Errors, Spans};
+use crate::diag::{Error, Errors, SpanId, Spans};
 use crate::launch::DType;
 use crate::syntax;
 use crate::syntax::schedule::Schedule;
@@ -47,7 +47,9 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     let mut spans = Spans::new();
     let mut errors = Errors::new();
     let schedule = errors.keep(syntax::parse(linked.item.clone(), &mut spans, Schedule::parse).into_result());
+    let before = spans.last();
     let kernel = linked.kernel.as_ref().and_then(|k| errors.keep(syntax::kernel::parse(k.clone(), &mut spans).into_result()));
+    let after = spans.last();
     let profile = linked.profiles.as_ref().and_then(|p| errors.keep(profile::resolve(p, &mut spans)));
     let ty = match (&kernel, &linked.kernel) {
         (Some(kernel), Some(tokens)) => {
@@ -59,7 +61,11 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     };
     let item = Item { head: &head.head, ty };
     let made = match (&schedule, &kernel, &profile) {
-        (Some(schedule), Some(kernel), Some(profile)) => errors.keep(variant::make(kernel, schedule, profile, backend)),
+        (Some(schedule), Some(kernel), Some(profile)) => {
+            let blamed = head.blame(&mut spans);
+            let made = variant::make(kernel, schedule, profile, backend);
+            errors.keep(made.map_err(|e| blame_head(e, blamed, |span| before < span && span <= after)))
+        }
         _ => None,
     };
     let reported = errors.to_tokens(&spans);
@@ -68,6 +74,16 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
         None => item.broken(),
     };
     quote!(#reported #item)
+}
+
+/// Errors at places of the kernel become errors of the schedule's head: the kernel is right, so it is its dtypes,
+/// parameters or profile that do not fit.
+fn blame_head(errors: Errors, head: SpanId, in_kernel: impl Fn(SpanId) -> bool) -> Errors {
+    let blame = |error: Error| match in_kernel(error.span) {
+        true => Error { span: head, ..error.clone() }.note_at(error.span, "it comes from this part of the kernel"),
+        false => error,
+    };
+    Errors(errors.0.into_iter().map(blame).collect())
 }
 
 /// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype.

@@ -1,0 +1,20 @@
+//! A stage's block in another one.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: softmax for vulkan_1_1 {
+        m { s { tile(b: 8); } }
+    }
+}
+
+fn main() {}

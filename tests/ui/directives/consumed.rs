@@ -1,0 +1,21 @@
+//! An axis that a split consumed.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        split(i, [_, 8] => i_a, i_b);
+        tile(i: 4);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+//! The part of a split that nothing runs.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 64, j: 8) => workgroup(y, x);
+        distribute(i => thread(x));
+    }
+}
+
+fn main() {}

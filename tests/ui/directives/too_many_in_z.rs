@@ -1,0 +1,21 @@
+//! More invocations in z than the profile guarantees.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for profiles::tiny {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        distribute(i, j => thread(z, x));
+    }
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+//! Two stages with a mistake each, both reported.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: softmax for vulkan_1_1 {
+        m { tile(c: 8); }
+        y { tile(b: 0); }
+    }
+}
+
+fn main() {}

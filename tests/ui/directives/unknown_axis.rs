@@ -1,0 +1,20 @@
+//! An axis that does not exist, but almost.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 8, jj: 8) => workgroup(y, x);
+    }
+}
+
+fn main() {}

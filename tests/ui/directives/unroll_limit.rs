@@ -1,0 +1,22 @@
+//! A loop written out too often.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 8192, j: 8) => workgroup(y, x);
+        distribute(j => thread(x));
+        unroll(i);
+    }
+}
+
+fn main() {}

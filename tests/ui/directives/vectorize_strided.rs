@@ -1,0 +1,22 @@
+//! Along an axis that is not the last.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 where N % 8 == 0, M % 8 == 0 {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        distribute(j => thread(x));
+        vectorize(i, 4);
+    }
+}
+
+fn main() {}

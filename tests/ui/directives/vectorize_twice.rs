@@ -1,0 +1,22 @@
+//! Two axes in lanes.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 where N % 8 == 0, M % 8 == 0 {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        vectorize(j, 4);
+        vectorize(i, 4);
+    }
+}
+
+fn main() {}

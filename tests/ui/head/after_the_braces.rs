@@ -1,0 +1,16 @@
+//! Tokens after the braces.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! { pub A: copy for vulkan_1_1 {} {} }
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! A dtype for a parameter.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! { pub A: conv<S = f32> for vulkan_1_1 {} }
+
+fn main() {}

@@ -1,0 +1,16 @@
+//! A fact that says nothing.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! { pub A: copy for vulkan_1_1 where N % 4 {} }
+
+fn main() {}

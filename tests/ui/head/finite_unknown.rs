@@ -1,0 +1,16 @@
+//! An assumption on a tensor that the kernel does not have.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! { pub A: copy for vulkan_1_1 where finite(z) {} }
+
+fn main() {}

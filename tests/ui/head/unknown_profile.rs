@@ -1,0 +1,16 @@
+//! A profile that does not exist.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! { pub A: copy for tilewright::devices::arm_valhal {} }
+
+fn main() {}

@@ -1,0 +1,9 @@
+//! A read before the beginning.
+
+tilewright::kernel! {
+    pub fn f<N>(x: f32[N]) -> y: f32[N] {
+        y[i] = x[i - 1];
+    }
+}
+
+fn main() {}

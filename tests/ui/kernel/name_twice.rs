@@ -1,0 +1,9 @@
+//! Two arguments of one name.
+
+tilewright::kernel! {
+    pub fn f<N>(x: f32[N], x: f32[N]) -> y: f32[N] {
+        y[i] = x[i];
+    }
+}
+
+fn main() {}
