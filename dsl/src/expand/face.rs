@@ -2,6 +2,7 @@
 //! its body is wrong.
 
 use super::head::Head;
+use super::tokens;
 use crate::diag::Spans;
 use crate::launch::DType;
 use crate::syntax::Name;
@@ -136,7 +137,7 @@ fn declarations(tokens: &TokenStream) -> (String, Vec<String>) {
             declaration.extend([tree]);
         }
     }
-    (declaration.to_string(), parameters)
+    (tokens::text(&declaration), parameters)
 }
 
 fn comma_separated(tokens: TokenStream) -> Vec<String> {
@@ -147,5 +148,5 @@ fn comma_separated(tokens: TokenStream) -> Vec<String> {
             _ => items.last_mut().into_iter().for_each(|item| item.extend([tree.clone()])),
         }
     }
-    items.iter().map(TokenStream::to_string).collect()
+    items.iter().map(tokens::text).collect()
 }

@@ -1,6 +1,6 @@
 //! Tokens, before anything is parsed.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Spacing, Span, TokenStream, TokenTree};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The same tokens without invisible groups.
@@ -43,6 +43,54 @@ pub(super) fn has_dollar(tokens: &TokenStream) -> bool {
     })
 }
 
+/// Tokens as a person would write them, on one line: what they were written as is not kept by rustc.
+pub(super) fn text(tokens: &TokenStream) -> String {
+    let mut text = String::new();
+    let mut before = String::new();
+    for word in words(tokens) {
+        let opens = word.starts_with(['(', '[']);
+        let after_name = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '>') && before != "->";
+        let glued = matches!(word.as_str(), "," | ";" | ":" | ">" | "<" | "::")
+            || matches!(before.as_str(), "" | "<" | "&" | "::")
+            || (opens && after_name);
+        if !glued {
+            text.push(' ');
+        }
+        text += &word;
+        before = word;
+    }
+    text
+}
+
+/// Operators, names, literals, and groups with all that stands in them.
+fn words(tokens: &TokenStream) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut joint = false;
+    for tree in tokens.clone() {
+        let was_joint = std::mem::take(&mut joint);
+        match tree {
+            TokenTree::Group(group) => {
+                let inside = text(&group.stream());
+                words.push(match group.delimiter() {
+                    Delimiter::Parenthesis => format!("({inside})"),
+                    Delimiter::Bracket => format!("[{inside}]"),
+                    Delimiter::Brace => format!("{{ {inside} }}"),
+                    Delimiter::None => inside,
+                });
+            }
+            TokenTree::Punct(punct) => {
+                joint = punct.spacing() == Spacing::Joint;
+                match words.last_mut() {
+                    Some(last) if was_joint => last.push(punct.as_char()),
+                    _ => words.push(punct.as_char().into()),
+                }
+            }
+            other => words.push(other.to_string()),
+        }
+    }
+    words
+}
+
 /// A name that no other item of the crate has: made from the tokens and the place of the macro's call.
 ///
 /// The place tells apart equal tokens in two modules, and, because the compiler's `Debug` of a span shows which expansion
@@ -52,4 +100,32 @@ pub(super) fn unique(prefix: &str, tokens: &TokenStream) -> proc_macro2::Ident {
     tokens.to_string().hash(&mut hasher);
     format!("{:?}", Span::call_site()).hash(&mut hasher);
     quote::format_ident!("__tw_{prefix}_{:016x}", hasher.finish(), span = Span::call_site())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_read_as_they_are_written() {
+        for line in [
+            "fn conv<T: f32 | f16, N, S = 1, OH = (IH - FH) / S + 1>(x: T[N, IH], w: &mut T[2]) -> y: T[N, OH]",
+            "fn iota<N = 16>() -> (y: i32[N], z: i32[N])",
+            "fn total(x: f32[4]) -> y: f32[]",
+        ] {
+            let tokens: TokenStream = line.parse().expect("tokens");
+            assert_eq!(text(&tokens), line);
+        }
+    }
+
+    #[test]
+    fn invisible_groups_become_visible_where_they_matter() {
+        let group = |line: &str| TokenTree::Group(Group::new(Delimiter::None, line.parse().expect("tokens")));
+        let shown = |line: &str| text(&visible(group(line).into()));
+        assert_eq!(shown("N + 1"), "(N + 1)");
+        assert_eq!(shown("f32"), "f32");
+        assert_eq!(shown("a::b"), "a::b");
+        let nested: TokenStream = [group("N + 1")].into_iter().collect();
+        assert_eq!(text(&visible(TokenTree::Group(Group::new(Delimiter::Bracket, nested)).into())), "[(N + 1)]");
+    }
 }

@@ -102,10 +102,9 @@ fn cost(launched: &launch::Program, text: &mut String) {
     let name = |dim: u32| launched.dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone());
     let _ = writeln!(text, "\ncost:");
     for dispatch in &launched.dispatches {
-        let [x, y, z] = &dispatch.grid;
-        let (x, y, z) = (x.display(&name), y.display(&name), z.display(&name));
-        let local = dispatch.local.map(|n| n.to_string()).join(" x ");
-        let _ = writeln!(text, "  {}: ({x}) x ({y}) x ({z}) workgroups of {local} invocations", dispatch.name);
+        let grid: Vec<String> = dispatch.grid.iter().map(|size| factor(size.display(&name).to_string())).collect();
+        let (grid, local) = (grid.join(" x "), dispatch.local.map(|n| n.to_string()).join(" x "));
+        let _ = writeln!(text, "  {}: {grid} workgroups of {local} invocations", dispatch.name);
         let _ = writeln!(text, "    {} bytes of SPIR-V, {} of parameters", dispatch.spirv.len(), dispatch.param_bytes);
     }
     let requires = &launched.requires;
@@ -113,4 +112,9 @@ fn cost(launched: &launch::Program, text: &mut String) {
     let features: Vec<&str> = requires.features.iter().map(|f| f.name()).collect();
     let features = if features.is_empty() { "no features".into() } else { features.join(", ") };
     let _ = writeln!(text, "  requires {features}");
+}
+
+/// In parentheses, where it is more than one word.
+fn factor(text: String) -> String {
+    if text.contains(' ') { format!("({text})") } else { text }
 }
