@@ -128,6 +128,15 @@ fn schedules_that_a_macro_stamped_out() {
     assert_eq!(local(TILED_16.program()), [16, 1, 1]);
 }
 
+mod elsewhere {
+    chain_kernels::made_elsewhere! { narrow, NARROW }
+}
+
+#[test]
+fn paths_with_a_dollar_crate() {
+    is(elsewhere::NARROW, "saxpy", "NARROW", "narrow");
+}
+
 #[test]
 fn everything_in_a_function_body() {
     use tilewright::devices::vulkan_1_1 as root;

@@ -116,3 +116,12 @@ schedule! {
     /// Private things under a public name.
     pub INNER: private::inner for private::tiny {}
 }
+
+/// A profile and a schedule for it, made in the crate that asks for them.
+#[macro_export]
+macro_rules! made_elsewhere {
+    ($profile:ident, $schedule:ident) => {
+        ::tilewright::profile! { pub(crate) $profile: $crate::board { subgroup: 4 } }
+        ::tilewright::schedule! { pub(crate) $schedule: $crate::saxpy<T = f32> for $profile {} }
+    };
+}
