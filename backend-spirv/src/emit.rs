@@ -193,7 +193,7 @@ impl Emit<'_> {
         let region = self.regions.pop();
         result?;
         let mut region = region.unwrap_or_else(|| Region::new(0, skippable));
-        region.weight += region.code.0.len() as u64;
+        region.weight = region.weight.saturating_add(region.code.0.len() as u64);
         Ok(region)
     }
 
