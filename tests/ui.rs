@@ -2,7 +2,7 @@
 //!
 //! One program a file, so that each stands alone; rustc needs some hundredths of a second for one. `tests/ui/support` has the
 //! kernels and profiles that stand in other files than the schedules. `TRYBUILD=overwrite cargo test --test ui` writes what is
-//! said now; read it before it is committed.
+//! said now, for review; `cargo test --test ui compile_fail -- trybuild=vectorize` looks at some of the files only.
 
 #[test]
 fn compile_fail() {

@@ -134,7 +134,10 @@ impl Checker<'_> {
                 .filter(|b| matches!(b.space, Space::Input | Space::Update))
                 .map(|b| b.name.as_str())
                 .collect();
-            let error = error.note(format!("the shapes of {} are known at launch", list(given)));
+            let error = error.note(match given.is_empty() {
+                true => "no argument is a tensor".into(),
+                false => format!("the shapes of {} are known at launch", list(given)),
+            });
             let help = format!(
                 "give it a value, `{} = 1`: it is then a parameter; or use it in a shape as `factor * {} + other dims`",
                 dim.name, dim.name
