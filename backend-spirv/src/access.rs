@@ -187,11 +187,11 @@ impl Emit<'_> {
             operands.extend([MemoryAccess::ALIGNED.bits(), bytes]);
         }
         let loaded = self.ins(level, Op::Load, place.of, &operands);
-        self.from_memory(loaded, dtype, count, level, self.program.buffers[buffer].space.is_global())
+        self.after_load(loaded, dtype, count, level, self.program.buffers[buffer].space.is_global())
     }
 
     /// What was loaded, as it is computed with.
-    pub(crate) fn from_memory(&mut self, loaded: Id, dtype: DType, count: u32, level: u32, global: bool) -> Result<Chunks> {
+    pub(crate) fn after_load(&mut self, loaded: Id, dtype: DType, count: u32, level: u32, global: bool) -> Result<Chunks> {
         Ok(match dtype {
             DType::F16 if count == 8 => {
                 let word = self.module.u32_type();
@@ -227,7 +227,7 @@ impl Emit<'_> {
     }
 
     /// What is computed with, as it lies in memory.
-    pub(crate) fn to_memory(&mut self, chunks: &[Id], dtype: DType, count: u32, global: bool) -> Result<Id> {
+    pub(crate) fn before_store(&mut self, chunks: &[Id], dtype: DType, count: u32, global: bool) -> Result<Id> {
         let level = self.level();
         Ok(match dtype {
             DType::F16 if count == 8 => {
@@ -308,7 +308,7 @@ impl Emit<'_> {
         let chunks = self.value(value)?;
         let each = chunks.len().min((count as usize).div_ceil(4));
         let first = n as usize * each;
-        let stored = self.to_memory(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
+        let stored = self.before_store(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
         let index = self.values.divided(flat, count as i32);
         let level = self.level();
         let place = self.place(buffer, index, count, level)?;

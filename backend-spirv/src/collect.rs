@@ -180,7 +180,7 @@ impl Emit<'_> {
             let array = self.module.ty(Type::Array(of, elements, None));
             let id = self.module.global(StorageClass::Workgroup, array, None);
             let bytes = if held == DType::F16 && self.native_f16() { 2 } else { 4 };
-            self.shared_bytes = self.shared_bytes.saturating_add(elements * bytes);
+            self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
             self.arrays.push((key, id));
             arrays.push(id);
         }
@@ -198,7 +198,7 @@ impl Emit<'_> {
         for ((array, dtype), value) in arrays.iter().zip(dtypes).zip(state) {
             let value = self.scalar(*value)?;
             let (place, _) = self.element(*array, *dtype, at)?;
-            let value = self.to_memory(&[value], *dtype, 1, false)?;
+            let value = self.before_store(&[value], *dtype, 1, false)?;
             self.here().op(Op::Store, &[place, value]);
         }
         Ok(())
@@ -210,7 +210,7 @@ impl Emit<'_> {
             let (place, of) = self.element(*array, *dtype, at)?;
             let level = self.level();
             let loaded = self.ins(level, Op::Load, of, &[place]);
-            let chunks = self.from_memory(loaded, *dtype, 1, level, false)?;
+            let chunks = self.after_load(loaded, *dtype, 1, level, false)?;
             state.push(self.now(*dtype, chunks));
         }
         Ok(state)

@@ -38,7 +38,7 @@ impl Emit<'_> {
         let sharing: Vec<AxisId> =
             self.grid.workgroups.iter().filter(|(_, s)| slot_index(*s) == dim).map(|(axis, _)| *axis).collect();
         let extents: Vec<ValueId> = sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
-        let total = extents.iter().fold(Some(1i64), |n, e| Some(n?.saturating_mul(self.values.as_int(*e)?)));
+        let total = extents.iter().try_fold(1i64, |n, e| Some(n.saturating_mul(self.values.as_int(*e)?)));
         let mut value = self.coordinate_value(Coordinate::Workgroup(dim as u8), total);
         let Some(at) = sharing.iter().position(|a| *a == axis) else { return Ok(value) };
         let mut later = self.values.int(1);

@@ -8,32 +8,37 @@ use tilewright_dsl::expr::{Binary, Const};
 use tilewright_dsl::nest::{AxisKind, Tail};
 
 impl Emit<'_> {
-    /// `min(value, extent - 1)`. Where a whole vector is inside or outside, its base is clamped, so that it stays one
-    /// access.
+    /// `min(value, extent - 1)`. Where a whole vector is inside or outside, the number of the vector is clamped, so that
+    /// it stays one access.
     pub(crate) fn clamped(&mut self, value: ValueId, extent: ValueId) -> ValueId {
-        let (at, vector) = self.whole(value, extent).unwrap_or((value, 1));
-        let past = self.values.int(vector.into());
-        let last = self.values.minus(extent, past);
-        let base = self.values.extreme(Binary::Min, at, last);
-        if at == value {
-            return base;
+        let one = self.values.int(1);
+        let (at, count, width) = self.vectors(value, extent);
+        let last = self.values.minus(count, one);
+        let clamped = self.values.extreme(Binary::Min, at, last);
+        if width == 1 {
+            return clamped;
         }
-        let lane = self.values.lane(vector);
+        let (base, lane) = (self.values.scaled(clamped, width as i32), self.values.lane(width));
         self.values.plus(base, lane)
     }
 
     /// Whether a value is below an extent; one bool where that is the same in all lanes.
     fn inside(&mut self, value: ValueId, extent: ValueId) -> ValueId {
-        let (at, _) = self.whole(value, extent).unwrap_or((value, 1));
-        self.values.less(at, extent)
+        let (at, count, _) = self.vectors(value, extent);
+        self.values.less(at, count)
     }
 
-    /// The base of a vector of consecutive values that an extent does not cut, and its lanes.
-    fn whole(&mut self, value: ValueId, extent: ValueId) -> Option<(ValueId, u32)> {
-        let ByLane::Linear { base, step: 1 } = self.values.by_lane(value) else { return None };
+    /// The number of a vector of consecutive values, how many vectors the extent is, and their width. Where the extent
+    /// cuts vectors, or there are none: the values themselves, and 1.
+    fn vectors(&mut self, value: ValueId, extent: ValueId) -> (ValueId, ValueId, u32) {
         let width = self.values.width(value);
-        let whole = self.values.is_multiple(base, width as i32) && self.values.is_multiple(extent, width as i32);
-        whole.then_some((base, width))
+        if let ByLane::Linear { base, step: 1 } = self.values.by_lane(value)
+            && self.values.is_multiple(base, width as i32)
+            && self.values.is_multiple(extent, width as i32)
+        {
+            return (self.values.divided(base, width as i32), self.values.divided(extent, width as i32), width);
+        }
+        (value, extent, 1)
     }
 
     /// Whether predicate number `n` of the compute holds.

@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a test has no users")]
 
+mod forms;
 mod nests;
 mod ops;
 mod support;

@@ -28,12 +28,18 @@ fn functions<T>(inputs: &[DType], cases: &[Case<T>]) -> Program {
     b.p
 }
 
+/// An expression over the inputs' elements.
+type Function = Box<dyn Fn(&mut Builder, &[ExprId]) -> ExprId>;
+
+/// What it should give.
+type Wanted<T> = Box<dyn Fn(&[T]) -> Want>;
+
 /// A function of the inputs, and what it should give.
 struct Case<T> {
     name: String,
     dtype: DType,
-    function: Box<dyn Fn(&mut Builder, &[ExprId]) -> ExprId>,
-    want: Box<dyn Fn(&[T]) -> Want>,
+    function: Function,
+    want: Wanted<T>,
 }
 
 /// What an element should be.
@@ -236,11 +242,11 @@ fn powers_with_literal_exponents() {
         function: Box::new(move |b: &mut Builder, x: &[ExprId]| {
             let e = b.number(exponent.into(), DType::F32);
             b.p.exprs.binary(Binary::Pow, x[0], e)
-        }) as Box<dyn Fn(&mut Builder, &[ExprId]) -> ExprId>,
+        }) as Function,
         want: Box::new(move |x: &[f32]| match x[0].abs() < 100.0 && (x[0] != 0.0 || exponent >= 0.0) {
             true => float(x[0].powf(exponent), 1e-3),
             false => Want::Any,
-        }) as Box<dyn Fn(&[f32]) -> Want>,
+        }) as Wanted<f32>,
     };
     check(&profiles()[0], &[floats()], &[0.0, 1.0, 2.0, 3.0, 0.5, -2.0].map(to));
 }
@@ -307,8 +313,8 @@ fn divisions_by_literals() {
                 function: Box::new(move |b: &mut Builder, x: &[ExprId]| {
                     let by = b.int(by.into());
                     b.p.exprs.binary(op, x[0], by)
-                }) as Box<dyn Fn(&mut Builder, &[ExprId]) -> ExprId>,
-                want: Box::new(move |x: &[i32]| bits(want(x[0]))) as Box<dyn Fn(&[i32]) -> Want>,
+                }) as Function,
+                want: Box::new(move |x: &[i32]| bits(want(x[0]))) as Wanted<i32>,
             });
         }
     }
@@ -405,11 +411,11 @@ fn halves_are_stored_and_converted_without_arithmetic() {
                 let wide = b.p.exprs.cast(DType::F32, x[0]);
                 let twice = b.add(wide, wide);
                 b.p.exprs.cast(DType::F16, twice)
-            }) as Box<dyn Fn(&mut Builder, &[ExprId]) -> ExprId>,
+            }) as Function,
             want: Box::new(|x: &[f16]| match x[0].to_f32().abs() < 30000.0 || !x[0].is_finite() {
                 true => Want::Float((x[0].to_f32() * 2.0).into(), 0.0),
                 false => Want::Any,
-            }) as Box<dyn Fn(&[f16]) -> Want>,
+            }) as Wanted<f16>,
         },
     ];
     check(&profile, &[values], &cases);
