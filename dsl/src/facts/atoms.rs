@@ -3,11 +3,12 @@
 //! Equal atoms have equal ids, so two spellings of a value compare as polynomials once their floors and minima are brought
 //! to one form ([`super::floor`]).
 
-use super::poly::{AtomId, Poly};
+use super::mono::{AtomId, MAX_ATOMS};
+use super::poly::Poly;
+use super::table::Map;
 use crate::arena::Arena;
 use crate::nest::{AxisId, DimId, Program};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// What an atom stands for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -107,9 +108,9 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Atoms {
     entries: Arena<AtomId, Entry>,
-    known: HashMap<Atom, AtomId>,
+    known: Map<Atom, AtomId>,
     /// What is known of floors besides their definition: how they relate to floors of the same numerator.
-    relations: HashMap<AtomId, Vec<Poly>>,
+    relations: Map<AtomId, Vec<Poly>>,
 }
 
 impl Atoms {
@@ -123,10 +124,13 @@ impl Atoms {
         self.known.get(atom).copied()
     }
 
-    /// Adds an atom, or finds it. `floor` is the least rank it may have.
-    pub(super) fn add(&mut self, atom: Atom, floor: u32) -> AtomId {
+    /// Adds an atom, or finds it; `None`: there are too many. `floor` is the least rank it may have.
+    pub(super) fn add(&mut self, atom: Atom, floor: u32) -> Option<AtomId> {
         if let Some(id) = self.known.get(&atom) {
-            return *id;
+            return Some(*id);
+        }
+        if self.entries.len() >= MAX_ATOMS {
+            return None;
         }
         let mut within: Vec<AtomId> = Vec::new();
         // A quotient stands for a dim from then on: what it is made of is gone.
@@ -143,7 +147,7 @@ impl Atoms {
         let rank = above.max(floor);
         let id = self.entries.push(Entry { atom: atom.clone(), rank, within });
         self.known.insert(atom, id);
-        id
+        Some(id)
     }
 
     /// The highest rank in a polynomial.

@@ -7,7 +7,8 @@
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
-use super::poly::{AtomId, Poly};
+use super::mono::AtomId;
+use super::poly::Poly;
 use super::translate::comparison;
 use crate::expr::{Compare, Expr, ExprId};
 use crate::nest::{Condition, DimId};
@@ -24,7 +25,7 @@ impl Context<'_> {
         for (id, dim) in program.dims.iter() {
             if dim.derived.is_none() {
                 let dim = self.dim(id);
-                self.facts.push(dim);
+                self.facts.extend(dim);
             }
         }
         // A condition on symbolic dims can be what makes a derived one's divisor positive.
@@ -51,12 +52,12 @@ impl Context<'_> {
     fn define(&mut self, id: DimId, value: ExprId) {
         let definition = self.poly(value);
         let dim = self.dim(id);
-        if let Some(zero) = definition.as_ref().and_then(|p| p.sub(&dim)) {
+        if let Some(zero) = definition.zip(dim).and_then(|(p, dim)| p.sub(&dim)) {
             self.equate(zero, MAX_EQUATIONS);
         }
         // Launches refuse dims that come out negative.
         let dim = self.dim(id);
-        self.facts.push(dim);
+        self.facts.extend(dim);
     }
 
     fn condition(&mut self, condition: &Condition) {
@@ -171,7 +172,7 @@ impl Context<'_> {
             if rest.as_constant().is_some() {
                 continue;
             }
-            let quotient = self.atom(Atom::Quotient { num: rest.clone(), den: den.clone() }, 0);
+            let quotient = self.atom(Atom::Quotient { num: rest.clone(), den: den.clone() }, 0)?;
             return Some((Poly::atom(id).sub(&quotient)?, rest.sub(&den.mul(&quotient)?)?));
         }
         None
@@ -216,7 +217,7 @@ impl Context<'_> {
             }
             let (den, c) = (Poly::constant(g), rest.constant_term().checked_mul(sign)?);
             let num = Poly::atom(id).plus(c)?;
-            let quotient = self.atom(Atom::Quotient { num, den }, 0);
+            let quotient = self.atom(Atom::Quotient { num, den }, 0)?;
             return Some((id, quotient.scale(g)?.plus(-c)?));
         }
         None
@@ -230,11 +231,11 @@ impl Context<'_> {
         self.equal.insert(id, value);
         self.forget();
         let facts = std::mem::take(&mut self.facts);
-        self.facts = self.resolve_all(facts);
+        self.facts = self.resolve_facts(facts);
         self.absurd |= self.facts.iter().any(|f| f.as_constant().is_some_and(|c| c < 0));
         self.facts.retain(|f| f.as_constant().is_none());
         let nonzeros = std::mem::take(&mut self.nonzeros);
-        self.nonzeros = self.resolve_all(nonzeros);
+        self.nonzeros = nonzeros.iter().filter_map(|p| self.resolve(p)).collect();
         let keys: Vec<(AtomId, Poly)> = self.equal.iter().map(|(id, value)| (*id, value.clone())).collect();
         for (id, value) in keys {
             match self.resolve(&value) {
@@ -251,8 +252,7 @@ impl Context<'_> {
     }
 
     fn respelled(&mut self) -> Vec<Poly> {
-        let mut keys: Vec<AtomId> = self.equal.keys().copied().collect();
-        keys.sort_unstable();
+        let keys: Vec<AtomId> = self.equal.keys().copied().collect();
         let mut zeros = Vec::new();
         for id in keys {
             let Atom::Floor { num, den } = self.atoms.get(id).atom.clone() else { continue };
@@ -266,7 +266,7 @@ impl Context<'_> {
         zeros
     }
 
-    fn resolve_all(&mut self, polys: Vec<Poly>) -> Vec<Poly> {
+    fn resolve_facts(&mut self, polys: Vec<Poly>) -> Vec<Poly> {
         let mut resolved: Vec<Poly> = Vec::with_capacity(polys.len());
         for p in polys {
             if let Some(p) = self.resolve(&p).map(Poly::tightened)
@@ -276,12 +276,6 @@ impl Context<'_> {
             }
         }
         resolved
-    }
-
-    /// Drops what was found with fewer facts.
-    fn forget(&mut self) {
-        self.translated.clear();
-        self.brief.clear();
     }
 
     /// Draws from what is not 0 on which side of 0 it is.
@@ -310,15 +304,16 @@ impl Context<'_> {
     }
 }
 
-/// The fewest of the program's conditions that cannot all hold, by their places, found by leaving out one after another.
-pub(super) fn contradicting(fresh: &dyn Fn(&dyn Fn(usize) -> bool) -> bool, count: usize) -> Option<Vec<usize>> {
-    if !fresh(&|_| true) {
+/// The fewest of some conditions that cannot all hold, by their places, found by leaving out one after another: `absurd`
+/// says whether those that it is given cannot.
+pub(super) fn contradicting(absurd: impl Fn(&[usize]) -> bool, count: usize) -> Option<Vec<usize>> {
+    let mut kept: Vec<usize> = (0..count).collect();
+    if !absurd(&kept) {
         return None;
     }
-    let mut kept: Vec<usize> = (0..count).collect();
     for candidate in 0..count {
         let fewer: Vec<usize> = kept.iter().copied().filter(|i| *i != candidate).collect();
-        if fresh(&|i| fewer.contains(&i)) {
+        if absurd(&fewer) {
             kept = fewer;
         }
     }

@@ -2,28 +2,34 @@
 
 use super::View;
 use super::atoms::{Atom, Atoms, dim_rank};
-use super::poly::{AtomId, Poly};
-use super::prove::{Query, ROUNDS};
+use super::known::Ground;
+use super::mono::AtomId;
+use super::poly::Poly;
+use super::prove::{MAX_WORK, Query, ROUNDS};
 use super::samples::Sizes;
+use super::table::Map;
 use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Proofs within proofs (a floor's divisor is positive, a minimum is decided) end here.
-const MAX_NESTING: u32 = 3;
+const MAX_NESTING: u32 = 4;
+
+/// Sets of axes whose questions are prepared for.
+const MAX_GROUNDS: usize = 64;
 
 /// A set of axes.
 pub(super) type Axes = Rc<BTreeSet<AxisId>>;
 
 /// See the module's page.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Context<'p> {
     pub(super) program: &'p Program,
     pub(super) view: View,
     pub(super) atoms: Atoms,
     /// Atoms that a fact equates with a polynomial of others. No value contains, at any depth, an atom that has one.
-    pub(super) equal: HashMap<AtomId, Poly>,
+    pub(super) equal: BTreeMap<AtomId, Poly>,
     /// What is at least 0, everywhere.
     pub(super) facts: Vec<Poly>,
     /// What is 0 and gave no entry of `equal`.
@@ -36,12 +42,16 @@ pub(super) struct Context<'p> {
     pub(super) assumes: bool,
     /// Whether the facts were found to contradict each other.
     pub(super) absurd: bool,
-    pub(super) translated: HashMap<ExprId, Option<Poly>>,
-    pub(super) axes: HashMap<ExprId, Axes>,
+    pub(super) translated: Map<ExprId, Option<Poly>>,
+    pub(super) axes: Map<ExprId, Axes>,
     /// What was proved briefly, or not.
-    pub(super) brief: HashMap<Poly, bool>,
+    pub(super) brief: Map<Poly, bool>,
+    /// What questions about some axes start from.
+    grounds: Map<Vec<AxisId>, Ground>,
     /// Sizes that the program's conditions admit, once they were needed.
     pub(super) sizes: Option<Sizes>,
+    /// What is left to be spent on the claim.
+    pub(super) work: u32,
     pub(super) nesting: u32,
     pub(super) depth: u32,
 }
@@ -52,41 +62,43 @@ impl<'p> Context<'p> {
             program,
             view,
             atoms: Atoms::default(),
-            equal: HashMap::new(),
+            equal: BTreeMap::new(),
             facts: Vec::new(),
             zeros: Vec::new(),
             nonzeros: Vec::new(),
             scope: BTreeSet::new(),
             assumes: false,
             absurd: false,
-            translated: HashMap::new(),
-            axes: HashMap::new(),
-            brief: HashMap::new(),
+            translated: Map::default(),
+            axes: Map::default(),
+            brief: Map::default(),
+            grounds: Map::default(),
             sizes: None,
+            work: 0,
             nesting: 0,
             depth: 0,
         }
     }
 
     /// The atom as a polynomial: what it equals, if that is known.
-    pub(super) fn atom(&mut self, atom: Atom, rank: u32) -> Poly {
-        let id = self.atoms.add(atom, rank);
-        self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id))
+    pub(super) fn atom(&mut self, atom: Atom, rank: u32) -> Option<Poly> {
+        let id = self.atoms.add(atom, rank)?;
+        Some(self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id)))
     }
 
-    pub(super) fn dim(&mut self, dim: DimId) -> Poly {
+    pub(super) fn dim(&mut self, dim: DimId) -> Option<Poly> {
         let rank = dim_rank(self.program, dim);
         self.atom(Atom::Dim(dim), rank)
     }
 
     /// An axis as an atom of its own.
-    pub(super) fn axis_atom(&mut self, axis: AxisId) -> Poly {
+    pub(super) fn axis_atom(&mut self, axis: AxisId) -> Option<Poly> {
         if let Some(id) = self.atoms.find(&Atom::Axis(axis)) {
-            return self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id));
+            return Some(self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id)));
         }
         let extent = self.poly(self.program.axes[axis].extent);
         if extent.as_ref().and_then(Poly::as_constant) == Some(1) {
-            return Poly::default();
+            return Some(Poly::default());
         }
         let rank = extent.map_or(0, |e| self.atoms.rank(&e));
         self.atom(Atom::Axis(axis), rank + 1)
@@ -181,12 +193,69 @@ impl<'p> Context<'p> {
         if let Some(c) = p.as_constant() {
             return c >= 0;
         }
-        if self.nesting >= MAX_NESTING {
+        if self.nesting == 0 {
+            self.work = MAX_WORK;
+        }
+        if self.nesting >= MAX_NESTING || self.work == 0 {
             return false;
         }
         self.nesting += 1;
-        let proved = Query::new(self, axes).prove(p, rounds);
+        let (axes, ground) = self.take_ground(axes);
+        let (proved, ground) = Query::ask(self, ground, p, rounds);
         self.nesting -= 1;
+        self.keep_ground(axes, ground);
         proved
+    }
+
+    fn take_ground(&mut self, axes: &BTreeSet<AxisId>) -> (Vec<AxisId>, Ground) {
+        let axes: Vec<AxisId> = axes.union(&self.scope).copied().collect();
+        let ground = match self.grounds.remove(&axes) {
+            Some(ground) => ground,
+            None => self.ground(&axes),
+        };
+        (axes, ground)
+    }
+
+    fn keep_ground(&mut self, axes: Vec<AxisId>, ground: Ground) {
+        // What was found deep within other questions knows less.
+        if self.nesting <= 1 && self.grounds.len() < MAX_GROUNDS {
+            self.grounds.insert(axes, ground);
+        }
+    }
+
+    /// The least value that is seen at some points with these axes in range.
+    pub(super) fn least_seen(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> Option<i128> {
+        let (axes, mut ground) = self.take_ground(axes);
+        let least = ground.samples.iter_mut().filter_map(|sample| self.value_at(p, sample)).min();
+        self.keep_ground(axes, ground);
+        least
+    }
+
+    /// The same state, to which facts are to be added.
+    pub(super) fn fork(&self) -> Context<'p> {
+        Context {
+            atoms: self.atoms.clone(),
+            equal: self.equal.clone(),
+            facts: self.facts.clone(),
+            zeros: self.zeros.clone(),
+            nonzeros: self.nonzeros.clone(),
+            scope: self.scope.clone(),
+            assumes: self.assumes,
+            absurd: self.absurd,
+            axes: self.axes.clone(),
+            sizes: self.sizes.clone(),
+            ..Context::new(self.program, self.view)
+        }
+    }
+
+    /// Drops what was found with fewer facts.
+    pub(super) fn forget(&mut self) {
+        self.translated.clear();
+        self.brief.clear();
+        self.grounds.clear();
+    }
+
+    pub(super) fn spend(&mut self, work: u32) {
+        self.work = self.work.saturating_sub(work);
     }
 }

@@ -242,7 +242,7 @@ impl Context<'_> {
     }
 
     /// The axes, each after those that its extent depends on.
-    pub(super) fn outer_first(&mut self, axes: &BTreeSet<AxisId>) -> Vec<AxisId> {
+    pub(super) fn outer_first<'a>(&mut self, axes: impl IntoIterator<Item = &'a AxisId>) -> Vec<AxisId> {
         let mut keyed: Vec<(usize, AxisId)> = Vec::new();
         for axis in axes {
             keyed.push((self.axes_of(self.program.axes[*axis].extent).len(), *axis));
@@ -271,7 +271,7 @@ impl Context<'_> {
             if self.program.dims[*id].derived.is_some() {
                 continue;
             }
-            let value = self.dim(*id);
+            let Some(value) = self.dim(*id) else { continue };
             let step = match (value.as_constant(), value.variable_terms()) {
                 (Some(c), _) => {
                     all.push((*id, vec![c as i64]));

@@ -2,7 +2,8 @@
 
 use super::atoms::Atom;
 use super::context::Context;
-use super::poly::{AtomId, Poly, gcd};
+use super::mono::AtomId;
+use super::poly::{Poly, gcd};
 
 /// Minima and choices that are taken apart within each other.
 const MAX_CASES: u32 = 4;
@@ -17,7 +18,7 @@ impl Context<'_> {
 
     fn divides_at(&mut self, c: i128, p: &Poly, cases: u32) -> bool {
         let rest = p.filter(|mono, k| {
-            let factor = mono.0.iter().try_fold(k, |f, atom| f.checked_mul(self.known_factor(*atom)));
+            let factor = mono.atoms().try_fold(k, |f, atom| f.checked_mul(self.known_factor(atom)));
             factor.is_none_or(|f| f % c != 0)
         });
         rest.is_zero() || self.by_zeros(c, &rest) || (cases > 0 && self.by_cases(c, &rest, cases))

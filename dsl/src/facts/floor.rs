@@ -2,7 +2,8 @@
 
 use super::atoms::{Atom, Formula, Select};
 use super::context::Context;
-use super::poly::{AtomId, Poly, gcd};
+use super::mono::{AtomId, Mono};
+use super::poly::{Poly, gcd};
 
 impl Context<'_> {
     /// `num / den`, rounded to minus infinity. The caller knows that `den >= 1` wherever this is evaluated.
@@ -30,26 +31,26 @@ impl Context<'_> {
         if self.is_digit(&rest, &den) {
             return Some(whole);
         }
-        whole.add(&self.atom(Atom::Floor { num: rest, den }, 0))
+        whole.add(&self.atom(Atom::Floor { num: rest, den }, 0)?)
     }
 
     /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, for a constant `k`. How the two floors relate is
     /// noted, for the sake of the digits of fused axes. `None`: it is no such floor.
     fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Option<Poly>> {
         let [(mono, 1)] = rest.variable_terms() else { return None };
-        let [inner] = mono.0.as_slice() else { return None };
-        let Atom::Floor { num, den: below } = self.atoms.get(*inner).atom.clone() else { return None };
+        let inner = mono.single()?;
+        let Atom::Floor { num, den: below } = self.atoms.get(inner).atom.clone() else { return None };
         let flat = (|| {
             let num = num.add(&below.scale(rest.constant_term())?)?;
             self.floor(&num, &below.mul(den)?)
         })();
         if let Some(quotient) = &flat
             && let [(mono, 1)] = quotient.variable_terms()
-            && let [outer] = mono.0.as_slice()
+            && let Some(outer) = mono.single()
             && let Some(low) = den.mul(quotient).and_then(|q| rest.sub(&q))
             && let Some(high) = low.neg().and_then(|p| p.add(den)).and_then(|p| p.plus(-1))
         {
-            self.atoms.relate(*outer, [low, high]);
+            self.atoms.relate(outer, [low, high]);
         }
         Some(flat)
     }
@@ -78,7 +79,7 @@ impl Context<'_> {
             return Some(p.clone());
         }
         let flip = p.terms.last().is_some_and(|(_, c)| *c < 0);
-        let atom = self.atom(Atom::Min0(if flip { negated } else { p.clone() }), 0);
+        let atom = self.atom(Atom::Min0(if flip { negated } else { p.clone() }), 0)?;
         if flip { p.add(&atom) } else { Some(atom) }
     }
 
@@ -95,9 +96,9 @@ impl Context<'_> {
     }
 
     /// `then` where `yes` holds, `other` where `no` does.
-    pub(super) fn choice(&mut self, yes: Formula, no: Formula, then: Poly, other: Poly) -> Poly {
+    pub(super) fn choice(&mut self, yes: Formula, no: Formula, then: Poly, other: Poly) -> Option<Poly> {
         if then == other {
-            return then;
+            return Some(then);
         }
         self.atom(Atom::Select(Box::new(Select { yes, no, then, other })), 0)
     }
@@ -128,11 +129,11 @@ impl Context<'_> {
         let mut sum = Poly::default();
         for (mono, c) in &p.terms {
             let mut term = Poly::constant(*c);
-            for atom in &mono.0 {
-                let value = values.iter().find(|(id, _)| id == atom);
+            for atom in mono.atoms() {
+                let value = values.iter().find(|(id, _)| *id == atom);
                 term = match value {
                     Some((_, value)) => term.mul(value)?,
-                    None => term.mul(&Poly::atom(*atom))?,
+                    None => term.mul(&Poly::atom(atom))?,
                 };
             }
             sum = sum.add(&term)?;
@@ -160,7 +161,7 @@ impl Context<'_> {
                 let (then, other) = (self.rebuild(&select.then, f, inside)?, self.rebuild(&select.other, f, inside)?);
                 let yes = select.yes.map(&mut |p| self.rebuild(p, f, inside));
                 let no = select.no.map(&mut |p| self.rebuild(p, f, inside));
-                Some(self.choice(yes, no, then, other))
+                self.choice(yes, no, then, other)
             }
         }
     }
@@ -177,7 +178,7 @@ fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
     };
     let mut whole = num.clone();
     for (mono, c) in &mut whole.terms {
-        *c = if mono.0.is_empty() { c.div_euclid(d) } else { c.checked_div(d)? };
+        *c = if *mono == Mono::ONE { c.div_euclid(d) } else { c.checked_div(d)? };
     }
     whole.terms.retain(|(_, c)| *c != 0);
     let rest = num.sub(&whole.scale(d)?)?;

@@ -16,10 +16,13 @@ mod counterexample;
 mod divides;
 mod eval;
 mod floor;
+mod known;
+mod mono;
 mod poly;
 mod prove;
 mod samples;
 mod show;
+mod table;
 mod translate;
 
 pub use counterexample::Counterexample;
@@ -114,7 +117,7 @@ impl<'p> Prover<'p> {
     /// of indices joined by `&&`, `||` and `!` it uses what it understands. It speaks of points where the condition was
     /// evaluated: the axes that it names count as in range in every claim.
     pub fn assuming(&self, cond: ExprId, holds: bool) -> Prover<'p> {
-        let mut context = self.context.borrow().clone();
+        let mut context = self.context.borrow().fork();
         let axes = context.axes_of(cond);
         context.scope.extend(axes.iter());
         context.assumes = true;
@@ -128,7 +131,7 @@ impl<'p> Prover<'p> {
 
     /// A prover for whose claims these axes too are in range: those of the loops around a place.
     pub fn within(&self, axes: impl IntoIterator<Item = AxisId>) -> Prover<'p> {
-        let mut context = self.context.borrow().clone();
+        let mut context = self.context.borrow().fork();
         for axis in axes {
             if let Some(value) = context.axis(axis) {
                 let inner = context.axes_in([&value]);
@@ -226,12 +229,12 @@ impl<'p> Prover<'p> {
             let context = self.context.borrow();
             (context.program, context.view)
         };
-        let absurd = |take: &dyn Fn(usize) -> bool| {
+        let absurd = |conditions: &[usize]| {
             let mut context = Context::new(program, view);
-            context.load(take);
+            context.load(&|i| conditions.contains(&i));
             context.is_absurd()
         };
-        conditions::contradicting(&absurd, program.conditions.len())
+        conditions::contradicting(absurd, program.conditions.len())
     }
 
     /// Whether it is found that no sizes satisfy the conditions and the assumptions.
@@ -287,24 +290,28 @@ impl Context<'_> {
         if let Some(c) = p.as_constant() {
             return i64::try_from(c).ok();
         }
+        // What it is at some points: it is often the bound.
+        let seen = self.least_seen(axes, p).and_then(|v| i64::try_from(v).ok());
         let mut proved = |low: i64| p.plus(-low).is_some_and(|p| self.prove_in(axes, &p));
+        let start = seen.unwrap_or(0);
+        // `low` is proved, `high` is not, or is beyond what is asked. First outwards from the start, then by halves.
         let (mut low, mut high) = (i64::from(i32::MIN), i64::from(i32::MAX) + 1);
-        if !proved(low) {
-            return None;
-        }
-        // `low` is proved, `high` is not (or beyond what is asked).
         let mut step = 1;
-        let start = if proved(0) { 0 } else { -1 };
-        // From 0 outwards: bounds are small.
-        if start == 0 {
-            low = 0;
+        if proved(start) {
+            if seen.is_some() {
+                return Some(start);
+            }
+            low = start;
             while low + step < high && proved(low + step) {
                 low += step;
                 step *= 2;
             }
             high = high.min(low + step);
         } else {
-            high = 0;
+            if !proved(low) {
+                return None;
+            }
+            high = high.min(start);
             while high - step > low && !proved(high - step) {
                 high -= step;
                 step *= 2;

@@ -3,72 +3,12 @@
 //! Arithmetic is checked: what overflows `i128`, or grows beyond [`MAX_TERMS`] terms, is `None`, which every caller takes
 //! for "not proved".
 
-use crate::arena::id;
+use super::mono::{AtomId, Mono};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-id! {
-    #[allow(unreachable_pub, reason = "ids are public by their macro")]
-    /// An atom of a prover: what polynomials count as a variable.
-    AtomId
-}
-
 /// More terms than indices ever have; what is longer comes from an elimination gone astray.
 const MAX_TERMS: usize = 160;
-
-/// A product of atoms, sorted, repeated ones repeated.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Mono(pub(super) SmallVec<[AtomId; 4]>);
-
-impl Mono {
-    fn one() -> Mono {
-        Mono::default()
-    }
-
-    fn times(&self, other: &Mono) -> Mono {
-        let mut atoms = SmallVec::with_capacity(self.0.len() + other.0.len());
-        let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
-        while let Some(next) = match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) if x <= y => a.next(),
-            (Some(_), None) => a.next(),
-            _ => b.next(),
-        } {
-            atoms.push(*next);
-        }
-        Mono(atoms)
-    }
-
-    /// `self / other`, if `other` divides it.
-    fn over(&self, other: &Mono) -> Option<Mono> {
-        let mut rest = other.0.iter().peekable();
-        let mut atoms = SmallVec::new();
-        for atom in &self.0 {
-            if rest.peek() == Some(&atom) {
-                rest.next();
-            } else {
-                atoms.push(*atom);
-            }
-        }
-        rest.peek().is_none().then_some(Mono(atoms))
-    }
-
-    fn contains(&self, atom: AtomId) -> bool {
-        self.0.contains(&atom)
-    }
-}
-
-/// Graded, so that multiplication keeps the order and polynomial division ends.
-impl Ord for Mono {
-    fn cmp(&self, other: &Mono) -> Ordering {
-        self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0))
-    }
-}
-
-impl PartialOrd for Mono {
-    fn partial_cmp(&self, other: &Mono) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// A polynomial. It belongs to the [`super::Prover`] that made it (and to those made from that one by adding
 /// assumptions): another's atoms mean something else.
@@ -82,18 +22,18 @@ impl Poly {
     /// A constant.
     pub fn constant(value: impl Into<i128>) -> Poly {
         let value = value.into();
-        Poly { terms: if value == 0 { Vec::new() } else { vec![(Mono::one(), value)] } }
+        Poly { terms: if value == 0 { Vec::new() } else { vec![(Mono::ONE, value)] } }
     }
 
     pub(super) fn atom(atom: AtomId) -> Poly {
-        Poly { terms: vec![(Mono(SmallVec::from_slice(&[atom])), 1)] }
+        Poly { terms: vec![(Mono::atom(atom), 1)] }
     }
 
     /// Its value, if it is a constant.
     pub fn as_constant(&self) -> Option<i128> {
         match self.terms.as_slice() {
             [] => Some(0),
-            [(mono, value)] if mono.0.is_empty() => Some(*value),
+            [(Mono::ONE, value)] => Some(*value),
             _ => None,
         }
     }
@@ -105,13 +45,16 @@ impl Poly {
 
     /// Its constant term.
     pub(super) fn constant_term(&self) -> i128 {
-        self.terms.first().filter(|(m, _)| m.0.is_empty()).map_or(0, |(_, c)| *c)
+        match self.terms.first() {
+            Some((Mono::ONE, c)) => *c,
+            _ => 0,
+        }
     }
 
     /// Its terms but the constant one.
     pub(super) fn variable_terms(&self) -> &[(Mono, i128)] {
         match self.terms.first() {
-            Some((m, _)) if m.0.is_empty() => &self.terms[1..],
+            Some((Mono::ONE, _)) => &self.terms[1..],
             _ => &self.terms,
         }
     }
@@ -137,26 +80,24 @@ impl Poly {
     }
 
     fn add_scaled(&self, other: &Poly, factor: i128) -> Option<Poly> {
-        let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
-        let (mut a, mut b) = (self.terms.iter().peekable(), other.terms.iter().peekable());
-        loop {
-            let order = match (a.peek(), b.peek()) {
+        let (a, b) = (&self.terms, &other.terms);
+        let mut terms = Vec::with_capacity(a.len() + b.len());
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() || j < b.len() {
+            let order = match (a.get(i), b.get(j)) {
                 (Some(x), Some(y)) => x.0.cmp(&y.0),
                 (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => break,
+                _ => Ordering::Greater,
             };
-            let left = if order.is_le() { a.next() } else { None };
-            let right = if order.is_ge() { b.next() } else { None };
-            let scaled = match right {
-                Some((_, c)) => c.checked_mul(factor)?,
-                None => 0,
+            let (mono, value) = match order {
+                Ordering::Less => a[i],
+                Ordering::Equal => (a[i].0, a[i].1.checked_add(b[j].1.checked_mul(factor)?)?),
+                Ordering::Greater => (b[j].0, b[j].1.checked_mul(factor)?),
             };
-            let value = left.map_or(0, |(_, c)| *c).checked_add(scaled)?;
-            if value != 0
-                && let Some((mono, _)) = left.or(right)
-            {
-                terms.push((mono.clone(), value));
+            i += usize::from(order.is_le());
+            j += usize::from(order.is_ge());
+            if value != 0 {
+                terms.push((mono, value));
             }
         }
         (terms.len() <= MAX_TERMS).then_some(Poly { terms })
@@ -176,7 +117,7 @@ impl Poly {
         let mut terms = Vec::with_capacity(self.terms.len() * other.terms.len());
         for (m, c) in &self.terms {
             for (n, d) in &other.terms {
-                terms.push((m.times(n), c.checked_mul(*d)?));
+                terms.push((m.times(*n)?, c.checked_mul(*d)?));
             }
         }
         Poly::collect(terms)
@@ -187,13 +128,16 @@ impl Poly {
         if factor == 0 {
             return Some(Poly::default());
         }
-        let scaled = |(m, c): &(Mono, i128)| Some((m.clone(), c.checked_mul(factor)?));
-        Some(Poly { terms: self.terms.iter().map(scaled).collect::<Option<_>>()? })
+        let mut terms = self.terms.clone();
+        for (_, c) in &mut terms {
+            *c = c.checked_mul(factor)?;
+        }
+        Some(Poly { terms })
     }
 
     /// From terms in any order.
     fn collect(mut terms: Vec<(Mono, i128)>) -> Option<Poly> {
-        terms.sort_by(|a, b| a.0.cmp(&b.0));
+        terms.sort_unstable_by_key(|term| term.0);
         let mut merged: Vec<(Mono, i128)> = Vec::with_capacity(terms.len());
         for (mono, c) in terms {
             match merged.last_mut() {
@@ -206,22 +150,22 @@ impl Poly {
     }
 
     /// Its terms that satisfy `f`.
-    pub(super) fn filter(&self, f: impl Fn(&Mono, i128) -> bool) -> Poly {
-        Poly { terms: self.terms.iter().filter(|(m, c)| f(m, *c)).cloned().collect() }
+    pub(super) fn filter(&self, f: impl Fn(Mono, i128) -> bool) -> Poly {
+        Poly { terms: self.terms.iter().filter(|(m, c)| f(*m, *c)).copied().collect() }
     }
 
     /// `(a, b)` with `self = a * atom + b`, where `b` is free of the atom.
     pub(super) fn split(&self, atom: AtomId) -> (Poly, Poly) {
-        let by = Mono(SmallVec::from_slice(&[atom]));
+        let by = Mono::atom(atom);
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for (mono, c) in &self.terms {
-            match mono.over(&by) {
+            match mono.over(by) {
                 Some(rest) => with.push((rest, *c)),
-                None => without.push((mono.clone(), *c)),
+                None => without.push((*mono, *c)),
             }
         }
         // Dividing by one atom can change the order among monomials of one degree.
-        with.sort_by(|a, b| a.0.cmp(&b.0));
+        with.sort_unstable_by_key(|term| term.0);
         (Poly { terms: with }, Poly { terms: without })
     }
 
@@ -232,7 +176,7 @@ impl Poly {
 
     /// The atoms of its terms, each once, sorted.
     pub(super) fn atoms(&self) -> SmallVec<[AtomId; 8]> {
-        let mut atoms: SmallVec<[AtomId; 8]> = self.terms.iter().flat_map(|(m, _)| m.0.iter().copied()).collect();
+        let mut atoms: SmallVec<[AtomId; 8]> = self.terms.iter().flat_map(|(m, _)| m.atoms()).collect();
         atoms.sort_unstable();
         atoms.dedup();
         atoms
@@ -251,7 +195,7 @@ impl Poly {
 
     /// Coefficients divided by `g`, which divides them all but the constant term's; that is floored.
     pub(super) fn floored(&self, g: i128) -> Poly {
-        let terms = self.terms.iter().map(|(m, c)| (m.clone(), c.div_euclid(g))).filter(|(_, c)| *c != 0);
+        let terms = self.terms.iter().map(|(m, c)| (*m, c.div_euclid(g))).filter(|(_, c)| *c != 0);
         Poly { terms: terms.collect() }
     }
 
@@ -267,7 +211,7 @@ impl Poly {
         let (mut quotient, mut rest) = (Poly::default(), self.clone());
         for _ in 0..MAX_TERMS {
             let multiple =
-                |(m, c): &(Mono, i128)| Some((m.over(lead).filter(|_| c.checked_rem(*by) == Some(0))?, c.checked_div(*by)?));
+                |(m, c): &(Mono, i128)| Some((m.over(*lead).filter(|_| c.checked_rem(*by) == Some(0))?, c.checked_div(*by)?));
             let Some(term) = rest.terms.iter().rev().find_map(multiple) else {
                 return Some((quotient, rest));
             };

@@ -7,12 +7,11 @@
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
-use super::poly::{AtomId, Poly, gcd};
-use super::samples::Sample;
-use crate::expr::{Binary, Expr, ExprId};
-use crate::nest::AxisId;
+use super::known::Ground;
+use super::mono::AtomId;
+use super::poly::{Poly, gcd};
+use super::table::Map;
 use smallvec::SmallVec;
-use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many replacements one after another are tried, and how many polynomials are looked at for it: short proofs are found
 /// before long ones go astray.
@@ -21,35 +20,28 @@ pub(super) const ROUNDS: [(u32, u32); 3] = [(4, 60), (8, 200), (12, 400)];
 const SIDE_DEPTH: u32 = 3;
 /// Polynomials that a side question looks at.
 const SIDE_STEPS: u32 = 16;
-/// Polynomials that a question looks at in all, side questions included.
-const MAX_WORK: u32 = 3000;
+/// What a claim may cost in all: a polynomial that is looked at costs 1, and so does a goal that comes of it.
+pub(super) const MAX_WORK: u32 = 700;
+/// What a question within it costs for itself.
+const QUESTION: u32 = 10;
 /// Side questions within side questions.
 const MAX_LEVEL: u32 = 1;
 
 /// One question.
 pub(super) struct Query<'c, 'p> {
     cx: &'c mut Context<'p>,
-    /// What is at least 0 where the question is asked.
-    facts: Vec<Poly>,
-    /// The facts in which an atom occurs.
-    by_atom: HashMap<AtomId, Vec<usize>>,
-    /// Atoms whose own facts are among `facts`.
-    known: HashSet<AtomId>,
+    /// What holds where the question is asked, and points there.
+    ground: Ground,
     /// The greatest constants known not to exceed the atoms.
-    lowers: HashMap<AtomId, Option<i128>>,
+    lowers: Map<AtomId, Option<i128>>,
     /// What was not proved, at which depth.
-    failed: HashMap<Poly, u32>,
+    failed: Map<Poly, u32>,
     /// Atoms whose lower bound is being found.
     finding: Vec<AtomId>,
-    /// The axes in range.
-    axes: BTreeSet<AxisId>,
-    /// Points at which all that is known holds.
-    samples: Vec<Sample>,
     /// Side questions within each other.
     level: u32,
-    /// What is left of the round's polynomials, and of all.
+    /// What is left of the round's polynomials.
     steps: u32,
-    work: u32,
 }
 
 /// A sign, of integers.
@@ -60,115 +52,33 @@ enum Sign {
 }
 
 impl<'c, 'p> Query<'c, 'p> {
-    /// A question that is asked where these axes, which are closed under extents, are in range.
-    pub(super) fn new(cx: &'c mut Context<'p>, axes: &BTreeSet<AxisId>) -> Self {
-        let mut query = Query {
-            facts: Vec::new(),
-            by_atom: HashMap::new(),
-            known: HashSet::new(),
-            lowers: HashMap::new(),
-            failed: HashMap::new(),
-            finding: Vec::new(),
-            axes: axes.union(&cx.scope).copied().collect(),
-            samples: Vec::new(),
-            level: 0,
-            steps: ROUNDS[0].1,
-            work: MAX_WORK,
-            cx,
-        };
-        for fact in query.cx.facts.clone() {
-            query.learn(fact);
-        }
-        for axis in query.axes.clone() {
-            query.learn_axis(axis);
-        }
-        query
+    /// Whether `p >= 0` where that holds.
+    pub(super) fn ask(cx: &'c mut Context<'p>, ground: Ground, p: &Poly, rounds: usize) -> (bool, Ground) {
+        cx.spend(QUESTION);
+        let (lowers, failed) = (Map::default(), Map::default());
+        let mut query = Query { cx, ground, lowers, failed, finding: Vec::new(), level: 0, steps: 0 };
+        let mark = query.ground.known.mark();
+        let proved = query.prove(p, rounds);
+        query.ground.known.undo(mark);
+        (proved, query.ground)
     }
 
-    /// `0 <= axis < extent`, and so `extent >= 1`.
-    fn learn_axis(&mut self, axis: AxisId) {
-        let value = self.cx.axis_atom(axis);
-        let extent = self.cx.program.axes[axis].extent;
-        self.learn(value.clone());
-        if let Some(above) = self.cx.poly(extent).and_then(|e| e.sub(&value)?.plus(-1)) {
-            self.learn(above);
-        }
-        self.learn_positive(extent);
-    }
-
-    /// That an extent is at least 1; of a product of factors that are not negative, that each is.
-    fn learn_positive(&mut self, extent: ExprId) {
-        if let Some(less) = self.cx.poly(extent).and_then(|e| e.plus(-1)) {
-            self.learn(less);
-        }
-        let exprs = &self.cx.program.exprs;
-        match *exprs.get(extent) {
-            Expr::Binary(Binary::Mul, a, b) => {
-                if let (Some(p), Some(q)) = (self.cx.poly(a), self.cx.poly(b))
-                    && self.side(&p)
-                    && self.side(&q)
-                {
-                    self.learn_positive(a);
-                    self.learn_positive(b);
-                }
-            }
-            // `(x + r) / d >= 1` for `r < d`: tiles of `x`.
-            Expr::Binary(Binary::FloorDiv, a, d) => {
-                let (x, r) = match *exprs.get(a) {
-                    Expr::Binary(Binary::Add, x, r) => (x, self.cx.poly(r)),
-                    _ => (a, Some(Poly::default())),
-                };
-                let less = self.cx.poly(d).zip(r).and_then(|(d, r)| d.sub(&r)?.plus(-1));
-                if less.is_some_and(|less| self.side(&less)) {
-                    self.learn_positive(x);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Adds a fact, and those that hold by what its atoms are.
-    fn learn(&mut self, fact: Poly) {
-        let fact = fact.tightened();
-        if fact.as_constant().is_some_and(|c| c >= 0) || self.facts.contains(&fact) {
-            return;
-        }
-        let index = self.facts.len();
-        for atom in fact.atoms() {
-            self.by_atom.entry(atom).or_default().push(index);
-        }
-        self.lowers.clear();
-        self.failed.clear();
-        let atoms = self.cx.atoms.deep(&fact);
-        self.facts.push(fact);
-        self.learn_atoms(&atoms);
-    }
-
-    fn learn_atoms(&mut self, atoms: &[AtomId]) {
-        for atom in atoms {
-            if self.known.insert(*atom) {
-                for fact in self.cx.atoms.facts(*atom) {
-                    self.learn(fact);
-                }
-            }
-        }
-    }
-
-    /// Whether `p >= 0`.
-    pub(super) fn prove(&mut self, p: &Poly, rounds: usize) -> bool {
-        let atoms = self.cx.atoms.deep(p);
-        self.learn_atoms(&atoms);
-        if self.plain(p) {
-            return true;
-        }
-        self.samples = self.cx.samples(&self.axes);
+    fn prove(&mut self, p: &Poly, rounds: usize) -> bool {
         if self.is_refuted(p) {
             return false;
         }
+        self.ground.known.learn_atoms(&self.cx.atoms, p);
         ROUNDS.into_iter().take(rounds).any(|(depth, steps)| {
             self.steps = steps;
             self.search(p.clone(), depth)
         })
+    }
+
+    /// Adds a fact for a while.
+    fn learn(&mut self, fact: Poly) {
+        self.ground.known.learn(&self.cx.atoms, fact);
+        self.lowers.clear();
+        self.failed.clear();
     }
 
     /// A small proof, for what a step depends on.
@@ -194,14 +104,14 @@ impl<'c, 'p> Query<'c, 'p> {
         }
         if depth == 0
             || self.steps == 0
-            || self.work == 0
+            || self.cx.work == 0
             || self.is_refuted(&p)
             || self.failed.get(&p).is_some_and(|tried| *tried >= depth)
         {
             return false;
         }
         self.steps -= 1;
-        self.work -= 1;
+        self.cx.spend(1);
         let proved = self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
         if !proved {
             self.failed.insert(p, depth);
@@ -211,7 +121,7 @@ impl<'c, 'p> Query<'c, 'p> {
 
     /// Whether `p` is negative somewhere.
     fn is_refuted(&mut self, p: &Poly) -> bool {
-        self.samples.iter_mut().any(|sample| self.cx.value_at(p, sample).is_some_and(|v| v < 0))
+        self.ground.samples.iter_mut().any(|sample| self.cx.value_at(p, sample).is_some_and(|v| v < 0))
     }
 
     /// Whether no term can be negative, and the constant is not outweighed.
@@ -227,8 +137,8 @@ impl<'c, 'p> Query<'c, 'p> {
         let mut sum = p.constant_term();
         for (mono, c) in p.variable_terms() {
             let mut low = *c;
-            for atom in &mono.0 {
-                let atom = self.lower(*atom).filter(|low| *low >= 0)?;
+            for atom in mono.atoms() {
+                let atom = self.lower(atom).filter(|low| *low >= 0)?;
                 low = low.checked_mul(atom)?;
             }
             sum = sum.checked_add(low)?;
@@ -253,13 +163,14 @@ impl<'c, 'p> Query<'c, 'p> {
 
     fn find_lower(&mut self, atom: AtomId) -> Option<i128> {
         let mut best = None;
-        for index in self.by_atom.get(&atom).cloned().unwrap_or_default() {
-            if let [(mono, c)] = self.facts[index].variable_terms()
+        for place in self.ground.known.about(atom) {
+            let fact = self.ground.known.get(*place);
+            if let [(mono, c)] = fact.variable_terms()
                 && *c > 0
-                && mono.0.len() == 1
+                && mono.degree() == 1
             {
                 // Facts are tightened: a single coefficient is 1.
-                best = best.max(Some(-self.facts[index].constant_term()));
+                best = best.max(Some(-fact.constant_term()));
             }
         }
         if let Atom::Floor { num, den } = self.cx.atoms.get(atom).atom.clone() {
@@ -315,31 +226,30 @@ impl<'c, 'p> Query<'c, 'p> {
     /// Whether `p >= 0` in the case that `formula` holds, in which the atom has this value.
     fn case(&mut self, p: &Poly, atom: AtomId, value: &Poly, formula: &Formula, depth: u32) -> bool {
         let Some(p) = self.cx.substitute(p, atom, value) else { return false };
-        let (facts, lowers, failed) = (self.facts.len(), self.lowers.clone(), std::mem::take(&mut self.failed));
-        let (by_atom, known) = (self.by_atom.clone(), self.known.clone());
-        let samples = std::mem::take(&mut self.samples);
+        let (lowers, failed) = (std::mem::take(&mut self.lowers), std::mem::take(&mut self.failed));
+        let (mark, samples) = (self.ground.known.mark(), std::mem::take(&mut self.ground.samples));
         let mut opposites = Vec::new();
         self.suppose(formula, &mut opposites);
         // What is known of the atom is now known of its value.
-        if self.by_atom.contains_key(&atom)
+        if !self.ground.known.about(atom).is_empty()
             && let Some((low, high)) = Poly::atom(atom).sub(value).and_then(|low| Some((low.clone(), low.neg()?)))
         {
             self.learn(low);
             self.learn(high);
         }
-        let atoms = self.cx.atoms.deep(&p);
-        self.learn_atoms(&atoms);
+        self.ground.known.learn_atoms(&self.cx.atoms, &p);
         let mut outside = Vec::new();
         for mut sample in samples {
-            let new = &self.facts[facts..];
+            let new = self.ground.known.since(mark);
             let agrees = new.iter().all(|f| self.cx.value_at(f, &mut sample).is_some_and(|v| v >= 0));
-            if agrees { &mut self.samples } else { &mut outside }.push(sample);
+            if agrees { &mut self.ground.samples } else { &mut outside }.push(sample);
         }
+        let unseen = self.ground.samples.is_empty();
         // Or the case does not occur: one of its facts cannot hold.
-        let proved = self.search(p, depth - 1) || (self.samples.is_empty() && opposites.iter().any(|p| self.side(p)));
-        self.samples.extend(outside);
-        self.facts.truncate(facts);
-        (self.lowers, self.failed, self.by_atom, self.known) = (lowers, failed, by_atom, known);
+        let proved = self.search(p, depth - 1) || (unseen && opposites.iter().any(|p| self.side(p)));
+        self.ground.samples.extend(outside);
+        self.ground.known.undo(mark);
+        (self.lowers, self.failed) = (lowers, failed);
         proved
     }
 
@@ -378,6 +288,7 @@ impl<'c, 'p> Query<'c, 'p> {
             let sign = self.sign(&factor);
             if let Some(sign) = sign {
                 let mut goals = self.bounded(p, atom, &factor, &rest, sign);
+                self.cx.spend(goals.len() as u32);
                 goals.sort_by_key(|goal| goal.terms.len());
                 if goals.into_iter().any(|goal| self.search(goal, depth - 1)) {
                     return true;
@@ -387,7 +298,7 @@ impl<'c, 'p> Query<'c, 'p> {
             }
             // Nothing else is known of an axis than its two bounds and that there is one: another order will not help.
             let axis = matches!(self.cx.atoms.get(atom).atom, Atom::Axis(_));
-            if axis && sign.is_some() && self.by_atom.get(&atom).is_none_or(|facts| facts.len() <= 2) {
+            if axis && sign.is_some() && self.ground.known.about(atom).len() <= 2 {
                 return false;
             }
         }
@@ -415,8 +326,8 @@ impl<'c, 'p> Query<'c, 'p> {
         {
             goals.extend(factor.scale(low).and_then(|f| rest.add(&f)));
         }
-        for index in self.by_atom.get(&atom).cloned().unwrap_or_default() {
-            let fact = self.facts[index].clone();
+        for place in self.ground.known.about(atom).to_vec() {
+            let fact = self.ground.known.get(place);
             let goal = self.cancelled(p, atom, factor, &fact, sign);
             goals.extend(goal.filter(|goal| goal != p));
         }
@@ -445,7 +356,7 @@ impl<'c, 'p> Query<'c, 'p> {
             }
             let common = size.terms.iter().fold(c, |g, (_, k)| gcd(g, *k));
             let scale = c / common;
-            let multiplier = Poly { terms: size.terms.iter().map(|(m, k)| (m.clone(), k / common)).collect() };
+            let multiplier = Poly { terms: size.terms.iter().map(|(m, k)| (*m, k / common)).collect() };
             return scaled(p, &Poly::constant(scale), &multiplier, fact);
         }
         if !self.plain(&by) {

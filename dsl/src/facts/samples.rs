@@ -6,9 +6,11 @@
 use super::atoms::{Atom, Formula};
 use super::context::Context;
 use super::eval::{Eval, Point};
-use super::poly::{AtomId, Poly};
+use super::mono::AtomId;
+use super::poly::Poly;
+use super::table::Map;
 use crate::nest::{AxisId, DimId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Sizes that are kept.
@@ -25,7 +27,7 @@ pub(super) type Sizes = Rc<Vec<BTreeMap<DimId, i64>>>;
 #[derive(Debug)]
 pub(super) struct Sample {
     point: Point,
-    values: HashMap<AtomId, Option<i128>>,
+    values: Map<AtomId, Option<i128>>,
 }
 
 /// Numbers without a pattern, the same in every run.
@@ -60,7 +62,7 @@ impl Context<'_> {
         for _ in 0..TRIES {
             let mut pick = |values: &Vec<i64>| values.get(mixer.below(values.len() as u64) as usize).copied().unwrap_or(1);
             let dims = candidates.iter().map(|(dim, values)| (*dim, pick(values))).collect();
-            let mut sample = Sample { point: Point { dims, axes: BTreeMap::new() }, values: HashMap::new() };
+            let mut sample = Sample { point: Point { dims, axes: BTreeMap::new() }, values: Map::default() };
             self.follow_equations(&mut sample);
             let mut point = sample.point;
             if eval.admits(&conditions, &dims_of(program), &mut point) && !found.contains(&point.dims) {
@@ -89,7 +91,7 @@ impl Context<'_> {
     }
 
     /// Points with these axes in range.
-    pub(super) fn samples(&mut self, axes: &BTreeSet<AxisId>) -> Vec<Sample> {
+    pub(super) fn samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
         let axes = self.outer_first(axes);
         let eval = Eval { program: self.program, view: self.view };
         let mut samples = Vec::new();
@@ -108,7 +110,7 @@ impl Context<'_> {
                     extent >= 1
                 });
                 if complete {
-                    samples.push(Sample { point, values: HashMap::new() });
+                    samples.push(Sample { point, values: Map::default() });
                 }
                 if axes.is_empty() {
                     break;
@@ -138,8 +140,8 @@ impl Context<'_> {
         let mut sum: i128 = 0;
         for (mono, c) in &p.terms {
             let mut term = *c;
-            for id in &mono.0 {
-                term = term.checked_mul(self.atom_at(*id, sample)?)?;
+            for id in mono.atoms() {
+                term = term.checked_mul(self.atom_at(id, sample)?)?;
             }
             sum = sum.checked_add(term)?;
         }
@@ -182,7 +184,7 @@ impl Context<'_> {
 
 impl From<Point> for Sample {
     fn from(point: Point) -> Sample {
-        Sample { point, values: HashMap::new() }
+        Sample { point, values: Map::default() }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
-use super::poly::{AtomId, Poly};
+use super::mono::AtomId;
+use super::poly::Poly;
 use super::{Claim, Operand, Prover};
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::Program;
@@ -53,7 +54,7 @@ impl Context<'_> {
     pub(super) fn show_poly(&self, p: &Poly, outer: u8) -> String {
         let mut terms: Vec<(bool, String)> = Vec::new();
         for (mono, c) in p.variable_terms().iter().rev() {
-            let mut factors: Vec<String> = mono.0.iter().map(|a| self.show_atom(*a)).collect();
+            let mut factors: Vec<String> = mono.atoms().map(|a| self.show_atom(a)).collect();
             if c.unsigned_abs() != 1 {
                 factors.insert(0, c.unsigned_abs().to_string());
             }
@@ -84,7 +85,7 @@ impl Context<'_> {
             Atom::Floor { num, den } | Atom::Quotient { num, den } => {
                 let den = match den.variable_terms() {
                     [] => self.show_poly(den, level::PREFIX),
-                    [(mono, 1)] if mono.0.len() == 1 && den.terms.len() == 1 => self.show_poly(den, level::PREFIX),
+                    [(mono, 1)] if mono.degree() == 1 && den.terms.len() == 1 => self.show_poly(den, level::PREFIX),
                     _ => format!("({})", self.show_poly(den, 0)),
                 };
                 let num = self.show_poly(num, level::PRODUCT);

@@ -39,7 +39,7 @@ impl Context<'_> {
             Expr::Const(c) if dtype == DType::I32 => Some(Poly::constant(c.bits as i32)),
             Expr::Const(c) => Some(Poly::constant(c.bits)),
             Expr::Axis(axis) => self.axis(axis),
-            Expr::Dim(dim) => Some(self.dim(dim)),
+            Expr::Dim(dim) => self.dim(dim),
             Expr::Unary(Unary::Neg, a) if dtype == DType::I32 => self.poly(a)?.neg(),
             Expr::Unary(Unary::Abs, a) if dtype == DType::I32 => {
                 let a = self.poly(a)?;
@@ -51,7 +51,7 @@ impl Context<'_> {
             Expr::Select(cond, a, b) => {
                 let (then, other) = (self.poly(a)?, self.poly(b)?);
                 let (yes, no) = (self.formula(cond, true), self.formula(cond, false));
-                Some(self.choice(yes, no, then, other))
+                self.choice(yes, no, then, other)
             }
             _ => None,
         }
@@ -101,10 +101,10 @@ impl Context<'_> {
     /// The value of an axis, as the view has it.
     pub(super) fn axis(&mut self, axis: AxisId) -> Option<Poly> {
         if self.view == View::Roots {
-            return Some(self.axis_atom(axis));
+            return self.axis_atom(axis);
         }
         match &self.program.axes[axis].fate {
-            Fate::Live => Some(self.axis_atom(axis)),
+            Fate::Live => self.axis_atom(axis),
             Fate::Split(split) => {
                 let mut value = Poly::default();
                 for part in &split.parts {

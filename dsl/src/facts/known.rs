@@ -1,0 +1,170 @@
+//! What is at least 0 where a question is asked, found by the atoms in it.
+
+use super::atoms::Atoms;
+use super::context::Context;
+use super::mono::AtomId;
+use super::poly::Poly;
+use super::samples::Sample;
+use super::table::Map;
+use crate::expr::{Binary, Expr, ExprId};
+use crate::nest::AxisId;
+use std::rc::Rc;
+
+/// Facts, in the order in which they were learned.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    facts: Vec<Rc<Poly>>,
+    /// The places of the facts in which an atom occurs.
+    by_atom: Map<AtomId, Vec<u32>>,
+    /// Atoms whose own facts were learned: in order, and by atom.
+    atoms: Vec<AtomId>,
+    covered: Map<AtomId, ()>,
+}
+
+/// A point to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    facts: usize,
+    atoms: usize,
+}
+
+impl Known {
+    /// Adds a fact, and those that hold by what its atoms are.
+    pub(super) fn learn(&mut self, atoms: &Atoms, fact: Poly) {
+        let fact = fact.tightened();
+        if fact.as_constant().is_some_and(|c| c >= 0) || self.contains(&fact) {
+            return;
+        }
+        let index = self.facts.len() as u32;
+        for atom in fact.atoms() {
+            self.by_atom.entry(atom).or_default().push(index);
+        }
+        let fact = Rc::new(fact);
+        self.facts.push(fact.clone());
+        self.learn_atoms(atoms, &fact);
+    }
+
+    /// Adds what holds by what the atoms of a polynomial are.
+    pub(super) fn learn_atoms(&mut self, atoms: &Atoms, p: &Poly) {
+        for (mono, _) in &p.terms {
+            for atom in mono.atoms() {
+                self.learn_atom(atoms, atom);
+            }
+        }
+    }
+
+    fn learn_atom(&mut self, atoms: &Atoms, atom: AtomId) {
+        if self.covered.insert(atom, ()).is_some() {
+            return;
+        }
+        self.atoms.push(atom);
+        for inner in &atoms.get(atom).within {
+            self.learn_atom(atoms, *inner);
+        }
+        for fact in atoms.facts(atom) {
+            self.learn(atoms, fact);
+        }
+    }
+
+    fn contains(&self, fact: &Poly) -> bool {
+        match fact.terms.last().and_then(|(mono, _)| mono.atoms().next()) {
+            Some(atom) => self.about(atom).iter().any(|i| *self.facts[*i as usize] == *fact),
+            None => self.facts.iter().any(|f| **f == *fact),
+        }
+    }
+
+    /// The places of the facts in which an atom occurs.
+    pub(super) fn about(&self, atom: AtomId) -> &[u32] {
+        self.by_atom.get(&atom).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn get(&self, place: u32) -> Rc<Poly> {
+        self.facts[place as usize].clone()
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { facts: self.facts.len(), atoms: self.atoms.len() }
+    }
+
+    /// The facts that were learned since.
+    pub(super) fn since(&self, mark: Mark) -> &[Rc<Poly>] {
+        &self.facts[mark.facts..]
+    }
+
+    /// Forgets what was learned since.
+    pub(super) fn undo(&mut self, mark: Mark) {
+        for fact in self.facts.drain(mark.facts..).rev() {
+            for atom in fact.atoms() {
+                if let Some(places) = self.by_atom.get_mut(&atom) {
+                    places.pop();
+                }
+            }
+        }
+        for atom in self.atoms.drain(mark.atoms..) {
+            self.covered.remove(&atom);
+        }
+    }
+}
+
+/// What a question starts from: kept, because many are asked of the same axes.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    pub(super) known: Known,
+    /// Points at which all of that holds.
+    pub(super) samples: Vec<Sample>,
+}
+
+impl Context<'_> {
+    /// What is known where these axes, which are closed under extents, are in range.
+    pub(super) fn ground(&mut self, axes: &[AxisId]) -> Ground {
+        let mut known = Known::default();
+        for fact in &self.facts {
+            known.learn(&self.atoms, fact.clone());
+        }
+        for axis in axes {
+            self.learn_axis(&mut known, *axis);
+        }
+        Ground { known, samples: self.samples(axes) }
+    }
+
+    /// `0 <= axis < extent`, and so `extent >= 1`.
+    fn learn_axis(&mut self, known: &mut Known, axis: AxisId) {
+        let Some(value) = self.axis_atom(axis) else { return };
+        let extent = self.program.axes[axis].extent;
+        known.learn(&self.atoms, value.clone());
+        if let Some(above) = self.poly(extent).and_then(|e| e.sub(&value)?.plus(-1)) {
+            known.learn(&self.atoms, above);
+        }
+        self.learn_positive(known, extent);
+    }
+
+    /// That an extent is at least 1; of a product of factors that are not negative, that each is.
+    fn learn_positive(&mut self, known: &mut Known, extent: ExprId) {
+        if let Some(less) = self.poly(extent).and_then(|e| e.plus(-1)) {
+            known.learn(&self.atoms, less);
+        }
+        let exprs = &self.program.exprs;
+        match *exprs.get(extent) {
+            Expr::Binary(Binary::Mul, a, b) if self.is_nonneg(a) && self.is_nonneg(b) => {
+                self.learn_positive(known, a);
+                self.learn_positive(known, b);
+            }
+            // `(x + r) / d >= 1` for `r < d`: tiles of `x`.
+            Expr::Binary(Binary::FloorDiv, a, d) => {
+                let (x, r) = match *exprs.get(a) {
+                    Expr::Binary(Binary::Add, x, r) => (x, self.poly(r)),
+                    _ => (a, Some(Poly::default())),
+                };
+                let less = self.poly(d).zip(r).and_then(|(d, r)| d.sub(&r)?.plus(-1));
+                if less.is_some_and(|less| self.prove_briefly(&less)) {
+                    self.learn_positive(known, x);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_nonneg(&mut self, e: ExprId) -> bool {
+        self.poly(e).is_some_and(|p| self.prove_briefly(&p))
+    }
+}

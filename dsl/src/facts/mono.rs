@@ -1,0 +1,151 @@
+//! Products of atoms, packed into one number: the compiler runs unoptimized in users' builds, and a proof is mostly
+//! arithmetic on these.
+
+use crate::arena::{Id, id};
+use std::fmt;
+
+id! {
+    #[allow(unreachable_pub, reason = "ids are public by their macro")]
+    /// An atom of a prover: what polynomials count as a variable.
+    AtomId
+}
+
+/// Bits for each atom.
+const WIDTH: u32 = 17;
+/// Atoms in a product, repeated ones counted.
+const MAX_DEGREE: u32 = 7;
+/// Where the degree stands, above the atoms.
+const DEGREE: u32 = WIDTH * MAX_DEGREE;
+const MASK: u128 = (1 << WIDTH) - 1;
+/// Atoms that a prover can have.
+pub(super) const MAX_ATOMS: usize = MASK as usize;
+
+/// A product of atoms. From the top: the degree, and the atoms in ascending order, repeated ones repeated. So the order of
+/// the numbers is graded, multiplication keeps it, and polynomial division ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Mono(u128);
+
+impl Mono {
+    /// The product of nothing.
+    pub(super) const ONE: Mono = Mono(0);
+
+    /// One atom. Those of [`super::atoms::Atoms`] are few enough.
+    pub(super) fn atom(atom: AtomId) -> Mono {
+        Mono((1 << DEGREE) | ((atom.index() as u128 & MASK) << (DEGREE - WIDTH)))
+    }
+
+    pub(super) fn degree(self) -> u32 {
+        (self.0 >> DEGREE) as u32
+    }
+
+    /// The `n`th atom, as a number, for an `n` below the degree.
+    fn slot(self, n: u32) -> u128 {
+        (self.0 >> (DEGREE - WIDTH * (n + 1))) & MASK
+    }
+
+    /// Its atoms, ascending.
+    pub(super) fn atoms(self) -> impl Iterator<Item = AtomId> {
+        (0..self.degree()).map(move |n| AtomId::new(self.slot(n) as usize))
+    }
+
+    /// Its atom, if it is only one.
+    pub(super) fn single(self) -> Option<AtomId> {
+        (self.degree() == 1).then(|| AtomId::new(self.slot(0) as usize))
+    }
+
+    pub(super) fn contains(self, atom: AtomId) -> bool {
+        let atom = atom.index() as u128;
+        let mut n = 0;
+        while n < self.degree() {
+            if self.slot(n) == atom {
+                return true;
+            }
+            n += 1;
+        }
+        false
+    }
+
+    /// The product; `None`: its degree is too high.
+    pub(super) fn times(self, other: Mono) -> Option<Mono> {
+        let (a, b) = (self.degree(), other.degree());
+        if a == 0 || b == 0 {
+            return Some(if a == 0 { other } else { self });
+        }
+        if a + b > MAX_DEGREE {
+            return None;
+        }
+        let (mut i, mut j) = (0, 0);
+        let mut packed = u128::from(a + b);
+        while i < a || j < b {
+            let left = j == b || (i < a && self.slot(i) <= other.slot(j));
+            packed = (packed << WIDTH) | if left { self.slot(i) } else { other.slot(j) };
+            if left { i += 1 } else { j += 1 }
+        }
+        Some(Mono(packed << (WIDTH * (MAX_DEGREE - a - b))))
+    }
+
+    /// `self / other`, if `other` divides it.
+    pub(super) fn over(self, other: Mono) -> Option<Mono> {
+        let (a, b) = (self.degree(), other.degree());
+        if b == 0 {
+            return Some(self);
+        }
+        if b > a {
+            return None;
+        }
+        let (mut i, mut j) = (0, 0);
+        let mut packed = u128::from(a - b);
+        while i < a {
+            if j < b && self.slot(i) == other.slot(j) {
+                j += 1;
+            } else if i - j == a - b {
+                // As many are left over as there can be.
+                return None;
+            } else {
+                packed = (packed << WIDTH) | self.slot(i);
+            }
+            i += 1;
+        }
+        Some(Mono(packed << (WIDTH * (MAX_DEGREE - (a - b)))))
+    }
+}
+
+impl fmt::Debug for Mono {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.atoms()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mono(atoms: &[usize]) -> Mono {
+        let product = |m: Mono, a: &usize| m.times(Mono::atom(AtomId::new(*a)));
+        atoms.iter().try_fold(Mono::ONE, product).expect("few atoms")
+    }
+
+    #[test]
+    fn products_are_sorted_and_divide() {
+        assert_eq!(mono(&[3, 0, 7, 0]), mono(&[0, 0, 3, 7]));
+        assert_eq!(mono(&[3, 0, 7, 0]).over(mono(&[7, 0])), Some(mono(&[0, 3])));
+        assert_eq!(mono(&[3, 0, 7, 0]).over(mono(&[7, 7])), None);
+        assert_eq!(mono(&[3, 0]).over(mono(&[0, 3])), Some(Mono::ONE));
+        assert_eq!(mono(&[1]).over(mono(&[1, 1])), None);
+        assert_eq!(mono(&[5, 2]).atoms().map(Id::index).collect::<Vec<_>>(), [2, 5]);
+        assert_eq!(mono(&[1; 7]).times(mono(&[1])), None);
+        assert!(mono(&[0, MAX_ATOMS - 1]).contains(AtomId::new(MAX_ATOMS - 1)));
+    }
+
+    #[test]
+    fn multiplication_keeps_the_order() {
+        let all = [mono(&[]), mono(&[1]), mono(&[2]), mono(&[0, 4]), mono(&[1, 1]), mono(&[2, 3]), mono(&[0, 0, 9])];
+        for a in all {
+            for b in all {
+                for c in all {
+                    assert_eq!(a < b, a.times(c) < b.times(c), "{a:?} {b:?} {c:?}");
+                }
+            }
+        }
+    }
+}
