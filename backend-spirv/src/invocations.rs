@@ -8,6 +8,9 @@ use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::lower::launch::slot_index;
 use tilewright_dsl::nest::{AxisId, Level, Slot};
 
+/// Workgroups of a dimension that every device can dispatch at once.
+const GRID: i64 = 65_535;
+
 /// The axes of a dispatch that are bound to something, wherever they stand.
 #[derive(Default)]
 pub(crate) struct Grid {
@@ -40,6 +43,10 @@ impl Emit<'_> {
         let extents: Vec<ValueId> = sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
         let total = extents.iter().try_fold(1i64, |n, e| Some(n.saturating_mul(self.values.as_int(*e)?)));
         let mut value = self.coordinate_value(Coordinate::Workgroup(dim as u8), total);
+        if total.is_none_or(|n| n > GRID) {
+            let base = self.group_base(dim as u8)?;
+            value = self.values.plus(value, base);
+        }
         let Some(at) = sharing.iter().position(|a| *a == axis) else { return Ok(value) };
         let mut later = self.values.int(1);
         for extent in &extents[at + 1..] {

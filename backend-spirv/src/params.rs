@@ -21,6 +21,7 @@ pub(crate) struct Params {
     sizes: Map<Size, u32>,
     scalars: Map<u32, u32>,
     addresses: Map<BufferId, u32>,
+    bases: Map<u8, u32>,
 }
 
 /// A parameter.
@@ -82,6 +83,20 @@ impl Emit<'_> {
                 let of = self.scalar_type(DType::I32)?;
                 let n = self.entry(ParamValue::Size(size.clone()), of);
                 self.params.sizes.insert(size, n);
+                n
+            }
+        };
+        Ok(self.values.size(n))
+    }
+
+    /// The workgroup at which a dispatch begins: larger grids than a device can dispatch come in pieces.
+    pub(crate) fn group_base(&mut self, dim: u8) -> Result<ValueId> {
+        let n = match self.params.bases.get(&dim) {
+            Some(n) => *n,
+            None => {
+                let of = self.scalar_type(DType::I32)?;
+                let n = self.entry(ParamValue::GroupBase(dim), of);
+                self.params.bases.insert(dim, n);
                 n
             }
         };

@@ -3,7 +3,7 @@
 use crate::algorithm;
 use crate::diag::Errors;
 use crate::lower;
-use crate::nest::{Program, build};
+use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
 use crate::schedule::{self, head};
 use crate::syntax::Kernel;
@@ -38,12 +38,11 @@ pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Resul
     }
     check_form(&program, profile)?;
     lower::lower(&mut program)?;
-    // verify::verify(&program, profile)?;
+    verify::verify(&program, profile)?;
     Ok(Compiled { program, warnings: outcome.warnings })
 }
 
 /// The verifier between passes, in debug builds.
 fn check_form(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    let _ = (program, profile);
-    Ok(())
+    if cfg!(debug_assertions) { verify::verify(program, profile) } else { Ok(()) }
 }

@@ -238,7 +238,12 @@ impl<'v> Checks<'v> {
     pub(super) fn holds(&self, exprs: &[ExprId], site: &Site<'_>, claim: impl Fn(&Prover<'v>) -> bool) -> bool {
         let running = self.running_past(exprs, site);
         let surplus = running.iter().any(|axis| self.has_surplus(*axis, site));
-        (running.is_empty() && claim(&self.provers.roots)) || (!surplus && claim(&self.provers.leaves))
+        if (running.is_empty() && claim(&self.provers.roots)) || (!surplus && claim(&self.provers.leaves)) {
+            return true;
+        }
+        // `x[0]` names no axis: that there is an element is known from the loops around it, which run at least once.
+        let around = site.loops().flat_map(|l| self.program.roots(l.axis));
+        running.is_empty() && claim(&self.provers.roots.within(around))
     }
 
     /// The product of the extents of axes.
