@@ -7,7 +7,8 @@ use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 
-const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
+const MATMUL: &str =
+    "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
 const TRIANGLE: &str = "fn triangle<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1) { x[i, j] }; }";
 
 /// The nest after each directive, and after lowering; or the errors.
@@ -33,7 +34,13 @@ fn tile_to_workgroups_and_threads() {
     insta::assert_snapshot!(steps(
         MATMUL,
         "where N % 32 == 0",
-        &["tile(i: 8, j: 32) => workgroup(y, x)", "tile(i: 4, j: 4) => thread(y, x)", "reorder(k, i, j)", "unroll(i)", "vectorize(j, 4)"]
+        &[
+            "tile(i: 8, j: 32) => workgroup(y, x)",
+            "tile(i: 4, j: 4) => thread(y, x)",
+            "reorder(k, i, j)",
+            "unroll(i)",
+            "vectorize(j, 4)"
+        ]
     ));
 }
 
@@ -47,7 +54,13 @@ fn split_fuse_and_distribute() {
     insta::assert_snapshot!(steps(
         MATMUL,
         "where M % 8 == 0",
-        &["split(i, [2, _, 4] => r, t, v)", "fuse(r, t, j => p)", "tile(p: 64) => workgroup(x)", "distribute(p => thread(x))", "serial(v)"]
+        &[
+            "split(i, [2, _, 4] => r, t, v)",
+            "fuse(r, t, j => p)",
+            "tile(p: 64) => workgroup(x)",
+            "distribute(p => thread(x))",
+            "serial(v)"
+        ]
     ));
 }
 
@@ -58,7 +71,11 @@ fn folded_thread_coordinates() {
 
 #[test]
 fn a_loop_moved_out_of_its_bound_takes_the_hull() {
-    insta::assert_snapshot!(steps(TRIANGLE, "", &["tile(i: 8) => workgroup(x)", "tile(i: 2) => thread(x)", "tile(j: 4)", "reorder(j_o, j, i)", "unroll(j, i)"]));
+    insta::assert_snapshot!(steps(
+        TRIANGLE,
+        "",
+        &["tile(i: 8) => workgroup(x)", "tile(i: 2) => thread(x)", "tile(j: 4)", "reorder(j_o, j, i)", "unroll(j, i)"]
+    ));
 }
 
 #[test]

@@ -50,7 +50,8 @@ fn bind(kernel: &Kernel, binding: &Binding, bindings: &mut Bindings) -> Result<(
             bindings.dtypes.push((Name { text: name.text.clone(), span: value.span }, dtype));
         }
         GenericKind::Value(_) => {
-            let number = number(value).ok_or_else(|| Error::new(value.span, format!("`{name}` is a parameter: a whole number is wanted")))?;
+            let number = number(value)
+                .ok_or_else(|| Error::new(value.span, format!("`{name}` is a parameter: a whole number is wanted")))?;
             bindings.parameters.push((Name { text: name.text.clone(), span: value.span }, number));
         }
         GenericKind::Dim => {
@@ -114,7 +115,8 @@ fn note(program: &mut Program, fact: &Expr) -> Result<(), Error> {
         }
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a).and_then(|()| note(program, b)),
         ExprKind::Call { function, args } if function.text == "finite" => finite(program, args, fact),
-        _ => Err(Error::new(fact.span, "this is no fact").help("a fact compares two sizes, `OW % 8 == 0`, or says `finite(x)` of a tensor")),
+        _ => Err(Error::new(fact.span, "this is no fact")
+            .help("a fact compares two sizes, `OW % 8 == 0`, or says `finite(x)` of a tensor")),
     }
 }
 
@@ -174,7 +176,9 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
             Ok(program.exprs.binary(op, a, b))
         }
         ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value),
-        _ => Err(Error::new(expr.span, "this is no size").help("a size is made of dims, parameters, whole numbers and `+ - * / %`")),
+        _ => {
+            Err(Error::new(expr.span, "this is no size").help("a size is made of dims, parameters, whole numbers and `+ - * / %`"))
+        }
     }
 }
 

@@ -15,6 +15,7 @@ impl Checks<'_> {
         for site in self.sites {
             self.bound_once(site);
             used.extend(self.rebuilt(site));
+            self.reaches_all(site);
             for (depth, around) in site.around.iter().enumerate() {
                 if loops.insert(std::ptr::from_ref(around.node) as usize) {
                     self.extent_is_known(site, depth);
@@ -64,6 +65,20 @@ impl Checks<'_> {
             self.error(error.note_at(self.program.axes[leaf].span, format!("`{name}` was made here")));
         }
         made.consumed
+    }
+
+    /// What is written to device memory is written for all values of the axes that index it.
+    fn reaches_all(&self, site: &Site<'_>) {
+        let written = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
+        let named = self.named(&written.flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
+        for axis in self.made_of(named, site).consumed.into_iter().filter(|axis| !self.covers(*axis)) {
+            let (line, name, extent) = (self.line(site), self.name(axis), self.printer.expr(self.extent(axis)));
+            self.refuse(
+                Rule::Axes,
+                site.span(),
+                format!("`{line}` leaves out values of `{name}`, whose parts do not reach {extent}"),
+            );
+        }
     }
 
     /// The axes that a leaf's update visits.

@@ -193,6 +193,11 @@ impl<'v> Checks<'v> {
         }
     }
 
+    /// The slot, or the one that counts the same: of a row of invocations, x is the linear index.
+    pub(super) fn same_slot(&self, slot: Slot) -> Slot {
+        if slot == Slot::Linear && self.local[1..] == [1, 1] { Slot::X } else { slot }
+    }
+
     /// Invocations of a workgroup.
     pub(super) fn invocations(&self) -> i64 {
         self.local.iter().map(|n| i64::from(*n)).product()

@@ -250,12 +250,9 @@ impl Trace<'_, '_> {
         let (written, wanted) = (*touch.index.first()?, *read.index.first()?);
         if !site.loops_from(site.common(writer)).any(|looped| self.scratch.exprs.uses_axis(wanted, &mut |a| a == looped.axis)) {
             let ahead = self.scratch.exprs.difference(written, wanted);
-            let ahead = self.checks_constant(ahead)?;
-            let axis = site
-                .loops()
-                .map(|looped| looped.axis)
-                .filter(|axis| self.scratch.exprs.uses_axis(wanted, &mut |a| a == *axis))
-                .last();
+            let ahead = self.constant(ahead)?;
+            let exprs = &self.scratch.exprs;
+            let axis = site.loops().map(|looped| looped.axis).rfind(|axis| exprs.uses_axis(wanted, &mut |a| a == *axis));
             if let Some(axis) = axis {
                 let (value, by) = (self.scratch.exprs.axis(axis), self.scratch.exprs.int(ahead));
                 let earlier = self.scratch.exprs.difference(value, by);
@@ -269,7 +266,7 @@ impl Trace<'_, '_> {
         Some(Some(self.scratch.exprs.compare(Compare::Eq, written, wanted)))
     }
 
-    fn checks_constant(&self, e: ExprId) -> Option<i64> {
+    fn constant(&self, e: ExprId) -> Option<i64> {
         let constant = Prover::on_leaves(self.scratch).poly(e)?.as_constant()?;
         i64::try_from(constant).ok()
     }

@@ -177,7 +177,7 @@ impl Checks<'_> {
         while let Some((axis, times)) = sum.axes.pop_first() {
             match (&self.program.axes[axis].fate, site.exec(axis)) {
                 (_, Some(Exec::Bind(level @ (Level::Thread | Level::Lane), at))) if slot.is_none() => {
-                    slot = Some((level, at, times))
+                    slot = Some((level, self.same_slot(at), times))
                 }
                 (crate::nest::Fate::Split(split), None) => {
                     let mut later = times;

@@ -27,16 +27,24 @@ impl Checks<'_> {
     /// The workgroup's size.
     fn size(&self) {
         let (local, most, name) = (self.local, self.profile.local, &self.profile.name);
-        let [x, y, z] = local;
+        let ([x, y, z], span) = (local, self.first(|exec| matches!(exec, Exec::Bind(Level::Thread | Level::Subgroup, _))));
         if local.contains(&0) || local.iter().zip(&most).any(|(n, most)| n > most) {
             let what =
                 format!("a workgroup of {x} x {y} x {z} invocations, where `{name}` has {} x {} x {}", most[0], most[1], most[2]);
-            self.refuse(Rule::Limits, SpanId::NONE, what);
+            self.refuse(Rule::Limits, span, what);
         } else if self.invocations() > i64::from(self.profile.invocations) {
             let what =
                 format!("{} invocations in a workgroup, where `{name}` has {}", self.invocations(), self.profile.invocations);
-            self.refuse(Rule::Limits, SpanId::NONE, what);
+            self.refuse(Rule::Limits, span, what);
         }
+    }
+
+    /// Where the first loop of a kind was made.
+    fn first(&self, is: impl Fn(Exec) -> bool) -> SpanId {
+        let around = self.sites.iter().flat_map(|site| &site.around);
+        let mut spans =
+            around.filter(|around| matches!(&around.node.kind, NodeKind::Loop(l) if is(l.exec))).map(|around| around.node.span);
+        spans.next().unwrap_or(SpanId::NONE)
     }
 
     fn loops(&self, block: &Block, above: &mut Vec<Exec>) {
@@ -132,13 +140,13 @@ impl Checks<'_> {
         let whole = self.invocations();
         if self.local[1] != 1 || self.local[2] != 1 || whole % size != 0 {
             let what = format!("subgroups of {size} in a workgroup that is not a row of whole subgroups");
-            self.refuse(Rule::Limits, SpanId::NONE, what);
+            self.refuse(Rule::Limits, self.first(|exec| matches!(exec, Exec::Bind(..))), what);
         }
         let count: i64 = slots.values().filter_map(|extents| extents.first()).product();
         let agree = slots.values().all(|extents| extents.len() == 1);
         if !slots.is_empty() && (!agree || count * size != whole) {
             let what = format!("loops are bound to {count} subgroups of {size}, and the workgroup has {whole} invocations");
-            self.refuse(Rule::Limits, SpanId::NONE, what);
+            self.refuse(Rule::Limits, self.first(|exec| matches!(exec, Exec::Bind(Level::Subgroup, _))), what);
         }
     }
 
@@ -185,30 +193,30 @@ impl Checks<'_> {
 
     /// Every shared buffer, and what collects need.
     fn shared(&self) {
-        let mut parts: BTreeMap<String, i64> = BTreeMap::new();
+        let mut parts: BTreeMap<String, (i64, SpanId)> = BTreeMap::new();
         for site in self.sites {
             for around in &site.around {
                 if let NodeKind::Alloc { buffer, .. } = around.node.kind
                     && *self.space(buffer) == Space::Shared
                 {
-                    parts.insert(self.buffer(buffer).to_owned(), self.bytes(buffer).unwrap_or(0));
+                    parts.insert(self.buffer(buffer).to_owned(), (self.bytes(buffer).unwrap_or(0), around.node.span));
                 }
             }
             if let NodeKind::Collect(collect) = &site.node.kind {
                 let name = format!("the collect of `{}`", self.program.stages[collect.stage].name);
-                parts.insert(name, self.collect_bytes(collect));
+                parts.insert(name, (self.collect_bytes(collect), site.span()));
             }
         }
-        let (total, most) = (parts.values().sum::<i64>(), i64::from(self.profile.shared_bytes));
+        let (total, most) = (parts.values().map(|(bytes, _)| bytes).sum::<i64>(), i64::from(self.profile.shared_bytes));
         if total <= most {
             return;
         }
         let what = format!("{total} bytes of shared memory, where `{}` has {most}", self.profile.name);
-        let mut error = Error::new(SpanId::NONE, format!("{}: {what}", Rule::Limits));
-        for (name, bytes) in parts {
-            error = error.note(format!("{name} takes {bytes}"));
-        }
-        self.error(error);
+        let largest = parts.values().max_by_key(|(bytes, _)| *bytes).map_or(SpanId::NONE, |(_, span)| *span);
+        let error = Error::new(largest, format!("{}: {what}", Rule::Limits));
+        let each =
+            |error: Error, (name, (bytes, span)): (String, (i64, SpanId))| error.note_at(span, format!("{name} takes {bytes}"));
+        self.error(parts.into_iter().fold(error, each));
     }
 
     fn collect_bytes(&self, collect: &Collect) -> i64 {

@@ -44,7 +44,7 @@ impl Checks<'_> {
     fn owner(&self, site: &Site<'_>, index: ExprId) -> Owner {
         let Expr::Axis(axis) = self.program.exprs.get(index) else { return None };
         match site.exec(*axis) {
-            Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some((level, slot, self.literal(*axis))),
+            Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some((level, self.same_slot(slot), self.literal(*axis))),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, NodeKind};
+use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -22,6 +22,10 @@ impl Checks<'_> {
 
     fn disjoint(&self, site: &Site<'_>, touch: &Touch) {
         let told = self.told(site, &touch.index);
+        let whole = match &site.node.kind {
+            NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
+            _ => BTreeSet::new(),
+        };
         let global = self.space(touch.buffer).is_global();
         let mut reached = 1;
         for looped in site.loops() {
@@ -29,10 +33,12 @@ impl Checks<'_> {
             if level == Level::Workgroup && (!global || self.single(looped.axis)) {
                 continue;
             }
-            if !told.contains(&looped.axis) && !self.held_back(site, looped.axis) {
+            // Not yet lowered: lowering makes one of what these axes' invocations have.
+            let collected = whole.contains(&looped.axis);
+            if !told.contains(&looped.axis) && !self.held_back(site, looped.axis) && !collected {
                 // A copy inside other loops has an index of its own for each invocation.
                 if level == Level::Workgroup {
-                    return self.race(site, touch, &format!("every `{}`", Self::slot(level, slot)));
+                    return self.race(site, touch, &format!("workgroups that differ in `{}`", self.name(looped.axis)));
                 }
                 continue;
             }

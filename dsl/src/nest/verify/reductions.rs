@@ -99,6 +99,7 @@ impl Checks<'_> {
             let bound: BTreeSet<AxisId> = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis)).collect();
             partial.entry(touch.buffer).or_default().extend(bound);
             self.visits_once(site, touch, &leaves);
+            self.updates_once(site, touch);
         }
     }
 
@@ -117,6 +118,23 @@ impl Checks<'_> {
             let (line, name) = (self.line(site), self.name(looped.axis));
             let what = format!("`{line}` visits each point once for every value of `{name}`");
             self.refuse(Rule::Reduction, site.span(), what);
+        }
+    }
+
+    /// No other leaf visits the points again, and no init undoes what was done before it is read.
+    fn updates_once(&self, site: &Site<'_>, touch: &Touch) {
+        let does = |other: &Site<'_>, role: Role| other.touches.iter().any(|t| t.role == role && t.buffer == touch.buffer);
+        let (line, name) = (self.line(site), self.buffer(touch.buffer));
+        if self.sites.iter().any(|other| does(other, Role::Update) && other.is_before(site)) {
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}` visits points of `{name}` that another leaf has visited"));
+        }
+        let undone = |init: &&Site<'_>| {
+            let read = |end: &Site<'_>| does(end, Role::Finish) && init.is_before(end) && site.is_before(end);
+            does(init, Role::Init) && site.is_before(init) && self.sites.iter().any(read)
+        };
+        if let Some(init) = self.sites.iter().find(undone) {
+            let init = self.line(init);
+            self.refuse(Rule::Reduction, site.span(), format!("`{init}` undoes `{line}` before the result is read"));
         }
     }
 

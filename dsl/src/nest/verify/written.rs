@@ -23,10 +23,9 @@ impl<'v> Checks<'v> {
     fn is_written(&self, site: &Site<'_>, touch: &Touch) {
         let writers = self.writers(site, touch);
         let (updates, others): (Vec<_>, Vec<_>) = writers.into_iter().partition(|(_, by)| by.role == Role::Update);
-        let has_updates = updates.iter().any(|(writer, _)| writer.is_before(site));
         if !self.reaches(site, touch, &others, true) {
-            self.unwritten(site, touch, "is not written before");
-        } else if touch.role == Role::Finish && has_updates && !self.reaches(site, touch, &updates, false) {
+            self.unwritten(site, touch, "is not written before, or not all of it");
+        } else if touch.role == Role::Finish && !updates.is_empty() && !self.reaches(site, touch, &updates, false) {
             self.unwritten(site, touch, "is not updated before, or not all of it");
         }
     }
@@ -93,7 +92,7 @@ impl<'v> Checks<'v> {
     /// The loop that counts the versions that are read.
     fn version_axis(&self, site: &Site<'_>, touch: &Touch) -> Option<AxisId> {
         let named = self.named(&[*touch.first.first()?]);
-        site.loops().map(|looped| looped.axis).filter(|axis| named.contains(axis)).next_back()
+        site.loops().map(|looped| looped.axis).rfind(|axis| named.contains(axis))
     }
 
     /// Whether a leaf runs at least once wherever the block at a depth does.
