@@ -1,0 +1,224 @@
+//! What invocations do to each other; dispatches.
+
+use crate::edit::*;
+use tilewright_dsl::expr::{Binary, Compare, Expr, Outside};
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::verify::Rule;
+use tilewright_dsl::nest::{
+    Block, Body, Exec, Fragment, Level, NodeKind, Obligation, Phase, Pred, Program, Scope, Slot, Space, State, Tail,
+};
+use tilewright_nests::build::*;
+
+#[test]
+fn uniformity() {
+    let cases = vec![
+        (
+            "a barrier in a loop of the threads' own length",
+            changed(halo(), |p| {
+                let (steps, oc) = (axis(p, "fh"), axis(p, "oc'"));
+                let oc = p.exprs.axis(oc);
+                let extent = p.axes[steps].extent;
+                p.axes[steps].extent = p.exprs.binary(Binary::Min, extent, oc);
+                at(p, "unroll ic'", |block, _| block.extend(barrier()));
+            }),
+        ),
+        (
+            "a branch on a thread",
+            changed(halo(), |p| {
+                let (oc, zero) = (axis(p, "oc'"), p.exprs.int(0));
+                let oc = p.exprs.axis(oc);
+                let cond = p.exprs.compare(Compare::Gt, oc, zero);
+                at(p, "for fh", |block, place| {
+                    let then = vec![block.remove(place)];
+                    block.insert(place, node(NodeKind::Branch { cond, then, other: Vec::new() }));
+                });
+            }),
+        ),
+        (
+            "a matrix that each thread places elsewhere",
+            changed(attention(), |p| {
+                let t = made(p, "t", 32);
+                let value = p.exprs.axis(t);
+                at(p, "matrix store s_s", |block, place| {
+                    if let NodeKind::Fragment(Fragment::Store { dst, .. }) = &mut block[place].kind {
+                        dst.index[0] = value;
+                    }
+                });
+                wrap(p, "matrix store s_s", t, Exec::Bind(Level::Lane, Slot::X));
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(refused(cases, Rule::Uniformity));
+}
+
+#[test]
+fn barriers() {
+    let branch = |both: bool| {
+        changed(shared(), |p| {
+            let (k, zero) = (axis(p, "k_o"), p.exprs.int(0));
+            let k = p.exprs.axis(k);
+            let cond = p.exprs.compare(Compare::Gt, k, zero);
+            at(p, "barrier", |block, place| {
+                let (then, other) = (vec![block.remove(place)], if both { barrier() } else { Block::new() });
+                block.insert(place, node(NodeKind::Branch { cond, then, other }));
+            });
+        })
+    };
+    accepted("a barrier in both arms", &branch(true));
+    let cases = vec![
+        (
+            "a double buffer of one version",
+            changed(mma(), |p| {
+                let ids: Vec<_> = p.buffers.ids().filter(|b| p.buffers[*b].versions > 1).collect();
+                let mut plan = std::mem::take(&mut p.plan);
+                each_compute(&mut plan[0].body, &mut |c, _| {
+                    if ids.contains(&c.dst[0].buffer) {
+                        c.dst[0].index.remove(0);
+                    }
+                });
+                fn loads(block: &mut Block, f: &mut dyn FnMut(&mut Fragment)) {
+                    for node in block {
+                        if let NodeKind::Fragment(fragment) = &mut node.kind {
+                            f(fragment);
+                        }
+                        node.blocks_mut().for_each(|inner| loads(inner, f));
+                    }
+                }
+                loads(&mut plan[0].body, &mut |fragment| match fragment {
+                    Fragment::Load { src, .. } if ids.contains(&src.buffer) => drop(src.index.remove(0)),
+                    _ => {}
+                });
+                p.plan = plan;
+                ids.iter().for_each(|b| p.buffers[*b].versions = 1);
+            }),
+        ),
+        ("a barrier in one arm", branch(false)),
+        (
+            "a barrier of subgroups",
+            changed(shared(), |p| {
+                at(p, "barrier", |block, place| {
+                    block[place].kind = NodeKind::Barrier { scope: Scope::Subgroup };
+                })
+            }),
+        ),
+        (
+            "the neighbour's row",
+            changed(attention(), |p| {
+                // A thread's own row needs no barrier; the one below does.
+                let (l, last) = (axis(p, "l.i'"), p.exprs.int(63));
+                let l = p.exprs.axis(l);
+                let p_s = p.buffers.ids().find(|b| p.buffers[*b].name == "p_s");
+                replace(p, "update l_r", |exprs, e| match exprs.get(e).clone() {
+                    Expr::Read(mut read) if Some(read.buffer) == p_s => {
+                        read.index[0] = exprs.difference(last, l);
+                        Some(exprs.add(Expr::Read(read), DType::F16))
+                    }
+                    _ => None,
+                })
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(refused(cases, Rule::Barrier));
+}
+
+/// `y[i] = x[i]` by a workgroup of 64, of which one invocation writes each element if `guarded`.
+fn one_writes(guarded: bool) -> Program {
+    let mut b = Builder::new("one_writes");
+    let n = b.dim("N", None);
+    let (x, y) = (b.input("x", DType::F32, &[n]), b.output("y", DType::F32, &[n]));
+    let i = b.parallel("i", n);
+    let at = b.at(i);
+    let value = b.read(x, &[at]);
+    let stage = b.stage(y, &[i], Body::Map(value));
+    let parts = b.split(i, "i_workgroup", &[("i", 1)]);
+    let one = b.made("one", 1);
+    let mut write = compute(stage, Phase::Whole, access(y, &[at]), value);
+    write.preds.extend(guarded.then_some(Pred { axis: one, tail: Tail::Guard }));
+    let body = nest(&[(parts[0], workgroup(Slot::X)), (one, thread(Slot::X))], leaf(write));
+    b.p.plan = vec![dispatch("y", [64, 1, 1], body)];
+    b.p
+}
+
+#[test]
+fn races() {
+    accepted("one invocation writes", &one_writes(true));
+    let cases = vec![
+        ("all threads write the same", changed(one_writes(true), |p| unwrap(p, "thread x"))),
+        (
+            "the images write over each other",
+            changed(conv(), |p| {
+                let (n, zero) = (axis(p, "n"), p.exprs.int(0));
+                replace(p, "finish output", |exprs, e| matches!(exprs.get(e), Expr::Axis(a) if *a == n).then_some(zero));
+                let extent = p.axes[n].extent;
+                at_least_one(p, extent);
+            }),
+        ),
+        (
+            "tiles that overlap",
+            changed(shared(), |p| {
+                let (t, three, v) = (axis(p, "i_thread"), p.exprs.int(3), axis(p, "i''"));
+                let w = axis(p, "i_workgroup");
+                let (t, v, w, wide) = (p.exprs.axis(t), p.exprs.axis(v), p.exprs.axis(w), p.exprs.int(32));
+                let i = axis(p, "i");
+                replace(p, "finish c", |exprs, e| {
+                    if !matches!(exprs.get(e), Expr::Axis(a) if *a == i) {
+                        return None;
+                    }
+                    let (start, step) = (exprs.product(w, wide), exprs.product(t, three));
+                    let near = exprs.sum(step, v);
+                    Some(exprs.sum(start, near))
+                });
+                let m = p.axes[i].extent;
+                build(p, |b| b.multiple(m, 32));
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(refused(cases, Rule::Race));
+    let surplus = vec![("surplus threads write too", one_writes(false))];
+    insta::assert_snapshot!("races_surplus", refused(surplus, Rule::Predicate));
+}
+
+#[test]
+fn flow() {
+    let cases = vec![
+        ("an output that nothing writes", changed(conv(), |p| drop(remove(p, "workgroup z")))),
+        (
+            "a temporary read before it is written",
+            changed(norm(), |p| {
+                let mean = p.buffers.ids().find(|b| p.buffers[*b].name == "mean");
+                let row = axis(p, "y.b");
+                let row = p.exprs.axis(row);
+                replace(p, "write y", |exprs, e| match exprs.get(e).clone() {
+                    Expr::Read(read) if read.index.is_empty() => Some(exprs.read(mean?, DType::F32, [row])),
+                    _ => None,
+                })
+            }),
+        ),
+        (
+            "an output read elsewhere",
+            changed(conv(), |p| {
+                let output = p.outputs[0];
+                p.buffers[output].space = Space::Update;
+                let zero = p.exprs.int(0);
+                replace(p, "update acc", |exprs, e| match exprs.get(e).clone() {
+                    Expr::Read(read) if read.index.len() == 4 && read.buffer != output => {
+                        let mut other = read.clone();
+                        other.buffer = output;
+                        other.index = [zero; 4].into_iter().collect();
+                        other.outside = Outside::Clamp([(true, true); 4].into_iter().collect());
+                        Some(exprs.add(Expr::Read(other), DType::F32))
+                    }
+                    _ => None,
+                })
+            }),
+        ),
+        (
+            "an obligation in two states",
+            changed(conv(), |p| {
+                let both = [State::Proved, State::Assumed];
+                p.ledger.extend(both.map(|state| Obligation { what: "it holds".into(), state, span: Default::default() }));
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(refused(cases, Rule::Flow));
+}
