@@ -121,7 +121,7 @@ impl Checks<'_> {
         let name = self.name(axis);
         match &self.program.axes[axis].fate {
             Fate::Split(split) if split.exact => {
-                if !self.provers.leaves.less(self.provers.value(axis), self.extent(axis)) {
+                if !self.stays_within(axis, &split.parts) {
                     let extent = self.printer.expr(self.extent(axis));
                     self.refuse(Rule::Axes, split.span, format!("the split of `{name}` is called exact, and can pass {extent}"));
                 }

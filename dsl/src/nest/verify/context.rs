@@ -119,7 +119,10 @@ impl<'v> Checks<'v> {
 
     /// Whether the axis has one value.
     pub(super) fn single(&self, axis: AxisId) -> bool {
-        self.literal(axis) == Some(1) || (self.literal(axis).is_none() && self.most(axis).is_some_and(|most| most <= 1))
+        match self.literal(axis) {
+            Some(n) => n == 1,
+            None => self.provers.roots.less_equal(self.extent(axis), 1),
+        }
     }
 
     /// The axes that expressions name.
@@ -259,8 +262,50 @@ impl<'v> Checks<'v> {
     /// Whether the parts of a split reach all of its axis.
     pub(super) fn covers(&self, axis: AxisId) -> bool {
         let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
-        let leaves = &self.provers.leaves;
-        self.product(leaves, &split.parts).is_some_and(|product| leaves.less_equal(self.extent(axis), &product))
+        let reach = |prover: &Prover<'v>| {
+            self.product(prover, &split.parts).is_some_and(|product| prover.less_equal(self.extent(axis), &product))
+        };
+        let hull = |part: AxisId| self.grows(self.extent(axis), self.extent(part));
+        reach(&self.provers.roots) || reach(&self.provers.leaves) || matches!(split.parts[..], [part] if hull(part))
+    }
+
+    /// Whether parts that are within their extents stay below that of their axis.
+    pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
+        let roots = &self.provers.roots;
+        let value = parts.iter().try_fold(Poly::constant(0), |value, part| {
+            let scaled = if value.is_zero() { value } else { value.mul(&roots.poly(self.extent(*part))?)? };
+            scaled.add(&roots.poly(self.provers.value(*part))?)
+        });
+        value.is_some_and(|value| roots.less(&value, self.extent(axis)))
+            || self.provers.leaves.less(self.provers.value(axis), self.extent(axis))
+    }
+
+    /// The axis, of `min(axis, its last value)`.
+    fn unclamped(&self, e: ExprId) -> ExprId {
+        let Expr::Binary(Binary::Min, a, b) = *self.program.exprs.get(e) else { return e };
+        match self.program.exprs.get(a) {
+            Expr::Axis(axis) if self.provers.roots.less(b, self.extent(*axis)) => a,
+            _ => e,
+        }
+    }
+
+    /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
+    /// the prover sees only the whole. Where an axis is past its own extent, nothing needs to be reached.
+    fn grows(&self, less: ExprId, more: ExprId) -> bool {
+        use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
+        let (less, more) = (self.unclamped(less), self.unclamped(more));
+        let exprs = &self.program.exprs;
+        let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
+        let part = match (exprs.get(less), exprs.get(more)) {
+            (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
+                Add | Min | Max => self.grows(*a, *c) && self.grows(*b, *d),
+                Sub => self.grows(*a, *c) && self.grows(*d, *b),
+                FloorDiv | Mul if b == d && positive(*b) => self.grows(*a, *c),
+                _ => false,
+            },
+            _ => false,
+        };
+        part || less == more || self.provers.leaves.less_equal(less, more)
     }
 }
 

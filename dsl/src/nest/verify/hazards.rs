@@ -66,12 +66,14 @@ impl Checks<'_> {
         match &node.kind {
             NodeKind::Loop(looped) => {
                 let mut body = self.summary(&looped.body, next);
-                if matches!(looped.exec, Exec::Serial | Exec::Unroll) && !self.single(looped.axis) {
+                let repeats = matches!(looped.exec, Exec::Serial | Exec::Unroll) && !body.head.is_empty();
+                if repeats && !self.single(looped.axis) {
                     let after = if body.open { After::Later(looped.axis) } else { After::Next(looped.axis) };
                     self.meet(&body.tail.clone(), &body.head.clone(), after);
                 }
-                let never = !matches!(looped.exec, Exec::Bind(..)) && !self.provers.roots.positive(self.extent(looped.axis));
-                body.open |= never;
+                // A loop that may not run lets through what its barriers would not.
+                body.open =
+                    body.open || (!matches!(looped.exec, Exec::Bind(..)) && !self.provers.roots.positive(self.extent(looped.axis)));
                 body
             }
             NodeKind::Alloc { body, .. } => self.summary(body, next),

@@ -102,14 +102,16 @@ impl Checks<'_> {
         }
         let mut steps: Vec<(i64, AxisId)> = sum.axes.iter().map(|(axis, times)| (times.abs(), *axis)).collect();
         steps.sort();
-        let mut below = Some(0);
-        for (times, axis) in &steps {
-            // The largest step's axis may be as long as it likes.
-            match below {
-                Some(below) if *times > below => {}
-                _ => return Vec::new(),
+        let mut below = 0;
+        for (i, (times, axis)) in steps.iter().enumerate() {
+            if *times <= below {
+                return Vec::new();
             }
-            below = below.zip(self.most(*axis)).map(|(below, n)| below + times * (n - 1));
+            // The largest step's axis may be as long as it likes.
+            if i + 1 < steps.len() {
+                let Some(most) = self.most(*axis) else { return Vec::new() };
+                below += times * (most - 1);
+            }
         }
         steps.into_iter().map(|(_, axis)| axis).collect()
     }

@@ -29,6 +29,7 @@ impl Checks<'_> {
             match phase(site) {
                 Some((stage, Phase::Init)) => self.init(site, stage),
                 Some((stage, Phase::Update)) => self.update(site, stage, &mut partial),
+                Some((stage, Phase::Whole)) => self.every_point(site, stage),
                 Some((stage, Phase::Finish)) => self.outside_of_reduction(site, stage, "finish"),
                 _ => {}
             }
@@ -83,17 +84,20 @@ impl Checks<'_> {
         }
     }
 
-    fn update(&self, site: &Site<'_>, stage: StageId, partial: &mut Partial) {
-        let leaves = self.reduction_leaves(site, stage);
-        let consumed = match &self.program.stages[stage].body {
-            Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).consumed,
-            Body::Map(_) => return,
-        };
-        for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)).collect::<Vec<_>>() {
+    /// The parts of the reduction's axes reach every point.
+    fn every_point(&self, site: &Site<'_>, stage: StageId) {
+        let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
+        let consumed = self.made_of(over.iter().copied(), site).consumed;
+        for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
             let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
             let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));
             self.refuse(Rule::Reduction, site.span(), what);
         }
+    }
+
+    fn update(&self, site: &Site<'_>, stage: StageId, partial: &mut Partial) {
+        self.every_point(site, stage);
+        let leaves = self.reduction_leaves(site, stage);
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
             let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
             let bound: BTreeSet<AxisId> = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis)).collect();

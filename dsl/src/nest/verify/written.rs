@@ -5,7 +5,8 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Exec, Node, NodeKind, Space};
+use crate::nest::{AxisId, Exec, Node, NodeKind, Phase, Space};
+use std::collections::BTreeSet;
 
 impl<'v> Checks<'v> {
     /// All of it.
@@ -97,8 +98,14 @@ impl<'v> Checks<'v> {
 
     /// Whether a leaf runs at least once wherever the block at a depth does.
     fn runs(&self, site: &Site<'_>, depth: usize) -> bool {
+        // A reduction that is not yet lowered gives a result even if it has no items.
+        let reduced = match &site.node.kind {
+            NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
+            _ => BTreeSet::new(),
+        };
         site.around[depth.min(site.around.len())..].iter().all(|around| match &around.node.kind {
             NodeKind::Branch { .. } => false,
+            NodeKind::Loop(looped) if reduced.contains(&looped.axis) => true,
             NodeKind::Loop(looped) if matches!(looped.exec, Exec::Bind(..)) => true,
             NodeKind::Loop(looped) => match self.literal(looped.axis) {
                 Some(n) => n >= 1,

@@ -4,9 +4,9 @@ use crate::edit::*;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::verify::Rule;
-use tilewright_dsl::nest::{Exec, NodeKind, Program, Tail};
-use tilewright_nests::TiledMatmul;
+use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Tail, print};
 use tilewright_nests::build::*;
+use tilewright_nests::{HaloConv, TiledMatmul};
 
 #[test]
 fn predicates() {
@@ -243,4 +243,43 @@ fn unwritten() {
         ),
     ];
     insta::assert_snapshot!(refused(cases, Rule::Unwritten));
+}
+
+/// The halo's convolution before lowering: its copy is a node, its reduction one leaf.
+fn scheduled() -> Program {
+    changed(HaloConv { copy_node: true, ..HaloConv::symbolic() }.program(), |p| {
+        remove(p, "init acc");
+        let finish = remove(p, "finish output");
+        unwrap(p, "register acc");
+        let NodeKind::Compute(finish) = finish.kind else { panic!("no compute") };
+        compute_at(p, "update acc", |c| {
+            c.phase = Phase::Whole;
+            c.dst = finish.dst;
+            let known = c.preds.clone();
+            c.preds.extend(finish.preds.into_iter().filter(|pred| !known.contains(pred)));
+        });
+    })
+}
+
+#[test]
+fn before_lowering() {
+    let good = scheduled();
+    accepted("a reduction as one leaf", &good);
+    insta::assert_snapshot!(print::plan(&good));
+    let without = |text: &str| {
+        let mut program = good.clone();
+        remove(&mut program, text);
+        program
+    };
+    let cases = vec![("without a barrier", without("barrier"))];
+    insta::assert_snapshot!("before_lowering_barrier", refused(cases, Rule::Barrier));
+    let cases = vec![("without its copy", without("copy x_s"))];
+    insta::assert_snapshot!("before_lowering_copy", refused(cases, Rule::Unwritten));
+    let cases = vec![(
+        "without a predicate",
+        changed(good.clone(), |p| {
+            compute_at(p, "reduce output", |c| drop(c.preds.pop()));
+        }),
+    )];
+    insta::assert_snapshot!("before_lowering_predicate", refused(cases, Rule::Predicate));
 }
