@@ -5,25 +5,38 @@
 //! which its end can be (its *tail*), and whether all of it can be passed so. Two blocks in a row put the tail of the one
 //! against the head of the other; a loop puts its body's tail against its own head, an iteration later.
 //!
-//! Two accesses cannot meet if their versions differ, or if an index tells that the same invocation makes both.
+//! Two accesses cannot meet if their versions differ, or if an index tells that the same invocation makes both. If it
+//! tells that the same subgroup does, a barrier of subgroups (a *fence*) is enough.
 
 use super::Rule;
 use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Block, Exec, Level, Node, NodeKind, Scope, Slot, Space};
+use crate::expr::ExprId;
+use crate::nest::{AxisId, Block, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
 use std::collections::BTreeSet;
 
-/// A leaf and one of its touches, by their places.
-type Item = (usize, usize);
+/// A touch of a leaf, by their places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Item {
+    site: usize,
+    touch: usize,
+    /// Whether a fence stands between it and the beginning (or end) of the block.
+    fenced: bool,
+}
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Summary {
     head: Vec<Item>,
     tail: Vec<Item>,
     /// Whether some path has no barrier.
     open: bool,
+    /// Whether every path has a fence.
+    fence: bool,
 }
+
+/// An access: a leaf and what it touches.
+type Access<'s> = (&'s Site<'s>, &'s Touch);
 
 /// How one access comes after the other.
 #[derive(Clone, Copy)]
@@ -46,18 +59,20 @@ impl Checks<'_> {
 
     /// The leaves of the block are the next ones of [`Checks::sites`].
     fn summary(&self, block: &Block, next: &mut usize) -> Summary {
-        let mut all = Summary { head: Vec::new(), tail: Vec::new(), open: true };
+        let mut all = Summary { head: Vec::new(), tail: Vec::new(), open: true, fence: false };
         for node in block {
             let part = self.part(node, next);
             self.meet(&all.tail, &part.head, After::Same);
             if all.open {
-                all.head.extend(&part.head);
+                all.head.extend(part.head.iter().map(|item| Item { fenced: item.fenced || all.fence, ..*item }));
             }
             if !part.open {
                 all.tail.clear();
             }
+            all.tail.iter_mut().for_each(|item| item.fenced |= part.fence);
             all.tail.extend(part.tail);
             all.open &= part.open;
+            all.fence |= part.fence;
         }
         all
     }
@@ -69,11 +84,14 @@ impl Checks<'_> {
                 let repeats = matches!(looped.exec, Exec::Serial | Exec::Unroll) && !body.head.is_empty();
                 if repeats && !self.single(looped.axis) {
                     let after = if body.open { After::Later(looped.axis) } else { After::Next(looped.axis) };
-                    self.meet(&body.tail.clone(), &body.head.clone(), after);
+                    self.meet(&body.tail, &body.head, after);
                 }
                 // A loop that may not run lets through what its barriers would not.
-                body.open =
-                    body.open || (!matches!(looped.exec, Exec::Bind(..)) && !self.provers.roots.positive(self.extent(looped.axis)));
+                let barriers = !body.open || body.fence;
+                let bound = matches!(looped.exec, Exec::Bind(..));
+                if barriers && !bound && !self.provers.roots.positive(self.extent(looped.axis)) {
+                    (body.open, body.fence) = (true, false);
+                }
                 body
             }
             NodeKind::Alloc { body, .. } => self.summary(body, next),
@@ -82,6 +100,7 @@ impl Checks<'_> {
                 both.head.extend(other.head);
                 both.tail.extend(other.tail);
                 both.open |= other.open;
+                both.fence &= other.fence;
                 both
             }
             _ => {
@@ -93,37 +112,39 @@ impl Checks<'_> {
     }
 
     fn leaf(&self, node: &Node, at: usize) -> Summary {
-        let open = !matches!(node.kind, NodeKind::Barrier { scope: Scope::Workgroup });
+        let barrier = |wanted: Scope| matches!(node.kind, NodeKind::Barrier { scope } if scope == wanted);
         let shared = |touch: &Touch| *self.space(touch.buffer) == Space::Shared;
-        let touches = self.sites[at].touches.iter().enumerate();
-        let items: Vec<Item> = touches.filter(|(_, touch)| shared(touch)).map(|(i, _)| (at, i)).collect();
+        let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| shared(touch));
+        let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, fenced: false }).collect();
         // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
-        for (first, second) in items.iter().flat_map(|a| items.iter().map(move |b| (*a, *b))).filter(|(a, b)| a < b) {
-            self.meet(&[first], &[second], After::Same);
+        for (i, first) in items.iter().enumerate() {
+            self.meet(&[*first], &items[i + 1..], After::Same);
         }
-        Summary { head: items.clone(), tail: items, open }
+        let (open, fence) = (!barrier(Scope::Workgroup), barrier(Scope::Subgroup));
+        Summary { head: items.clone(), tail: items, open, fence }
     }
 
     /// Refuses accesses that can meet.
     fn meet(&self, earlier: &[Item], later: &[Item], after: After) {
-        for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (*a, *b))) {
-            let (first, second) = ((&self.sites[a.0], a.1), (&self.sites[b.0], b.1));
-            let touches = (&first.0.touches[first.1], &second.0.touches[second.1]);
-            let same = touches.0.buffer == touches.1.buffer && (touches.0.writes || touches.1.writes);
-            let (first, second) = ((first.0, touches.0), (second.0, touches.1));
-            let apart = |checks: &Self| {
-                checks.versions_differ(first, second, after)
-                    || checks.same_invocation(first, second)
-                    || (a == b && checks.counted_by(first, after))
-            };
-            if same && !apart(self) {
+        let access = |item: &Item| (&self.sites[item.site], &self.sites[item.site].touches[item.touch]);
+        for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b))) {
+            let (first, second) = (access(a), access(b));
+            if first.1.buffer != second.1.buffer || !(first.1.writes || second.1.writes) {
+                continue;
+            }
+            let itself = (a.site, a.touch) == (b.site, b.touch);
+            let apart = self.versions_differ(first, second, after)
+                || self.same_invocation(first, second)
+                || ((a.fenced || b.fenced) && self.same_subgroup(first, second))
+                || (itself && self.counted_by(first, after));
+            if !apart {
                 self.hazard(first, second, after);
             }
         }
     }
 
     /// Whether two accesses are of different versions of their buffer.
-    fn versions_differ(&self, first: (&Site<'_>, &Touch), second: (&Site<'_>, &Touch), after: After) -> bool {
+    fn versions_differ(&self, first: Access<'_>, second: Access<'_>, after: After) -> bool {
         let versions = i128::from(self.program.buffers[first.1.buffer].versions);
         if versions < 2 {
             return false;
@@ -154,7 +175,7 @@ impl Checks<'_> {
     }
 
     /// Whether the index of an access tells the iteration, and with it every invocation: no two touch one element.
-    fn counted_by(&self, (site, touch): (&Site<'_>, &Touch), after: After) -> bool {
+    fn counted_by(&self, (site, touch): Access<'_>, after: After) -> bool {
         match after {
             After::Same => false,
             After::Next(axis) | After::Later(axis) => self.told(site, &touch.index).contains(&axis),
@@ -162,26 +183,39 @@ impl Checks<'_> {
     }
 
     /// Whether an element tells who touches it, and it is the same invocation in both.
-    fn same_invocation(&self, first: (&Site<'_>, &Touch), second: (&Site<'_>, &Touch)) -> bool {
-        let mut told: BTreeSet<(Level, Slot)> = BTreeSet::new();
-        for (a, b) in first.1.index.iter().zip(&second.1.index) {
-            let pair = self.teller(first.0, *a).zip(self.teller(second.0, *b));
-            told.extend(pair.filter(|(a, b)| a == b).map(|(a, _)| (a.0, a.1)));
-        }
-        let width = |(level, slot): &(Level, Slot)| self.width(*level, *slot).unwrap_or(1);
-        told.iter().map(width).product::<i64>() == self.invocations()
+    fn same_invocation(&self, first: Access<'_>, second: Access<'_>) -> bool {
+        self.told_by_both(first, second, |_| true) == self.invocations()
     }
 
-    /// The slot whose value is the index divided by a number, rounded down.
-    fn teller(&self, site: &Site<'_>, index: crate::expr::ExprId) -> Option<(Level, Slot, i64)> {
+    /// Whether an element tells which subgroup touches it, and it is the same in both.
+    fn same_subgroup(&self, first: Access<'_>, second: Access<'_>) -> bool {
+        let size = self.profile.subgroup.map_or(0, i64::from);
+        size > 0 && self.told_by_both(first, second, |level| level == Level::Subgroup) * size == self.invocations()
+    }
+
+    /// How many invocations, or subgroups, the indices of both accesses tell apart in the same way.
+    fn told_by_both(&self, first: Access<'_>, second: Access<'_>, counts: impl Fn(Level) -> bool) -> i64 {
+        let mut told: BTreeSet<(Level, Slot, i64)> = BTreeSet::new();
+        for (a, b) in first.1.index.iter().zip(&second.1.index) {
+            let (Some(a), Some(b)) = (self.teller(first.0, *a), self.teller(second.0, *b)) else { continue };
+            if a == b && counts(a.0.0) {
+                told.insert(a.0);
+            }
+        }
+        told.iter().map(|(_, _, count)| count).product()
+    }
+
+    /// The slot (and its count) whose value is the index divided by a number, rounded down; and that number.
+    fn teller(&self, site: &Site<'_>, index: ExprId) -> Option<((Level, Slot, i64), i64)> {
         let mut sum = self.sum(index);
         let (mut slot, mut below) = (None, 0);
         while let Some((axis, times)) = sum.axes.pop_first() {
             match (&self.program.axes[axis].fate, site.exec(axis)) {
-                (_, Some(Exec::Bind(level @ (Level::Thread | Level::Lane), at))) if slot.is_none() => {
-                    slot = Some((level, self.same_slot(at), times))
+                (_, Some(Exec::Bind(level, at))) if slot.is_none() && level != Level::Workgroup => {
+                    let count = self.width(level, at).or(self.literal(axis))?;
+                    slot = Some(((level, self.same_slot(at), count), times));
                 }
-                (crate::nest::Fate::Split(split), None) => {
+                (Fate::Split(split), None) => {
                     let mut later = times;
                     for part in split.parts.iter().rev() {
                         *sum.axes.entry(*part).or_default() += later;
@@ -189,15 +223,16 @@ impl Checks<'_> {
                     }
                 }
                 (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes)) if times > 0 => below += times * (self.literal(axis)? - 1),
-                (_, None) if self.single(axis) => {}
+                // An element of a matrix, or nothing.
+                (Fate::Live, None) if times > 0 => below += times * (self.literal(axis)? - 1),
                 _ => return None,
             }
         }
-        let (level, at, times) = slot?;
-        (sum.rest.is_empty() && sum.constant >= 0 && below + sum.constant < times).then_some((level, at, times))
+        let (slot, times) = slot?;
+        (sum.rest.is_empty() && sum.constant >= 0 && below + sum.constant < times).then_some((slot, times))
     }
 
-    fn hazard(&self, first: (&Site<'_>, &Touch), second: (&Site<'_>, &Touch), after: After) {
+    fn hazard(&self, first: Access<'_>, second: Access<'_>, after: After) {
         let (earlier, later, name) = (self.line(first.0), self.line(second.0), self.buffer(first.1.buffer));
         let how = match (first.1.writes, second.1.writes) {
             (true, false) => "reads what another invocation writes",

@@ -121,6 +121,55 @@ fn barriers() {
     insta::assert_snapshot!(refused(cases, Rule::Barrier));
 }
 
+/// Each subgroup reverses 32 elements of its own through shared memory.
+fn reversed() -> Program {
+    let mut b = Builder::new("reversed");
+    let n = b.dim("N", None);
+    b.multiple(n, 128);
+    let (x, y) = (b.input("x", DType::F32, &[n]), b.output("y", DType::F32, &[n]));
+    let t = b.local("t", DType::F32, &[4, 32], Space::Shared);
+    let i = b.parallel("i", n);
+    let at = b.at(i);
+    let value = b.read(x, &[at]);
+    let stage = b.stage(y, &[i], Body::Map(value));
+    let parts = b.split(i, "i_workgroup", &[("i_subgroup", 4), ("i_lane", 32)]);
+    let index = b.all(&parts[1..]);
+    let write = compute(stage, Phase::Whole, access(t, &index), value);
+    let last = b.int(31);
+    let other = b.sub(last, index[1]);
+    let read = b.read(t, &[index[0], other]);
+    let back = compute(stage, Phase::Whole, access(y, &[at]), read);
+    let fence = vec![node(NodeKind::Barrier { scope: Scope::Subgroup })];
+    let bound = [(parts[0], workgroup(Slot::X)), (parts[1], subgroup(Slot::X)), (parts[2], Exec::Bind(Level::Lane, Slot::X))];
+    let body = alloc(&[t], sequence([leaf(write), fence, leaf(back)]));
+    b.p.plan = vec![dispatch("y", [128, 1, 1], nest(&bound, body))];
+    b.p
+}
+
+#[test]
+fn fences() {
+    accepted("a fence within subgroups", &reversed());
+    let cases = vec![
+        ("no fence", changed(reversed(), |p| drop(remove(p, "barrier of the subgroup")))),
+        (
+            "a fence, and the next subgroup's elements",
+            changed(reversed(), |p| {
+                let t = p.buffers.ids().find(|b| p.buffers[*b].name == "t");
+                let (s, last) = (axis(p, "i_subgroup"), p.exprs.int(3));
+                let s = p.exprs.axis(s);
+                replace(p, "write y", |exprs, e| match exprs.get(e).clone() {
+                    Expr::Read(mut read) if Some(read.buffer) == t => {
+                        read.index[0] = exprs.difference(last, s);
+                        Some(exprs.add(Expr::Read(read), DType::F32))
+                    }
+                    _ => None,
+                })
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(refused(cases, Rule::Barrier));
+}
+
 /// `y[i] = x[i]` by a workgroup of 64, of which one invocation writes each element if `guarded`.
 fn one_writes(guarded: bool) -> Program {
     let mut b = Builder::new("one_writes");
