@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Indices name the algorithm's own axes. The lines that begin with `with` say what the consumed ones are made of, as far
-//! as the dispatch mentions them. Names that several axes share are told apart as [`names`] describes.
+//! as the dispatch mentions them. Names that several axes share are told apart as `names` describes.
 
 mod expr;
 mod names;

@@ -6,21 +6,21 @@
 //! and blames the directive that made it.
 //!
 //! The checks in order, each in a file of its own:
-//! 1. [`limits`]: loops are of a kind that can be executed, and fit the profile.
-//! 2. [`axes`]: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
+//! 1. `limits`: loops are of a kind that can be executed, and fit the profile.
+//! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
 //!    the truth about their extents.
-//! 3. [`scope`]: local buffers are touched within their lives.
-//! 4. [`predicates`]: what can run past its extent has a predicate where that matters. For a reduction, [`fills`] may make
+//! 3. `scope`: local buffers are touched within their lives.
+//! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, [`fills`] may make
 //!    it needless: copies whose fills make the item the identity.
-//! 5. [`bounds`]: what is read and written lies in its buffer.
-//! 6. [`owners`]: registers and fragments are indexed by constants, and who reads an element has written it.
-//! 7. [`reductions`]: init, update and finish stand where they must, and an update visits every point once.
-//! 8. [`written`]: what is read from local memory was written before, by all of init and update where there are both.
-//! 9. [`uniform`]: barriers, collectives and matrices run under uniform control.
-//! 10. [`hazards`]: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
+//! 5. `bounds`: what is read and written lies in its buffer.
+//! 6. `owners`: registers and fragments are indexed by constants, and who reads an element has written it.
+//! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once.
+//! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
+//! 9. `uniform`: barriers, collectives and matrices run under uniform control.
+//! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
 //!     every path and around every loop.
-//! 11. [`races`]: no two invocations write one element.
-//! 12. [`flow`]: outputs are written, temporaries before they are read; every obligation has one state.
+//! 11. `races`: no two invocations write one element.
+//! 12. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
 
