@@ -37,7 +37,7 @@
 //! under its loop: the surplus invocations are those out of range.
 //!
 //! # Memory
-//! A [`Node::Alloc`] gives a buffer its life: everything that touches a shared, register or fragment buffer stands in its
+//! A [`NodeKind::Alloc`] gives a buffer its life: everything that touches a shared, register or fragment buffer stands in its
 //! body. `Register` memory is private to an invocation, and one element a constant index: after unrolling, an index may
 //! name only unrolled axes, lanes, and axes bound to subgroups, lanes or threads. The latter tell which invocation owns
 //! the element and take no part in the address: reader and writer must be the same invocation. A dimension that is

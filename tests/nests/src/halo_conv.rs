@@ -24,7 +24,7 @@ pub struct HaloConv {
     pub sizes: [Option<i64>; 5],
     /// Input elements from one output element to the next.
     pub stride: i64,
-    /// Whether the copy still is a [`Copy`], as before lowering.
+    /// Whether the copy still is a [`NodeKind::Copy`], as before lowering.
     pub copy_node: bool,
 }
 

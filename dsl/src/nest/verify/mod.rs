@@ -10,7 +10,7 @@
 //! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
 //!    the truth about their extents.
 //! 3. `scope`: local buffers are touched within their lives.
-//! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, [`fills`] may make
+//! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, `fills` may make
 //!    it needless: copies whose fills make the item the identity.
 //! 5. `bounds`: what is read and written lies in its buffer.
 //! 6. `owners`: registers and fragments are indexed by constants, and who reads an element has written it.
