@@ -212,7 +212,7 @@ impl Context<'_> {
             let (factor, rest) = p.split(id);
             let simple = matches!(self.atoms.get(id).atom, Atom::Dim(_) | Atom::Axis(_) | Atom::Quotient { .. });
             let (g, sign) = (rest.content(), factor.as_constant()?);
-            if !simple || sign.abs() != 1 || g < 2 {
+            if !simple || sign.unsigned_abs() != 1 || g < 2 {
                 continue;
             }
             let (den, c) = (Poly::constant(g), rest.constant_term().checked_mul(sign)?);

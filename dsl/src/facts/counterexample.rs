@@ -274,13 +274,13 @@ impl Context<'_> {
             let Some(value) = self.dim(*id) else { continue };
             let step = match (value.as_constant(), value.variable_terms()) {
                 (Some(c), _) => {
-                    all.push((*id, vec![c as i64]));
+                    all.push((*id, vec![i64::try_from(c).unwrap_or(0)]));
                     continue;
                 }
-                (None, [(_, c)]) if *c > 1 => *c as i64,
+                (None, [(_, c)]) if *c > 1 => i32::try_from(*c).map_or(1, i64::from),
                 _ => 1,
             };
-            let rest = (value.constant_term() as i64).rem_euclid(step);
+            let rest = value.constant_term().rem_euclid(step.into()) as i64;
             let mut values: Vec<i64> = (1..=SMALL).map(|n| n * step - (step - rest) % step).collect();
             let near = literals.iter().flat_map(|l| [l - 1, *l, l + 1]);
             values.extend(near.filter(|v| *v > 0 && v.rem_euclid(step) == rest));

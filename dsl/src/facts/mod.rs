@@ -210,7 +210,7 @@ impl<'p> Prover<'p> {
         let a = a.into();
         let axes = context.operand_axes([a]);
         let negated = context.operand(a)?.neg()?;
-        Some(-context.greatest_lower(&axes, &negated)?)
+        context.greatest_lower(&axes, &negated)?.checked_neg()
     }
 
     /// The greatest number that is proved to be a lower bound.

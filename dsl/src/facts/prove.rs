@@ -170,7 +170,7 @@ impl<'c, 'p> Query<'c, 'p> {
                 && mono.degree() == 1
             {
                 // Facts are tightened: a single coefficient is 1.
-                best = best.max(Some(-fact.constant_term()));
+                best = best.max(fact.constant_term().checked_neg());
             }
         }
         if let Atom::Floor { num, den } = self.cx.atoms.get(atom).atom.clone() {
