@@ -62,6 +62,10 @@ impl Emit<'_> {
             DType::F16 => {
                 self.need(Feature::Storage16, "f16 in memory", "take another profile, or tensors of `f32`")?;
                 self.module.capability(Capability::StorageBuffer16BitAccess);
+                if self.by_address() {
+                    // What is only stored and converted is arithmetic to the validator, once push constants point to it.
+                    self.scalar_type(dtype)?;
+                }
                 self.module.ty(Type::Float { bits: 16 })
             }
             DType::Bool => self.module.u32_type(),

@@ -85,7 +85,7 @@ pub type Sides = SmallVec<[(bool, bool); 4]>;
 
 /// Functions of one value. The result has the operand's type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the names say it; each is GLSL.std.450's")]
+#[allow(missing_docs, reason = "the names say it; each means what Rust's function of that name does")]
 pub enum Unary {
     /// Integers wrap.
     Neg,
@@ -93,12 +93,14 @@ pub enum Unary {
     Not,
     /// Of the lowest integer: itself.
     Abs,
+    /// Of a float, Rust's `signum`: 1 or -1 also for zeros, NaN for NaN. Of an integer, -1, 0 or 1.
     Sign,
     Floor,
     Ceil,
     /// Half away from zero, as Rust's.
     Round,
     Trunc,
+    /// `x - trunc(x)`.
     Fract,
     Sqrt,
     InverseSqrt,

@@ -6,8 +6,10 @@ mod float;
 
 pub use float::Float;
 
+use crate::arena::Id;
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, StageId};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use tilewright_launch::DType;
 
@@ -72,7 +74,7 @@ impl Value {
 
 /// The shapes of all buffers, for these dims.
 pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<i64>>, String> {
-    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: HashMap::new(), axes: HashMap::new() };
+    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: HashMap::new(), axes: vec![None; program.axes.len()] };
     machine.size()?;
     program
         .buffers
@@ -84,7 +86,7 @@ pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<
 /// Computes every stage and returns all tensors, intermediates included. An error is a fault of the kernel (a read
 /// outside) or of what is given.
 pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
-    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: HashMap::new() };
+    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: vec![None; program.axes.len()] };
     machine.size()?;
     for (id, buffer) in program.buffers.iter() {
         let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
@@ -109,7 +111,8 @@ struct Machine<'a> {
     dims: HashMap<DimId, i64>,
     given: &'a Given,
     tensors: HashMap<BufferId, Tensor>,
-    axes: HashMap<AxisId, i64>,
+    /// The values of the axes around the point, by index.
+    axes: Vec<Option<i64>>,
 }
 
 /// The components of a reduction's state and item, where they are spoken of.
@@ -188,10 +191,10 @@ impl Machine<'_> {
     fn points(&mut self, axes: &[AxisId], f: &mut dyn FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
         let Some((axis, rest)) = axes.split_first() else { return f(self) };
         for value in 0..self.index(self.program.axes[*axis].extent)? {
-            self.axes.insert(*axis, value);
+            self.axes[axis.index()] = Some(value);
             self.points(rest, f)?;
         }
-        self.axes.remove(axis);
+        self.axes[axis.index()] = None;
         Ok(())
     }
 
@@ -205,7 +208,7 @@ impl Machine<'_> {
         Ok(match program.exprs.get(id) {
             Expr::Const(c) => constant(c.value(), c.dtype),
             Expr::Axis(a) => {
-                Value::Int(*self.axes.get(a).ok_or_else(|| format!("axis `{}` has no value here", program.axes[*a].name))?)
+                Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` has no value here", program.axes[*a].name))?)
             }
             Expr::Dim(d) => {
                 Value::Int(*self.dims.get(d).ok_or_else(|| format!("dim `{}` has no value here", program.dims[*d].name))?)
@@ -228,16 +231,13 @@ impl Machine<'_> {
     }
 
     fn read(&mut self, read: &Read, tuple: Tuple<'_>) -> Result<Value, String> {
-        let name = &self.program.buffers[read.buffer].name;
-        let mut index = Vec::new();
+        let mut index: SmallVec<[i64; 4]> = SmallVec::new();
         for i in &read.index {
             index.push(self.value(*i, tuple)?.int());
         }
-        let shape = match self.tensors.get(&read.buffer) {
-            Some(tensor) => tensor.shape.clone(),
-            None => return Err(format!("`{name}` is not given")),
-        };
-        for (d, (i, extent)) in index.iter_mut().zip(&shape).enumerate() {
+        let name = || &self.program.buffers[read.buffer].name;
+        let Some(tensor) = self.tensors.get(&read.buffer) else { return Err(format!("`{}` is not given", name())) };
+        for (d, (i, extent)) in index.iter_mut().zip(&tensor.shape).enumerate() {
             if (0..*extent).contains(i) {
                 continue;
             }
@@ -245,12 +245,12 @@ impl Machine<'_> {
             match &read.outside {
                 Outside::Clamp(sides) if allowed(sides) => *i = (*i).clamp(0, (extent - 1).max(0)),
                 Outside::Fill(fill, sides) if allowed(sides) => return self.value(*fill, tuple),
-                _ => return Err(format!("`{name}` is read at {i} in dimension {d}, whose extent is {extent}")),
+                _ => return Err(format!("`{}` is read at {i} in dimension {d}, whose extent is {extent}", name())),
             }
         }
-        let flat = index.iter().zip(&shape).fold(0, |flat, (i, extent)| flat * extent + i);
-        let value = self.tensors.get(&read.buffer).and_then(|t| t.values.get(usize::try_from(flat).ok()?)).copied();
-        value.ok_or_else(|| format!("`{name}` has no element {index:?}"))
+        let flat = index.iter().zip(&tensor.shape).fold(0, |flat, (i, extent)| flat * extent + i);
+        let value = usize::try_from(flat).ok().and_then(|flat| tensor.values.get(flat));
+        value.copied().ok_or_else(|| format!("`{}` has no element {index:?}", name()))
     }
 }
 
