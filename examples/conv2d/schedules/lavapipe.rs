@@ -12,7 +12,7 @@ schedule! {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
         tile(ow: 1) => thread(x);
         reorder(fh, fw, ic, oc);
-        unroll(fh, fw, ic, oc);
         vectorize(oc, 4);
+        unroll(fh, fw, ic, oc);
     }
 }
