@@ -13,7 +13,7 @@ kernel! {
 
 schedule! {
     /// 8x8 (rows x columns) an invocation, in registers.
-    pub REGISTERS_8X8: matmul for mesa_lavapipe where N % 4 == 0 {
+    pub REGISTERS_8X8: matmul for mesa_lavapipe where M % 64 == 0, N % 64 == 0, K % 4 == 0 {
         tile(i: 64, j: 64) => workgroup(y, x);
         tile(i: 8, j: 8) => thread(y, x);
         tile(k: 4 => k_o);
@@ -26,7 +26,7 @@ schedule! {
 
 schedule! {
     /// 4x4 an invocation, 16x16 invocations.
-    pub REGISTERS_4X4: matmul for nvidia_hopper where N % 4 == 0 {
+    pub REGISTERS_4X4: matmul for nvidia_hopper where M % 64 == 0, N % 64 == 0, K % 4 == 0 {
         tile(i: 64, j: 64) => workgroup(y, x);
         tile(i: 4, j: 4) => thread(y, x);
         tile(k: 4 => k_o);
