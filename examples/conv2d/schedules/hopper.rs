@@ -5,12 +5,13 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// One row of eight columns by 32 channels a workgroup, 1x4 (OW x OC) a thread.
+    /// 1x4x4 (OH x OW x OC) an invocation, the filter written out: small workgroups, so that a small image fills the GPU.
     pub HOPPER: conv2d<T = f32, S = 2> for nvidia_hopper
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
-        tile(ow: 1, oc: 4) => thread(y, x);
-        unroll(fh, fw, ic);
+        tile(ow: 4, oc: 4) => thread(y, x);
+        reorder(fh, fw, ic, ow, oc);
+        unroll(fh, fw, ic, ow);
         vectorize(oc, 4);
     }
 }
