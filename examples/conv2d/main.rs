@@ -89,9 +89,21 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The variants to try on a device, in order. A variant runs wherever its requirements are met, also on devices that it was
+/// not made for: which one is best where is for the program to say.
+fn preferred(device: &Device) -> Vec<Conv> {
+    let name = device.info().name.to_lowercase();
+    let made_for_it = match () {
+        () if name.contains("llvmpipe") => schedules::LAVAPIPE,
+        () if name.contains("nvidia") => schedules::HOPPER,
+        () => schedules::VALHALL,
+    };
+    vec![made_for_it, schedules::PLAIN]
+}
+
 /// The variants to load: those for the device, or the one asked for.
 fn variants(options: &Options, device: &Device) -> Result<Vec<Conv>, Box<dyn Error>> {
-    let Some(wanted) = &options.variant else { return Ok(schedules::for_device(device.info())) };
+    let Some(wanted) = &options.variant else { return Ok(preferred(device)) };
     match schedules::ALL.iter().find(|v| v.name().eq_ignore_ascii_case(wanted)) {
         Some(variant) => Ok(vec![*variant]),
         None => {

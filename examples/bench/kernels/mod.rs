@@ -6,7 +6,6 @@ mod depthwise;
 mod matmul;
 mod softmax;
 
-use crate::kernel::conv2d;
 use crate::schedules;
 use tilewright::{Kernel, Result, Variant};
 use tilewright_launch::Program;
