@@ -20,6 +20,8 @@ mod backend;
 mod batch;
 mod device;
 pub mod devices;
+#[cfg(doctest)]
+mod documentation;
 mod element;
 mod error;
 mod kernel;

@@ -1,0 +1,132 @@
+//! Arguments for a program: its shapes for given dims, and tensors of random numbers.
+
+use tilewright::Scalar as Number;
+use tilewright::{AnyTensor, Argument, DType, Device, Result, bf16, f16};
+use tilewright_launch::{Argument as Position, Program, Role, Tensor};
+
+/// The dims of a launch: the program's, and their values.
+pub struct Dims<'a> {
+    program: &'a Program,
+    values: Vec<i64>,
+}
+
+impl<'a> Dims<'a> {
+    /// The dims of a program whose symbolic ones are given by `known`.
+    pub fn new(program: &'a Program, known: &dyn Fn(&str) -> Option<i64>) -> Result<Dims<'a>, String> {
+        let mut values = Vec::new();
+        for dim in &program.dims {
+            let value = dim.derived.as_ref().map_or_else(|| known(&dim.name), |size| size.eval(&values));
+            let value = value.ok_or_else(|| format!("the dim {} has no value", dim.name))?;
+            values.push(value);
+        }
+        Ok(Dims { program, values })
+    }
+
+    /// A dim or parameter by its name.
+    pub fn get(&self, name: &str) -> Option<i64> {
+        let dim = self.program.dims.iter().position(|d| d.name == name).and_then(|i| self.values.get(i));
+        let parameter = || self.program.parameters.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        dim.copied().or_else(parameter)
+    }
+
+    /// A tensor's shape.
+    pub fn shape(&self, tensor: &Tensor) -> Result<Vec<usize>, String> {
+        let size = |s: &tilewright_launch::Size| s.eval(&self.values).and_then(|n| usize::try_from(n).ok());
+        let shape: Option<Vec<usize>> = tensor.shape.iter().map(size).collect();
+        shape.ok_or_else(|| format!("these dims give `{}` no shape", tensor.name))
+    }
+
+    /// The bytes that a launch must move: every input and output once, an update twice.
+    pub fn bytes(&self) -> Result<f64, String> {
+        let mut sum = 0.0;
+        for tensor in &self.program.tensors {
+            let times = match tensor.role {
+                Role::Input | Role::Output => 1.0,
+                Role::Update => 2.0,
+                Role::Temporary => 0.0,
+            };
+            let elements: usize = self.shape(tensor)?.iter().product();
+            sum += times * elements as f64 * f64::from(tensor.dtype.bytes());
+        }
+        Ok(sum)
+    }
+}
+
+/// The tensors of a launch.
+pub struct Set {
+    arguments: Vec<Owned>,
+    outputs: Vec<AnyTensor>,
+}
+
+enum Owned {
+    Input(AnyTensor),
+    Update(AnyTensor),
+    Scalar(Number),
+}
+
+impl Set {
+    /// Random inputs, and outputs to be written.
+    pub fn new(device: &Device, dims: &Dims<'_>) -> Result<Set, Box<dyn std::error::Error>> {
+        let program = dims.program;
+        let (mut arguments, mut outputs) = (Vec::new(), Vec::new());
+        for position in &program.arguments {
+            arguments.push(match position {
+                Position::Scalar(i) => Owned::Scalar(one(program.scalars[*i as usize].dtype)),
+                Position::Tensor(i) => {
+                    let tensor = &program.tensors[*i as usize];
+                    let random = random(device, tensor.dtype, &dims.shape(tensor)?)?;
+                    if tensor.role == Role::Update { Owned::Update(random) } else { Owned::Input(random) }
+                }
+            });
+        }
+        for tensor in program.tensors.iter().filter(|t| t.role == Role::Output) {
+            outputs.push(device.uninit_any(tensor.dtype, dims.shape(tensor)?)?);
+        }
+        Ok(Set { arguments, outputs })
+    }
+
+    /// The arguments and the outputs, as a launch takes them.
+    pub fn both(&mut self) -> (Vec<Argument<'_>>, &mut [AnyTensor]) {
+        let argument = |owned| match owned {
+            &mut Owned::Input(ref tensor) => Argument::from(tensor),
+            Owned::Update(tensor) => Argument::from(tensor),
+            Owned::Scalar(number) => Argument::from(*number),
+        };
+        (self.arguments.iter_mut().map(argument).collect(), &mut self.outputs)
+    }
+}
+
+fn one(dtype: DType) -> Number {
+    match dtype {
+        DType::F16 => f16::ONE.into(),
+        DType::BF16 => bf16::ONE.into(),
+        DType::I32 => 1i32.into(),
+        DType::U32 => 1u32.into(),
+        DType::I8 => 1i8.into(),
+        DType::U8 => 1u8.into(),
+        DType::Bool => true.into(),
+        _ => 1f32.into(),
+    }
+}
+
+/// Floats from -1 to 1, small whole numbers.
+fn random(device: &Device, dtype: DType, shape: &[usize]) -> Result<AnyTensor> {
+    let count = shape.iter().product::<usize>();
+    let float = |_| fastrand::f32() * 2.0 - 1.0;
+    let small = |_| fastrand::u8(0..8);
+    macro_rules! upload {
+        ($make:expr) => {
+            device.upload(shape, &(0..count).map($make).collect::<Vec<_>>())?.into_any()
+        };
+    }
+    Ok(match dtype {
+        DType::F16 => upload!(|i| f16::from_f32(float(i))),
+        DType::BF16 => upload!(|i| bf16::from_f32(float(i))),
+        DType::I32 => upload!(|i| i32::from(small(i))),
+        DType::U32 => upload!(|i| u32::from(small(i))),
+        DType::I8 => upload!(|_| fastrand::i8(-4..4)),
+        DType::U8 => upload!(small),
+        DType::Bool => upload!(|_| fastrand::bool()),
+        _ => upload!(float),
+    })
+}

@@ -1,0 +1,129 @@
+//! Times kernels on the device.
+//!
+//! ```text
+//! cargo run --release --example bench -- --list
+//! cargo run --release --example bench -- matmul --dim M=1024 --dim N=1024 --dim K=1024
+//! ```
+//!
+//! All launches of a variant are one submission with a barrier between any two, and each is timed by the device's
+//! timestamps: neither the host nor the compiler has a part in the numbers. GB/s counts each input and output once.
+
+#![allow(clippy::print_stdout, reason = "a program that prints what it measured")]
+#![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
+
+mod arguments;
+mod kernels;
+mod options;
+mod report;
+
+// The kernel of the example `conv2d`, with its schedules.
+#[path = "../conv2d/kernel.rs"]
+mod kernel;
+#[path = "../conv2d/schedules/mod.rs"]
+mod schedules;
+
+use arguments::{Dims, Set};
+use clap::Parser;
+use kernels::{ALL, Workload};
+use options::Options;
+use report::Row;
+use std::error::Error;
+use std::process::ExitCode;
+use tilewright::{Device, DynKernel};
+use tilewright_launch::Program;
+
+/// Launches before those that count: clocks rise, caches fill.
+const WARM_UP: u32 = 5;
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let workloads = chosen(options)?;
+    if options.list {
+        return workloads.into_iter().try_for_each(list);
+    }
+    let device = Device::open()?;
+    if !options.json {
+        println!("{}", device.info());
+    }
+    let mut measured = false;
+    for workload in workloads {
+        for program in (workload.programs)()? {
+            let wanted = options.variant.as_ref().is_none_or(|v| program.variant.to_lowercase().contains(&v.to_lowercase()));
+            if !wanted {
+                continue;
+            }
+            measured = true;
+            match measure(options, &device, workload, &program) {
+                Ok(row) if options.json => row.print_json(&device.info().name),
+                Ok(row) => row.print(),
+                Err(error) => eprintln!("{:<10} {:<16} not measured: {error}", workload.name, program.variant),
+            }
+        }
+    }
+    if measured { Ok(()) } else { Err("no variant has such a name; --list shows them".into()) }
+}
+
+/// The workloads that were named.
+fn chosen(options: &Options) -> Result<Vec<&'static Workload>, Box<dyn Error>> {
+    const WORKLOADS: &[Workload] = &ALL;
+    if let Some(unknown) = options.kernels.iter().find(|k| WORKLOADS.iter().all(|w| w.name != **k)) {
+        return Err(format!("there is no kernel `{unknown}`; --list shows them").into());
+    }
+    let named = |w: &&Workload| options.kernels.is_empty() || options.kernels.iter().any(|k| k == w.name);
+    let workloads: Vec<&Workload> = WORKLOADS.iter().filter(named).collect();
+    let known = |name: &str| workloads.iter().any(|w| w.dims.iter().any(|(n, _)| *n == name));
+    if let Some((name, _)) = options.dims.iter().find(|(name, _)| !known(name)) {
+        return Err(format!("no kernel that is timed has a dim `{name}`; --list shows them").into());
+    }
+    Ok(workloads)
+}
+
+fn list(workload: &Workload) -> Result<(), Box<dyn Error>> {
+    println!("{:<10} {}", workload.name, workload.about);
+    let dims: Vec<String> = workload.dims.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    println!("{:<10} dims: {}", "", dims.join(" "));
+    for program in (workload.programs)()? {
+        println!("{:<10} {} for {}", "", program.variant, program.profile);
+    }
+    Ok(())
+}
+
+/// Times one variant.
+fn measure(options: &Options, device: &Device, workload: &'static Workload, program: &Program) -> Result<Row, Box<dyn Error>> {
+    let asked = |name: &str| options.dims.iter().rev().find(|(n, _)| n == name).map(|(_, value)| *value);
+    let usual = |name: &str| workload.dims.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+    let dims = Dims::new(program, &|name| asked(name).or_else(|| usual(name)))?;
+    let kernel = device.load_programs(vec![program.clone()])?;
+    let mut sets = (0..options.sets).map(|_| Set::new(device, &dims)).collect::<Result<Vec<_>, _>>()?;
+    launch(device, &kernel, &mut sets, WARM_UP)?;
+    let mut times = launch(device, &kernel, &mut sets, options.runs)?;
+    times.sort_unstable();
+    Ok(Row {
+        kernel: workload.name,
+        variant: program.variant.clone(),
+        dims: workload.dims.iter().map(|(name, _)| (name.to_string(), dims.get(name).unwrap_or(0))).collect(),
+        operations: (workload.operations)(&|name| dims.get(name).map_or(f64::NAN, |n| n as f64)),
+        bytes: dims.bytes()?,
+        times,
+    })
+}
+
+/// Runs launches in one submission, and gives the time of each.
+fn launch(device: &Device, kernel: &DynKernel, sets: &mut [Set], runs: u32) -> Result<Vec<std::time::Duration>, Box<dyn Error>> {
+    let mut batch = device.batch();
+    for run in 0..runs as usize {
+        let count = sets.len();
+        let (arguments, outputs) = sets[run % count].both();
+        batch.run_dyn_into(kernel, arguments, outputs)?;
+    }
+    Ok(batch.submit_timed()?.into_iter().map(|t| t.total).collect())
+}

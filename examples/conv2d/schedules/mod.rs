@@ -1,0 +1,18 @@
+//! The schedules: how the algorithm runs, one file for each device. A file is a Rust module like any other; to try another
+//! schedule, edit its file or name another one here.
+
+pub mod hopper;
+pub mod lavapipe;
+pub mod plain;
+pub mod valhall;
+
+use crate::kernel::conv2d;
+use tilewright::Variant;
+
+pub use {hopper::HOPPER, lavapipe::LAVAPIPE, plain::PLAIN, valhall::VALHALL};
+
+/// A variant of the convolution of f32.
+pub type Conv = Variant<conv2d::Kernel<f32>>;
+
+/// Every variant.
+pub const ALL: [Conv; 4] = [VALHALL, LAVAPIPE, HOPPER, PLAIN];

@@ -1,0 +1,39 @@
+//! The examples of the documentation, as doctests: they compile, and those that do something run.
+
+/// `README.md`.
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+/// `docs/language.md`.
+#[doc = include_str!("../docs/language.md")]
+mod language {}
+
+/// `docs/schedules.md`.
+#[doc = include_str!("../docs/schedules.md")]
+mod schedules {}
+
+/// `docs/profiles.md`.
+#[doc = include_str!("../docs/profiles.md")]
+mod profiles {}
+
+/// `docs/directives/`.
+mod directives {
+    #[doc = include_str!("../docs/directives/distribute.md")]
+    mod distribute {}
+    #[doc = include_str!("../docs/directives/fuse.md")]
+    mod fuse {}
+    #[doc = include_str!("../docs/directives/reorder.md")]
+    mod reorder {}
+    #[doc = include_str!("../docs/directives/serial.md")]
+    mod serial {}
+    #[doc = include_str!("../docs/directives/show.md")]
+    mod show {}
+    #[doc = include_str!("../docs/directives/split.md")]
+    mod split {}
+    #[doc = include_str!("../docs/directives/tile.md")]
+    mod tile {}
+    #[doc = include_str!("../docs/directives/unroll.md")]
+    mod unroll {}
+    #[doc = include_str!("../docs/directives/vectorize.md")]
+    mod vectorize {}
+}

@@ -1,0 +1,179 @@
+//! The documentation says what is so: the nests on its pages are those that the compiler makes, its table of profiles is the
+//! compiler's, and its links lead somewhere. (That its examples compile is tested by `src/documentation.rs`.)
+//!
+//! `UPDATE_DOCS=1 cargo test --test documentation` writes the nests anew.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use tilewright_dsl::compile::compile;
+use tilewright_dsl::diag::{Error, SpanId, Spans};
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax;
+use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind, Item, Schedule};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The pages: `README.md`, `ARCHITECTURE.md` and all of `docs/`.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
+    for folder in [root().join("docs"), root().join("docs/directives")] {
+        pages.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
+    }
+    pages.sort();
+    pages
+}
+
+/// A fenced block: its language, and where its content lies in the page.
+struct Fence {
+    language: String,
+    start: usize,
+    end: usize,
+}
+
+fn fences(page: &str) -> Vec<Fence> {
+    let (mut found, mut open, mut at): (Vec<Fence>, Option<Fence>, usize) = (Vec::new(), None, 0);
+    for line in page.split_inclusive('\n') {
+        let next = at + line.len();
+        if let Some(language) = line.strip_prefix("```") {
+            match open.take() {
+                Some(fence) => found.push(Fence { end: at, ..fence }),
+                None => open = Some(Fence { language: language.trim().into(), start: next, end: next }),
+            }
+        }
+        at = next;
+    }
+    assert!(open.is_none(), "a fence is not closed");
+    found
+}
+
+/// What stands between the braces of `name! { … }`.
+fn body<'a>(code: &'a str, name: &str) -> Option<&'a str> {
+    let start = code.find(&format!("{name}! {{"))? + name.len() + 3;
+    let mut depth = 1;
+    let end = code[start..].find(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        depth == 0
+    })?;
+    Some(&code[start..start + end])
+}
+
+/// The nests of an example in front of the directives at `places`, as `show` shows them there.
+fn nests(code: &str, places: &[usize]) -> Vec<String> {
+    let mut spans = Spans::new();
+    let kernel = syntax::kernel::parse(body(code, "kernel").unwrap().parse().unwrap(), &mut spans);
+    let kernel = kernel.into_result().map_err(|e| e.texts(&spans)).unwrap();
+    let mut schedule = schedule(code, &mut spans);
+    schedule.items.retain(|item| name(item) != "show");
+    for place in places.iter().rev() {
+        schedule.items.insert(*place, Item::Directive(Directive { kind: DirectiveKind::Show, span: SpanId::NONE }));
+    }
+    let profile = Profile::bundled(&schedule.profile.last().unwrap().text).unwrap();
+    let compiled = compile(&kernel, &schedule, &profile).map_err(|e| e.texts(&spans)).unwrap();
+    let nest = |warning: &Error| warning.message.split_once('\n').unwrap().1.trim_end().to_owned() + "\n";
+    compiled.warnings.0.iter().map(nest).collect()
+}
+
+fn schedule(code: &str, spans: &mut Spans) -> Schedule {
+    let tokens = body(code, "schedule").unwrap().parse().unwrap();
+    syntax::parse(tokens, spans, Schedule::parse).into_result().map_err(|e| e.texts(spans)).unwrap()
+}
+
+/// What users call a directive.
+fn name(item: &Item) -> &'static str {
+    let Item::Directive(directive) = item else { return "a block" };
+    match directive.kind {
+        DirectiveKind::Split { .. } => "split",
+        DirectiveKind::Tile { .. } => "tile",
+        DirectiveKind::Fuse { .. } => "fuse",
+        DirectiveKind::Reorder(_) => "reorder",
+        DirectiveKind::Distribute { .. } => "distribute",
+        DirectiveKind::Serial(_) => "serial",
+        DirectiveKind::Unroll(_) => "unroll",
+        DirectiveKind::Vectorize { .. } => "vectorize",
+        DirectiveKind::Show => "show",
+    }
+}
+
+/// A directive's page shows the nest before and after it: the two blocks of text that follow its example
+/// (one, where it leaves the nest as it is).
+#[test]
+fn nests_are_what_the_compiler_makes() {
+    let mut checked = 0;
+    let mut wrong = Vec::new();
+    for path in pages().into_iter().filter(|p| p.parent().unwrap().ends_with("directives")) {
+        let directive = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let page = fs::read_to_string(&path).unwrap();
+        let fences = fences(&page);
+        let example = fences.iter().position(|f| f.language == "rust").unwrap_or_else(|| panic!("{directive} has no example"));
+        let code = &page[fences[example].start..fences[example].end];
+        let schedule = schedule(code, &mut Spans::new());
+        let at =
+            schedule.items.iter().position(|i| name(i) == directive).unwrap_or_else(|| panic!("no `{directive}` in its example"));
+        let shown: Vec<&Fence> = fences[example + 1..].iter().take_while(|f| f.language == "text").collect();
+        assert!(!shown.is_empty(), "{directive} shows no nest");
+        let nests = if shown.len() == 1 { nests(code, &[at]) } else { nests(code, &[at, at + 1]) };
+        assert_eq!(shown.len(), nests.len(), "{directive}");
+        let mut updated = page.clone();
+        for (fence, nest) in shown.iter().zip(&nests).rev() {
+            updated.replace_range(fence.start..fence.end, nest);
+        }
+        if updated != page {
+            if std::env::var_os("UPDATE_DOCS").is_some() {
+                fs::write(&path, &updated).unwrap();
+            }
+            wrong.push(format!("{}: the nests are now\n{}", path.display(), nests.join("\n")));
+        }
+        checked += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(checked, 9, "a page for each directive");
+}
+
+/// The table in `docs/profiles.md` has the compiler's numbers.
+#[test]
+fn profiles_are_the_compilers() {
+    let page = fs::read_to_string(root().join("docs/profiles.md")).unwrap();
+    for profile in Profile::all_bundled() {
+        let row = page.lines().find(|l| l.starts_with(&format!("| `{}` |", profile.name)));
+        let row = row.unwrap_or_else(|| panic!("no row for {}", profile.name));
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let subgroup = profile.subgroup.map_or("none".into(), |n| n.to_string());
+        let expected = [
+            profile.invocations.to_string(),
+            profile.local.map(|n| n.to_string()).join(", "),
+            profile.shared_bytes.to_string(),
+            subgroup,
+            profile.push_bytes.to_string(),
+        ];
+        assert_eq!(cells[2..7], expected, "{row}");
+        let lacking = tilewright::Feature::ALL.iter().filter(|(f, _)| !profile.has(*f)).map(|(_, name)| *name).collect::<Vec<_>>();
+        match cells[7] {
+            "all" => assert_eq!(lacking, [] as [&str; 0]),
+            "none" => assert!(profile.features.is_empty()),
+            text => assert_eq!(text, format!("all but `{}`", lacking.join(", "))),
+        }
+    }
+    for (_, name) in tilewright::Feature::ALL {
+        assert!(page.contains(&format!("| `{name}` |")), "the feature {name} is not on the page");
+    }
+}
+
+/// Links to files lead to files.
+#[test]
+fn links_lead_somewhere() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = target.split('#').next().unwrap();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let file = page.parent().unwrap().join(target);
+            assert!(file.exists(), "{}: the link {target} leads nowhere", page.display());
+        }
+    }
+}
