@@ -60,7 +60,7 @@ fn kernels_with_the_names_of_macros_by_a_glob() {
     is(globs::VEC, "vec", "VEC", "vulkan_1_1");
     is(globs::PRINT, "println", "PRINT", "vulkan_1_1");
     is(globs::ASSERT, "assert", "ASSERT", "mesa_lavapipe");
-    assert_eq!(run(globs::PRINT, &vec![0.5; 3]), vec![1.5; 3]);
+    assert_eq!(run(globs::PRINT, &[0.5; 3]), vec![1.5; 3]);
 }
 
 schedule! { CORE: chain_kernels::crates::core for tilewright::devices::vulkan_1_1 {} }

@@ -280,7 +280,13 @@ impl Emit<'_> {
         let arrays = self.scratch_arrays(&[dtype], local)?;
         let subgroup = self.coordinate_value(Coordinate::Subgroup, Some(local.into()));
         let count = self.coordinate_value(Coordinate::Subgroups, Some(i64::from(local) + 1));
-        self.put(&arrays, &[dtype], subgroup, &[partial])?;
+        // All lanes have the partial state; one of them stores it.
+        let lane = self.coordinate_value(Coordinate::SubgroupLane, Some(local.into()));
+        let one = self.values.int(1);
+        let first = self.values.less(lane, one);
+        let first = self.scalar(first)?;
+        let store = self.region(true, |e| e.put(&arrays, &[dtype], subgroup, &[partial]))?;
+        self.branch_if(first, &store);
         self.barrier(Scope::Workgroup)?;
         let ty = self.scalar_type(dtype)?;
         let total = self.variable(ty);
@@ -288,7 +294,6 @@ impl Emit<'_> {
         let first = self.get(&arrays, &[dtype], zero)?;
         let first = self.scalar(first[0])?;
         self.here().op(Op::Store, &[total, first]);
-        let one = self.values.int(1);
         let others = self.values.minus(count, one);
         self.counted(others, true, (0, i64::from(local)), |e, n| {
             let at = e.values.plus(n, one);

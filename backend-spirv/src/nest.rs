@@ -2,11 +2,14 @@
 
 use crate::emit::{Bound, Emit, Region, Result};
 use crate::module::{Code, Id};
+use crate::resolve::View;
 use crate::values::{Kind, ValueId};
 use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisId, Block, Body, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Scope, StageId};
+use tilewright_dsl::nest::{
+    AxisId, Block, Body, BufferId, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
+};
 
 /// Loops of fewer words than this, all their iterations written out, are the driver's to unroll: for some it pays.
 /// The others shall stay loops: what shall be written out, the schedule says.
@@ -229,11 +232,33 @@ impl<'p> Emit<'p> {
         match c.phase {
             Phase::Update => self.update(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => {
-                let values: Result<Vec<ValueId>> = c.value.iter().map(|v| self.resolve(*v)).collect();
-                c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
-            }
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => match self.guard_of_updated(c)? {
+                Some(guard) => {
+                    let assign = self.region(true, |e| e.assign(c))?;
+                    self.branch_if(guard, &assign);
+                    Ok(())
+                }
+                None => self.assign(c),
+            },
         }
+    }
+
+    fn assign(&mut self, c: &Compute) -> Result<()> {
+        let values: Result<Vec<ValueId>> = c.value.iter().map(|v| self.resolve(*v)).collect();
+        c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
+    }
+
+    /// What a compute's reads stand under, where it reads a tensor that it updates: an invocation out of range would read,
+    /// at the clamped index, what another one writes.
+    fn guard_of_updated(&mut self, c: &Compute) -> Result<Option<Id>> {
+        let program = self.program;
+        let updated = |b: BufferId| program.buffers[b].space == Space::Update;
+        if c.preds.is_empty() || !c.value.iter().any(|v| program.exprs.reads(*v).iter().any(|r| updated(r.buffer))) {
+            return Ok(None);
+        }
+        let guard = self.in_range(View::ALL)?;
+        let decides = self.values.as_bool(guard).is_none() && self.values.width(guard) == 1;
+        if decides { self.scalar(guard).map(Some) } else { Ok(None) }
     }
 
     /// `dst = combine(dst, value)`.

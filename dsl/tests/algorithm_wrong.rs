@@ -121,9 +121,9 @@ fn headers() {
             "fn k<N>(x: f32[1, 2, 3, 4, 5, 6, 7, 8, N]) -> y: f32[N] { y[i] = 0.0; }",
             "fn k<N>(x: f32[N]) -> (y: f32[N], z: f32[N]) { y[i] = x[i]; }",
             "fn k<N>(x: &mut f32[N]) -> y: f32[N] { y[i] = 1.0; }",
-        "fn k<N, M>(x: f32[N]) -> y: f32[N, M] { y[i, j] = x[i]; }",
-        "fn k<N>(x: f32[N / 2]) -> y: f32[N] { y[i] = 0.0; }",
-        "fn k<N, M>(x: f32[N * M]) -> y: f32[N] { y[i] = 0.0; }",
+            "fn k<N, M>(x: f32[N]) -> y: f32[N, M] { y[i, j] = x[i]; }",
+            "fn k<N>(x: f32[N / 2]) -> y: f32[N] { y[i] = 0.0; }",
+            "fn k<N, M>(x: f32[N * M]) -> y: f32[N] { y[i] = 0.0; }",
         ]),
     );
 }
@@ -257,7 +257,7 @@ fn conv_reads() {
             "fn conv<OW, S = 2, IW = (OW - 1) * S + 3>(x: f32[IW], w: f32[3]) -> y: f32[OW] {
             y[o] = sum(f in 0..3) { x[o * S + f] * w[f] };
         }",
-        "fn conv<IW, OW = IW - 2>(x: f32[IW], w: f32[3]) -> y: f32[OW] {
+            "fn conv<IW, OW = IW - 2>(x: f32[IW], w: f32[3]) -> y: f32[OW] {
             y[o] = sum(f in 0..4) { x[o + f] * w[f] };
         }",
             "fn conv<IW, S = 1, D = 1>(x: f32[(IW - 1) * S + 2 * D + 1], w: f32[3]) -> y: f32[IW] {

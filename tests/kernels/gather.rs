@@ -14,9 +14,13 @@ fn embedding_lookup() {
         ] {
             let variant = variant(kernel, schedule, &profile);
             for (v, d, n) in [(1, 4, 1), (7, 8, 13), (130, 12, 3)] {
-                variant.check_filled(&[("V", v), ("D", d), ("N", n)], &[], &|name| if name == "ids" { Fill::Below(v) } else { Fill::Small });
+                variant.check_filled(&[("V", v), ("D", d), ("N", n)], &[], &|name| {
+                    if name == "ids" { Fill::Below(v) } else { Fill::Small }
+                });
                 // Indices far outside are clamped, those beyond 32 bits of elements too.
-                variant.check_filled(&[("V", v), ("D", d), ("N", n)], &[], &|name| if name == "ids" { Fill::Wild } else { Fill::Small });
+                variant.check_filled(&[("V", v), ("D", d), ("N", n)], &[], &|name| {
+                    if name == "ids" { Fill::Wild } else { Fill::Small }
+                });
             }
         }
     }
@@ -28,9 +32,15 @@ fn padded_gather_in_a_reduction() {
         y[n, d] = sum(k in 0..K) { table.pad(0.0)[ids[n, k] - 3, d] };
     }";
     for profile in profiles() {
-        let variant = variant(kernel, "V: bag for p { tile(n: 4, d: 8) => workgroup(y, x); distribute(n, d => thread(y, x)); tile(k: 3); unroll(k); }", &profile);
+        let variant = variant(
+            kernel,
+            "V: bag for p { tile(n: 4, d: 8) => workgroup(y, x); distribute(n, d => thread(y, x)); tile(k: 3); unroll(k); }",
+            &profile,
+        );
         for (v, d, n, k) in [(1, 1, 1, 1), (7, 5, 13, 4), (31, 3, 3, 7)] {
-            variant.check_filled(&[("V", v), ("D", d), ("N", n), ("K", k)], &[], &|name| if name == "ids" { Fill::Below(v + 6) } else { Fill::Small });
+            variant.check_filled(&[("V", v), ("D", d), ("N", n), ("K", k)], &[], &|name| {
+                if name == "ids" { Fill::Below(v + 6) } else { Fill::Small }
+            });
         }
     }
 }

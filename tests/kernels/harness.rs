@@ -28,7 +28,6 @@ pub fn device() -> &'static Device {
 /// A variant, and the algorithm that it must agree with.
 pub struct Variant {
     pub program: launch::Program,
-    pub nest: Program,
     algorithm: Program,
 }
 
@@ -62,12 +61,13 @@ pub fn try_variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Va
     for dispatch in &program.dispatches {
         validate(&dispatch.spirv, &compiled.program);
     }
-    Ok(Variant { program, nest: compiled.program, algorithm })
+    Ok(Variant { program, algorithm })
 }
 
 /// `spirv-val` accepts a module.
 fn validate(words: &[u8], nest: &Program) {
-    let tool = Command::new("spirv-val").args(["--target-env", "vulkan1.2", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let tool =
+        Command::new("spirv-val").args(["--target-env", "vulkan1.2", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut tool = tool.expect("spirv-val (Debian: apt install spirv-tools)");
     tool.stdin.take().expect("a pipe").write_all(words).expect("spirv-val reads");
     let output = tool.wait_with_output().expect("spirv-val ends");
@@ -115,7 +115,8 @@ impl Variant {
     fn launch(&self, given: &Given, shapes: &HashMap<BufferId, Vec<i64>>) -> Vec<(BufferId, Vec<Value>)> {
         let (device, algorithm) = (device(), &self.algorithm);
         let kernel = device.load_programs(vec![self.program.clone()]).expect("it loads");
-        let mut tensors: Vec<(BufferId, AnyTensor)> = given.tensors.iter().map(|(id, t)| (*id, upload(algorithm.buffers[*id].dtype, t))).collect();
+        let mut tensors: Vec<(BufferId, AnyTensor)> =
+            given.tensors.iter().map(|(id, t)| (*id, upload(algorithm.buffers[*id].dtype, t))).collect();
         let mut outputs: Vec<AnyTensor> =
             algorithm.outputs.iter().map(|id| poisoned(algorithm.buffers[*id].dtype, &shapes[id])).collect();
         let mut updates: HashMap<BufferId, AnyTensor> = HashMap::new();
@@ -159,7 +160,9 @@ fn random(dtype: DType, fill: Fill) -> Value {
     match (dtype, fill) {
         (DType::Bool, _) => Value::Bool(fastrand::bool()),
         (DType::I32 | DType::U32, Fill::Below(n)) => Value::Int(fastrand::i64(0..n.max(1))),
-        (DType::I32, Fill::Wild) => Value::Int(i64::from(fastrand::choice([fastrand::i32(..), i32::MIN, i32::MAX, 0, -1, 3]).unwrap_or(0))),
+        (DType::I32, Fill::Wild) => {
+            Value::Int(i64::from(fastrand::choice([fastrand::i32(..), i32::MIN, i32::MAX, 0, -1, 3]).unwrap_or(0)))
+        }
         (DType::U32, Fill::Wild) => Value::Int(i64::from(fastrand::choice([fastrand::u32(..), u32::MAX, 0, 5]).unwrap_or(0))),
         (DType::I32, _) => Value::Int(fastrand::i64(-100..=100)),
         (DType::U32, _) => Value::Int(fastrand::i64(0..=100)),

@@ -26,7 +26,9 @@ fn heuristic() {
 
 #[test]
 fn guarded_register_tiles() {
-    check("V: matmul<T = f32> for p { tile(i: 16, j: 32) => workgroup(y, x); tile(i: 4, j: 4) => thread(y, x); reorder(k, i, j); unroll(i, j); }");
+    check(
+        "V: matmul<T = f32> for p { tile(i: 16, j: 32) => workgroup(y, x); tile(i: 4, j: 4) => thread(y, x); reorder(k, i, j); unroll(i, j); }",
+    );
 }
 
 #[test]
@@ -44,8 +46,12 @@ fn rounded_up_everywhere() {
 
 #[test]
 fn tails_of_tails() {
-    check("V: matmul<T = f32> for p { tile(i: 13, j: 7) => workgroup(y, x); tile(i: 4, j: 3) => thread(y, x); tile(k: 5); reorder(k_o, k, i, j); unroll(i, j, k); }");
-    check("V: matmul<T = f32> for p { split(i, [_, 3, 5] => io, it, i); split(j, [3, _, 2] => jo, jt, j); distribute(io, jt => workgroup(y, x)); distribute(it => thread(y)); serial(jo); reorder(jo, k, i, j); unroll(i, j); }");
+    check(
+        "V: matmul<T = f32> for p { tile(i: 13, j: 7) => workgroup(y, x); tile(i: 4, j: 3) => thread(y, x); tile(k: 5); reorder(k_o, k, i, j); unroll(i, j, k); }",
+    );
+    check(
+        "V: matmul<T = f32> for p { split(i, [_, 3, 5] => io, it, i); split(j, [3, _, 2] => jo, jt, j); distribute(io, jt => workgroup(y, x)); distribute(it => thread(y)); serial(jo); reorder(jo, k, i, j); unroll(i, j); }",
+    );
 }
 
 #[test]
@@ -101,8 +107,12 @@ fn wide_halves() {
 
 #[test]
 fn lanes_where_nothing_is_aligned() {
-    check("V: matmul<T = f32> for p { tile(i: 8, j: 32) => workgroup(y, x); tile(i: 4, j: 4) => thread(y, x); reorder(k, i, j); unroll(i); vectorize(j, 4, unaligned: scalar); }");
-    check("V: matmul<T = f32> for p { tile(i: 8, j: 32) => workgroup(y, x); tile(i: 4, j: 4) => thread(y, x); reorder(k, j, i); unroll(j); vectorize(i, 4, unaligned: scalar); }");
+    check(
+        "V: matmul<T = f32> for p { tile(i: 8, j: 32) => workgroup(y, x); tile(i: 4, j: 4) => thread(y, x); reorder(k, i, j); unroll(i); vectorize(j, 4, unaligned: scalar); }",
+    );
+    check(
+        "V: matmul<T = f32> for p { tile(i: 8, j: 32) => workgroup(y, x); tile(i: 4, j: 4) => thread(y, x); reorder(k, j, i); unroll(j); vectorize(i, 4, unaligned: scalar); }",
+    );
 }
 
 #[test]

@@ -33,7 +33,9 @@ fn every_operator() {
 fn argmax_over_two_ranges_with_ties() {
     let kernel = "fn peak<N, H, W>(x: i32[N, H, W]) -> y: i32[N] { y[n] = argmax(i in 0..H, j in 0..W) { x[n, i, j] }; }";
     for profile in profiles() {
-        for schedule in ["V: peak for p {}", "V: peak for p { tile(n: 4) => workgroup(x); distribute(n => thread(x)); reorder(j, i); }"] {
+        for schedule in
+            ["V: peak for p {}", "V: peak for p { tile(n: 4) => workgroup(x); distribute(n => thread(x)); reorder(j, i); }"]
+        {
             let variant = variant(kernel, schedule, &profile);
             for (n, h, w) in [(1, 1, 1), (5, 3, 7), (3, 13, 11)] {
                 variant.check_filled(&[("N", n), ("H", h), ("W", w)], &[], &|_| Fill::Below(4));

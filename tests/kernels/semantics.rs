@@ -54,7 +54,10 @@ fn nan_compares_false() {
 fn a_read_under_if_stays_there() {
     let kernel = "fn shifted<N>(x: f32[N]) -> y: f32[N] { y[i] = if i >= 3 { x[i - 3] } else if i > 0 { x[0] } else { -1.0 }; }";
     for profile in profiles() {
-        for schedule in ["V: shifted for p {}", "V: shifted for p { tile(i: 16) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4, unaligned: scalar); }"] {
+        for schedule in [
+            "V: shifted for p {}",
+            "V: shifted for p { tile(i: 16) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4, unaligned: scalar); }",
+        ] {
             let variant = variant(kernel, schedule, &profile);
             for n in [1, 2, 3, 7, 130] {
                 variant.check(&[("N", n)], &[]);
@@ -67,7 +70,9 @@ fn a_read_under_if_stays_there() {
 fn empty_dims() {
     let kernel = "fn scale<N, M>(x: f32[N, M], by: f32) -> y: f32[N, M] { y[i, j] = x[i, j] * by; }";
     for profile in profiles() {
-        for schedule in ["V: scale for p {}", "V: scale for p { tile(i: 4, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); }"] {
+        for schedule in
+            ["V: scale for p {}", "V: scale for p { tile(i: 4, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); }"]
+        {
             let variant = variant(kernel, schedule, &profile);
             for (n, m) in [(0, 5), (5, 0), (0, 0), (1, 1)] {
                 variant.check(&[("N", n), ("M", m)], &[2.5]);
@@ -90,10 +95,19 @@ fn more_parameters_than_push_constants_hold() {
     let tensors: Vec<String> = (0..18).map(|n| format!("x{n}: f32[D{n}]")).collect();
     let dims: Vec<String> = (0..18).map(|n| format!("D{n}")).collect();
     let terms: Vec<String> = (0..18).map(|n| format!("x{n}.clamp()[i]")).collect();
-    let kernel = format!("fn many<{}>({}, a: f32, b: i32) -> y: f32[D0] {{ y[i] = {} * a + b as f32; }}", dims.join(", "), tensors.join(", "), terms.join(" + "));
+    let kernel = format!(
+        "fn many<{}>({}, a: f32, b: i32) -> y: f32[D0] {{ y[i] = {} * a + b as f32; }}",
+        dims.join(", "),
+        tensors.join(", "),
+        terms.join(" + ")
+    );
     for profile in profiles() {
         let variant = variant(&kernel, "V: many for p {}", &profile);
-        assert!(variant.program.dispatches[0].spilled || profile.features.is_empty() || variant.program.dispatches[0].param_bytes <= 128);
+        assert!(
+            variant.program.dispatches[0].spilled
+                || profile.features.is_empty()
+                || variant.program.dispatches[0].param_bytes <= 128
+        );
         let dims: Vec<(String, i64)> = (0..18).map(|n| (format!("D{n}"), n + 3)).collect();
         let dims: Vec<(&str, i64)> = dims.iter().map(|(n, v)| (n.as_str(), *v)).collect();
         variant.check(&dims, &[0.5, 7.0]);

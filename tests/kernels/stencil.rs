@@ -37,7 +37,11 @@ fn bilinear_resize() {
     }"
     .replace("let (i, j) = (v.floor() as i32, u.floor() as i32);", "let i = v.floor() as i32; let j = u.floor() as i32;");
     for profile in profiles() {
-        let variant = variant(&kernel, "V: resize for p { tile(p: 4, q: 8, c: 2) => workgroup(z, y, x); distribute(p, q => thread(y, x)); serial(c); }", &profile);
+        let variant = variant(
+            &kernel,
+            "V: resize for p { tile(p: 4, q: 8, c: 2) => workgroup(z, y, x); distribute(p, q => thread(y, x)); serial(c); }",
+            &profile,
+        );
         for (h, w, p, q) in [(1, 1, 4, 6), (3, 7, 8, 4), (5, 5, 12, 14)] {
             variant.check(&[("H", h), ("W", w), ("C", 3), ("P", p), ("Q", q)], &[]);
         }

@@ -36,18 +36,29 @@ pub fn check_axis(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, target: &Ta
     let name = nest.name(axis);
     if nest.is_reduction(axis) {
         let error = Error::new(blame, format!("`{name}` is a reduction's axis: its iterations contribute to one element"));
-        return Err(error.help("distribute parallel axes; a reduction across invocations needs a strategy, and none is supported yet"));
+        return Err(
+            error.help("distribute parallel axes; a reduction across invocations needs a strategy, and none is supported yet")
+        );
     }
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);
-        if let Some(outer) = nest.path.frames[..at].iter().find(|f| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a))) {
+        if let Some(outer) =
+            nest.path.frames[..at].iter().find(|f| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a)))
+        {
             let around = outer.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
-            let error = Error::new(blame, format!("`{name}` stands inside the reduction's loop over `{around}`, and workgroups enclose all loops"));
-            return Err(error.note_at(outer.span, format!("the loop over `{around}` comes from here")).help("distribute it before it is moved inside"));
+            let error = Error::new(
+                blame,
+                format!("`{name}` stands inside the reduction's loop over `{around}`, and workgroups enclose all loops"),
+            );
+            return Err(error
+                .note_at(outer.span, format!("the loop over `{around}` comes from here"))
+                .help("distribute it before it is moved inside"));
         }
         if let Some((thread, made)) = within_thread(nest, axis) {
             let error = Error::new(blame, format!("`{name}` lies within the part of one thread, and workgroups enclose threads"));
-            return Err(error.note_at(made, format!("`{}` was distributed to threads here", nest.name(thread))).help("distribute to workgroups first"));
+            return Err(error
+                .note_at(made, format!("`{}` was distributed to threads here", nest.name(thread)))
+                .help("distribute to workgroups first"));
         }
     }
     Ok(())
@@ -61,7 +72,9 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
         AxisDef::Part { of, part } => {
             let Fate::Split(split) = &nest.program.axes[*of].fate else { return None };
             let threads = |f: &&crate::nest::path::Frame| matches!(f.level(), Some((Level::Thread, _)));
-            let outer = |f: &crate::nest::path::Frame| Some((f.as_loop().map(|(a, _)| a).filter(|a| split.parts[..*part].contains(a))?, f.span));
+            let outer = |f: &crate::nest::path::Frame| {
+                Some((f.as_loop().map(|(a, _)| a).filter(|a| split.parts[..*part].contains(a))?, f.span))
+            };
             nest.path.frames.iter().filter(threads).find_map(outer).or_else(|| within_thread(nest, *of))
         }
     }
@@ -118,8 +131,11 @@ fn check_threads(nest: &StageNest<'_>, axis: AxisId, slot: Slot, blame: SpanId) 
     let letter = format!("{slot:?}").to_lowercase();
     if nest.program.exprs.as_int(extent).is_none() {
         let text = nest.text(extent);
-        let error = Error::new(blame, format!("`{}` has the extent `{text}`, and a number of threads is a literal", nest.name(axis)));
-        return Err(error.help("tile it so that the part that goes to threads has a literal extent: to workgroups first, then the tile to threads"));
+        let error =
+            Error::new(blame, format!("`{}` has the extent `{text}`, and a number of threads is a literal", nest.name(axis)));
+        return Err(error.help(
+            "tile it so that the part that goes to threads has a literal extent: to workgroups first, then the tile to threads",
+        ));
     }
     let taken = nest.path.frames.iter().find(|f| f.level() == Some((Level::Thread, slot)));
     if let Some(frame) = taken {

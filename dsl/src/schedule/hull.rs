@@ -21,7 +21,10 @@ impl StageNest<'_> {
             if needs {
                 let Some(most) = largest(self.program, extent, &inner) else {
                     let text = self.text(extent);
-                    let error = Error::new(span, format!("`{}` runs over `0..{text}`, which is known only inside this place", self.name(axis)));
+                    let error = Error::new(
+                        span,
+                        format!("`{}` runs over `0..{text}`, which is known only inside this place", self.name(axis)),
+                    );
                     return Err(error.help("leave it inside the loops that its bound depends on"));
                 };
                 bound = self.hull(axis, most, span);

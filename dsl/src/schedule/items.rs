@@ -70,7 +70,8 @@ fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<Sta
     }
     let names = || scheduled.iter().map(|s| program.stages[*s].name.as_str());
     if program.stages.ids().any(|s| program.stages[s].name == name.text) {
-        let error = Error::new(name.span, format!("stage `{name}` is pointwise and computed where it is read: it has no nest of its own"));
+        let error =
+            Error::new(name.span, format!("stage `{name}` is pointwise and computed where it is read: it has no nest of its own"));
         return Err(error.help(format!("the stages with nests are {}", list(names()))));
     }
     let error = Error::new(name.span, format!("there is no stage `{name}`"));
@@ -78,7 +79,14 @@ fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<Sta
 }
 
 /// Applies a stage's directives up to the first that fails: what follows would fail for that reason.
-fn schedule_stage(program: &mut Program, profile: &Profile, stage: StageId, directives: &[&Directive], blame: SpanId, outcome: &mut Outcome) {
+fn schedule_stage(
+    program: &mut Program,
+    profile: &Profile,
+    stage: StageId,
+    directives: &[&Directive],
+    blame: SpanId,
+    outcome: &mut Outcome,
+) {
     let Some(mut nest) = StageNest::open(program, profile, stage) else { return };
     let mut applied = Ok(());
     // To show a nest is not to schedule it.

@@ -31,7 +31,8 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     }
     let zero = nest.program.exprs.int(0);
     let first = leaves[leaves.len() - 1];
-    let first = nest.program.exprs.replace(first, &mut |exprs, id| matches!(exprs.get(id), Expr::Axis(a) if *a == lanes).then_some(zero));
+    let first =
+        nest.program.exprs.replace(first, &mut |exprs, id| matches!(exprs.get(id), Expr::Axis(a) if *a == lanes).then_some(zero));
     let prover = Prover::on_leaves(nest.program);
     if !prover.divides(count, first) {
         return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(first))));

@@ -18,7 +18,8 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         }
         let made = !matches!(nest.program.axes[axis].def, AxisDef::Root(_));
         let (name, stage, text) = (nest.name(axis), &nest.program.stages[nest.stage].name, nest.text(extent));
-        let error = Error::new(if made { frame.span } else { blame }, format!("the parallel axis `{name}` of `{stage}` is left over"));
+        let error =
+            Error::new(if made { frame.span } else { blame }, format!("the parallel axis `{name}` of `{stage}` is left over"));
         let error = error.note(format!("it runs over `0..{text}` in each invocation"));
         return Err(error.help(format!("distribute, unroll or vectorize it, or write `serial({name})` if that is meant")));
     }

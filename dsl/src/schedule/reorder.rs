@@ -27,7 +27,8 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
 /// Workgroup axes enclose everything else.
 fn check_workgroups(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let depth = nest.path.workgroup_depth();
-    let Some(stray) = nest.path.frames[depth..].iter().find(|f| matches!(f.level(), Some((crate::nest::Level::Workgroup, _)))) else {
+    let Some(stray) = nest.path.frames[depth..].iter().find(|f| matches!(f.level(), Some((crate::nest::Level::Workgroup, _))))
+    else {
         return Ok(());
     };
     let outer = nest.path.frames[depth].as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());

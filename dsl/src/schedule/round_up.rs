@@ -20,11 +20,18 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
         }
         let name = nest.name(axis);
         let why = match value {
-            Known::Exactly(v) => format!("past the end of `{name}` the item is {v}, and the identity of `{}` another value", monoid.name),
-            _ => format!("past the end of `{name}` the item is not proved to be the identity of `{}`: 0 times an infinity is not 0", monoid.name),
+            Known::Exactly(v) => {
+                format!("past the end of `{name}` the item is {v}, and the identity of `{}` another value", monoid.name)
+            }
+            _ => format!(
+                "past the end of `{name}` the item is not proved to be the identity of `{}`: 0 times an infinity is not 0",
+                monoid.name
+            ),
         };
         let error = Error::new(blame, format!("`round_up` would change the meaning of `{}`", monoid.name)).note(why);
-        return Err(error.help("write `guard`, or state in the schedule's head that a tensor holds neither infinities nor NaN: `where finite(x)`"));
+        return Err(error.help(
+            "write `guard`, or state in the schedule's head that a tensor holds neither infinities nor NaN: `where finite(x)`",
+        ));
     }
     let what = format!("reads past the end of `{}` are 0, and the item is then the identity", nest.name(axis));
     let state = if nest.program.finite.is_empty() { State::Proved } else { State::Assumed };

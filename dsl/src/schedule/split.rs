@@ -13,7 +13,14 @@ use crate::syntax::Name;
 use crate::syntax::schedule::{Factor, TailWord};
 
 /// The directive.
-pub fn apply(nest: &mut StageNest<'_>, axis: &Name, factors: &[Factor], tail: Option<TailWord>, names: &[Name], span: SpanId) -> Applied {
+pub fn apply(
+    nest: &mut StageNest<'_>,
+    axis: &Name,
+    factors: &[Factor],
+    tail: Option<TailWord>,
+    names: &[Name],
+    span: SpanId,
+) -> Applied {
     if names.len() != factors.len() {
         let error = Error::new(span, format!("{} factors make {0} parts, and {} names are given", factors.len(), names.len()));
         return Err(error.help(format!("name all parts, outermost first: `=> {}`", vec!["_"; factors.len()].join(", "))));
@@ -103,7 +110,13 @@ pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option
 }
 
 /// Whether the parts are proved to have exactly the axis's points.
-fn is_exact(nest: &StageNest<'_>, axis: AxisId, factors: &[Option<(i64, SpanId)>], product: i64, span: SpanId) -> Result<bool, Error> {
+fn is_exact(
+    nest: &StageNest<'_>,
+    axis: AxisId,
+    factors: &[Option<(i64, SpanId)>],
+    product: i64,
+    span: SpanId,
+) -> Result<bool, Error> {
     let extent = nest.program.axes[axis].extent;
     if factors.contains(&None) {
         return Ok(nest.prover().divides(product, extent));

@@ -94,9 +94,13 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
             _ if scalar => {}
             _ => {
                 let buffer = &nest.program.buffers[access.buffer].name;
-                let error = Error::new(name.span, format!("`{buffer}` is not contiguous along `{name}`: its lanes would be written one by one"));
+                let error = Error::new(
+                    name.span,
+                    format!("`{buffer}` is not contiguous along `{name}`: its lanes would be written one by one"),
+                );
                 let last = nest.program.stages[nest.stage].axes.last().map(|a| nest.name(*a).to_owned());
-                let help = last.map_or_else(String::new, |l| format!("vectorize `{l}`, or write `unaligned: scalar` if that is meant"));
+                let help =
+                    last.map_or_else(String::new, |l| format!("vectorize `{l}`, or write `unaligned: scalar` if that is meant"));
                 return Err(error.help(help));
             }
         }
@@ -125,7 +129,10 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
 
 fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, count: i64, fact: &str) -> Error {
     let buffer = &nest.program.buffers[buffer].name;
-    let error = Error::new(name.span, format!("`{buffer}` is contiguous along `{name}`, but that its vectors of {count} are aligned is not proved"));
+    let error = Error::new(
+        name.span,
+        format!("`{buffer}` is contiguous along `{name}`, but that its vectors of {count} are aligned is not proved"),
+    );
     let error = error.note(format!("`{fact}` is missing"));
     error.help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar` for access lane by lane"))
 }

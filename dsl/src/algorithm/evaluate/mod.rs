@@ -74,7 +74,8 @@ impl Value {
 
 /// The shapes of all buffers, for these dims.
 pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<i64>>, String> {
-    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: HashMap::new(), axes: vec![None; program.axes.len()] };
+    let mut machine =
+        Machine { program, dims: HashMap::new(), given, tensors: HashMap::new(), axes: vec![None; program.axes.len()] };
     machine.size()?;
     program
         .buffers
@@ -86,7 +87,8 @@ pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<
 /// Computes every stage and returns all tensors, intermediates included. An error is a fault of the kernel (a read
 /// outside) or of what is given.
 pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
-    let mut machine = Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: vec![None; program.axes.len()] };
+    let mut machine =
+        Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: vec![None; program.axes.len()] };
     machine.size()?;
     for (id, buffer) in program.buffers.iter() {
         let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
