@@ -1,4 +1,4 @@
-//! Which planes of a loaded value are used: only those need to have been written.
+//! Which planes of a loaded vector are used: only those need to have been written. A scalar that is loaded must be.
 
 use super::operands;
 use crate::module::Module;
@@ -15,7 +15,7 @@ impl Demand {
     pub(crate) fn new(module: &Module) -> Result<Demand> {
         let mut demand = Demand::default();
         let all = || module.blocks.iter().flat_map(|b| b.insts.iter().chain([&b.end]));
-        for load in all().filter(|i| i.op == Op::Load && module.types.planes(i.ty).is_ok_and(|n| n <= 64)) {
+        for load in all().filter(|i| i.op == Op::Load && module.types.planes(i.ty).is_ok_and(|n| (2..=64).contains(&n))) {
             demand.0.insert(load.id, 0);
         }
         for inst in all() {

@@ -2,6 +2,7 @@
 
 use super::types::{Member, Scalar, Type, Types};
 use super::{Block, Module, Variable};
+use crate::analysis::operands;
 use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
 use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::HashMap;
@@ -21,6 +22,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Module> {
     let module = reader.module;
     if module.blocks.is_empty() {
         return malformed("it has no function");
+    }
+    let all = module.blocks.iter().flat_map(|b| b.insts.iter().chain([&b.end]));
+    if let Some(inst) = all.into_iter().find(|i| operands(i).iter().any(|id| *id >= bound)) {
+        return malformed(format!("Op{:?} has an operand that is not below {bound}", inst.op));
     }
     if module.lanes() == 0 {
         return malformed("it has no local size");
