@@ -12,16 +12,46 @@ pub(crate) type Slot = u32;
 /// An operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Unary { op: Unary, dst: Slot, a: Slot, len: u32 },
-    Binary { op: Binary, dst: Slot, a: Slot, b: Slot, len: u32 },
-    Ternary { op: Ternary, dst: Slot, a: Slot, b: Slot, c: Slot, len: u32 },
+    Unary {
+        op: Unary,
+        dst: Slot,
+        a: Slot,
+        len: u32,
+    },
+    Binary {
+        op: Binary,
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        len: u32,
+    },
+    Ternary {
+        op: Ternary,
+        dst: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        len: u32,
+    },
     /// May be undefined: an index into [`Code::checks`].
     Checked(u32),
-    Copy { dst: Slot, src: Slot, len: u32 },
+    Copy {
+        dst: Slot,
+        src: Slot,
+        len: u32,
+    },
     /// One word for each plane to a row of lanes for each.
-    Broadcast { dst: Slot, src: Slot, planes: u32 },
+    Broadcast {
+        dst: Slot,
+        src: Slot,
+        planes: u32,
+    },
     /// Rows of lanes, where lanes are active.
-    Masked { dst: Slot, src: Slot, planes: u32 },
+    Masked {
+        dst: Slot,
+        src: Slot,
+        planes: u32,
+    },
     /// That a register was written: an index into [`Code::written`].
     CheckWritten(u32),
     /// Indices into [`Code::accesses`].
@@ -40,9 +70,17 @@ pub(crate) enum Op {
 pub(crate) enum End {
     Jump(u32),
     /// On one word for all.
-    Branch { condition: Slot, yes: u32, no: u32 },
+    Branch {
+        condition: Slot,
+        yes: u32,
+        no: u32,
+    },
     /// On a word in each lane.
-    Divide { condition: Slot, yes: u32, no: u32 },
+    Divide {
+        condition: Slot,
+        yes: u32,
+        no: u32,
+    },
     /// An index into [`Code::switches`].
     Switch(u32),
     Return,
@@ -214,6 +252,8 @@ pub(crate) struct AccessInfo {
 pub(crate) struct Part {
     /// Where it lies in what is accessed.
     pub(crate) offset: u32,
+    /// Bytes, or 1 plane.
+    pub(crate) size: u32,
     pub(crate) half: bool,
     /// Whether anything is made of it.
     pub(crate) wanted: bool,

@@ -88,6 +88,9 @@ pub enum RunError {
     },
 }
 
+/// What a thread did: the instructions that it ran, and the fault that ended it, with its workgroup's number.
+type Worked = (u64, Option<(u64, Box<Fault>)>);
+
 /// A run as its threads see it.
 pub(crate) struct Prepared<'a> {
     pub(crate) buffers: Vec<Bound<'a>>,
@@ -179,7 +182,7 @@ impl Kernel {
         let next = AtomicU64::new(0);
         let threads = launch.threads.clamp(1, groups.clamp(1, 1 << 16) as usize);
         let work = || self.work(&prepared, groups, &next);
-        let results: Vec<(u64, Option<(u64, Box<Fault>)>)> = std::thread::scope(|scope| {
+        let results: Vec<Worked> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
             let mut results = vec![work()];
             // A thread that panicked leaves its panic to the caller: it is a fault of this crate.
@@ -192,7 +195,7 @@ impl Kernel {
     }
 
     /// Runs workgroups until there are no more, or one commits a fault.
-    fn work(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64) -> (u64, Option<(u64, Box<Fault>)>) {
+    fn work(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64) -> Worked {
         let mut worker = Worker::new(&self.code, prepared);
         loop {
             let group = next.fetch_add(1, Relaxed);

@@ -99,12 +99,55 @@ fn split(op: Op, operands: &[u32], word: u32) -> Result<Inst> {
 fn results(op: Op) -> (bool, bool) {
     use Op::*;
     match op {
-        Nop | Capability | Extension | MemoryModel | EntryPoint | ExecutionMode | ExecutionModeId | Source | SourceContinued
-        | SourceExtension | Name | MemberName | ModuleProcessed | Line | NoLine | Decorate | MemberDecorate | DecorateId
-        | FunctionEnd | SelectionMerge | LoopMerge | Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable
-        | Kill | Store | CopyMemory | ControlBarrier | MemoryBarrier | AtomicStore | CooperativeMatrixStoreKHR => (false, false),
-        String | ExtInstImport | TypeVoid | TypeBool | TypeInt | TypeFloat | TypeVector | TypeMatrix | TypeArray
-        | TypeRuntimeArray | TypeStruct | TypePointer | TypeFunction | TypeForwardPointer | Label
+        Nop
+        | Capability
+        | Extension
+        | MemoryModel
+        | EntryPoint
+        | ExecutionMode
+        | ExecutionModeId
+        | Source
+        | SourceContinued
+        | SourceExtension
+        | Name
+        | MemberName
+        | ModuleProcessed
+        | Line
+        | NoLine
+        | Decorate
+        | MemberDecorate
+        | DecorateId
+        | FunctionEnd
+        | SelectionMerge
+        | LoopMerge
+        | Branch
+        | BranchConditional
+        | Switch
+        | Return
+        | ReturnValue
+        | Unreachable
+        | Kill
+        | Store
+        | CopyMemory
+        | ControlBarrier
+        | MemoryBarrier
+        | AtomicStore
+        | CooperativeMatrixStoreKHR => (false, false),
+        String
+        | ExtInstImport
+        | TypeVoid
+        | TypeBool
+        | TypeInt
+        | TypeFloat
+        | TypeVector
+        | TypeMatrix
+        | TypeArray
+        | TypeRuntimeArray
+        | TypeStruct
+        | TypePointer
+        | TypeFunction
+        | TypeForwardPointer
+        | Label
         | TypeCooperativeMatrixKHR => (false, true),
         _ => (true, true),
     }

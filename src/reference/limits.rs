@@ -37,8 +37,14 @@ const SUBGROUP: u32 = 16;
 
 /// The device with everything.
 pub(super) fn plain(index: usize) -> DeviceInfo {
-    let profile =
-        Profile { invocations: 1024, local: [1024, 1024, 64], shared_bytes: 65536, subgroup: Some(32), push_bytes: 256, lacks: &[] };
+    let profile = Profile {
+        invocations: 1024,
+        local: [1024, 1024, 64],
+        shared_bytes: 65536,
+        subgroup: Some(32),
+        push_bytes: 256,
+        lacks: &[],
+    };
     described(NAMES[0], &profile, index)
 }
 
@@ -47,14 +53,9 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     let at = PROFILES.iter().position(|p| *p == name)?;
     let profile = match name {
         PLAIN => return Some(plain(index)),
-        "vulkan_1_1" => Profile {
-            invocations: 128,
-            local: [128, 128, 64],
-            shared_bytes: 16384,
-            subgroup: None,
-            push_bytes: 128,
-            lacks: &ALL,
-        },
+        "vulkan_1_1" => {
+            Profile { invocations: 128, local: [128, 128, 64], shared_bytes: 16384, subgroup: None, push_bytes: 128, lacks: &ALL }
+        }
         "mesa_lavapipe" => Profile {
             invocations: 1024,
             local: [1024; 3],
@@ -71,7 +72,14 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             push_bytes: 128,
             lacks: &[Feature::CooperativeMatrix],
         },
-        _ => Profile { invocations: 1024, local: [1024, 1024, 64], shared_bytes: 49152, subgroup: Some(32), push_bytes: 256, lacks: &[] },
+        _ => Profile {
+            invocations: 1024,
+            local: [1024, 1024, 64],
+            shared_bytes: 49152,
+            subgroup: Some(32),
+            push_bytes: 256,
+            lacks: &[],
+        },
     };
     Some(described(NAMES.get(at)?, &profile, index))
 }

@@ -111,9 +111,7 @@ impl Pointer {
                 return Ok(());
             }
             Type::Vector { of, count } => (*of, if explicit { module.types.scalar(*of)?.bytes() } else { 1 }, Some(*count)),
-            Type::Array { of, count, stride } => {
-                (*of, if explicit { *stride } else { module.types.planes(*of)? }, Some(*count))
-            }
+            Type::Array { of, count, stride } => (*of, if explicit { *stride } else { module.types.planes(*of)? }, Some(*count)),
             Type::Runtime { of, stride } => (*of, *stride, None),
             other => return malformed(format!("an access chain goes into {other:?}")),
         };

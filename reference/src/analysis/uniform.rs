@@ -42,11 +42,7 @@ struct Search<'a> {
 /// Analyses a module.
 pub(crate) fn uniformity(module: &Module, graph: &Graph, pointers: &Pointers) -> Result<Uniformity> {
     let blocks = graph.order.len();
-    let found = Uniformity {
-        divergent: vec![false; module.bound as usize],
-        partial: vec![false; blocks],
-        kept: HashSet::new(),
-    };
+    let found = Uniformity { divergent: vec![false; module.bound as usize], partial: vec![false; blocks], kept: HashSet::new() };
     let mut defined = HashMap::new();
     for (place, n) in graph.order.iter().enumerate() {
         defined.extend(module.blocks[*n].insts.iter().filter(|i| i.id != 0).map(|i| (i.id, place)));
@@ -154,10 +150,12 @@ impl Search<'_> {
             }
             Op::Phi => any() || self.joins[place],
             // The variable at a chain's root says nothing of where the chain points.
-            op if is_chain(op) => inst.from(1).iter().any(|id| self.is(*id)) || {
-                let base = inst.arg(0)?;
-                !self.module.variables.contains_key(&base) && self.is(base)
-            },
+            op if is_chain(op) => {
+                inst.from(1).iter().any(|id| self.is(*id)) || {
+                    let base = inst.arg(0)?;
+                    !self.module.variables.contains_key(&base) && self.is(base)
+                }
+            }
             op => is_group(op) || any(),
         })
     }

@@ -60,9 +60,8 @@ impl<'a> Worker<'a> {
 
     fn check_bound(&self, info: &AccessInfo, term: &Term, bound: u32, access: Access) -> Result {
         let row = if term.lanes { self.code.lanes } else { 1 };
-        let bad = (0..row).find(|lane| {
-            self.words[(term.index + lane) as usize] >= bound && (!term.lanes || self.mask[*lane as usize] != 0)
-        });
+        let bad = (0..row)
+            .find(|lane| self.words[(term.index + lane) as usize] >= bound && (!term.lanes || self.mask[*lane as usize] != 0));
         let Some(lane) = bad else { return Ok(()) };
         let index = i64::from(self.words[(term.index + lane) as usize] as i32);
         let lane = if term.lanes { lane } else { self.first() };

@@ -54,7 +54,7 @@ impl Worker<'_> {
     /// All lanes that run go to a block.
     #[inline]
     pub(super) fn go(&mut self, to: u32) {
-        if self.waiting.is_empty() {
+        if self.waiting.iter().all(|(block, _)| *block > to) {
             self.at = to;
             return;
         }

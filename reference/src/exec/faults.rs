@@ -5,6 +5,13 @@ use crate::code::AccessInfo;
 use crate::fault::{Access, Element, Fault, FaultKind, Invocation, Object};
 use crate::memory::Conflict;
 
+/// Where an access begins and what there is, in bytes or planes; and how many of those an element has.
+pub(super) struct Beyond {
+    pub(super) at: i64,
+    pub(super) limit: i64,
+    pub(super) unit: i64,
+}
+
 impl Worker<'_> {
     /// A fault of a lane.
     #[cold]
@@ -24,22 +31,17 @@ impl Worker<'_> {
         Err(Box::new(Fault { by, kind: FaultKind::Race { access, at, other_access, other }, word }))
     }
 
-    /// An access that leaves its object: `place` is where its first part should have been, `limit` what there is, both in
-    /// units of `unit` to an element.
+    /// An access that leaves its object.
     #[cold]
-    pub(super) fn outside<T>(&self, lane: u32, info: &AccessInfo, access: Access, of: &Object, place: i64, limit: i64, unit: i64) -> Result<T> {
-        let outside = |at: i64| at < 0 || at >= limit;
-        let size = |half: bool| if unit == 1 && info.extent == info.planes.len() as u32 { 1 } else if half { 2 } else { 4 };
-        let mut first = place;
-        for part in &info.planes {
-            let at = place + i64::from(part.offset);
-            if outside(at) || outside(at + size(part.half) - 1) {
-                first = at;
-                break;
-            }
-        }
-        let at = Element { of: of.clone(), index: first.div_euclid(unit.max(1)) };
-        self.fault(lane, info.word, FaultKind::OutOfBounds { access, at })
+    pub(super) fn outside<T>(&self, lane: u32, info: &AccessInfo, access: Access, of: &Object, beyond: Beyond) -> Result<T> {
+        let outside = |at: i64| at < 0 || at >= beyond.limit;
+        let first = info.planes.iter().find_map(|part| {
+            let at = beyond.at + i64::from(part.offset);
+            let last = at + i64::from(part.size) - 1;
+            (outside(at) || outside(last)).then_some(at)
+        });
+        let index = first.unwrap_or(beyond.at).div_euclid(beyond.unit.max(1));
+        self.fault(lane, info.word, FaultKind::OutOfBounds { access, at: Element { of: of.clone(), index } })
     }
 
     pub(super) fn check_written(&mut self, n: u32) -> Result {

@@ -1,5 +1,6 @@
 //! Loads and stores of shared arrays, and of registers that are indexed as the module runs.
 
+use super::faults::Beyond;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Register};
 use crate::fault::{Access, Element, FaultKind, Object};
@@ -58,7 +59,7 @@ impl Worker<'_> {
     fn inside(&self, info: &AccessInfo, object: &Object, offset: usize, lane: u32, access: Access) -> Result<usize> {
         let (at, limit) = (self.offsets[offset], object.elements as i64);
         if at < 0 || at + i64::from(info.extent) > limit {
-            return self.outside(lane, info, access, object, at, limit, 1);
+            return self.outside(lane, info, access, object, Beyond { at, limit, unit: 1 });
         }
         Ok(at as usize)
     }

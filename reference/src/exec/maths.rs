@@ -191,7 +191,7 @@ fn binary_body(words: &mut [u32], op: Binary, dst: Slot, operands: [Slot; 2], le
         Binary::ULessEqual => run!(|a, b| u32::from(a <= b)),
         Binary::LogicalEqual => run!(|a, b| a ^ b ^ 1),
         Binary::FOrdEqual => run!(test(|a, b| a == b)),
-        Binary::FOrdNotEqual => run!(test(|a, b| a < b || a > b)),
+        Binary::FOrdNotEqual => run!(test(|a, b| a != b && !a.is_nan() && !b.is_nan())),
         Binary::FOrdLess => run!(test(|a, b| a < b)),
         Binary::FOrdLessEqual => run!(test(|a, b| a <= b)),
         Binary::FUnordLess => run!(|a, b| 1 ^ test(|a, b| a >= b)(a, b)),

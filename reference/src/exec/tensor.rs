@@ -1,6 +1,7 @@
 //! Loads and stores of tensors and of the parameter block.
 
 use super::access::{Place, parameters};
+use super::faults::Beyond;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Part, Root};
 use crate::fault::{Access, Element, FaultKind};
@@ -11,30 +12,27 @@ use std::ops::RangeInclusive;
 
 impl<'a> Worker<'a> {
     pub(super) fn load_bytes(&mut self, info: &AccessInfo) -> Result {
-        let apart = matches!(info.root, Root::Address { lanes: true, .. });
-        let common = if apart { None } else { Some(self.bytes(info, self.first(), Access::Read)?) };
+        let first = self.first();
         if !info.apart {
-            let (place, base) = match common {
-                Some(common) => common,
-                None => return Ok(()),
-            };
-            let lane = self.first();
-            return self.load_lane(info, place, self.offsets[0] + base, lane, 0, 1).and_then(|()| self.also_reads(info, place, base));
+            let (place, base) = self.bytes(info, first, Access::Read)?;
+            self.load_lane(info, place, self.offsets[0] + base, first)?;
+            return self.also_reads(info, place, base);
         }
-        let row = self.code.lanes;
+        let one_root = !matches!(info.root, Root::Address { lanes: true, .. });
+        let common = if one_root { Some(self.bytes(info, first, Access::Read)?) } else { None };
         if let Some((Place::Tensor(bound), base)) = common
             && bound.is_plain()
             && let [Part { half: false, offset: 0, .. }] = *info.planes
         {
             return self.load_plain(info, bound, base);
         }
-        for lane in 0..row {
+        for lane in 0..self.code.lanes {
             if self.mask[lane as usize] != 0 {
                 let (place, base) = match common {
                     Some(common) => common,
                     None => self.bytes(info, lane, Access::Read)?,
                 };
-                self.load_lane(info, place, self.offsets[lane as usize] + base, lane, lane, row)?;
+                self.load_lane(info, place, self.offsets[lane as usize] + base, lane)?;
             }
         }
         Ok(())
@@ -64,12 +62,18 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// One lane's load, to its place in rows of `row` words.
-    fn load_lane(&mut self, info: &AccessInfo, place: Place<'_>, at: i64, lane: u32, to: u32, row: u32) -> Result {
+    /// Where a lane's value goes in a row, and how long that is: a load that is done once for all has no lanes.
+    fn row(&self, info: &AccessInfo, lane: u32) -> (u32, u32) {
+        if info.apart { (lane, self.code.lanes) } else { (0, 1) }
+    }
+
+    /// One lane's load.
+    fn load_lane(&mut self, info: &AccessInfo, place: Place<'_>, at: i64, lane: u32) -> Result {
         let bound = match place {
-            Place::Block(words, bytes) => return self.load_block(info, words, bytes, at, lane, to, row),
+            Place::Block(words, bytes) => return self.load_block(info, words, bytes, at, lane),
             Place::Tensor(bound) => bound,
         };
+        let (to, row) = self.row(info, lane);
         if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
             return self.bad_tensor(lane, info, Access::Read, bound, at);
         }
@@ -113,10 +117,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what a load of a tensor has, and the block")]
-    fn load_block(&mut self, info: &AccessInfo, words: &[u32], bytes: i64, at: i64, lane: u32, to: u32, row: u32) -> Result {
+    fn load_block(&mut self, info: &AccessInfo, words: &[u32], bytes: i64, at: i64, lane: u32) -> Result {
+        let (to, row) = self.row(info, lane);
         if at < 0 || at + i64::from(info.extent) > bytes {
-            return self.outside(lane, info, Access::Read, &parameters(bytes), at, bytes, 1);
+            return self.outside(lane, info, Access::Read, &parameters(bytes), Beyond { at, limit: bytes, unit: 1 });
         }
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
@@ -129,7 +133,8 @@ impl<'a> Worker<'a> {
     #[cold]
     fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &Bound<'_>, at: i64) -> Result {
         if at < 0 || at + i64::from(info.extent) > bound.bytes {
-            return self.outside(lane, info, access, &bound.object, at, bound.bytes, bound.size.into());
+            let beyond = Beyond { at, limit: bound.bytes, unit: bound.size.into() };
+            return self.outside(lane, info, access, &bound.object, beyond);
         }
         self.fault(lane, info.word, FaultKind::Misaligned { access, at: bound.element(at), alignment: info.align })
     }

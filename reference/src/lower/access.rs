@@ -262,7 +262,6 @@ impl Lower<'_> {
             terms.push(Term { index: index.at, lanes: index.lanes, stride: t.stride, bound: t.bound });
         }
         let planes = self.parts(inst, pointer)?;
-        let size = |p: &Part| if !pointer.is_explicit() { 1 } else if p.half { 2 } else { 4 };
         let info = AccessInfo {
             root,
             offset: pointer.offset,
@@ -270,8 +269,8 @@ impl Lower<'_> {
             apart: self.is_apart(pointer, place)?,
             slot: slot.at,
             lanes: slot.lanes,
-            extent: planes.iter().map(|p| p.offset + size(p)).max().unwrap_or(0),
-            align: alignment(inst).max(planes.iter().map(size).max().unwrap_or(1)),
+            extent: planes.iter().map(|p| p.offset + p.size).max().unwrap_or(0),
+            align: alignment(inst).max(planes.iter().map(|p| p.size).max().unwrap_or(1)),
             planes: planes.into(),
             word: inst.word,
         };
@@ -285,11 +284,16 @@ impl Lower<'_> {
         let wanted = |plane| !is_load || self.demand.wants(inst.id, plane);
         if pointer.is_explicit() {
             let layout = self.module.types.layout(pointer.of)?;
-            let part = |(n, (offset, scalar)): (u32, (u32, Scalar))| Part { offset, half: scalar == Scalar::F16, wanted: wanted(n) };
+            let part = |(n, (offset, scalar)): (u32, (u32, Scalar))| Part {
+                offset,
+                size: scalar.bytes(),
+                half: scalar == Scalar::F16,
+                wanted: wanted(n),
+            };
             return Ok((0..).zip(layout).map(part).collect());
         }
         let planes = self.module.types.planes(pointer.of)?;
-        Ok((0..planes).map(|n| Part { offset: n, half: false, wanted: wanted(n) }).collect())
+        Ok((0..planes).map(|n| Part { offset: n, size: 1, half: false, wanted: wanted(n) }).collect())
     }
 }
 

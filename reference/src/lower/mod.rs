@@ -91,9 +91,9 @@ fn is_alias(module: &Module, inst: &Inst) -> bool {
         CopyObject | CompositeExtract => true,
         // Halves are kept as floats.
         FConvert => inst.arg(0).is_ok_and(|a| scalar(a) == Some(Scalar::F16)),
-        Bitcast => inst.arg(0).is_ok_and(|a| {
-            scalar(a) != Some(Scalar::F16) && module.types.scalar(inst.ty).is_ok_and(|s| s != Scalar::F16)
-        }),
+        Bitcast => inst
+            .arg(0)
+            .is_ok_and(|a| scalar(a) != Some(Scalar::F16) && module.types.scalar(inst.ty).is_ok_and(|s| s != Scalar::F16)),
         _ => false,
     }
 }

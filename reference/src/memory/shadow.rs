@@ -49,7 +49,12 @@ impl Shadow {
     /// Of a buffer of so many elements; `None` if there is no memory for it.
     pub(crate) fn new(elements: u64, element: u32, reads: bool) -> Option<Shadow> {
         let (count, read) = (usize::try_from(elements).ok()?, usize::try_from(if reads { elements } else { 0 }).ok()?);
-        Some(Shadow { writers: AtomicU64::zeros(count)?, readers: AtomicU64::zeros(read)?, others: AtomicU64::zeros(read)?, element })
+        Some(Shadow {
+            writers: AtomicU64::zeros(count)?,
+            readers: AtomicU64::zeros(read)?,
+            others: AtomicU64::zeros(read)?,
+            element,
+        })
     }
 
     /// An invocation reads an element.

@@ -41,14 +41,16 @@ pub(crate) struct Variable {
     pub(crate) builtin: Option<BuiltIn>,
 }
 
+/// A construct's merge block, and a loop's continue target.
+pub(crate) type Merge = (Id, Option<Id>);
+
 /// A block.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) label: Id,
     /// Without label, merge instruction and terminator.
     pub(crate) insts: Vec<Inst>,
-    /// The merge block, and a loop's continue target.
-    pub(crate) merge: Option<(Id, Option<Id>)>,
+    pub(crate) merge: Option<Merge>,
     pub(crate) end: Inst,
 }
 

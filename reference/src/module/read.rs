@@ -1,11 +1,11 @@
 //! From instructions to a [`Module`].
 
 use super::types::{Member, Scalar, Type, Types};
-use super::{Block, Module, Variable};
+use super::{Block, Merge, Module, Variable};
 use crate::analysis::operands;
 use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
 use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Reads a module's words.
 pub(crate) fn read(bytes: &[u8]) -> Result<Module> {
@@ -56,6 +56,8 @@ struct Reader {
     bindings: HashMap<Id, u32>,
     builtins: HashMap<Id, BuiltIn>,
     maths: Option<Id>,
+    /// Pointer types that come later.
+    forward: HashSet<Id>,
 }
 
 impl Default for Module {
@@ -68,7 +70,8 @@ impl Reader {
     fn global(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
             Op::Capability | Op::Extension | Op::EntryPoint | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
-            Op::Nop | Op::Line | Op::NoLine | Op::String | Op::ModuleProcessed | Op::MemberName | Op::TypeForwardPointer => {}
+            Op::Nop | Op::Line | Op::NoLine | Op::String | Op::ModuleProcessed | Op::MemberName => {}
+            Op::TypeForwardPointer => drop(self.forward.insert(inst.id)),
             Op::MemoryModel => return memory_model(inst),
             Op::ExtInstImport => {
                 let name = string(&inst.args);
@@ -94,8 +97,12 @@ impl Reader {
                 self.module.undefined.insert(inst.id, inst.ty);
             }
             Op::Variable => self.variable(inst)?,
-            Op::ConstantTrue | Op::ConstantFalse | Op::Constant | Op::ConstantComposite | Op::ConstantNull => self.module.constant(inst)?,
-            Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstant | Op::SpecConstantComposite => self.module.constant(inst)?,
+            Op::ConstantTrue | Op::ConstantFalse | Op::Constant | Op::ConstantComposite | Op::ConstantNull => {
+                self.module.constant(inst)?
+            }
+            Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstant | Op::SpecConstantComposite => {
+                self.module.constant(inst)?
+            }
             _ => self.ty(inst)?,
         }
         Ok(())
@@ -173,13 +180,31 @@ impl Reader {
             Op::TypeFunction => Type::Function,
             op => return unknown(format!("Op{op:?}")),
         };
+        self.check_parts(inst, &ty)?;
         self.module.types.0[inst.id as usize] = Some(ty);
         Ok(())
     }
 
+    /// That a type is made of types that are there before it, so that none is a part of itself.
+    fn check_parts(&self, inst: &Inst, ty: &Type) -> Result<()> {
+        let is_pointer = matches!(ty, Type::Pointer { .. });
+        let again = self.module.types.get(inst.id).is_ok() || (self.forward.contains(&inst.id) && !is_pointer);
+        let parts: Vec<Id> = match ty {
+            Type::Vector { of, .. } | Type::Array { of, .. } | Type::Runtime { of, .. } => vec![*of],
+            Type::Struct { members } => members.iter().map(|m| m.of).collect(),
+            _ => Vec::new(),
+        };
+        let missing = parts.iter().find(|of| self.module.types.get(**of).is_err() && !self.forward.contains(of));
+        match missing {
+            Some(of) => malformed(format!("the type %{} is made of %{of}, which is no type before it", inst.id)),
+            None if again => malformed(format!("the type %{} is defined twice", inst.id)),
+            None => Ok(()),
+        }
+    }
+
     /// Reads the blocks of the one function.
     fn function(&mut self, insts: impl Iterator<Item = Inst>) -> Result<()> {
-        let mut open: Option<(Id, Vec<Inst>, Option<(Id, Option<Id>)>)> = None;
+        let mut open: Option<(Id, Vec<Inst>, Option<Merge>)> = None;
         let mut ended = false;
         for inst in insts {
             if ended {

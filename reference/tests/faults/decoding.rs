@@ -1,6 +1,6 @@
 //! Words that are not run at all.
 
-use super::support::{Run, assemble, dispatch};
+use super::support::assemble;
 use tilewright_launch::{Addressing, Dispatch, Size};
 use tilewright_reference::Kernel;
 
@@ -47,7 +47,8 @@ fn what_is_not_known_is_named() {
     assert_eq!(message("%l = OpTypeInt 64 0", ""), "the reference device does not know integers of 64 bits");
     let import = "OpMemoryModel Logical GLSL450";
     let text = HEAD.replace(import, &format!("%g = OpExtInstImport \"GLSL.std.450\"\n{import}"));
-    let body = "%main = OpFunction %void None %func\n%e = OpLabel\n%a = OpExtInst %float %g Degrees %one\nOpReturn\nOpFunctionEnd\n";
+    let body =
+        "%main = OpFunction %void None %func\n%e = OpLabel\n%a = OpExtInst %float %g Degrees %one\nOpReturn\nOpFunctionEnd\n";
     assert_eq!(refusal(&empty(assemble(&format!("{text}{body}")))), "the reference device does not know OpExtInst Degrees");
 }
 
@@ -70,6 +71,17 @@ fn what_is_no_module_is_no_panic() {
 }
 
 #[test]
+fn a_type_is_no_part_of_itself() {
+    // The struct's member is patched to be the struct.
+    let mut words = module("%s = OpTypeStruct %float", "");
+    let at = (0..words.len()).step_by(4).find(|at| words[*at..at + 4] == (3u32 << 16 | 30).to_le_bytes()).expect("it is there");
+    let own: Vec<u8> = words[at + 4..at + 8].to_vec();
+    words[at + 8..at + 12].copy_from_slice(&own);
+    let message = refusal(&empty(words));
+    assert!(message.ends_with("which is no type before it"), "{message}");
+}
+
+#[test]
 fn words_and_launch_program_agree() {
     let mut other = empty(module("", ""));
     other.local = [2, 1, 1];
@@ -77,5 +89,4 @@ fn words_and_launch_program_agree() {
         refusal(&other),
         "the words are no SPIR-V module: its local size is [1, 1, 1], not [2, 1, 1] as the launch program says"
     );
-    let _ = (Run::new(), dispatch);
 }

@@ -45,10 +45,7 @@ fn quotients_and_shifts_that_do_not_exist() {
     let message = |param, op: &str| Run { param, ..Run::new() }.fault(&of_ints(op));
     let who = "invocation [0, 0, 0] of workgroup [0, 0, 0] uses a value that is undefined:";
     let minus = "OpISub %int %zero %one\n%q = ";
-    assert_eq!(
-        message(i32::MIN, &format!("{minus} OpSDiv %int %three %v")),
-        format!("{who} -2147483648 divided by -1 (OpSDiv)")
-    );
+    assert_eq!(message(i32::MIN, &format!("{minus} OpSDiv %int %three %v")), format!("{who} -2147483648 divided by -1 (OpSDiv)"));
     assert_eq!(message(-7, "OpSRem %int %three %one"), format!("{who} the remainder of -7 by 1 (OpSRem)"));
     assert_eq!(message(3, "OpShiftLeftLogical %int %three %c40"), format!("{who} a shift by 40 bits (OpShiftLeftLogical)"));
     assert_eq!(

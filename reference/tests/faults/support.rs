@@ -121,30 +121,30 @@ const AFTER: &str = "
 ";
 
 /// How a module is run: workgroups of so many invocations, in subgroups of 4.
-pub struct Run {
-    pub local: u32,
-    pub groups: u32,
-    pub x: Vec<f32>,
+pub(crate) struct Run {
+    pub(crate) local: u32,
+    pub(crate) groups: u32,
+    pub(crate) x: Vec<f32>,
     /// How much of `x` there is, however much of it is written.
-    pub x_elements: usize,
-    pub y_elements: usize,
-    pub param: i32,
+    pub(crate) x_elements: usize,
+    pub(crate) y_elements: usize,
+    pub(crate) param: i32,
 }
 
 impl Run {
     /// 8 invocations in one workgroup, with 16 elements in each tensor.
-    pub fn new() -> Run {
+    pub(crate) fn new() -> Run {
         let x = (0..16).map(|n| n as f32).collect();
         Run { local: 8, groups: 1, x, x_elements: 16, y_elements: 16, param: 3 }
     }
 
     /// Runs a body: what is then in `y`, 0 where nothing was written.
-    pub fn y(&self, body: &str) -> Vec<f32> {
+    pub(crate) fn y(&self, body: &str) -> Vec<f32> {
         self.words(body).into_iter().map(f32::from_bits).collect()
     }
 
     /// The same, as words.
-    pub fn words(&self, body: &str) -> Vec<u32> {
+    pub(crate) fn words(&self, body: &str) -> Vec<u32> {
         let y = memory(&vec![0.0; self.y_elements], self.y_elements);
         self.run(body, &y).unwrap_or_else(|e| panic!("{e}\n{body}"));
         let mut bytes = vec![0; 4 * self.y_elements];
@@ -154,7 +154,7 @@ impl Run {
 
     /// The fault that a body commits.
     #[track_caller]
-    pub fn fault(&self, body: &str) -> String {
+    pub(crate) fn fault(&self, body: &str) -> String {
         let y = memory(&[], self.y_elements);
         match self.run(body, &y) {
             Err(RunError::Fault(fault)) => fault.to_string(),
@@ -192,7 +192,7 @@ fn memory(values: &[f32], elements: usize) -> Memory {
 }
 
 /// A dispatch of an assembled module over the two tensors.
-pub fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
+pub(crate) fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
     Dispatch {
         name: "y".into(),
         spirv: assemble(text),
@@ -207,7 +207,7 @@ pub fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
 }
 
 /// Assembles a module, and has it looked at.
-pub fn assemble(text: &str) -> Vec<u8> {
+pub(crate) fn assemble(text: &str) -> Vec<u8> {
     static KNOWN: OnceLock<Mutex<HashMap<String, Vec<u8>>>> = OnceLock::new();
     let known = KNOWN.get_or_init(Mutex::default);
     if let Some(words) = known.lock().unwrap_or_else(PoisonError::into_inner).get(text) {

@@ -123,10 +123,7 @@ fn a_tensor() {
         %a = OpAccessChain %p_float %y %c0 %i
         %v = OpLoad %float %a
     ";
-    assert_eq!(
-        Run::new().fault(body),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[0], which nothing has written"
-    );
+    assert_eq!(Run::new().fault(body), "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[0], which nothing has written");
 }
 
 #[test]
