@@ -29,9 +29,11 @@
 //!
 //! # How fast it is
 //!
-//! A naive 3x3 convolution of stride 2, 225x225x3 to 112x112x32, in workgroups of 64 invocations, is 632 million SPIR-V
-//! instructions (counted in each invocation) and takes 0.33 s on one core of a 2-core cloud machine: 1.9 thousand million
-//! instructions a second. Workgroups of few invocations are slower, by as much as there are fewer.
+//! A 3x3 convolution of stride 2, 225x225x3 to 112x112x32, on a cloud machine of 2 cores: 0.33 s on one of them when written
+//! naively, in workgroups of 64 invocations. Those are 632 million SPIR-V instructions, counted in each invocation: 1.9
+//! thousand million a second. Under the heuristic schedule it takes 0.28 s on both cores, and less than 0.1 s with register
+//! tiles and vectors, which leave fewer instructions. Workgroups of few invocations are slower, by as much as there are
+//! fewer of them.
 //!
 //! # What it knows
 //!

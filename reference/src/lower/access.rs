@@ -93,6 +93,7 @@ impl Lower<'_> {
         let Some(Variable::Register(_, value)) = self.variables.get(&id).copied() else {
             return unknown(format!("an initializer of the variable `{}`", self.module.name(id)));
         };
+        self.check_planes(initializer, value.planes)?;
         let src = self.operand(initializer, value.lanes)?;
         self.op(Op::Copy { dst: value.at, src, len: value.planes * self.row(value.lanes) });
         Ok(())
@@ -259,6 +260,7 @@ impl Lower<'_> {
         let mut terms = Vec::new();
         for t in &pointer.terms {
             let index = self.value(t.index)?;
+            self.check_planes(t.index, 1)?;
             terms.push(Term { index: index.at, lanes: index.lanes, stride: t.stride, bound: t.bound });
         }
         let planes = self.parts(inst, pointer)?;

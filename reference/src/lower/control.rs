@@ -35,6 +35,7 @@ impl Lower<'_> {
             }
             Op::BranchConditional => {
                 let condition = self.value(inst.arg(0)?)?;
+                self.check_planes(inst.arg(0)?, 1)?;
                 self.check_undefined(inst);
                 self.blocks[draft].block.last = self.code.ops.len() as u32;
                 let (yes, no) = (self.edge(inst.arg(1)?)?, self.edge(inst.arg(2)?)?);
@@ -45,6 +46,7 @@ impl Lower<'_> {
             }
             Op::Switch => {
                 let selector = self.value(inst.arg(0)?)?;
+                self.check_planes(inst.arg(0)?, 1)?;
                 self.check_undefined(inst);
                 self.blocks[draft].block.last = self.code.ops.len() as u32;
                 let default = self.edge(inst.arg(1)?)?;
@@ -110,6 +112,7 @@ impl Lower<'_> {
                 self.op(Op::Undefined(at));
             }
             let value = self.define(phi)?;
+            self.check_planes(source, value.planes)?;
             let src = self.operand(source, value.lanes)?;
             let copy = self.temporary(value.planes, value.lanes);
             self.op(Op::Copy { dst: copy.at, src, len: value.planes * self.row(value.lanes) });

@@ -59,9 +59,7 @@ impl Lower<'_> {
             return malformed(format!("Op{:?} has too few operands", inst.op));
         }
         for (slot, id) in slots.iter_mut().zip(&ids[..arity]) {
-            if self.value(*id)?.planes != to.planes {
-                return malformed(format!("the operand %{id} of %{} has another number of components", inst.id));
-            }
+            self.check_planes(*id, to.planes)?;
             *slot = self.operand(*id, to.lanes)?;
         }
         let [a, b, c] = slots;
@@ -100,10 +98,13 @@ impl Lower<'_> {
         let condition = inst.arg(0)?;
         let to = self.result(inst)?;
         let row = self.row(to.lanes);
+        self.check_planes(inst.arg(1)?, to.planes)?;
+        self.check_planes(inst.arg(2)?, to.planes)?;
         let (mut c, a, b) =
             (self.operand(condition, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?, self.operand(inst.arg(2)?, to.lanes)?);
         let each = self.value(condition)?.planes;
         if each != to.planes {
+            self.check_planes(condition, 1)?;
             let spread = self.temporary(to.planes, to.lanes).at;
             for plane in 0..to.planes {
                 self.op(Op::Copy { dst: spread + plane * row, src: c, len: row });
@@ -118,6 +119,8 @@ impl Lower<'_> {
         let to = self.result(inst)?;
         let row = self.row(to.lanes);
         let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
+        self.check_planes(inst.arg(0)?, to.planes)?;
+        self.check_planes(inst.arg(1)?, 1)?;
         for plane in 0..to.planes {
             self.op(Op::Binary { op: Binary::FMul, dst: to.at + plane * row, a: a + plane * row, b, len: row });
         }
@@ -130,6 +133,7 @@ impl Lower<'_> {
         let row = self.row(to.lanes);
         let planes = self.value(inst.arg(0)?)?.planes;
         let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
+        self.check_planes(inst.arg(1)?, planes)?;
         self.op(Op::Binary { op: Binary::FMul, dst: to.at, a, b, len: row });
         for plane in 1..planes {
             let sum = self.temporary(1, to.lanes).at;
@@ -193,7 +197,19 @@ impl Lower<'_> {
         let to = self.result(inst)?;
         let half = self.module.types.scalar(inst.ty)? == Scalar::F16;
         let mut group = Group { op: GroupOp::Elect, dst: to.at, a: 0, b: 0, planes: to.planes, half };
-        let rows = |l: &mut Self, at: usize| -> Result<Slot> { l.operand(inst.arg(at)?, true) };
+        let rows = |l: &mut Self, at: usize| -> Result<Slot> {
+            // A lane's number is one for all components.
+            let planes = if matches!(
+                (inst.op, at),
+                (Spv::GroupNonUniformBroadcast, 2) | (Spv::GroupNonUniformShuffle, 2) | (Spv::GroupNonUniformShuffleXor, 2)
+            ) {
+                1
+            } else {
+                to.planes
+            };
+            l.check_planes(inst.arg(at)?, planes)?;
+            l.operand(inst.arg(at)?, true)
+        };
         (group.op, group.a, group.b) = match inst.op {
             Spv::GroupNonUniformElect => (GroupOp::Elect, 0, 0),
             Spv::GroupNonUniformAll => (GroupOp::All, rows(self, 1)?, 0),

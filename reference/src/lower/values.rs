@@ -69,6 +69,14 @@ impl Lower<'_> {
         malformed(format!("%{id} is used before it is defined, or is no value"))
     }
 
+    /// Refuses a value that has not so many planes.
+    pub(super) fn check_planes(&mut self, id: Id, planes: u32) -> Result<()> {
+        match self.value(id)?.planes {
+            n if n == planes => Ok(()),
+            n => malformed(format!("%{id} has {n} scalars where {planes} should be")),
+        }
+    }
+
     /// Where a value lies in rows, or in single words.
     pub(super) fn operand(&mut self, id: Id, lanes: bool) -> Result<Slot> {
         let value = self.value(id)?;
@@ -137,6 +145,9 @@ impl Lower<'_> {
             }
             _ => (0, whole.planes),
         };
+        if self.module.types.planes(inst.ty).unwrap_or(2) != planes {
+            return malformed(format!("%{} is not of its type", inst.id));
+        }
         let value = Value { at: whole.at + at * self.row(whole.lanes), planes, lanes: whole.lanes, owned: false };
         // It may be kept where what it is made of is not.
         if self.uniform.kept.contains(&inst.id) || (self.divergent(inst.id) && !whole.lanes) {
@@ -156,19 +167,28 @@ impl Lower<'_> {
         match inst.op {
             spirv::Op::CompositeConstruct => {
                 let mut at = result.at;
+                let end = result.at + result.planes * row;
                 for id in inst.from(0) {
+                    if at + self.value(*id)?.planes * row > end {
+                        return malformed(format!("%{} is made of more than it has place for", inst.id));
+                    }
                     at = self.put(*id, result.lanes, at, None)?;
                 }
             }
             spirv::Op::CompositeInsert => {
                 let of = inst.arg(1)?;
+                self.check_planes(of, result.planes)?;
                 self.put(of, result.lanes, result.at, None)?;
-                let (at, _, _) = part(&self.module.types, inst.ty, inst.from(2))?;
+                let (at, planes, _) = part(&self.module.types, inst.ty, inst.from(2))?;
+                self.check_planes(inst.arg(0)?, planes)?;
                 self.put(inst.arg(0)?, result.lanes, result.at + at * row, None)?;
             }
             _ => {
                 let (a, b) = (inst.arg(0)?, inst.arg(1)?);
                 let first = self.value(a)?.planes;
+                if inst.from(2).len() != result.planes as usize {
+                    return malformed(format!("%{} has another number of components than its type", inst.id));
+                }
                 for (n, from) in (0..).zip(inst.from(2)) {
                     let (of, plane) = if *from < first { (a, *from) } else { (b, from.wrapping_sub(first)) };
                     // What is taken from nowhere is undefined.
