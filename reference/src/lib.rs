@@ -25,7 +25,8 @@
 //!
 //! Going in step hides no fault: races are found by who accessed an element since the last barrier that orders it, not by
 //! what came out. Elements of buffers that a dispatch writes, and shared memory, remember that; other buffers cannot be
-//! raced for. A register's loads are checked as the module runs only where it is not plain that it was written before.
+//! raced for. Of several faults that of the earliest workgroup is reported; where threads run workgroups that race with each
+//! other, it may be another element from run to run. A register's loads are checked as the module runs only where it is not plain that it was written before.
 //!
 //! # How fast it is
 //!
