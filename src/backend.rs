@@ -1,6 +1,7 @@
 //! The seam between the runtime and what executes a launch program's words.
 //!
-//! Everything above it (tensors, loading, launching, batches) knows only these traits; below it is [`crate::vulkan`].
+//! Everything above it (tensors, loading, launching, batches) knows only these traits; below it are [`crate::vulkan`] and
+//! [`crate::reference`].
 //! Buffers and pipelines come back to the backend that made them, which the callers see to; a backend finds its own type
 //! behind the trait object by downcasting.
 
@@ -10,7 +11,7 @@ use crate::memory::Memory;
 use crate::timing::Span;
 use std::any::Any;
 use std::sync::Arc;
-use tilewright_launch::Dispatch;
+use tilewright_launch::{Dispatch, Program};
 
 /// A device, of whatever kind.
 pub(crate) trait Backend: Send + Sync {
@@ -29,8 +30,9 @@ pub(crate) trait Backend: Send + Sync {
     /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access meanwhile.
     fn clear(&self, buffer: &dyn Buffer, bytes: u64) -> Result<()>;
 
-    /// Makes a dispatch ready to run, with the subgroup size that its program requires. `label` names it in messages.
-    fn compile(&self, dispatch: &Dispatch, subgroup: Option<u32>, label: &str) -> Result<Box<dyn Pipeline>>;
+    /// Makes one of a program's dispatches ready to run, with the subgroup size that the program requires. `label` names the
+    /// program in messages.
+    fn compile(&self, program: &Program, dispatch: &Dispatch, label: &str) -> Result<Box<dyn Pipeline>>;
 
     /// Keeps what [`Backend::compile`] made for later processes, where there is a place for it. Failing is no error.
     fn save_cache(&self);
@@ -65,8 +67,10 @@ pub(crate) struct Step {
 /// A tensor's memory in a step.
 pub(crate) struct Use {
     pub(crate) memory: Arc<Memory>,
-    /// How much of it is the tensor's.
+    /// How much of it is the tensor's, with what rounds it up to the widest access.
     pub(crate) bytes: u64,
+    /// How much of it is the tensor's, exactly.
+    pub(crate) exact: u64,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
 }

@@ -9,7 +9,7 @@ use crate::load::DynKernel;
 use crate::memory::{Memory, Pool, allocated, lock, lock_steps};
 use crate::tensor::{AnyTensor, Tensor, elements};
 use crate::timing::Span;
-use crate::vulkan;
+use crate::{reference, vulkan};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -157,6 +157,10 @@ impl Options {
 
     /// Which device: an index into [`Device::all`], a type (`cpu`, `integrated`, `discrete`, `virtual`), or a part of the
     /// name in any case. By default the first discrete one, else integrated, virtual, cpu.
+    ///
+    /// `reference` is the reference device, which needs no driver: it runs a kernel's words on the CPU, slowly, and reports
+    /// what they do wrong. `reference:` and the name of a bundled profile (`reference:vulkan_1_1`) is the same with that
+    /// profile's limits and features. Where there is no Vulkan driver and no device was asked for, it is the default.
     pub fn device(mut self, wanted: impl Into<String>) -> Options {
         self.device = Some(wanted.into());
         self
@@ -196,13 +200,34 @@ impl Options {
 
     /// Opens the device.
     pub fn open(&self) -> Result<Device> {
-        let backend = vulkan::open(self)?;
+        let wanted = self.device.as_deref();
+        let backend = match reference::named(wanted)? {
+            Some(backend) => backend,
+            None => match vulkan::open(self) {
+                Err(error) => reference::instead(self, error)?,
+                backend => backend?,
+            },
+        };
         Ok(Device(Arc::new(Shared { temporaries: Mutex::default(), backend })))
     }
 
-    /// The devices there are.
+    /// The devices there are; the reference device comes last.
     pub fn list(&self) -> Result<Vec<DeviceInfo>> {
-        vulkan::list(self)
+        let mut devices = match vulkan::list(self) {
+            Err(error) if reference::stands_in(self, &error) => Vec::new(),
+            devices => devices?,
+        };
+        devices.push(reference::info(devices.len()));
+        Ok(devices)
+    }
+
+    pub(crate) fn wanted(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// Whether Vulkan itself is asked for: a loader, or its layers.
+    pub(crate) fn asks_for_vulkan(&self) -> bool {
+        self.library.is_some() || self.validation
     }
 }
 

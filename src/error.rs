@@ -175,6 +175,33 @@ pub enum Error {
         /// The tensor.
         what: String,
     },
+    /// A kernel did what it must not, as found by the reference device. Compiled schedules never do: it is a fault of the
+    /// compiler.
+    #[error("`{variant}`, dispatch `{dispatch}`: {fault}")]
+    Fault {
+        /// The kernel and the variant.
+        variant: String,
+        /// The dispatch.
+        dispatch: String,
+        /// What was found.
+        fault: Box<tilewright_reference::Fault>,
+    },
+    /// A tensor's contents are asked for, and the reference device knows that nothing has written them all.
+    #[error("the tensor is read at byte {byte}, which nothing has written")]
+    Unwritten {
+        /// The first byte that has no value.
+        byte: u64,
+    },
+    /// Words that the reference device cannot run.
+    #[error("`{variant}`, dispatch `{dispatch}`: {reason}")]
+    Words {
+        /// The kernel and the variant.
+        variant: String,
+        /// The dispatch.
+        dispatch: String,
+        /// Why.
+        reason: tilewright_reference::DecodeError,
+    },
     /// The queue of the device has no timestamps.
     #[error("{device} has no timestamps on its compute queue: nothing can be timed on it")]
     NoTimestamps {

@@ -8,7 +8,8 @@
 //!        └─ load(&[Variant]) ─▶ Loaded ── run((&tensor, …)) ─▶ Tensor ── download
 //! ```
 //!
-//! [`Device`] opens a Vulkan device, [`Device::load`] keeps the variants that it can run, [`Loaded::run`] solves the
+//! [`Device`] opens a Vulkan device, or the reference device, which runs the same words on the CPU and reports what they do
+//! wrong; [`Device::load`] keeps the variants that it can run, [`Loaded::run`] solves the
 //! kernel's dims from its arguments' shapes, takes the first variant that allows them, and runs it. A [`Batch`] sends many
 //! launches at once. [`DynKernel`] does the same for programs that are compiled at run time.
 
@@ -28,6 +29,7 @@ mod kernel;
 mod launch;
 mod load;
 mod memory;
+mod reference;
 mod run;
 mod tensor;
 mod timing;

@@ -114,7 +114,7 @@ impl std::fmt::Debug for DynKernel {
 fn compile(device: &Device, program: Program) -> Result<Loadable> {
     let one = |d| {
         let label = format!("{}/{}", program.kernel, program.variant);
-        device.backend().compile(d, program.requires.subgroup, &label).map(Arc::from)
+        device.backend().compile(&program, d, &label).map(Arc::from)
     };
     let pipelines = program.dispatches.iter().map(one).collect::<Result<_>>()?;
     Ok(Loadable { program, pipelines })

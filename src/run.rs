@@ -217,7 +217,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         }
         let uses = dispatch.buffers.iter().filter_map(|u| {
             let p = placed.get(u.tensor as usize)?;
-            Some(Use { memory: p.memory.clone(), bytes: allocated(p.bytes), reads: u.reads, writes: u.writes })
+            Some(Use { memory: p.memory.clone(), bytes: allocated(p.bytes), exact: p.bytes, reads: u.reads, writes: u.writes })
         });
         launch.steps.push(Step { pipeline: pipeline.clone(), name: dispatch.name.clone(), uses: uses.collect(), pieces });
     }

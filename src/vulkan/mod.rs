@@ -28,7 +28,7 @@ use memory::Heap;
 use session::Sessions;
 use std::any::Any;
 use std::sync::Arc;
-use tilewright_launch::Dispatch;
+use tilewright_launch::{Dispatch, Program};
 
 /// The devices there are.
 pub(crate) fn list(options: &Options) -> Result<Vec<DeviceInfo>> {
@@ -82,7 +82,8 @@ impl Backend for VulkanDevice {
         self.context.check_messages()
     }
 
-    fn compile(&self, dispatch: &Dispatch, subgroup: Option<u32>, label: &str) -> Result<Box<dyn Pipeline>> {
+    fn compile(&self, program: &Program, dispatch: &Dispatch, label: &str) -> Result<Box<dyn Pipeline>> {
+        let subgroup = program.requires.subgroup;
         let pipeline = pipeline::ComputePipeline::new(&self.context, &self.cache, dispatch, subgroup, label)?;
         self.context.check_messages()?;
         Ok(Box::new(pipeline))

@@ -17,12 +17,16 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::head;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 
-/// The device of all tests, with the validation layers on; `TILEWRIGHT_VALIDATION=0` says that they are to be off, for
-/// machines whose layers are older than the driver.
-pub fn device() -> &'static Device {
-    static DEVICE: OnceLock<Device> = OnceLock::new();
+/// The devices of all tests: the one that the environment picks, with the validation layers on, and the reference device,
+/// which reports what hardware hides. `TILEWRIGHT_VALIDATION=0` says that layers are to be off, for machines whose layers are
+/// older than the driver.
+pub fn devices() -> &'static [Device; 2] {
+    static DEVICES: OnceLock<[Device; 2]> = OnceLock::new();
     let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-    DEVICE.get_or_init(|| Options::from_env().validation(layers).cache(None).open().expect("a Vulkan device"))
+    DEVICES.get_or_init(|| {
+        let vulkan = Options::from_env().validation(layers).cache(None).open().expect("a Vulkan device");
+        [vulkan, Options::new().device("reference").open().expect("the reference device")]
+    })
 }
 
 /// A variant, and the algorithm that it must agree with.
@@ -105,25 +109,26 @@ impl Variant {
             given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
         }
         let wanted = evaluate(algorithm, &given).expect("the evaluation");
-        let got = self.launch(&given, &shapes);
-        for (id, values) in got {
-            compare(&algorithm.buffers[id], &wanted[&id], &values, dims);
+        for device in devices() {
+            for (id, values) in self.launch(device, &given, &shapes) {
+                compare(&algorithm.buffers[id], &wanted[&id], &values, dims);
+            }
         }
     }
 
     /// Runs the variant; the results by buffer.
-    fn launch(&self, given: &Given, shapes: &HashMap<BufferId, Vec<i64>>) -> Vec<(BufferId, Vec<Value>)> {
-        let (device, algorithm) = (device(), &self.algorithm);
+    fn launch(&self, device: &Device, given: &Given, shapes: &HashMap<BufferId, Vec<i64>>) -> Vec<(BufferId, Vec<Value>)> {
+        let algorithm = &self.algorithm;
         let kernel = device.load_programs(vec![self.program.clone()]).expect("it loads");
         let mut tensors: Vec<(BufferId, AnyTensor)> =
-            given.tensors.iter().map(|(id, t)| (*id, upload(algorithm.buffers[*id].dtype, t))).collect();
+            given.tensors.iter().map(|(id, t)| (*id, upload(device, algorithm.buffers[*id].dtype, t))).collect();
         let mut outputs: Vec<AnyTensor> =
-            algorithm.outputs.iter().map(|id| poisoned(algorithm.buffers[*id].dtype, &shapes[id])).collect();
+            algorithm.outputs.iter().map(|id| poisoned(device, algorithm.buffers[*id].dtype, &shapes[id])).collect();
         let mut updates: HashMap<BufferId, AnyTensor> = HashMap::new();
         tensors.retain_mut(|(id, tensor)| {
             let update = algorithm.buffers[*id].space == Space::Update;
             if update {
-                updates.insert(*id, std::mem::replace(tensor, poisoned(DType::F32, &[0])));
+                updates.insert(*id, std::mem::replace(tensor, poisoned(device, DType::F32, &[0])));
             }
             !update
         });
@@ -188,10 +193,9 @@ fn usizes(shape: &[i64]) -> Vec<usize> {
     shape.iter().map(|n| usize::try_from(*n).expect("a shape")).collect()
 }
 
-fn upload(dtype: DType, tensor: &Tensor) -> AnyTensor {
+fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> AnyTensor {
     let shape = usizes(&tensor.shape);
     let numbers = || tensor.values.iter().map(|v| v.number());
-    let device = device();
     let uploaded = match dtype {
         DType::F32 => device.upload(&shape, &numbers().map(|v| v as f32).collect::<Vec<_>>()).map(|t| t.into_any()),
         DType::F16 => device.upload(&shape, &numbers().map(f16::from_f64).collect::<Vec<_>>()).map(|t| t.into_any()),
@@ -203,14 +207,14 @@ fn upload(dtype: DType, tensor: &Tensor) -> AnyTensor {
 }
 
 /// A tensor full of what no kernel computes.
-fn poisoned(dtype: DType, shape: &[i64]) -> AnyTensor {
+fn poisoned(device: &Device, dtype: DType, shape: &[i64]) -> AnyTensor {
     let count = usizes(shape).iter().product::<usize>();
     let values = match dtype {
         DType::F32 | DType::F16 => vec![Value::float(-12345.0); count],
         DType::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
         _ => vec![Value::Int(123_456_789); count],
     };
-    upload(dtype, &Tensor { shape: shape.to_vec(), values })
+    upload(device, dtype, &Tensor { shape: shape.to_vec(), values })
 }
 
 fn download(dtype: DType, tensor: &AnyTensor) -> Vec<Value> {

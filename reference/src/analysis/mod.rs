@@ -1,0 +1,52 @@
+//! What can be known of a module before it runs, so that running is fast.
+//!
+//! [`graph`] orders the blocks; [`pointers`] folds access chains; [`uniform`] finds what is the same in all invocations of
+//! a workgroup, and is computed once; [`demand`] which parts of a loaded vector matter; [`assigned`] which loads of
+//! registers cannot be of unwritten ones; [`lives`] where a value is used last.
+
+pub(crate) mod assigned;
+pub(crate) mod demand;
+pub(crate) mod graph;
+pub(crate) mod lives;
+pub(crate) mod pointers;
+pub(crate) mod uniform;
+
+use crate::words::{Id, Inst};
+use spirv::Op;
+
+/// The ids of the values among an instruction's operands.
+pub(crate) fn operands(inst: &Inst) -> Vec<Id> {
+    let take = |list: &[u32]| list.to_vec();
+    match inst.op {
+        Op::Load | Op::CompositeExtract => take(inst.from(0).get(..1).unwrap_or_default()),
+        Op::Store | Op::CompositeInsert | Op::VectorShuffle => take(inst.from(0).get(..2).unwrap_or_default()),
+        Op::ExtInst => take(inst.from(2)),
+        Op::Phi => inst.args.iter().step_by(2).copied().collect(),
+        Op::GroupNonUniformElect | Op::ControlBarrier | Op::MemoryBarrier | Op::Variable | Op::Undef => Vec::new(),
+        Op::GroupNonUniformAll
+        | Op::GroupNonUniformAny
+        | Op::GroupNonUniformBroadcast
+        | Op::GroupNonUniformBroadcastFirst
+        | Op::GroupNonUniformShuffle
+        | Op::GroupNonUniformShuffleXor => take(inst.from(1)),
+        op if is_group_arithmetic(op) => take(inst.from(2).get(..1).unwrap_or_default()),
+        Op::BranchConditional | Op::Switch => take(inst.from(0).get(..1).unwrap_or_default()),
+        Op::Branch | Op::Return | Op::Unreachable => Vec::new(),
+        _ => inst.args.clone(),
+    }
+}
+
+/// Reductions and scans over a subgroup.
+pub(crate) fn is_group_arithmetic(op: Op) -> bool {
+    (Op::GroupNonUniformIAdd as u32..=Op::GroupNonUniformLogicalXor as u32).contains(&(op as u32))
+}
+
+/// Any operation over a subgroup.
+pub(crate) fn is_group(op: Op) -> bool {
+    (Op::GroupNonUniformElect as u32..=Op::GroupNonUniformQuadSwap as u32).contains(&(op as u32))
+}
+
+/// Access chains.
+pub(crate) fn is_chain(op: Op) -> bool {
+    matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+}

@@ -1,0 +1,116 @@
+//! Loads and stores: whose memory, and at which offsets.
+
+use super::{Result, Worker};
+use crate::code::{AccessInfo, Root, Term};
+use crate::fault::{Access, Element, FaultKind, Object, Space};
+use crate::memory::device::{is_params, split};
+use crate::run::Bound;
+
+/// Memory that is laid out in bytes.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    Tensor(&'a Bound<'a>),
+    /// Words, and how many bytes of them there are.
+    Block(&'a [u32], i64),
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn load(&mut self, n: u32) -> Result {
+        let code = self.code;
+        let info = &code.accesses[n as usize];
+        self.offsets(info, Access::Read)?;
+        match info.root {
+            Root::Shared { first, object } => self.load_shared(info, first, &code.objects[object as usize]),
+            Root::Register(register) => self.load_register(info, &code.registers[register as usize]),
+            _ => self.load_bytes(info),
+        }
+    }
+
+    pub(super) fn store(&mut self, n: u32) -> Result {
+        let code = self.code;
+        let info = &code.accesses[n as usize];
+        self.offsets(info, Access::Write)?;
+        match info.root {
+            Root::Shared { first, object } => self.store_shared(info, first, &code.objects[object as usize]),
+            Root::Register(register) => self.store_register(info, &code.registers[register as usize]),
+            _ => self.store_bytes(info),
+        }
+    }
+
+    /// Each lane's offset, or the one of all in place of the first lane's.
+    fn offsets(&mut self, info: &AccessInfo, access: Access) -> Result {
+        let lanes = if info.apart { self.code.lanes as usize } else { 1 };
+        self.offsets[..lanes].fill(info.offset);
+        for term in &info.terms {
+            if let Some(bound) = term.bound {
+                self.check_bound(info, term, bound, access)?;
+            }
+            let stride = i64::from(term.stride);
+            let at = term.index as usize;
+            if term.lanes {
+                let indices = &self.words[at..at + lanes];
+                self.offsets[..lanes].iter_mut().zip(indices).for_each(|(o, i)| *o += i64::from(*i as i32) * stride);
+            } else {
+                let step = i64::from(self.words[at] as i32) * stride;
+                self.offsets[..lanes].iter_mut().for_each(|o| *o += step);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_bound(&self, info: &AccessInfo, term: &Term, bound: u32, access: Access) -> Result {
+        let row = if term.lanes { self.code.lanes } else { 1 };
+        let bad = (0..row)
+            .find(|lane| self.words[(term.index + lane) as usize] >= bound && (!term.lanes || self.mask[*lane as usize] != 0));
+        let Some(lane) = bad else { return Ok(()) };
+        let index = i64::from(self.words[(term.index + lane) as usize] as i32);
+        let lane = if term.lanes { lane } else { self.first() };
+        let of = Object { elements: bound.into(), ..self.object(info) };
+        self.fault(lane, info.word, FaultKind::OutOfBounds { access, at: Element { of, index } })
+    }
+
+    /// What an access goes to, for a message.
+    fn object(&self, info: &AccessInfo) -> Object {
+        let objects = &self.code.objects;
+        match info.root {
+            Root::Shared { object, .. } => objects[object as usize].clone(),
+            Root::Register(register) => objects[self.code.registers[register as usize].object as usize].clone(),
+            _ => match self.place(info, self.first()) {
+                Some((Place::Tensor(bound), _)) => bound.object.clone(),
+                _ => parameters(0),
+            },
+        }
+    }
+
+    /// What lies at an access's root, and the offset there.
+    pub(super) fn place(&self, info: &AccessInfo, lane: u32) -> Option<(Place<'a>, i64)> {
+        let launch = self.launch;
+        let piece = &launch.pieces[self.piece as usize];
+        let block = Place::Block(&piece.block, piece.block_bytes);
+        match info.root {
+            Root::Params => Some((Place::Block(&piece.push, piece.push_bytes), 0)),
+            Root::Binding(n) => Some((launch.buffers.get(n as usize).map_or(block, Place::Tensor), 0)),
+            Root::Address { .. } => {
+                let (window, offset) = split(self.address(info, lane));
+                if is_params(window) {
+                    return Some((block, offset));
+                }
+                let bound = launch.buffers.iter().find(|b| b.memory.window() == window)?;
+                Some((Place::Tensor(bound), offset))
+            }
+            Root::Shared { .. } | Root::Register(_) => None,
+        }
+    }
+
+    /// The address that an access begins at.
+    pub(super) fn address(&self, info: &AccessInfo, lane: u32) -> u64 {
+        let Root::Address { slot, lanes } = info.root else { return 0 };
+        let (row, lane) = if lanes { (self.code.lanes, lane) } else { (1, 0) };
+        let word = |plane: u32| u64::from(self.words[(slot + plane * row + lane) as usize]);
+        word(0) | word(1) << 32
+    }
+}
+
+pub(super) fn parameters(bytes: i64) -> Object {
+    Object { space: Space::Parameters, name: String::new(), elements: bytes as u64 }
+}

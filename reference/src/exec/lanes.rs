@@ -1,0 +1,57 @@
+//! Moving words of the file.
+
+use crate::code::Slot;
+
+/// A range of the file to write, and the rest to read.
+pub(super) struct Rest<'a> {
+    low: &'a [u32],
+    high: &'a [u32],
+    end: usize,
+}
+
+impl<'a> Rest<'a> {
+    #[inline(always)]
+    pub(super) fn get(&self, at: Slot, len: usize) -> &'a [u32] {
+        let at = at as usize;
+        if at < self.low.len() { &self.low[at..at + len] } else { &self.high[at - self.end..at - self.end + len] }
+    }
+}
+
+/// Takes a range of the file apart from the rest, in which operands lie: no operand overlaps a result.
+#[inline(always)]
+pub(super) fn split(words: &mut [u32], dst: Slot, len: usize) -> (&mut [u32], Rest<'_>) {
+    let (low, rest) = words.split_at_mut(dst as usize);
+    let (dst, high) = rest.split_at_mut(len);
+    let end = low.len() + len;
+    (dst, Rest { low, high, end })
+}
+
+#[inline]
+pub(super) fn copy(words: &mut [u32], dst: Slot, src: Slot, len: u32) {
+    if len == 1 {
+        words[dst as usize] = words[src as usize];
+    } else {
+        words.copy_within(src as usize..(src + len) as usize, dst as usize);
+    }
+}
+
+#[inline]
+pub(super) fn broadcast(words: &mut [u32], dst: Slot, src: Slot, planes: u32, lanes: u32) {
+    for plane in 0..planes {
+        let word = words[(src + plane) as usize];
+        let at = (dst + plane * lanes) as usize;
+        words[at..at + lanes as usize].fill(word);
+    }
+}
+
+#[inline]
+pub(super) fn masked(words: &mut [u32], mask: &[u32], dst: Slot, src: Slot, planes: u32) {
+    let len = mask.len() * planes as usize;
+    let (to, rest) = split(words, dst, len);
+    let from = rest.get(src, len);
+    for (to, from) in to.chunks_exact_mut(mask.len()).zip(from.chunks_exact(mask.len())) {
+        for ((to, from), active) in to.iter_mut().zip(from).zip(mask) {
+            *to = if *active != 0 { *from } else { *to };
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Loads and stores of tensors and of the parameter block.
+
+use super::access::{Place, parameters};
+use super::faults::Beyond;
+use super::{Result, Worker};
+use crate::code::{AccessInfo, Part, Root};
+use crate::fault::{Access, Element, FaultKind};
+use crate::half;
+use crate::memory::shadow::Who;
+use crate::run::Bound;
+use std::ops::RangeInclusive;
+
+impl<'a> Worker<'a> {
+    pub(super) fn load_bytes(&mut self, info: &AccessInfo) -> Result {
+        let first = self.first();
+        if !info.apart {
+            let (place, base) = self.bytes(info, first, Access::Read)?;
+            self.load_lane(info, place, self.offsets[0] + base, first)?;
+            return self.also_reads(info, place, base);
+        }
+        let one_root = !matches!(info.root, Root::Address { lanes: true, .. });
+        let common = if one_root { Some(self.bytes(info, first, Access::Read)?) } else { None };
+        if let Some((Place::Tensor(bound), base)) = common
+            && bound.is_plain()
+            && let [Part { half: false, offset: 0, .. }] = *info.planes
+        {
+            return self.load_plain(info, bound, base);
+        }
+        for lane in 0..self.code.lanes {
+            if self.mask[lane as usize] != 0 {
+                let (place, base) = match common {
+                    Some(common) => common,
+                    None => self.bytes(info, lane, Access::Read)?,
+                };
+                self.load_lane(info, place, self.offsets[lane as usize] + base, lane)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory of a lane's access; that there is none is a fault.
+    fn bytes(&self, info: &AccessInfo, lane: u32, access: Access) -> Result<(Place<'a>, i64)> {
+        match self.place(info, lane) {
+            Some(place) => Ok(place),
+            None => self.fault(lane, info.word, FaultKind::Address { access, address: self.address(info, lane) }),
+        }
+    }
+
+    /// One word in each lane of a tensor that is written entirely and that nothing writes now.
+    fn load_plain(&mut self, info: &AccessInfo, bound: &Bound<'_>, base: i64) -> Result {
+        let misaligned = i64::from(info.align) - 1;
+        for lane in 0..self.code.lanes as usize {
+            let at = self.offsets[lane] + base;
+            if self.mask[lane] == 0 {
+                continue;
+            }
+            if at < 0 || at + 4 > bound.bytes || at & misaligned != 0 {
+                return self.bad_tensor(lane as u32, info, Access::Read, bound, at);
+            }
+            self.words[info.slot as usize + lane] = bound.memory.load(at as usize / 4);
+        }
+        Ok(())
+    }
+
+    /// Where a lane's value goes in a row, and how long that is: a load that is done once for all has no lanes.
+    fn row(&self, info: &AccessInfo, lane: u32) -> (u32, u32) {
+        if info.apart { (lane, self.code.lanes) } else { (0, 1) }
+    }
+
+    /// One lane's load.
+    fn load_lane(&mut self, info: &AccessInfo, place: Place<'_>, at: i64, lane: u32) -> Result {
+        let bound = match place {
+            Place::Block(words, bytes) => return self.load_block(info, words, bytes, at, lane),
+            Place::Tensor(bound) => bound,
+        };
+        let (to, row) = self.row(info, lane);
+        if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
+            return self.bad_tensor(lane, info, Access::Read, bound, at);
+        }
+        for (plane, part) in (0..).zip(&info.planes) {
+            let byte = at as usize + part.offset as usize;
+            let word = bound.memory.load(byte / 4);
+            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.half);
+        }
+        if !bound.is_plain() { self.look_at_read(info, bound, at as usize, lane) } else { Ok(()) }
+    }
+
+    /// That what is read was written, and is not written meanwhile.
+    fn look_at_read(&self, info: &AccessInfo, bound: &Bound<'_>, at: usize, lane: u32) -> Result {
+        for part in info.planes.iter().filter(|p| p.wanted) {
+            let byte = at + part.offset as usize;
+            let needed = mask(byte, part.half);
+            if !bound.complete && bound.memory.flags(byte / 4) & needed != needed {
+                let at = bound.element(byte as i64);
+                return self.fault(lane, info.word, FaultKind::Unwritten { at });
+            }
+            let Some(shadow) = &bound.shadow else { continue };
+            let who = Who { group: self.group, clock: &self.global_clock };
+            for element in elements(byte, part.half, shadow.element) {
+                if let Some(conflict) = shadow.read(element, &who, lane) {
+                    let at = Element { of: bound.object.clone(), index: element as i64 };
+                    return self.race(lane, info.word, Access::Read, at, conflict);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A load that is done once for all lanes is one of another lane too. Two are enough to find any race.
+    fn also_reads(&self, info: &AccessInfo, place: Place<'_>, base: i64) -> Result {
+        match place {
+            Place::Tensor(bound) if bound.shadow.is_some() => {
+                let second = (self.first() + 1..self.code.lanes).find(|l| self.mask[*l as usize] != 0);
+                second.map_or(Ok(()), |lane| self.look_at_read(info, bound, (self.offsets[0] + base) as usize, lane))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn load_block(&mut self, info: &AccessInfo, words: &[u32], bytes: i64, at: i64, lane: u32) -> Result {
+        let (to, row) = self.row(info, lane);
+        if at < 0 || at + i64::from(info.extent) > bytes {
+            return self.outside(lane, info, Access::Read, &parameters(bytes), Beyond { at, limit: bytes, unit: 1 });
+        }
+        for (plane, part) in (0..).zip(&info.planes) {
+            let byte = at as usize + part.offset as usize;
+            let word = words.get(byte / 4).copied().unwrap_or(0);
+            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.half);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &Bound<'_>, at: i64) -> Result {
+        if at < 0 || at + i64::from(info.extent) > bound.bytes {
+            let beyond = Beyond { at, limit: bound.bytes, unit: bound.size.into() };
+            return self.outside(lane, info, access, &bound.object, beyond);
+        }
+        self.fault(lane, info.word, FaultKind::Misaligned { access, at: bound.element(at), alignment: info.align })
+    }
+
+    pub(super) fn store_bytes(&mut self, info: &AccessInfo) -> Result {
+        for lane in 0..self.code.lanes {
+            if self.mask[lane as usize] != 0 {
+                let (place, base) = self.bytes(info, lane, Access::Write)?;
+                let at = self.offsets[if info.apart { lane as usize } else { 0 }] + base;
+                match place {
+                    Place::Tensor(bound) => self.store_lane(info, bound, at, lane)?,
+                    Place::Block(..) => {
+                        let at = Element { of: parameters(0), index: at };
+                        return self.fault(lane, info.word, FaultKind::ReadOnly { at });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn store_lane(&mut self, info: &AccessInfo, bound: &Bound<'_>, at: i64, lane: u32) -> Result {
+        if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
+            return self.bad_tensor(lane, info, Access::Write, bound, at);
+        }
+        let Some(shadow) = &bound.shadow else {
+            return self.fault(lane, info.word, FaultKind::ReadOnly { at: bound.element(at) });
+        };
+        let who = Who { group: self.group, clock: &self.global_clock };
+        let (row, from) = if info.lanes { (self.code.lanes, lane) } else { (1, 0) };
+        for (plane, part) in (0..).zip(&info.planes) {
+            let byte = at as usize + part.offset as usize;
+            for element in elements(byte, part.half, shadow.element) {
+                if let Some(conflict) = shadow.write(element, &who, lane) {
+                    let at = Element { of: bound.object.clone(), index: element as i64 };
+                    return self.race(lane, info.word, Access::Write, at, conflict);
+                }
+            }
+            let value = self.words[(info.slot + plane * row + from) as usize];
+            let value = if part.half { half::bits(f32::from_bits(value)) << (8 * (byte % 4)) } else { value };
+            bound.memory.store(byte / 4, value, mask(byte, part.half));
+        }
+        Ok(())
+    }
+}
+
+/// The part of a word that begins at a byte.
+fn taken(word: u32, byte: usize, half: bool) -> u32 {
+    if half { half::float(word >> (8 * (byte % 4)) & 0xffff).to_bits() } else { word }
+}
+
+/// The bytes of a word that are accessed.
+fn mask(byte: usize, half: bool) -> u8 {
+    if half { 3 << (byte % 4) } else { 0xf }
+}
+
+/// The elements that are accessed.
+fn elements(byte: usize, half: bool, size: u32) -> RangeInclusive<usize> {
+    let (size, width) = (size.max(1) as usize, if half { 2 } else { 4 });
+    byte / size..=(byte + width - 1) / size
+}

@@ -1,0 +1,309 @@
+//! Variables, loads and stores.
+
+use super::slots::Value;
+use super::{Lower, Slot};
+use crate::analysis::pointers::{self, Pointer};
+use crate::analysis::uniform::is_uniform;
+use crate::code::{AccessInfo, Input, Op, Part, Register, Root, Term, Written};
+use crate::fault::{Object, Space};
+use crate::module::types::Scalar;
+use crate::words::{Id, Inst, Result, malformed, unknown};
+use spirv::StorageClass;
+
+/// Where a variable lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Variable {
+    /// A built-in's value.
+    Input(Value),
+    /// An invocation's own: an index into [`crate::code::Code::registers`].
+    Register(u32, Value),
+    Shared {
+        first: u32,
+        object: u32,
+    },
+    Binding(u32),
+    Params,
+}
+
+impl Lower<'_> {
+    /// Places for all variables outside of the function.
+    pub(super) fn globals(&mut self) -> Result<()> {
+        let mut ids: Vec<Id> = self.module.variables.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.global(id)?;
+        }
+        Ok(())
+    }
+
+    fn global(&mut self, id: Id) -> Result<()> {
+        let v = &self.module.variables[&id];
+        let place = match (v.class, v.builtin, v.binding) {
+            (StorageClass::Input, Some(builtin), _) => {
+                let (planes, lanes) = (self.module.types.planes(v.of)?, !is_uniform(builtin));
+                let slot = self.slots.fresh(planes, lanes);
+                self.code.inputs.push(Input { builtin, slot, planes, lanes });
+                Variable::Input(Value { at: slot, planes, lanes, owned: false })
+            }
+            (StorageClass::StorageBuffer, _, Some(binding)) => Variable::Binding(binding),
+            (StorageClass::PushConstant, ..) => Variable::Params,
+            (StorageClass::Workgroup, ..) => {
+                let (first, planes) = (self.code.shared, self.module.types.planes(v.of)?);
+                self.code.shared = first.saturating_add(planes);
+                let object = self.object(id, Space::Shared, planes);
+                Variable::Shared { first, object }
+            }
+            (StorageClass::Private, ..) => self.register(id)?,
+            _ => return Ok(()),
+        };
+        self.variables.insert(id, place);
+        Ok(())
+    }
+
+    fn object(&mut self, id: Id, space: Space, elements: u32) -> u32 {
+        self.code.objects.push(Object { space, name: self.module.name(id), elements: elements.into() });
+        self.code.objects.len() as u32 - 1
+    }
+
+    fn register(&mut self, id: Id) -> Result<Variable> {
+        let planes = self.module.types.planes(self.module.variables[&id].of)?;
+        let lanes = self.divergent(id);
+        let value = Value { at: self.slots.fresh(planes, lanes), planes, lanes, owned: false };
+        let flags = self.unproved.variables.contains(&id).then(|| {
+            let flags = self.slots.fresh(planes, lanes);
+            self.code.flags.push(flags as usize..(flags + planes * self.row(lanes)) as usize);
+            flags
+        });
+        let object = self.object(id, Space::Register, planes);
+        self.code.registers.push(Register { slot: value.at, lanes, flags, object });
+        Ok(Variable::Register(self.code.registers.len() as u32 - 1, value))
+    }
+
+    /// What `Private` variables begin with; a workgroup may have changed it for the next.
+    pub(super) fn initialize_globals(&mut self) -> Result<()> {
+        let private = |(id, v): (&Id, &crate::module::Variable)| {
+            (v.class == StorageClass::Private).then_some(()).and(v.initializer).map(|i| (*id, i))
+        };
+        let mut list: Vec<(Id, Id)> = self.module.variables.iter().filter_map(private).collect();
+        list.sort_unstable();
+        list.into_iter().try_for_each(|(id, initializer)| self.initialize(id, initializer))
+    }
+
+    fn initialize(&mut self, id: Id, initializer: Id) -> Result<()> {
+        let Some(Variable::Register(_, value)) = self.variables.get(&id).copied() else {
+            return unknown(format!("an initializer of the variable `{}`", self.module.name(id)));
+        };
+        self.check_planes(initializer, value.planes)?;
+        let src = self.operand(initializer, value.lanes)?;
+        self.op(Op::Copy { dst: value.at, src, len: value.planes * self.row(value.lanes) });
+        Ok(())
+    }
+
+    pub(super) fn local_variable(&mut self, inst: &Inst) -> Result<()> {
+        let place = self.register(inst.id)?;
+        self.variables.insert(inst.id, place);
+        match inst.args.get(1) {
+            Some(initializer) => self.initialize(inst.id, *initializer),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self, pointer: &Pointer) -> Result<Option<Variable>> {
+        match pointer.root {
+            pointers::Root::Address(_) => Ok(None),
+            pointers::Root::Variable(id) => match self.variables.get(&id) {
+                Some(place) => Ok(Some(*place)),
+                None => malformed(format!("the variable `{}` is used before it is there", self.module.name(id))),
+            },
+        }
+    }
+
+    pub(super) fn load(&mut self, inst: &Inst) -> Result<()> {
+        let pointer = self.pointers.get(self.module, inst.arg(0)?)?;
+        if pointer.of != inst.ty {
+            return malformed(format!("the load %{} is not of its pointer's type", inst.id));
+        }
+        let fixed = pointer.terms.is_empty();
+        match self.place(&pointer)? {
+            Some(Variable::Input(from)) if fixed => {
+                let from = self.part(from, &pointer)?;
+                self.copied(inst, from)
+            }
+            Some(Variable::Input(_)) => unknown("built-ins that are indexed at run time"),
+            Some(Variable::Register(register, from)) if fixed => {
+                if self.unproved.loads.contains(&inst.id) {
+                    self.check_written(inst, register, &pointer);
+                }
+                let from = self.part(from, &pointer)?;
+                self.copied(inst, from)
+            }
+            place => {
+                let planes = self.module.types.planes(pointer.of)?;
+                let apart = self.is_apart(&pointer, place)?;
+                let to = self.temporary(planes, apart);
+                let access = self.access(inst, &pointer, place, to)?;
+                self.op(Op::Load(access));
+                self.copied(inst, to)
+            }
+        }
+    }
+
+    /// The planes that a pointer into registers points to.
+    fn part(&self, whole: Value, pointer: &Pointer) -> Result<Value> {
+        let planes = self.module.types.planes(pointer.of)?;
+        let at = u32::try_from(pointer.offset).ok().filter(|at| at + planes <= whole.planes);
+        let Some(at) = at else { return malformed("an access chain leaves its variable") };
+        Ok(Value { at: whole.at + at * self.row(whole.lanes), planes, lanes: whole.lanes, owned: false })
+    }
+
+    /// A result that is a copy of what lies elsewhere.
+    fn copied(&mut self, inst: &Inst, from: Value) -> Result<()> {
+        // What was loaded to a temporary just now can stay there.
+        let fresh = self.temporaries.iter().position(|t| t.at == from.at && t.lanes == self.divergent(inst.id));
+        if let Some(at) = fresh
+            && !self.values.contains_key(&inst.id)
+            && !self.uniform.kept.contains(&inst.id)
+        {
+            let value = self.temporaries.swap_remove(at);
+            self.values.insert(inst.id, value);
+            return Ok(());
+        }
+        let to = self.result(inst)?;
+        match (from.lanes, to.lanes) {
+            (true, false) => return malformed(format!("%{} differs between invocations where it must not", inst.id)),
+            (false, true) => self.op(Op::Broadcast { dst: to.at, src: from.at, planes: to.planes }),
+            _ => self.op(Op::Copy { dst: to.at, src: from.at, len: to.planes * self.row(to.lanes) }),
+        }
+        self.computed(inst, to)
+    }
+
+    fn check_written(&mut self, inst: &Inst, register: u32, pointer: &Pointer) {
+        let register = self.code.registers[register as usize];
+        let Some(flags) = register.flags else { return };
+        let first = pointer.offset as u32;
+        let planes = self.module.types.planes(pointer.of).unwrap_or(0);
+        let planes = (0..planes).filter(|p| self.demand.wants(inst.id, *p)).collect();
+        let flags = flags + first * self.row(register.lanes);
+        self.code.written.push(Written { flags, lanes: register.lanes, planes, first, object: register.object, word: inst.word });
+        let at = self.code.written.len() as u32 - 1;
+        self.op(Op::CheckWritten(at));
+    }
+
+    pub(super) fn store(&mut self, inst: &Inst) -> Result<()> {
+        let pointer = self.pointers.get(self.module, inst.arg(0)?)?;
+        let value = inst.arg(1)?;
+        if self.module.type_of(value)? != pointer.of {
+            return malformed("a store is not of its pointer's type");
+        }
+        let place = self.place(&pointer)?;
+        match place {
+            Some(Variable::Input(_) | Variable::Params) => malformed("a store to what is only read"),
+            Some(Variable::Register(register, to)) if pointer.terms.is_empty() => {
+                let src = self.operand(value, to.lanes)?;
+                let to = self.part(to, &pointer)?;
+                self.write(to, src);
+                let register = self.code.registers[register as usize];
+                if let Some(flags) = register.flags {
+                    let (ones, row) = (self.ones(to.lanes), self.row(to.lanes));
+                    for plane in pointer.offset as u32..pointer.offset as u32 + to.planes {
+                        self.write(Value { at: flags + plane * row, planes: 1, ..to }, ones);
+                    }
+                }
+                Ok(())
+            }
+            place => {
+                let lanes = self.is_apart(&pointer, place)? || self.value(value)?.lanes;
+                let (at, planes) = (self.operand(value, lanes)?, self.value(value)?.planes);
+                let from = Value { at, planes, lanes, owned: false };
+                let access = self.access(inst, &pointer, place, from)?;
+                self.op(Op::Store(access));
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes rows, in those lanes that are active.
+    pub(super) fn write(&mut self, to: Value, src: Slot) {
+        if to.lanes && self.uniform.partial[self.place] {
+            self.op(Op::Masked { dst: to.at, src, planes: to.planes });
+        } else {
+            self.op(Op::Copy { dst: to.at, src, len: to.planes * self.row(to.lanes) });
+        }
+    }
+
+    /// Whether a pointer is another one in each lane.
+    fn is_apart(&mut self, pointer: &Pointer, place: Option<Variable>) -> Result<bool> {
+        let mut apart = match (pointer.root, place) {
+            (pointers::Root::Address(id), _) => self.value(id)?.lanes,
+            (_, Some(Variable::Register(_, value))) => value.lanes,
+            _ => false,
+        };
+        for term in &pointer.terms {
+            apart |= self.value(term.index)?.lanes;
+        }
+        Ok(apart)
+    }
+
+    /// Describes a load or store; `slot` is where the value lies in the file.
+    fn access(&mut self, inst: &Inst, pointer: &Pointer, place: Option<Variable>, slot: Value) -> Result<u32> {
+        let root = match (pointer.root, place) {
+            (pointers::Root::Address(id), _) => {
+                let value = self.value(id)?;
+                Root::Address { slot: value.at, lanes: value.lanes }
+            }
+            (_, Some(Variable::Binding(binding))) => Root::Binding(binding),
+            (_, Some(Variable::Params)) => Root::Params,
+            (_, Some(Variable::Shared { first, object })) => Root::Shared { first, object },
+            (_, Some(Variable::Register(register, _))) => Root::Register(register),
+            _ => return malformed("a pointer without a variable"),
+        };
+        let mut terms = Vec::new();
+        for t in &pointer.terms {
+            let index = self.value(t.index)?;
+            self.check_planes(t.index, 1)?;
+            terms.push(Term { index: index.at, lanes: index.lanes, stride: t.stride, bound: t.bound });
+        }
+        let planes = self.parts(inst, pointer)?;
+        let info = AccessInfo {
+            root,
+            offset: pointer.offset,
+            terms: terms.into(),
+            apart: self.is_apart(pointer, place)?,
+            slot: slot.at,
+            lanes: slot.lanes,
+            extent: planes.iter().map(|p| p.offset + p.size).max().unwrap_or(0),
+            align: alignment(inst).max(planes.iter().map(|p| p.size).max().unwrap_or(1)),
+            planes: planes.into(),
+            word: inst.word,
+        };
+        self.code.accesses.push(info);
+        Ok(self.code.accesses.len() as u32 - 1)
+    }
+
+    /// The planes of what is accessed, as they lie there.
+    fn parts(&self, inst: &Inst, pointer: &Pointer) -> Result<Vec<Part>> {
+        let is_load = inst.id != 0;
+        let wanted = |plane| !is_load || self.demand.wants(inst.id, plane);
+        if pointer.is_explicit() {
+            let layout = self.module.types.layout(pointer.of)?;
+            let part = |(n, (offset, scalar)): (u32, (u32, Scalar))| Part {
+                offset,
+                size: scalar.bytes(),
+                half: scalar == Scalar::F16,
+                wanted: wanted(n),
+            };
+            return Ok((0..).zip(layout).map(part).collect());
+        }
+        let planes = self.module.types.planes(pointer.of)?;
+        Ok((0..planes).map(|n| Part { offset: n, size: 1, half: false, wanted: wanted(n) }).collect())
+    }
+}
+
+/// The alignment that a load or store promises.
+fn alignment(inst: &Inst) -> u32 {
+    let operands = if inst.id == 0 { inst.from(2) } else { inst.from(1) };
+    match operands {
+        [mask, bytes, ..] if mask & spirv::MemoryAccess::ALIGNED.bits() != 0 && bytes.is_power_of_two() => *bytes,
+        _ => 1,
+    }
+}

@@ -1,0 +1,378 @@
+//! Arithmetic: which operation each instruction is.
+
+use super::slots::Value;
+use super::{Lower, Slot};
+use crate::analysis::is_group_arithmetic;
+use crate::code::{Binary, Check, Combine, Group, GroupOp, Op, Partial, Spread, Ternary, Unary};
+use crate::module::types::Scalar;
+use crate::words::{Id, Inst, Result, malformed, unknown};
+use spirv::{GlslStd450Op as Ext, GroupOperation, Op as Spv};
+
+/// What an instruction does, word by word.
+enum Maths {
+    Unary(Unary),
+    Binary(Binary),
+    /// With its operands the other way round.
+    Swapped(Binary),
+    Ternary(Ternary),
+    Checked(Partial),
+    /// A comparison that is true of NaN: not the ordered one, the other way round.
+    Not(Binary),
+}
+
+impl Lower<'_> {
+    pub(super) fn maths(&mut self, inst: &Inst) -> Result<()> {
+        match inst.op {
+            Spv::Bitcast => self.bitcast(inst),
+            Spv::VectorTimesScalar => self.scaled(inst),
+            Spv::Dot => self.dot(inst),
+            Spv::Any | Spv::All => self.any_all(inst),
+            Spv::Select => self.select(inst),
+            Spv::FConvert => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),
+            Spv::QuantizeToF16 => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),
+            Spv::ExtInst => {
+                let number = inst.arg(1)?;
+                let Some(maths) = Ext::from_u32(number).and_then(extended) else {
+                    let name = Ext::from_u32(number).map_or_else(|| number.to_string(), |e| format!("{e:?}"));
+                    return unknown(format!("OpExtInst {name}"));
+                };
+                self.word_by_word(inst, maths, inst.from(2))
+            }
+            op => match plain(op) {
+                Some(maths) => self.word_by_word(inst, maths, inst.from(0)),
+                None => unknown(format!("Op{op:?}")),
+            },
+        }
+    }
+
+    /// The same operation on every word.
+    fn word_by_word(&mut self, inst: &Inst, maths: Maths, ids: &[Id]) -> Result<()> {
+        let arity = match &maths {
+            Maths::Unary(_) => 1,
+            Maths::Ternary(_) => 3,
+            Maths::Checked(Partial::FToS | Partial::FToU) => 1,
+            _ => 2,
+        };
+        let to = self.result(inst)?;
+        let mut slots = [0; 3];
+        if ids.len() < arity {
+            return malformed(format!("Op{:?} has too few operands", inst.op));
+        }
+        for (slot, id) in slots.iter_mut().zip(&ids[..arity]) {
+            self.check_planes(*id, to.planes)?;
+            *slot = self.operand(*id, to.lanes)?;
+        }
+        let [a, b, c] = slots;
+        let (dst, len) = (to.at, to.planes * self.row(to.lanes));
+        match maths {
+            Maths::Unary(op) => self.op(Op::Unary { op, dst, a, len }),
+            Maths::Binary(op) => self.op(Op::Binary { op, dst, a, b, len }),
+            Maths::Swapped(op) => self.op(Op::Binary { op, dst, a: b, b: a, len }),
+            Maths::Not(op) => {
+                let ordered = self.temporary(to.planes, to.lanes).at;
+                self.op(Op::Binary { op, dst: ordered, a, b, len });
+                self.op(Op::Unary { op: Unary::LogicalNot, dst, a: ordered, len });
+            }
+            Maths::Ternary(op) => self.op(Op::Ternary { op, dst, a, b, c, len }),
+            Maths::Checked(op) => {
+                self.code.checks.push(Check { op, dst, a, b, planes: to.planes, lanes: to.lanes, word: inst.word });
+                let at = self.code.checks.len() as u32 - 1;
+                self.op(Op::Checked(at));
+            }
+        }
+        self.rounded(inst, to)?;
+        self.computed(inst, to)
+    }
+
+    /// Rounds what was computed as f32 to halves, if that is its type.
+    fn rounded(&mut self, inst: &Inst, at: Value) -> Result<()> {
+        let exact = matches!(inst.op, Spv::FConvert | Spv::Select | Spv::FNegate);
+        if !exact && self.module.types.scalar(inst.ty)? == Scalar::F16 {
+            self.op(Op::Unary { op: Unary::Half, dst: at.at, a: at.at, len: at.planes * self.row(at.lanes) });
+        }
+        Ok(())
+    }
+
+    /// One condition for all components is spread over them.
+    fn select(&mut self, inst: &Inst) -> Result<()> {
+        let condition = inst.arg(0)?;
+        let to = self.result(inst)?;
+        let row = self.row(to.lanes);
+        self.check_planes(inst.arg(1)?, to.planes)?;
+        self.check_planes(inst.arg(2)?, to.planes)?;
+        let (mut c, a, b) =
+            (self.operand(condition, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?, self.operand(inst.arg(2)?, to.lanes)?);
+        let each = self.value(condition)?.planes;
+        if each != to.planes {
+            self.check_planes(condition, 1)?;
+            let spread = self.temporary(to.planes, to.lanes).at;
+            for plane in 0..to.planes {
+                self.op(Op::Copy { dst: spread + plane * row, src: c, len: row });
+            }
+            c = spread;
+        }
+        self.op(Op::Ternary { op: Ternary::Select, dst: to.at, a: c, b: a, c: b, len: to.planes * row });
+        self.computed(inst, to)
+    }
+
+    fn scaled(&mut self, inst: &Inst) -> Result<()> {
+        let to = self.result(inst)?;
+        let row = self.row(to.lanes);
+        let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
+        self.check_planes(inst.arg(0)?, to.planes)?;
+        self.check_planes(inst.arg(1)?, 1)?;
+        for plane in 0..to.planes {
+            self.op(Op::Binary { op: Binary::FMul, dst: to.at + plane * row, a: a + plane * row, b, len: row });
+        }
+        self.rounded(inst, to)?;
+        self.computed(inst, to)
+    }
+
+    fn dot(&mut self, inst: &Inst) -> Result<()> {
+        let to = self.result(inst)?;
+        let row = self.row(to.lanes);
+        let planes = self.value(inst.arg(0)?)?.planes;
+        let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
+        self.check_planes(inst.arg(1)?, planes)?;
+        self.op(Op::Binary { op: Binary::FMul, dst: to.at, a, b, len: row });
+        for plane in 1..planes {
+            let sum = self.temporary(1, to.lanes).at;
+            self.op(Op::Copy { dst: sum, src: to.at, len: row });
+            self.op(Op::Ternary { op: Ternary::Fma, dst: to.at, a: a + plane * row, b: b + plane * row, c: sum, len: row });
+        }
+        self.rounded(inst, to)?;
+        self.computed(inst, to)
+    }
+
+    fn any_all(&mut self, inst: &Inst) -> Result<()> {
+        let op = if inst.op == Spv::Any { Binary::Or } else { Binary::And };
+        let to = self.result(inst)?;
+        let row = self.row(to.lanes);
+        let planes = self.value(inst.arg(0)?)?.planes;
+        let mut all = self.operand(inst.arg(0)?, to.lanes)?;
+        let first = all;
+        for plane in 1..planes {
+            let next = self.temporary(1, to.lanes).at;
+            self.op(Op::Binary { op, dst: next, a: all, b: first + plane * row, len: row });
+            all = next;
+        }
+        self.op(Op::Copy { dst: to.at, src: all, len: row });
+        self.computed(inst, to)
+    }
+
+    /// Between words and pairs of halves; all others are aliases.
+    fn bitcast(&mut self, inst: &Inst) -> Result<()> {
+        let of = inst.arg(0)?;
+        let halves = self.module.types.scalar(inst.ty)? == Scalar::F16;
+        let (to, from) = (self.result(inst)?, self.value(of)?);
+        let row = self.row(to.lanes);
+        let src = self.operand(of, to.lanes)?;
+        let from_halves = self.module.types.scalar(self.module.type_of(of)?)? == Scalar::F16;
+        match (from_halves, halves) {
+            (true, true) if from.planes == to.planes => self.op(Op::Copy { dst: to.at, src, len: to.planes * row }),
+            (false, true) if to.planes == 2 * from.planes => {
+                for plane in 0..to.planes {
+                    let op = if plane % 2 == 0 { Unary::LowHalf } else { Unary::HighHalf };
+                    self.op(Op::Unary { op, dst: to.at + plane * row, a: src + plane / 2 * row, len: row });
+                }
+            }
+            (true, false) if from.planes == 2 * to.planes => {
+                for plane in 0..to.planes {
+                    let (a, b) = (src + 2 * plane * row, src + (2 * plane + 1) * row);
+                    self.op(Op::Binary { op: Binary::PackHalves, dst: to.at + plane * row, a, b, len: row });
+                }
+            }
+            _ => return unknown("an OpBitcast between types of different sizes, or of 16 bits to integers"),
+        }
+        self.computed(inst, to)
+    }
+}
+
+/// Subgroups.
+impl Lower<'_> {
+    pub(super) fn group(&mut self, inst: &Inst) -> Result<()> {
+        if self.module.literal(inst.arg(0)?)? != 3 {
+            return unknown(format!("Op{:?} over anything but a subgroup", inst.op));
+        }
+        let to = self.result(inst)?;
+        let half = self.module.types.scalar(inst.ty)? == Scalar::F16;
+        let mut group = Group { op: GroupOp::Elect, dst: to.at, a: 0, b: 0, planes: to.planes, half };
+        let rows = |l: &mut Self, at: usize| -> Result<Slot> {
+            // A lane's number is one for all components.
+            let planes = if matches!(
+                (inst.op, at),
+                (Spv::GroupNonUniformBroadcast, 2) | (Spv::GroupNonUniformShuffle, 2) | (Spv::GroupNonUniformShuffleXor, 2)
+            ) {
+                1
+            } else {
+                to.planes
+            };
+            l.check_planes(inst.arg(at)?, planes)?;
+            l.operand(inst.arg(at)?, true)
+        };
+        (group.op, group.a, group.b) = match inst.op {
+            Spv::GroupNonUniformElect => (GroupOp::Elect, 0, 0),
+            Spv::GroupNonUniformAll => (GroupOp::All, rows(self, 1)?, 0),
+            Spv::GroupNonUniformAny => (GroupOp::Any, rows(self, 1)?, 0),
+            Spv::GroupNonUniformBroadcastFirst => (GroupOp::BroadcastFirst, rows(self, 1)?, 0),
+            Spv::GroupNonUniformBroadcast | Spv::GroupNonUniformShuffle => (GroupOp::Shuffle, rows(self, 1)?, rows(self, 2)?),
+            Spv::GroupNonUniformShuffleXor => (GroupOp::ShuffleXor, rows(self, 1)?, rows(self, 2)?),
+            op if is_group_arithmetic(op) => {
+                let spread = match GroupOperation::from_u32(inst.arg(1)?) {
+                    Some(GroupOperation::Reduce) => Spread::Reduce,
+                    Some(GroupOperation::InclusiveScan) => Spread::Inclusive,
+                    Some(GroupOperation::ExclusiveScan) => Spread::Exclusive,
+                    other => return unknown(format!("Op{op:?} of {other:?}")),
+                };
+                let Some(combine) = combination(op) else { return unknown(format!("Op{op:?}")) };
+                (GroupOp::Combine(combine, spread), rows(self, 2)?, 0)
+            }
+            op => return unknown(format!("Op{op:?}")),
+        };
+        self.code.groups.push(group);
+        let at = self.code.groups.len() as u32 - 1;
+        self.op(Op::Group(at));
+        self.computed(inst, to)
+    }
+}
+
+fn combination(op: Spv) -> Option<Combine> {
+    Some(match op {
+        Spv::GroupNonUniformIAdd => Combine::IAdd,
+        Spv::GroupNonUniformFAdd => Combine::FAdd,
+        Spv::GroupNonUniformIMul => Combine::IMul,
+        Spv::GroupNonUniformFMul => Combine::FMul,
+        Spv::GroupNonUniformSMin => Combine::SMin,
+        Spv::GroupNonUniformUMin => Combine::UMin,
+        Spv::GroupNonUniformFMin => Combine::FMin,
+        Spv::GroupNonUniformSMax => Combine::SMax,
+        Spv::GroupNonUniformUMax => Combine::UMax,
+        Spv::GroupNonUniformFMax => Combine::FMax,
+        Spv::GroupNonUniformBitwiseAnd => Combine::And,
+        Spv::GroupNonUniformLogicalAnd => Combine::LogicalAnd,
+        Spv::GroupNonUniformBitwiseOr | Spv::GroupNonUniformLogicalOr => Combine::Or,
+        Spv::GroupNonUniformBitwiseXor | Spv::GroupNonUniformLogicalXor => Combine::Xor,
+        _ => return None,
+    })
+}
+
+fn plain(op: Spv) -> Option<Maths> {
+    use Maths::{Checked, Not, Swapped};
+    let unary = |op| Some(Maths::Unary(op));
+    let binary = |op| Some(Maths::Binary(op));
+    match op {
+        Spv::FNegate => unary(Unary::FNegate),
+        Spv::SNegate => unary(Unary::SNegate),
+        Spv::Not => unary(Unary::Not),
+        Spv::LogicalNot => unary(Unary::LogicalNot),
+        Spv::ConvertSToF => unary(Unary::SToF),
+        Spv::ConvertUToF => unary(Unary::UToF),
+        Spv::IsNan => unary(Unary::IsNan),
+        Spv::IsInf => unary(Unary::IsInf),
+        Spv::BitCount => unary(Unary::BitCount),
+        Spv::BitReverse => unary(Unary::BitReverse),
+        Spv::FAdd => binary(Binary::FAdd),
+        Spv::FSub => binary(Binary::FSub),
+        Spv::FMul => binary(Binary::FMul),
+        Spv::FDiv => binary(Binary::FDiv),
+        Spv::FRem => binary(Binary::FRem),
+        Spv::FMod => binary(Binary::FMod),
+        Spv::IAdd => binary(Binary::IAdd),
+        Spv::ISub => binary(Binary::ISub),
+        Spv::IMul => binary(Binary::IMul),
+        Spv::BitwiseAnd | Spv::LogicalAnd => binary(Binary::And),
+        Spv::BitwiseOr | Spv::LogicalOr => binary(Binary::Or),
+        Spv::BitwiseXor => binary(Binary::Xor),
+        Spv::LogicalNotEqual => binary(Binary::Xor),
+        Spv::LogicalEqual => binary(Binary::LogicalEqual),
+        Spv::IEqual => binary(Binary::IEqual),
+        Spv::INotEqual => binary(Binary::INotEqual),
+        Spv::SLessThan => binary(Binary::SLess),
+        Spv::SLessThanEqual => binary(Binary::SLessEqual),
+        Spv::SGreaterThan => Some(Swapped(Binary::SLess)),
+        Spv::SGreaterThanEqual => Some(Swapped(Binary::SLessEqual)),
+        Spv::ULessThan => binary(Binary::ULess),
+        Spv::ULessThanEqual => binary(Binary::ULessEqual),
+        Spv::UGreaterThan => Some(Swapped(Binary::ULess)),
+        Spv::UGreaterThanEqual => Some(Swapped(Binary::ULessEqual)),
+        Spv::FOrdEqual => binary(Binary::FOrdEqual),
+        Spv::FOrdNotEqual => binary(Binary::FOrdNotEqual),
+        Spv::FOrdLessThan => binary(Binary::FOrdLess),
+        Spv::FOrdLessThanEqual => binary(Binary::FOrdLessEqual),
+        Spv::FOrdGreaterThan => Some(Swapped(Binary::FOrdLess)),
+        Spv::FOrdGreaterThanEqual => Some(Swapped(Binary::FOrdLessEqual)),
+        Spv::FUnordEqual => Some(Not(Binary::FOrdNotEqual)),
+        Spv::FUnordNotEqual => Some(Not(Binary::FOrdEqual)),
+        Spv::FUnordLessThan => binary(Binary::FUnordLess),
+        Spv::FUnordLessThanEqual => binary(Binary::FUnordLessEqual),
+        Spv::FUnordGreaterThan => Some(Swapped(Binary::FUnordLess)),
+        Spv::FUnordGreaterThanEqual => Some(Swapped(Binary::FUnordLessEqual)),
+        Spv::SDiv => Some(Checked(Partial::SDiv)),
+        Spv::UDiv => Some(Checked(Partial::UDiv)),
+        Spv::SRem => Some(Checked(Partial::SRem)),
+        Spv::SMod => Some(Checked(Partial::SMod)),
+        Spv::UMod => Some(Checked(Partial::UMod)),
+        Spv::ShiftLeftLogical => Some(Checked(Partial::ShiftLeft)),
+        Spv::ShiftRightLogical => Some(Checked(Partial::ShiftRight)),
+        Spv::ShiftRightArithmetic => Some(Checked(Partial::ShiftRightSigned)),
+        Spv::ConvertFToS => Some(Checked(Partial::FToS)),
+        Spv::ConvertFToU => Some(Checked(Partial::FToU)),
+        _ => None,
+    }
+}
+
+/// The functions of `GLSL.std.450`.
+fn extended(op: Ext) -> Option<Maths> {
+    let unary = match op {
+        Ext::Round => Unary::Round,
+        Ext::RoundEven => Unary::RoundEven,
+        Ext::Trunc => Unary::Trunc,
+        Ext::FAbs => Unary::FAbs,
+        Ext::SAbs => Unary::SAbs,
+        Ext::FSign => Unary::FSign,
+        Ext::SSign => Unary::SSign,
+        Ext::Floor => Unary::Floor,
+        Ext::Ceil => Unary::Ceil,
+        Ext::Fract => Unary::Fract,
+        Ext::Sin => Unary::Sin,
+        Ext::Cos => Unary::Cos,
+        Ext::Tan => Unary::Tan,
+        Ext::Asin => Unary::Asin,
+        Ext::Acos => Unary::Acos,
+        Ext::Atan => Unary::Atan,
+        Ext::Sinh => Unary::Sinh,
+        Ext::Cosh => Unary::Cosh,
+        Ext::Tanh => Unary::Tanh,
+        Ext::Asinh => Unary::Asinh,
+        Ext::Acosh => Unary::Acosh,
+        Ext::Atanh => Unary::Atanh,
+        Ext::Exp => Unary::Exp,
+        Ext::Log => Unary::Log,
+        Ext::Exp2 => Unary::Exp2,
+        Ext::Log2 => Unary::Log2,
+        Ext::Sqrt => Unary::Sqrt,
+        Ext::InverseSqrt => Unary::InverseSqrt,
+        _ => return extended_of_more(op),
+    };
+    Some(Maths::Unary(unary))
+}
+
+fn extended_of_more(op: Ext) -> Option<Maths> {
+    Some(match op {
+        Ext::Atan2 => Maths::Binary(Binary::Atan2),
+        Ext::Pow => Maths::Binary(Binary::Pow),
+        Ext::FMin | Ext::NMin => Maths::Binary(Binary::FMin),
+        Ext::UMin => Maths::Binary(Binary::UMin),
+        Ext::SMin => Maths::Binary(Binary::SMin),
+        Ext::FMax | Ext::NMax => Maths::Binary(Binary::FMax),
+        Ext::UMax => Maths::Binary(Binary::UMax),
+        Ext::SMax => Maths::Binary(Binary::SMax),
+        Ext::Step => Maths::Binary(Binary::Step),
+        Ext::FClamp | Ext::NClamp => Maths::Ternary(Ternary::FClamp),
+        Ext::UClamp => Maths::Ternary(Ternary::UClamp),
+        Ext::SClamp => Maths::Ternary(Ternary::SClamp),
+        Ext::FMix => Maths::Ternary(Ternary::FMix),
+        Ext::Fma => Maths::Ternary(Ternary::Fma),
+        _ => return None,
+    })
+}

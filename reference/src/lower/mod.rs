@@ -1,0 +1,192 @@
+//! From a module to the code that runs.
+
+mod access;
+mod control;
+mod maths;
+mod slots;
+mod values;
+
+use crate::analysis::assigned::{Unproved, unproved};
+use crate::analysis::demand::Demand;
+use crate::analysis::graph::Graph;
+use crate::analysis::pointers::Pointers;
+use crate::analysis::uniform::{Uniformity, uniformity};
+use crate::analysis::{is_chain, is_group, lives, operands};
+use crate::code::{Code, Op, Slot};
+use crate::module::Module;
+use crate::module::types::{Scalar, Type};
+use crate::words::{Id, Inst, Result, malformed, unknown};
+use slots::{Slots, Value};
+use std::collections::HashMap;
+
+/// Makes a module ready to run.
+pub(crate) fn lower(module: &Module) -> Result<Code> {
+    let graph = Graph::new(module)?;
+    let pointers = Pointers::new(module, &graph.order)?;
+    let demand = Demand::new(module)?;
+    let uniform = uniformity(module, &graph, &pointers)?;
+    let unproved = unproved(module, &graph, &pointers, &demand)?;
+    let ends = lives::ends(module, &graph, |inst| is_chain(inst.op) || is_alias(module, inst));
+    let code = Code { local: module.local, lanes: module.lanes(), ..Code::default() };
+    let slots = Slots::new(module.lanes());
+    let mut lower = Lower {
+        module,
+        graph: &graph,
+        pointers: &pointers,
+        demand: &demand,
+        uniform: &uniform,
+        unproved: &unproved,
+        code,
+        slots,
+        values: HashMap::new(),
+        constants: HashMap::new(),
+        spread: HashMap::new(),
+        temporaries: Vec::new(),
+        variables: HashMap::new(),
+        place: 0,
+        blocks: Vec::new(),
+    };
+    lower.globals()?;
+    for (place, ends) in ends.iter().enumerate() {
+        lower.block(place, ends)?;
+    }
+    let words = lower.slots.words();
+    if words > MOST_WORDS {
+        return unknown(format!("a module whose values take {words} words"));
+    }
+    lower.finish();
+    Ok(lower.code)
+}
+
+/// Words of the file, at most.
+const MOST_WORDS: u64 = 1 << 28;
+
+struct Lower<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    pointers: &'a Pointers,
+    demand: &'a Demand,
+    uniform: &'a Uniformity,
+    unproved: &'a Unproved,
+    code: Code,
+    slots: Slots,
+    values: HashMap<Id, Value>,
+    /// Where constants lie: once, and in rows.
+    constants: HashMap<(Id, bool), Slot>,
+    /// Uniform values of this block that were written to rows.
+    spread: HashMap<Id, Value>,
+    /// What the instruction at hand needs besides its result.
+    temporaries: Vec<Value>,
+    variables: HashMap<Id, access::Variable>,
+    /// The block at hand.
+    place: usize,
+    blocks: Vec<control::Draft>,
+}
+
+/// Whether an instruction's result is its first operand, or lies in it.
+fn is_alias(module: &Module, inst: &Inst) -> bool {
+    use spirv::Op::*;
+    let scalar = |id: Id| module.type_of(id).and_then(|ty| module.types.scalar(ty)).ok();
+    match inst.op {
+        CopyObject | CompositeExtract => true,
+        // Halves are kept as floats.
+        FConvert => inst.arg(0).is_ok_and(|a| scalar(a) == Some(Scalar::F16)),
+        Bitcast => inst
+            .arg(0)
+            .is_ok_and(|a| scalar(a) != Some(Scalar::F16) && module.types.scalar(inst.ty).is_ok_and(|s| s != Scalar::F16)),
+        _ => false,
+    }
+}
+
+impl Lower<'_> {
+    fn op(&mut self, op: Op) {
+        self.code.ops.push(op);
+    }
+
+    /// The words of a row: of a divergent value's plane, or of a uniform one's.
+    fn row(&self, lanes: bool) -> u32 {
+        if lanes { self.code.lanes } else { 1 }
+    }
+
+    fn block(&mut self, place: usize, ends: &HashMap<usize, Vec<Id>>) -> Result<()> {
+        self.place = place;
+        let block = &self.module.blocks[self.graph.order[place]];
+        let first = self.code.ops.len();
+        if place == 0 {
+            self.initialize_globals()?;
+        }
+        for (at, inst) in block.insts.iter().enumerate() {
+            self.inst(inst)?;
+            self.release(ends.get(&at));
+        }
+        let instructions = block.insts.len() as u32 + 1;
+        self.end(&block.end, first, instructions)?;
+        self.release(ends.get(&block.insts.len()));
+        for (_, value) in std::mem::take(&mut self.spread) {
+            self.slots.give(value);
+        }
+        Ok(())
+    }
+
+    /// Gives back what an instruction needed, and the values that end with it.
+    fn release(&mut self, ended: Option<&Vec<Id>>) {
+        for value in std::mem::take(&mut self.temporaries) {
+            self.slots.give(value);
+        }
+        for id in ended.into_iter().flatten() {
+            // Its id stays known: an alias of it may be asked for its type, but no longer for its contents.
+            if let Some(value) = self.values.get(id).copied().filter(|v| v.owned) {
+                self.slots.give(value);
+            }
+            if let Some(value) = self.spread.remove(id) {
+                self.slots.give(value);
+            }
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Result<()> {
+        use spirv::Op::*;
+        if let Some(id) = self.undefined_operand(inst) {
+            let what = format!("%{id}, in Op{:?}", inst.op);
+            self.code.undefined.push((what, inst.word));
+            let at = self.code.undefined.len() as u32 - 1;
+            self.op(Op::Undefined(at));
+        }
+        match inst.op {
+            Undef | Phi => {
+                // Phis are written where their block is come from.
+                self.define(inst)?;
+                Ok(())
+            }
+            Variable => self.local_variable(inst),
+            Load => self.load(inst),
+            Store => self.store(inst),
+            ControlBarrier => self.barrier(inst),
+            // Lanes go in step: what it orders is ordered only together with a barrier.
+            MemoryBarrier => Ok(()),
+            op if is_chain(op) => Ok(()),
+            op if is_group(op) => self.group(inst),
+            _ if is_alias(self.module, inst) => self.alias(inst),
+            CompositeConstruct | CompositeInsert | VectorShuffle => self.composite(inst),
+            _ => self.maths(inst),
+        }
+    }
+
+    /// An operand that is undefined, and that the instruction makes something of.
+    fn undefined_operand(&self, inst: &Inst) -> Option<Id> {
+        use spirv::Op::*;
+        if matches!(inst.op, Phi | CompositeInsert | VectorShuffle | CompositeConstruct) {
+            return None;
+        }
+        operands(inst).into_iter().find(|id| self.module.undefined.contains_key(id))
+    }
+
+    /// The type of a pointer's target, if it is an address.
+    fn is_address(&self, ty: Id) -> Result<bool> {
+        match self.module.types.get(ty)? {
+            Type::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => Ok(true),
+            Type::Pointer { .. } => malformed("a pointer is used as a value"),
+            _ => Ok(false),
+        }
+    }
+}

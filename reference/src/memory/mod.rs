@@ -1,0 +1,22 @@
+//! Memory, and what is known of it: what was written, and by whom.
+//!
+//! [`device`] is the memory of tensors; [`shadow`] remembers who accessed it during a dispatch, [`shared`] is a
+//! workgroup's memory with the same; [`clock`] says which accesses barriers have put in order.
+
+pub(crate) mod clock;
+pub(crate) mod device;
+pub(crate) mod shadow;
+pub(crate) mod shared;
+mod zeros;
+
+use crate::fault::Access;
+
+/// An access that conflicts with another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    pub(crate) access: Access,
+    /// The workgroup's number, from 0.
+    pub(crate) group: u64,
+    /// Its invocation's number in the workgroup.
+    pub(crate) lane: u32,
+}

@@ -1,0 +1,56 @@
+//! Constants, as a word for each plane.
+
+use super::Module;
+use super::types::{Scalar, Type};
+use crate::half;
+use crate::words::{Id, Inst, Result, malformed, unknown};
+use spirv::Op;
+
+impl Module {
+    /// Reads a constant instruction. Specialization constants have their defaults.
+    pub(super) fn constant(&mut self, inst: &Inst) -> Result<()> {
+        let words = match inst.op {
+            Op::ConstantTrue | Op::SpecConstantTrue => vec![1],
+            Op::ConstantFalse | Op::SpecConstantFalse => vec![0],
+            Op::Constant | Op::SpecConstant => vec![self.scalar_constant(inst)?],
+            Op::ConstantNull => vec![0; self.types.planes(inst.ty)? as usize],
+            _ => return self.composite_constant(inst),
+        };
+        self.constants.insert(inst.id, (inst.ty, words));
+        Ok(())
+    }
+
+    fn scalar_constant(&self, inst: &Inst) -> Result<u32> {
+        let word = inst.arg(0)?;
+        match self.types.get(inst.ty)? {
+            Type::Scalar(Scalar::F16) => Ok(half::float(word & 0xffff).to_bits()),
+            Type::Scalar(_) if inst.args.len() == 1 => Ok(word),
+            _ => unknown("constants of more than 32 bits"),
+        }
+    }
+
+    fn composite_constant(&mut self, inst: &Inst) -> Result<()> {
+        let mut words = Vec::new();
+        for part in &inst.args {
+            match self.constants.get(part) {
+                Some((_, more)) => words.extend_from_slice(more),
+                None if self.undefined.contains_key(part) => {
+                    self.undefined.insert(inst.id, inst.ty);
+                    return Ok(());
+                }
+                None => return malformed(format!("%{part} in the constant %{} is no constant", inst.id)),
+            }
+        }
+        let planes = self.types.planes(inst.ty)?;
+        if words.len() != planes as usize {
+            return malformed(format!("the constant %{} has {} parts, not {planes}", inst.id, words.len()));
+        }
+        self.constants.insert(inst.id, (inst.ty, words));
+        Ok(())
+    }
+
+    /// The id of a constant that must be an unsigned length.
+    pub(super) fn length(&self, id: Id) -> Result<u32> {
+        self.literal(id)
+    }
+}

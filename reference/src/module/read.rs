@@ -1,0 +1,267 @@
+//! From instructions to a [`Module`].
+
+use super::types::{Member, Scalar, Type, Types};
+use super::{Block, Merge, Module, Variable};
+use crate::analysis::operands;
+use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
+use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
+use std::collections::{HashMap, HashSet};
+
+/// Reads a module's words.
+pub(crate) fn read(bytes: &[u8]) -> Result<Module> {
+    let (bound, insts) = instructions(bytes)?;
+    let mut reader = Reader { module: empty(bound), ..Reader::default() };
+    let mut insts = insts.into_iter();
+    for inst in insts.by_ref() {
+        if inst.op == Op::Function {
+            break;
+        }
+        reader.global(&inst)?;
+    }
+    reader.function(insts)?;
+    let module = reader.module;
+    if module.blocks.is_empty() {
+        return malformed("it has no function");
+    }
+    let all = module.blocks.iter().flat_map(|b| b.insts.iter().chain([&b.end]));
+    if let Some(inst) = all.into_iter().find(|i| operands(i).iter().any(|id| *id >= bound)) {
+        return malformed(format!("Op{:?} has an operand that is not below {bound}", inst.op));
+    }
+    if module.lanes() == 0 {
+        return malformed("it has no local size");
+    }
+    Ok(module)
+}
+
+fn empty(bound: u32) -> Module {
+    Module {
+        bound,
+        types: Types(vec![None; bound as usize]),
+        constants: HashMap::new(),
+        undefined: HashMap::new(),
+        variables: HashMap::new(),
+        names: HashMap::new(),
+        local: [0; 3],
+        blocks: Vec::new(),
+        result_types: HashMap::new(),
+    }
+}
+
+/// What decorations say, before that which they decorate is there.
+#[derive(Default)]
+struct Reader {
+    module: Module,
+    strides: HashMap<Id, u32>,
+    offsets: HashMap<(Id, u32), u32>,
+    bindings: HashMap<Id, u32>,
+    builtins: HashMap<Id, BuiltIn>,
+    maths: Option<Id>,
+    /// Pointer types that come later.
+    forward: HashSet<Id>,
+}
+
+impl Default for Module {
+    fn default() -> Module {
+        empty(0)
+    }
+}
+
+impl Reader {
+    fn global(&mut self, inst: &Inst) -> Result<()> {
+        match inst.op {
+            Op::Capability | Op::Extension | Op::EntryPoint | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
+            Op::Nop | Op::Line | Op::NoLine | Op::String | Op::ModuleProcessed | Op::MemberName => {}
+            Op::TypeForwardPointer => drop(self.forward.insert(inst.id)),
+            Op::MemoryModel => return memory_model(inst),
+            Op::ExtInstImport => {
+                let name = string(&inst.args);
+                if name != "GLSL.std.450" {
+                    return unknown(format!("the extended instructions `{name}`"));
+                }
+                self.maths = Some(inst.id);
+            }
+            Op::ExecutionMode => self.mode(inst)?,
+            Op::Name => {
+                let name = string(inst.from(1));
+                if !name.is_empty() {
+                    self.module.names.insert(inst.arg(0)?, name);
+                }
+            }
+            Op::Decorate => self.decorate(inst)?,
+            Op::MemberDecorate => {
+                if inst.arg(2)? == Decoration::Offset as u32 {
+                    self.offsets.insert((inst.arg(0)?, inst.arg(1)?), inst.arg(3)?);
+                }
+            }
+            Op::Undef => {
+                self.module.undefined.insert(inst.id, inst.ty);
+            }
+            Op::Variable => self.variable(inst)?,
+            Op::ConstantTrue | Op::ConstantFalse | Op::Constant | Op::ConstantComposite | Op::ConstantNull => {
+                self.module.constant(inst)?
+            }
+            Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstant | Op::SpecConstantComposite => {
+                self.module.constant(inst)?
+            }
+            _ => self.ty(inst)?,
+        }
+        Ok(())
+    }
+
+    fn mode(&mut self, inst: &Inst) -> Result<()> {
+        // Modes of floats promise less than is kept here anyway.
+        if inst.arg(1)? == ExecutionMode::LocalSize as u32 {
+            self.module.local = [inst.arg(2)?, inst.arg(3)?, inst.arg(4)?];
+            let lanes = self.module.local.iter().try_fold(1u32, |n, l| n.checked_mul(*l)).filter(|n| *n <= MOST_LANES);
+            if lanes.is_none() {
+                return unknown(format!("workgroups of {:?} invocations: there are at most {MOST_LANES}", self.module.local));
+            }
+        }
+        Ok(())
+    }
+
+    fn decorate(&mut self, inst: &Inst) -> Result<()> {
+        let (id, decoration) = (inst.arg(0)?, inst.arg(1)?);
+        match Decoration::from_u32(decoration) {
+            Some(Decoration::ArrayStride) => drop(self.strides.insert(id, inst.arg(2)?)),
+            Some(Decoration::Binding) => drop(self.bindings.insert(id, inst.arg(2)?)),
+            Some(Decoration::BuiltIn) => match BuiltIn::from_u32(inst.arg(2)?) {
+                Some(builtin) => drop(self.builtins.insert(id, builtin)),
+                None => return unknown(format!("built-in number {}", inst.arg(2)?)),
+            },
+            Some(Decoration::DescriptorSet) if inst.arg(2)? != 0 => return unknown("descriptor sets other than 0"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, inst: &Inst) -> Result<()> {
+        let (class, of) = self.module.types.pointee(inst.ty)?;
+        let initializer = inst.args.get(1).copied();
+        let (binding, builtin) = (self.bindings.get(&inst.id).copied(), self.builtins.get(&inst.id).copied());
+        let known = match class {
+            StorageClass::StorageBuffer => binding.is_some(),
+            StorageClass::Input => builtin.is_some(),
+            StorageClass::Workgroup => initializer.is_none(),
+            StorageClass::PushConstant | StorageClass::Private | StorageClass::Function => true,
+            _ => false,
+        };
+        if !known {
+            return unknown(format!("the variable `{}` of the storage class {class:?}", self.module.name(inst.id)));
+        }
+        self.module.variables.insert(inst.id, Variable { class, of, initializer, binding, builtin });
+        Ok(())
+    }
+
+    fn ty(&mut self, inst: &Inst) -> Result<()> {
+        let ty = match inst.op {
+            Op::TypeVoid => Type::Void,
+            Op::TypeBool => Type::Scalar(Scalar::Bool),
+            Op::TypeInt if inst.arg(0)? == 32 => Type::Scalar(Scalar::Int),
+            Op::TypeInt => return unknown(format!("integers of {} bits", inst.arg(0)?)),
+            Op::TypeFloat => float(inst)?,
+            Op::TypeVector => Type::Vector { of: inst.arg(0)?, count: inst.arg(1)? },
+            Op::TypeArray => {
+                let (of, count) = (inst.arg(0)?, self.module.length(inst.arg(1)?)?);
+                Type::Array { of, count, stride: self.strides.get(&inst.id).copied().unwrap_or(0) }
+            }
+            Op::TypeRuntimeArray => match self.strides.get(&inst.id) {
+                Some(stride) => Type::Runtime { of: inst.arg(0)?, stride: *stride },
+                None => return malformed(format!("the runtime array %{} has no stride", inst.id)),
+            },
+            Op::TypeStruct => {
+                let offset = |n| self.offsets.get(&(inst.id, n)).copied().unwrap_or(0);
+                Type::Struct { members: (0..).zip(&inst.args).map(|(n, of)| Member { of: *of, offset: offset(n) }).collect() }
+            }
+            Op::TypePointer => match StorageClass::from_u32(inst.arg(0)?) {
+                Some(class) => Type::Pointer { class, to: inst.arg(1)? },
+                None => return unknown(format!("storage class number {}", inst.arg(0)?)),
+            },
+            Op::TypeFunction => Type::Function,
+            op => return unknown(format!("Op{op:?}")),
+        };
+        self.check_parts(inst, &ty)?;
+        self.module.types.0[inst.id as usize] = Some(ty);
+        Ok(())
+    }
+
+    /// That a type is made of types that are there before it, so that none is a part of itself.
+    fn check_parts(&self, inst: &Inst, ty: &Type) -> Result<()> {
+        let is_pointer = matches!(ty, Type::Pointer { .. });
+        let again = self.module.types.get(inst.id).is_ok() || (self.forward.contains(&inst.id) && !is_pointer);
+        let parts: Vec<Id> = match ty {
+            Type::Vector { of, .. } | Type::Array { of, .. } | Type::Runtime { of, .. } => vec![*of],
+            Type::Struct { members } => members.iter().map(|m| m.of).collect(),
+            _ => Vec::new(),
+        };
+        let missing = parts.iter().find(|of| self.module.types.get(**of).is_err() && !self.forward.contains(of));
+        match missing {
+            Some(of) => malformed(format!("the type %{} is made of %{of}, which is no type before it", inst.id)),
+            None if again => malformed(format!("the type %{} is defined twice", inst.id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads the blocks of the one function.
+    fn function(&mut self, insts: impl Iterator<Item = Inst>) -> Result<()> {
+        let mut open: Option<(Id, Vec<Inst>, Option<Merge>)> = None;
+        let mut ended = false;
+        for inst in insts {
+            if ended {
+                return unknown(format!("Op{:?} after the end of the function: there can be one", inst.op));
+            }
+            match (inst.op, &mut open) {
+                (Op::Line | Op::NoLine | Op::Nop, _) => {}
+                (Op::FunctionEnd, None) => ended = true,
+                (Op::Label, None) => open = Some((inst.id, Vec::new(), None)),
+                (_, None) => return unknown(format!("Op{:?} outside of a block", inst.op)),
+                (Op::SelectionMerge, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, None)),
+                (Op::LoopMerge, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, Some(inst.arg(1)?))),
+                (Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::Unreachable, Some(_)) => {
+                    if let Some((label, insts, merge)) = open.take() {
+                        self.module.blocks.push(Block { label, insts, merge, end: inst });
+                    }
+                }
+                (_, Some((_, insts, _))) => {
+                    self.local_inst(&inst)?;
+                    insts.push(inst);
+                }
+            }
+        }
+        if ended { Ok(()) } else { malformed("its function does not end") }
+    }
+
+    fn local_inst(&mut self, inst: &Inst) -> Result<()> {
+        match inst.op {
+            Op::Variable => self.variable(inst)?,
+            Op::Undef => drop(self.module.undefined.insert(inst.id, inst.ty)),
+            Op::ExtInst if Some(inst.arg(0)?) != self.maths => return malformed(format!("%{} is no import", inst.arg(0)?)),
+            _ => {}
+        }
+        if inst.id != 0 && self.module.result_types.insert(inst.id, inst.ty).is_some() {
+            return malformed(format!("%{} is defined twice", inst.id));
+        }
+        Ok(())
+    }
+}
+
+/// Invocations of a workgroup, at most.
+pub(crate) const MOST_LANES: u32 = 1024;
+
+fn float(inst: &Inst) -> Result<Type> {
+    if let Some(encoding) = inst.args.get(1) {
+        return unknown(format!("floats of the encoding {:?}", FPEncoding::from_u32(*encoding)));
+    }
+    match inst.arg(0)? {
+        32 => Ok(Type::Scalar(Scalar::F32)),
+        16 => Ok(Type::Scalar(Scalar::F16)),
+        bits => unknown(format!("floats of {bits} bits")),
+    }
+}
+
+fn memory_model(inst: &Inst) -> Result<()> {
+    match MemoryModel::from_u32(inst.arg(1)?) {
+        Some(MemoryModel::GLSL450 | MemoryModel::Vulkan) => Ok(()),
+        _ => unknown(format!("memory model number {}", inst.arg(1)?)),
+    }
+}

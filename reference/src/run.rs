@@ -1,0 +1,294 @@
+//! A dispatch: words made ready, and run over a grid on several threads.
+
+use crate::code::{Code, Root};
+use crate::exec::Worker;
+use crate::fault::{Element, Fault, Object, Space};
+use crate::lower::lower;
+use crate::memory::device::{Memory, params_address};
+use crate::memory::shadow::{MOST_GROUPS, Shadow};
+use crate::module::read;
+use crate::words::{Result, malformed, unknown};
+use spirv::BuiltIn;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use tilewright_launch::{Addressing, Dispatch};
+
+/// A dispatch's words, made ready to run.
+#[derive(Debug)]
+pub struct Kernel {
+    code: Code,
+    subgroup: u32,
+    spilled: bool,
+    addressing: Addressing,
+    buffers: usize,
+}
+
+/// A run of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// The dispatch's buffers, in order of binding.
+    pub buffers: &'a [Buffer<'a>],
+    /// The grid, usually in one piece. No two pieces share a hazard.
+    pub pieces: &'a [Piece<'a>],
+    /// Threads to run workgroups on, at most.
+    pub threads: usize,
+}
+
+/// A tensor in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer<'a> {
+    /// Its memory.
+    pub memory: &'a Memory,
+    /// How many bytes of it are the tensor's.
+    pub bytes: u64,
+    /// Its name.
+    pub name: &'a str,
+    /// Bytes of one of its elements.
+    pub element: u32,
+    /// Whether the dispatch says that it reads it.
+    pub reads: bool,
+    /// Whether the dispatch says that it writes it.
+    pub writes: bool,
+}
+
+/// A grid of workgroups and its parameter block.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'a> {
+    /// Workgroups in x, y, z.
+    pub groups: [u32; 3],
+    /// The parameter block.
+    pub params: &'a [u8],
+}
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Instructions that were run, counted in each invocation.
+    pub instructions: u64,
+}
+
+/// Why a run did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The kernel did what it must not.
+    #[error(transparent)]
+    Fault(Box<Fault>),
+    /// A grid whose workgroups cannot be told apart.
+    #[error("{groups} workgroups are more than the {limit} that the reference device runs")]
+    TooLarge {
+        /// The workgroups.
+        groups: u64,
+        /// How many can be.
+        limit: u64,
+    },
+    /// There is no memory to watch a buffer's elements.
+    #[error("no memory is left to watch the elements of `{name}`")]
+    OutOfMemory {
+        /// The buffer.
+        name: String,
+    },
+}
+
+/// What a thread did: the instructions that it ran, and the fault that ended it, with its workgroup's number.
+type Worked = (u64, Option<(u64, Box<Fault>)>);
+
+/// A run as its threads see it.
+pub(crate) struct Prepared<'a> {
+    pub(crate) buffers: Vec<Bound<'a>>,
+    pub(crate) pieces: Vec<Grid>,
+    pub(crate) subgroup: u32,
+}
+
+/// A piece of the grid.
+pub(crate) struct Grid {
+    pub(crate) groups: [u32; 3],
+    /// The number of its first workgroup.
+    first: u64,
+    pub(crate) push: Vec<u32>,
+    pub(crate) push_bytes: i64,
+    /// The parameter block, if it lies in a buffer.
+    pub(crate) block: Vec<u32>,
+    pub(crate) block_bytes: i64,
+}
+
+/// A tensor in a run, with what is watched of it.
+pub(crate) struct Bound<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) bytes: i64,
+    pub(crate) object: Object,
+    /// Bytes of an element.
+    pub(crate) size: u32,
+    /// Whether all of it was written before.
+    pub(crate) complete: bool,
+    /// Who accesses it, unless it is only read.
+    pub(crate) shadow: Option<Shadow>,
+}
+
+impl Bound<'_> {
+    /// Whether reads of it need no watching.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.complete && self.shadow.is_none()
+    }
+
+    /// The element at a byte.
+    pub(crate) fn element(&self, byte: i64) -> Element {
+        Element { of: self.object.clone(), index: byte.div_euclid(i64::from(self.size.max(1))) }
+    }
+}
+
+impl Prepared<'_> {
+    /// Where the workgroup of a number is: its piece, and its place there.
+    pub(crate) fn place(&self, group: u64) -> (u32, [u32; 3]) {
+        let at = self.pieces.partition_point(|p| p.first <= group).saturating_sub(1);
+        let Some(piece) = self.pieces.get(at) else { return (0, [0; 3]) };
+        let (n, [x, y, _]) = (group - piece.first, piece.groups.map(|n| u64::from(n.max(1))));
+        (at as u32, [(n % x) as u32, (n / x % y) as u32, (n / x / y) as u32])
+    }
+
+    /// A piece's number, where there are several.
+    pub(crate) fn several(&self, piece: u32) -> Option<u32> {
+        (self.pieces.len() > 1).then_some(piece)
+    }
+}
+
+impl Kernel {
+    /// Reads a dispatch's words, for subgroups of a size.
+    pub fn new(dispatch: &Dispatch, subgroup: u32) -> Result<Kernel> {
+        let module = read(&dispatch.spirv)?;
+        let code = lower(&module)?;
+        if code.local != dispatch.local {
+            return malformed(format!("its local size is {:?}, not {:?} as the launch program says", code.local, dispatch.local));
+        }
+        let bindings = dispatch.buffers.len() + usize::from(dispatch.spilled && dispatch.addressing == Addressing::Descriptor);
+        let beyond = |root: &Root| matches!(root, Root::Binding(n) if *n as usize >= bindings);
+        if let Some(Root::Binding(n)) = code.accesses.iter().map(|a| &a.root).find(|r| beyond(r)) {
+            return malformed(format!("it uses the binding {n}, and the launch program has {bindings}"));
+        }
+        if let Some(input) = code.inputs.iter().find(|i| !is_known(i.builtin)) {
+            return unknown(format!("the built-in {:?}", input.builtin));
+        }
+        let (spilled, addressing, buffers) = (dispatch.spilled, dispatch.addressing, dispatch.buffers.len());
+        Ok(Kernel { code, subgroup: subgroup.max(1), spilled, addressing, buffers })
+    }
+
+    /// Whether it reaches its buffers by descriptor, not by address.
+    pub fn binds_buffers(&self) -> bool {
+        self.addressing == Addressing::Descriptor
+    }
+
+    /// Runs it over a grid.
+    pub fn run(&self, launch: &Launch<'_>) -> Result<Stats, RunError> {
+        let prepared = self.prepare(launch)?;
+        let groups = prepared.pieces.last().map_or(0, |p| p.first + count(p.groups));
+        let next = AtomicU64::new(0);
+        let threads = launch.threads.clamp(1, groups.clamp(1, 1 << 16) as usize);
+        let work = || self.work(&prepared, groups, &next);
+        let results: Vec<Worked> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+            let mut results = vec![work()];
+            // A thread that panicked leaves its panic to the caller: it is a fault of this crate.
+            results.extend(others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))));
+            results
+        });
+        let instructions = results.iter().map(|(n, _)| n).sum();
+        let first = results.into_iter().filter_map(|(_, fault)| fault).min_by_key(|(group, _)| *group);
+        first.map_or(Ok(Stats { instructions }), |(_, fault)| Err(RunError::Fault(fault)))
+    }
+
+    /// Runs workgroups until there are no more, or one commits a fault.
+    fn work(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64) -> Worked {
+        let mut worker = Worker::new(&self.code, prepared);
+        loop {
+            let group = next.fetch_add(1, Relaxed);
+            if group >= groups {
+                return (worker.executed, None);
+            }
+            let (piece, place) = prepared.place(group);
+            if let Err(fault) = worker.run(group, piece, place) {
+                // No more are begun; earlier ones end, and the earliest fault is the one that counts.
+                next.fetch_max(groups, Relaxed);
+                return (worker.executed, Some((group, fault)));
+            }
+        }
+    }
+
+    fn prepare<'a>(&self, launch: &Launch<'a>) -> Result<Prepared<'a>, RunError> {
+        let mut prepared = Prepared { buffers: Vec::new(), pieces: Vec::new(), subgroup: self.subgroup };
+        let mut first = 0u64;
+        for piece in launch.pieces {
+            prepared.pieces.push(self.grid(piece, first));
+            first = first.saturating_add(count(piece.groups));
+        }
+        if first > MOST_GROUPS {
+            return Err(RunError::TooLarge { groups: first, limit: MOST_GROUPS });
+        }
+        for buffer in launch.buffers.iter().take(self.buffers) {
+            prepared.buffers.push(bind(buffer)?);
+        }
+        Ok(prepared)
+    }
+
+    fn grid(&self, piece: &Piece<'_>, first: u64) -> Grid {
+        let address = params_address().to_le_bytes();
+        let (push, block): (&[u8], &[u8]) = match (self.spilled, self.addressing) {
+            (false, _) => (piece.params, &[]),
+            (true, Addressing::Address) => (&address, piece.params),
+            (true, Addressing::Descriptor) => (&[], piece.params),
+        };
+        let bytes = |b: &[u8]| b.len() as i64;
+        Grid {
+            groups: piece.groups,
+            first,
+            push: words(push),
+            push_bytes: bytes(push),
+            block: words(block),
+            block_bytes: bytes(block),
+        }
+    }
+}
+
+fn bind<'a>(buffer: &Buffer<'a>) -> Result<Bound<'a>, RunError> {
+    let bytes = buffer.bytes.min(buffer.memory.bytes());
+    let size = buffer.element.max(1);
+    let elements = bytes / u64::from(size);
+    let out_of_memory = || RunError::OutOfMemory { name: buffer.name.to_owned() };
+    let shadow = match buffer.writes {
+        // What the words read without the launch program's knowledge is watched too.
+        true => Some(Shadow::new(bytes.div_ceil(u64::from(size)), size, true).ok_or_else(out_of_memory)?),
+        false => None,
+    };
+    Ok(Bound {
+        memory: buffer.memory,
+        bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+        object: Object { space: Space::Tensor, name: buffer.name.to_owned(), elements },
+        size,
+        complete: buffer.memory.is_complete(bytes),
+        shadow,
+    })
+}
+
+fn count(groups: [u32; 3]) -> u64 {
+    groups.iter().fold(1u64, |n, g| n.saturating_mul((*g).into()))
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    let word = |c: &[u8]| (0..).zip(c).fold(0, |w, (n, b)| w | u32::from(*b) << (8 * n));
+    bytes.chunks(4).map(word).collect()
+}
+
+/// Whether a built-in's value is known here.
+fn is_known(builtin: BuiltIn) -> bool {
+    use BuiltIn::*;
+    matches!(
+        builtin,
+        NumWorkgroups
+            | WorkgroupSize
+            | WorkgroupId
+            | LocalInvocationId
+            | GlobalInvocationId
+            | LocalInvocationIndex
+            | SubgroupSize
+            | NumSubgroups
+            | SubgroupId
+            | SubgroupLocalInvocationId
+    )
+}

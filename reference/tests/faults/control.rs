@@ -1,0 +1,164 @@
+//! Control flow: values that are right whichever way each invocation goes.
+
+use super::support::Run;
+
+#[test]
+fn loops_of_different_lengths() {
+    // The sum of 0..i, for each i.
+    let body = "
+        %s = OpAccessChain %p_rf %r %c0
+        OpStore %s %f0
+        OpStore %n %i0
+        OpBranch %head
+        %head = OpLabel
+        OpLoopMerge %end %next None
+        OpBranch %test
+        %test = OpLabel
+        %at = OpLoad %int %n
+        %own = OpBitcast %int %i
+        %more = OpSLessThan %bool %at %own
+        OpBranchConditional %more %inside %end
+        %inside = OpLabel
+        %f = OpConvertSToF %float %at
+        %old = OpLoad %float %s
+        %new = OpFAdd %float %old %f
+        OpStore %s %new
+        OpBranch %next
+        %next = OpLabel
+        %after = OpIAdd %int %at %i1
+        OpStore %n %after
+        OpBranch %head
+        %end = OpLabel
+        %sum = OpLoad %float %s
+        %last = OpConvertSToF %float %at
+        %both = OpFAdd %float %sum %last
+        %a = OpAccessChain %p_float %y %c0 %i
+        OpStore %a %both
+    "
+    .replace("%both =", "%total =")
+    .replace("%a %both", "%a %total");
+    // With what the counter was when each left the loop.
+    assert_eq!(Run::new().y(&body)[..8], [0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 21.0, 28.0]);
+}
+
+#[test]
+fn phis_break_and_continue() {
+    // k and s with phis: s adds k unless k is even, and the loop breaks at k == i.
+    let body = "
+        OpBranch %head
+        %head = OpLabel
+        %k = OpPhi %uint %c0 %entry %k1 %next
+        %sum = OpPhi %uint %c0 %entry %s2 %next
+        OpLoopMerge %end %next None
+        OpBranch %top
+        %top = OpLabel
+        %stop = OpIEqual %bool %k %i
+        OpSelectionMerge %on None
+        OpBranchConditional %stop %leave %on
+        %leave = OpLabel
+        OpBranch %end
+        %on = OpLabel
+        %bit = OpBitwiseAnd %uint %k %c1
+        %even = OpIEqual %bool %bit %c0
+        OpSelectionMerge %joined None
+        OpBranchConditional %even %joined %odd
+        %odd = OpLabel
+        %s1 = OpIAdd %uint %sum %k
+        OpBranch %joined
+        %joined = OpLabel
+        %s2 = OpPhi %uint %sum %on %s1 %odd
+        OpBranch %next
+        %next = OpLabel
+        %k1 = OpIAdd %uint %k %c1
+        OpBranch %head
+        %end = OpLabel
+        %f = OpConvertUToF %float %sum
+        %a = OpAccessChain %p_float %y %c0 %i
+        OpStore %a %f
+    ";
+    assert_eq!(Run::new().y(body)[..8], [0.0, 0.0, 1.0, 1.0, 4.0, 4.0, 9.0, 9.0]);
+    // The same for all: by the parameter.
+    let same = body.replace("OpIEqual %bool %k %i", "OpIEqual %bool %k %p");
+    assert_eq!(Run { param: 6, ..Run::new() }.y(&same)[..8], [9.0; 8]);
+}
+
+#[test]
+fn switches() {
+    let body = "
+        OpSelectionMerge %join None
+        OpSwitch %i %other 1 %one 2 %two 5 %two
+        %one = OpLabel
+        OpStore %n %i1
+        OpBranch %join
+        %two = OpLabel
+        %seven = OpIAdd %int %p %i1
+        OpStore %n %seven
+        OpBranch %join
+        %other = OpLabel
+        OpStore %n %i0
+        OpBranch %join
+        %join = OpLabel
+        %v = OpLoad %int %n
+        %f = OpConvertSToF %float %v
+        %a = OpAccessChain %p_float %y %c0 %i
+        OpStore %a %f
+    ";
+    assert_eq!(Run::new().y(body)[..8], [0.0, 1.0, 4.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
+    assert_eq!(Run::new().y(&body.replace("OpSwitch %i", "OpSwitch %c2"))[..8], [4.0; 8]);
+}
+
+#[test]
+fn a_uniform_value_of_a_loop_that_lanes_leave_apart() {
+    // The counter is the same for all in the loop, and not after it.
+    let body = "
+        OpBranch %head
+        %head = OpLabel
+        %k = OpPhi %uint %c0 %entry %k1 %next
+        OpLoopMerge %end %next None
+        OpBranch %top
+        %top = OpLabel
+        %square = OpIMul %uint %k %k
+        OpBranch %next
+        %next = OpLabel
+        %k1 = OpIAdd %uint %k %c1
+        %stop = OpUGreaterThanEqual %bool %k1 %i
+        OpBranchConditional %stop %end %head
+        %end = OpLabel
+        %f = OpConvertUToF %float %square
+        %a = OpAccessChain %p_float %y %c0 %i
+        OpStore %a %f
+    ";
+    assert_eq!(Run::new().y(body)[..8], [0.0, 0.0, 1.0, 4.0, 9.0, 16.0, 25.0, 36.0]);
+}
+
+#[test]
+fn reductions_over_a_subgroup() {
+    let sum = |op: &str| {
+        let body = format!(
+            "
+            %f = OpConvertUToF %float %i
+            %s = OpGroupNonUniformFAdd %float %c3 {op} %f
+            %a = OpAccessChain %p_float %y %c0 %i
+            OpStore %a %s
+            "
+        );
+        Run { local: 7, ..Run::new() }.y(&body)[..7].to_vec()
+    };
+    // The second subgroup has three.
+    assert_eq!(sum("Reduce"), [6.0, 6.0, 6.0, 6.0, 15.0, 15.0, 15.0]);
+    assert_eq!(sum("InclusiveScan"), [0.0, 1.0, 3.0, 6.0, 4.0, 9.0, 15.0]);
+    assert_eq!(sum("ExclusiveScan"), [0.0, 0.0, 1.0, 3.0, 0.0, 4.0, 9.0]);
+    let body = "
+        %few = OpULessThan %bool %lane %c2
+        OpSelectionMerge %join None
+        OpBranchConditional %few %then %join
+        %then = OpLabel
+        %s = OpGroupNonUniformIAdd %uint %c3 Reduce %i
+        %f = OpConvertUToF %float %s
+        %a = OpAccessChain %p_float %y %c0 %i
+        OpStore %a %f
+        OpBranch %join
+        %join = OpLabel
+    ";
+    assert_eq!(Run::new().y(body)[..8], [1.0, 1.0, 0.0, 0.0, 9.0, 9.0, 0.0, 0.0]);
+}

@@ -1,0 +1,11 @@
+//! Modules made by hand, one for each thing that can be wrong with one, and the whole message that it gets; beside each,
+//! what is right about it.
+
+mod barriers;
+mod bounds;
+mod control;
+mod decoding;
+mod numbers;
+mod races;
+mod support;
+mod unwritten;

@@ -1,0 +1,127 @@
+//! What the reference device pretends to be: by default a device that has nearly all there is, else one of the bundled
+//! profiles, so that what is made for it can be tried.
+
+use crate::device::{DeviceInfo, DeviceKind, Limits};
+use tilewright_launch::Feature;
+
+/// The profile that is none: nearly everything.
+pub(super) const PLAIN: &str = "all";
+
+/// What can stand after `reference:`.
+pub(super) const PROFILES: [&str; 5] = [PLAIN, "vulkan_1_1", "mesa_lavapipe", "arm_valhall", "nvidia_hopper"];
+
+/// The device's name under each of them.
+pub(super) const NAMES: [&str; 5] = [
+    "reference device",
+    "reference device (vulkan_1_1)",
+    "reference device (mesa_lavapipe)",
+    "reference device (arm_valhall)",
+    "reference device (nvidia_hopper)",
+];
+
+/// What a profile guarantees, as the compiler has it.
+struct Profile {
+    invocations: u32,
+    local: [u32; 3],
+    shared_bytes: u32,
+    subgroup: Option<u32>,
+    push_bytes: u32,
+    lacks: &'static [Feature],
+}
+
+/// Features that the reference device cannot run.
+const MISSING: [Feature; 3] = [Feature::CooperativeMatrix, Feature::Storage8, Feature::I8];
+
+/// The subgroup size where a profile has none.
+const SUBGROUP: u32 = 16;
+
+/// The device with everything.
+pub(super) fn plain(index: usize) -> DeviceInfo {
+    let profile = Profile {
+        invocations: 1024,
+        local: [1024, 1024, 64],
+        shared_bytes: 65536,
+        subgroup: Some(32),
+        push_bytes: 256,
+        lacks: &[],
+    };
+    described(NAMES[0], &profile, index)
+}
+
+/// The device with the limits of a profile, if there is one of that name.
+pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
+    let at = PROFILES.iter().position(|p| *p == name)?;
+    let profile = match name {
+        PLAIN => return Some(plain(index)),
+        "vulkan_1_1" => {
+            Profile { invocations: 128, local: [128, 128, 64], shared_bytes: 16384, subgroup: None, push_bytes: 128, lacks: &ALL }
+        }
+        "mesa_lavapipe" => Profile {
+            invocations: 1024,
+            local: [1024; 3],
+            shared_bytes: 32768,
+            subgroup: Some(8),
+            push_bytes: 256,
+            lacks: &[Feature::CooperativeMatrix],
+        },
+        "arm_valhall" => Profile {
+            invocations: 512,
+            local: [512, 512, 64],
+            shared_bytes: 32768,
+            subgroup: Some(16),
+            push_bytes: 128,
+            lacks: &[Feature::CooperativeMatrix],
+        },
+        _ => Profile {
+            invocations: 1024,
+            local: [1024, 1024, 64],
+            shared_bytes: 49152,
+            subgroup: Some(32),
+            push_bytes: 256,
+            lacks: &[],
+        },
+    };
+    Some(described(NAMES.get(at)?, &profile, index))
+}
+
+const ALL: [Feature; 9] = [
+    Feature::Address,
+    Feature::Storage16,
+    Feature::F16,
+    Feature::Storage8,
+    Feature::I8,
+    Feature::SubgroupArithmetic,
+    Feature::SubgroupSize,
+    Feature::MemoryModel,
+    Feature::CooperativeMatrix,
+];
+
+fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
+    let has = |f: &Feature| !profile.lacks.contains(f) && !MISSING.contains(f);
+    let features: Vec<Feature> = ALL.into_iter().filter(has).collect();
+    let subgroup = profile.subgroup.unwrap_or(SUBGROUP);
+    let sized = features.contains(&Feature::SubgroupSize);
+    // The specification's table of required limits, where a profile says nothing.
+    let least = profile.lacks.len() == ALL.len();
+    DeviceInfo {
+        index,
+        name: name.to_owned(),
+        kind: DeviceKind::Cpu,
+        driver: format!("Tilewright {}", env!("CARGO_PKG_VERSION")),
+        api_version: if least { (1, 1) } else { (1, 3) },
+        features,
+        limits: Limits {
+            invocations: profile.invocations,
+            local: profile.local,
+            grid: [65535; 3],
+            shared_bytes: profile.shared_bytes,
+            subgroup,
+            subgroup_range: if sized { (4, 128) } else { (subgroup, subgroup) },
+            subgroups: profile.invocations,
+            push_constant_bytes: profile.push_bytes,
+            storage_buffers: if least { 4 } else { 64 },
+            storage_buffer_bytes: if least { 1 << 27 } else { u32::MAX.into() },
+            timestamps: true,
+        },
+    }
+}

@@ -1,0 +1,201 @@
+//! The reference device as a backend: it runs a dispatch's words on the CPU and reports what they do wrong.
+//!
+//! The work is done by the crate `tilewright-reference`; here is what a device needs around it. [`limits`] says what it
+//! pretends to be. It is what is opened where there is no Vulkan driver, and is said so once.
+
+mod limits;
+
+use crate::backend::{self, Backend, Pipeline, Step};
+use crate::device::{DeviceInfo, Options};
+use crate::error::{Error, Result};
+use crate::timing::Span;
+use std::any::Any;
+use std::sync::Once;
+use std::time::Instant;
+use tilewright_launch::{Dispatch, Program, Role};
+use tilewright_reference::{self as reference, Kernel, Launch, Memory, RunError};
+
+/// The name by which it is asked for.
+const NAME: &str = "reference";
+
+/// The reference device, if that is what is asked for.
+pub(crate) fn named(wanted: Option<&str>) -> Result<Option<Box<dyn Backend>>> {
+    let Some(wanted) = wanted.map(|w| w.trim().to_lowercase()) else { return Ok(None) };
+    let profile = match wanted.split_once(':') {
+        _ if wanted == NAME || wanted == limits::NAMES[0] => limits::PLAIN,
+        Some((NAME, profile)) => profile,
+        _ => return Ok(None),
+    };
+    match limits::info(profile, 0) {
+        Some(info) => Ok(Some(Box::new(ReferenceDevice::new(info)))),
+        None => Err(Error::NoDevice {
+            wanted: format!("is `{wanted}`"),
+            available: limits::PROFILES.iter().map(|p| format!("{NAME}:{p}")).collect(),
+        }),
+    }
+}
+
+/// What is listed of it.
+pub(crate) fn info(index: usize) -> DeviceInfo {
+    limits::plain(index)
+}
+
+/// Whether it is opened in place of what Vulkan does not have.
+pub(crate) fn stands_in(options: &Options, error: &Error) -> bool {
+    matches!(error, Error::NoLoader { .. } | Error::NoDriver { .. }) && !options.asks_for_vulkan()
+}
+
+/// What is opened when Vulkan opens nothing: the reference device by default and by its index, else the error.
+pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend>> {
+    let open = |index| -> Result<Box<dyn Backend>> { Ok(Box::new(ReferenceDevice::new(info(index)))) };
+    let index = options.wanted().and_then(|w| w.trim().parse::<usize>().ok());
+    match error {
+        Error::NoDevice { available, .. } if index == Some(available.len()) => open(available.len()),
+        Error::NoDevice { wanted, mut available } => {
+            available.push(info(available.len()).to_string());
+            Err(Error::NoDevice { wanted, available })
+        }
+        error if stands_in(options, &error) && index.is_none_or(|i| i == 0) && options.wanted().is_none_or(|_| index.is_some()) => {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| {
+                eprintln!(
+                    "tilewright: {error}. Until then kernels run on the reference device, which checks all that they do and is \
+                     slow. (TILEWRIGHT_DEVICE={NAME} asks for it, and nothing is said.)"
+                );
+            });
+            open(0)
+        }
+        error => Err(error),
+    }
+}
+
+/// The reference device.
+struct ReferenceDevice {
+    info: DeviceInfo,
+    threads: usize,
+    /// When its clock began.
+    start: Instant,
+}
+
+impl ReferenceDevice {
+    fn new(info: DeviceInfo) -> ReferenceDevice {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        ReferenceDevice { info, threads, start: Instant::now() }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A tensor's memory.
+struct Buffer(Memory);
+
+impl backend::Buffer for Buffer {
+    fn address(&self) -> u64 {
+        self.0.address()
+    }
+}
+
+/// A dispatch made ready.
+struct Ready {
+    kernel: Kernel,
+    variant: String,
+    /// Of each buffer its name, the bytes of an element, and whether its contents mean nothing when this dispatch begins:
+    /// it is the first of its program to touch what the program itself is to write.
+    tensors: Vec<(String, u32, bool)>,
+}
+
+impl Pipeline for Ready {}
+
+impl Backend for ReferenceDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<Box<dyn backend::Buffer>> {
+        match Memory::new(bytes) {
+            Some(memory) => Ok(Box::new(Buffer(memory))),
+            None => Err(Error::OutOfMemory { what: format!("{bytes} bytes for a tensor") }),
+        }
+    }
+
+    fn write(&self, buffer: &dyn backend::Buffer, bytes: &[u8]) -> Result<()> {
+        own(buffer)?.write(bytes);
+        Ok(())
+    }
+
+    fn read(&self, buffer: &dyn backend::Buffer, bytes: &mut [u8]) -> Result<()> {
+        own(buffer)?.read(bytes).map_err(|byte| Error::Unwritten { byte })
+    }
+
+    fn clear(&self, buffer: &dyn backend::Buffer, bytes: u64) -> Result<()> {
+        own(buffer)?.clear(bytes);
+        Ok(())
+    }
+
+    fn compile(&self, program: &Program, dispatch: &Dispatch, label: &str) -> Result<Box<dyn Pipeline>> {
+        let subgroup = program.requires.subgroup.unwrap_or(self.info.limits.subgroup);
+        let refused = |reason| Error::Words { variant: label.to_owned(), dispatch: dispatch.name.clone(), reason };
+        let kernel = Kernel::new(dispatch, subgroup).map_err(refused)?;
+        let before: Vec<&Dispatch> = program.dispatches.iter().take_while(|d| !std::ptr::eq(*d, dispatch)).collect();
+        let tensor = |u: &tilewright_launch::BufferUse| {
+            let tensor = program.tensors.get(u.tensor as usize)?;
+            let touched = before.iter().any(|d| d.buffers.iter().any(|b| b.tensor == u.tensor));
+            let fresh = matches!(tensor.role, Role::Output | Role::Temporary) && !touched;
+            Some((tensor.name.clone(), tensor.dtype.bytes(), fresh))
+        };
+        let tensors = dispatch.buffers.iter().filter_map(tensor).collect();
+        Ok(Box::new(Ready { kernel, variant: label.to_owned(), tensors }))
+    }
+
+    fn save_cache(&self) {}
+
+    fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
+        let mut spans = Vec::new();
+        for step in steps {
+            let begin = self.now();
+            self.run(step)?;
+            if timed {
+                spans.push(Span { begin, end: self.now() });
+            }
+        }
+        Ok(spans)
+    }
+}
+
+impl ReferenceDevice {
+    fn run(&self, step: &Step) -> Result<()> {
+        let ready: &dyn Any = &*step.pipeline;
+        let other = || Error::OtherDevice { what: format!("`{}`", step.name) };
+        let ready: &Ready = ready.downcast_ref().ok_or_else(other)?;
+        let limit = self.info.limits.storage_buffer_bytes;
+        let mut buffers = Vec::new();
+        for (used, (name, element, fresh)) in step.uses.iter().zip(&ready.tensors) {
+            let memory = own(used.memory.buffer())?;
+            if ready.kernel.binds_buffers() && used.bytes > limit {
+                return Err(Error::TooLarge { what: format!("the bytes of a tensor of `{}`", step.name), size: used.bytes, limit });
+            }
+            if *fresh {
+                memory.forget();
+            }
+            let (reads, writes) = (used.reads, used.writes);
+            buffers.push(reference::Buffer { memory, bytes: used.exact, name, element: *element, reads, writes });
+        }
+        let pieces: Vec<_> = step.pieces.iter().map(|p| reference::Piece { groups: p.groups, params: &p.params }).collect();
+        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads };
+        ready.kernel.run(&launch).map(drop).map_err(|error| match error {
+            RunError::Fault(fault) => Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault },
+            RunError::TooLarge { groups, limit } => {
+                Error::TooLarge { what: format!("the workgroups of `{}`", step.name), size: groups, limit }
+            }
+            other => Error::OutOfMemory { what: other.to_string() },
+        })
+    }
+}
+
+/// A buffer as the one of this backend that it is.
+fn own(buffer: &dyn backend::Buffer) -> Result<&Memory> {
+    let any: &dyn Any = buffer;
+    any.downcast_ref::<Buffer>().map(|b| &b.0).ok_or_else(|| Error::OtherDevice { what: "a buffer".to_owned() })
+}
