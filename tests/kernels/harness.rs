@@ -116,6 +116,23 @@ impl Variant {
         }
     }
 
+    /// Why a launch at these dims is refused, on each device.
+    pub fn refusals(&self, dims: &[(&str, i64)]) -> Vec<String> {
+        let algorithm = &self.algorithm;
+        let given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
+        let shapes = shapes(algorithm, &given).expect("shapes");
+        let one = |device: &Device| {
+            let kernel = device.load_programs(vec![self.program.clone()]).expect("it loads");
+            let tensor = |argument: &nest::Argument| match argument {
+                nest::Argument::Tensor(id) => poisoned(device, algorithm.buffers[*id].dtype, &shapes[id]),
+                nest::Argument::Scalar(_) => panic!("no scalars"),
+            };
+            let tensors: Vec<AnyTensor> = algorithm.arguments.iter().map(tensor).collect();
+            kernel.run(tensors.iter().map(Argument::Read)).expect_err("a refusal").to_string()
+        };
+        devices().iter().map(one).collect()
+    }
+
     /// Runs the variant; the results by buffer.
     fn launch(&self, device: &Device, given: &Given, shapes: &HashMap<BufferId, Vec<i64>>) -> Vec<(BufferId, Vec<Value>)> {
         let algorithm = &self.algorithm;

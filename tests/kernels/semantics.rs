@@ -113,3 +113,17 @@ fn more_parameters_than_push_constants_hold() {
         variant.check(&dims, &[0.5, 7.0]);
     }
 }
+
+#[test]
+fn index_arithmetic_has_32_bits() {
+    let kernel = "fn outer<N, M>(x: f32[N], y: f32[M]) -> z: f32[N, M] { z[i, j] = x[i] * y[j]; }";
+    for profile in profiles() {
+        for schedule in
+            ["V: outer for p {}", "V: outer for p { tile(i: 4, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); }"]
+        {
+            for error in variant(kernel, schedule, &profile).refusals(&[("N", 65_536), ("M", 32_768)]) {
+                assert!(error.contains("not below 2^31"), "{error}");
+            }
+        }
+    }
+}
