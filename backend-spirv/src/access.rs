@@ -291,15 +291,19 @@ impl Emit<'_> {
 
     fn store_lanes(&mut self, to: &Access, value: ValueId, lanes: u32) -> Result<()> {
         for lane in 0..lanes {
-            let view = View::ALL.lane(lane);
-            let index: Result<Vec<ValueId>> = to.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
-            let (flat, guard) = (self.flat(to.buffer, &index?)?, self.in_range(view)?);
             let one = self.values.extract(value, lane);
-            let mut stores = Stores::default();
-            self.prepare(&mut stores, to.buffer, flat, 1, one, 0)?;
-            self.write(to.buffer, guard, stores)?;
+            self.store_lane(to, one, View::ALL.lane(lane))?;
         }
         Ok(())
+    }
+
+    /// Stores one lane's value to device or shared memory.
+    pub(crate) fn store_lane(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
+        let index: Result<Vec<ValueId>> = to.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
+        let (flat, guard) = (self.flat(to.buffer, &index?)?, self.in_range(view)?);
+        let mut stores = Stores::default();
+        self.prepare(&mut stores, to.buffer, flat, 1, value, 0)?;
+        self.write(to.buffer, guard, stores)
     }
 
     /// Computes what a store needs: pointer and value.

@@ -284,9 +284,7 @@ impl Emit<'_> {
         let lane = self.coordinate_value(Coordinate::SubgroupLane, Some(local.into()));
         let one = self.values.int(1);
         let first = self.values.less(lane, one);
-        let first = self.scalar(first)?;
-        let store = self.region(true, |e| e.put(&arrays, &[dtype], subgroup, &[partial]))?;
-        self.branch_if(first, &store);
+        self.under(first, |e| e.put(&arrays, &[dtype], subgroup, &[partial]))?;
         self.barrier(Scope::Workgroup)?;
         let ty = self.scalar_type(dtype)?;
         let total = self.variable(ty);

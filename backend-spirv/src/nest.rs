@@ -232,14 +232,8 @@ impl<'p> Emit<'p> {
         match c.phase {
             Phase::Update => self.update(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => match self.guard_of_updated(c)? {
-                Some(guard) => {
-                    let assign = self.region(true, |e| e.assign(c))?;
-                    self.branch_if(guard, &assign);
-                    Ok(())
-                }
-                None => self.assign(c),
-            },
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish if self.reads_updated(c) => self.assign_guarded(c),
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => self.assign(c),
         }
     }
 
@@ -248,17 +242,44 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// What a compute's reads stand under, where it reads a tensor that it updates: an invocation out of range would read,
-    /// at the clamped index, what another one writes.
-    fn guard_of_updated(&mut self, c: &Compute) -> Result<Option<Id>> {
-        let program = self.program;
-        let updated = |b: BufferId| program.buffers[b].space == Space::Update;
-        if c.preds.is_empty() || !c.value.iter().any(|v| program.exprs.reads(*v).iter().any(|r| updated(r.buffer))) {
-            return Ok(None);
-        }
+    /// Whether a compute that can be out of range reads a tensor that it updates.
+    fn reads_updated(&self, c: &Compute) -> bool {
+        let updated = |b: BufferId| self.program.buffers[b].space == Space::Update;
+        !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
+    }
+
+    /// Assigns with the reads, too, under the guard: out of range they would read, at the clamped index, what another
+    /// invocation writes. Lanes that are not all in range have a guard each.
+    fn assign_guarded(&mut self, c: &Compute) -> Result<()> {
         let guard = self.in_range(View::ALL)?;
-        let decides = self.values.as_bool(guard).is_none() && self.values.width(guard) == 1;
-        if decides { self.scalar(guard).map(Some) } else { Ok(None) }
+        if self.values.width(guard) == 1 {
+            return self.under(guard, |e| e.assign(c));
+        }
+        for lane in 0..self.lanes.map_or(1, |(_, lanes)| lanes) {
+            let view = View::ALL.lane(lane);
+            let guard = self.in_range(view)?;
+            self.under(guard, |e| {
+                c.dst.iter().zip(&c.value).try_for_each(|(to, value)| {
+                    let value = e.resolve_in(*value, view)?.0;
+                    e.store_lane(to, value, view)
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Code under a condition.
+    pub(crate) fn under(&mut self, cond: ValueId, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        match self.values.as_bool(cond) {
+            Some(true) => f(self),
+            Some(false) => Ok(()),
+            None => {
+                let cond = self.scalar(cond)?;
+                let region = self.region(true, f)?;
+                self.branch_if(cond, &region);
+                Ok(())
+            }
+        }
     }
 
     /// `dst = combine(dst, value)`.

@@ -87,3 +87,13 @@ fn an_unrolled_bound() {
 fn the_heuristic_schedule() {
     insta::assert_snapshot!(steps(MATMUL, "", &[]).replace("## the naive nest", "## scheduled"));
 }
+
+/// An axis of extent 1 has no loop; rounded up it needs one.
+#[test]
+fn an_axis_of_one_point_rounded_up() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "where M == 1",
+        &["tile(i: 4 round_up) => workgroup(y)", "unroll(i)", "distribute(j => workgroup(x))"]
+    ));
+}

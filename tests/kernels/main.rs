@@ -8,6 +8,7 @@ mod gather;
 mod golden;
 mod harness;
 mod matmul;
+mod random;
 mod reductions;
 mod semantics;
 mod stencil;

@@ -82,12 +82,15 @@ pub fn split(
         parts.push(nest.add_part(name.clone(), axis, i, extent, span));
     }
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
+    // An axis of extent 1 has no loop, but rounded up it can need one: innermost, as nothing says where.
+    let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes))));
+    let place = at.or(innermost).unwrap_or(nest.path.frames.len());
     if let Some(at) = at {
         nest.path.remove(at);
-        let loops = parts.iter().filter(|p| !nest.program.is_single(**p));
-        let frames: Vec<Frame> = loops.map(|p| Frame::looped(*p, Exec::Serial, span)).collect();
-        nest.path.frames.splice(at..at, frames);
     }
+    let loops = parts.iter().filter(|p| !nest.program.is_single(**p));
+    let frames: Vec<Frame> = loops.map(|p| Frame::looped(*p, Exec::Serial, span)).collect();
+    nest.path.frames.splice(place..place, frames);
     if nest.serial.contains(&axis) {
         nest.serial.extend(&parts);
     }
