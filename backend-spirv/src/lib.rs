@@ -2,13 +2,13 @@
 //!
 //! [`compile()`] goes through the plan of a [`Program`](tilewright_dsl::nest::Program), a dispatch at a time:
 //!
-//! - [`scan`] finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
-//! - [`nest`] walks over loops and computes; [`invocations`] says where an invocation stands, [`collect`] reduces
+//! - `scan` finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
+//! - `nest` walks over loops and computes; `invocations` says where an invocation stands, `collect` reduces
 //!   across them;
-//! - [`resolve`] turns expressions into [`values`] under the loops around them, [`predicate`] keeps them in range;
-//! - [`access`], [`buffers`] and [`registers`] reach memory, [`params`] what the launch brings;
-//! - [`emit`] writes values as instructions, once, as far out as they can stand; [`math`] and [`lanes`] know how;
-//! - [`module`] interns types and constants and assembles the words.
+//! - `resolve` turns expressions into `values` under the loops around them, `predicate` keeps them in range;
+//! - `access`, `buffers` and `registers` reach memory, `params` what the launch brings;
+//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how;
+//! - `module` interns types and constants and assembles the words.
 //!
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
 

@@ -3,7 +3,7 @@
 //! # The chain
 //! A schedule, its kernel and its profile stand in different files, perhaps of different crates, and a macro sees only
 //! its own tokens. So every kernel and every profile is also a macro that hands its tokens on (a *carrier*, see
-//! [`carrier`]):
+//! `carrier`):
 //!
 //! ```text
 //! schedule!{ pub FAST: a::conv for b::board { … } }                reads its head's two paths

@@ -1,8 +1,8 @@
 //! The prover: what holds for all sizes that a program admits, and for all values of the axes in it.
 //!
-//! Indices are polynomials in dims and axes, whose floors, minima and choices are atoms ([`atoms`]); facts are polynomials
-//! that are at least 0, and equations replace atoms ([`conditions`]); a proof replaces atoms by their bounds until no
-//! term is negative ([`prove`]). All of it is bounded: what takes too long, overflows or is beyond it is "not proved", and
+//! Indices are polynomials in dims and axes, whose floors, minima and choices are atoms (`atoms`); facts are polynomials
+//! that are at least 0, and equations replace atoms (`conditions`); a proof replaces atoms by their bounds until no
+//! term is negative (`prove`). All of it is bounded: what takes too long, overflows or is beyond it is "not proved", and
 //! every caller has a guard, a check at launch or an error for that. What is proved is true of the integers that the
 //! expressions mean; that 32 bits hold them is checked elsewhere.
 //!

@@ -1,6 +1,6 @@
 //! The launch program of a scheduled kernel: everything in it but the words.
 //!
-//! What the backend adds to a [`Frame`] is its dispatches and what they require.
+//! What the backend adds to a `Frame` is its dispatches and what they require.
 
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};

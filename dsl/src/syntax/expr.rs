@@ -1,6 +1,6 @@
 //! Expressions: Rust's, with `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]` and reductions.
 //!
-//! This file has the trees; [`parse`] reads them.
+//! This file has the trees; `parse` reads them.
 
 mod parse;
 
