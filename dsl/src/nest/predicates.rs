@@ -32,7 +32,9 @@ impl Program {
             Fate::Split(split) => {
                 if !split.exact {
                     // Whole tiles of a parallel axis run either way: only a reduction's reads are filled.
-                    let fills = split.tail == Tail::RoundUp && self.axes[axis].kind == AxisKind::Reduction;
+                    // Below an axis that is itself guarded, the identity is taken for both reasons.
+                    let alone = self.inexact_ancestors(axis) == [axis];
+                    let fills = split.tail == Tail::RoundUp && self.axes[axis].kind == AxisKind::Reduction && alone;
                     found.push(Pred { axis, tail: if fills { Tail::RoundUp } else { Tail::Guard } });
                 }
                 split.parts.iter().for_each(|part| self.gather(*part, found, seen));
