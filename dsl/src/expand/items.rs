@@ -104,10 +104,11 @@ impl Arguments<'_> {
                 _ => quote!(<#argument_type as ::core::convert::From<_>>::from(self.#name)),
             }
         });
+        let count = items.len();
         quote! {
             impl<#lifetime #generics> ::tilewright::__private::Arguments<'a> for #target {
                 fn list(self) -> ::tilewright::__private::Vec<::tilewright::__private::Argument<'a>> {
-                    <::tilewright::__private::Vec<_> as ::core::convert::From<[_; _]>>::from([#(#items),*])
+                    <::tilewright::__private::Vec<_> as ::core::convert::From<[_; #count]>>::from([#(#items),*])
                 }
             }
         }
