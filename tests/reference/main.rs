@@ -1,5 +1,7 @@
 //! The reference device as a device: how it is asked for, what it pretends to be, what it computes and what it reports.
 
+#![allow(unreachable_pub, reason = "nothing is reachable from a test")]
+
 mod kernels;
 #[allow(dead_code, reason = "shared with the tests of the runtime")]
 #[path = "../runtime/programs.rs"]
