@@ -1,6 +1,7 @@
 //! Kernels under schedules, on the device, against the plain evaluation of their algorithms.
 
 #![allow(unreachable_pub, reason = "nothing is reachable from a test")]
+#![allow(clippy::print_stdout, reason = "shown where a test fails")]
 
 mod attention;
 mod conv;
