@@ -167,6 +167,7 @@ fn named<'a>(error: &'a str, after: &str) -> Option<&'a str> {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "a failed test shows what it had printed")]
 fn schedules_at_random() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let (cases, seed) = (number("TILEWRIGHT_CASES").unwrap_or(48), number("TILEWRIGHT_SEED").unwrap_or(1));
