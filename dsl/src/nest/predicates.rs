@@ -1,6 +1,6 @@
 //! Which predicates a point of a stage needs: every inexact axis that it is made of.
 
-use super::{AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
+use super::{AxisDef, AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
 use std::collections::HashSet;
 
 impl Program {
@@ -32,8 +32,8 @@ impl Program {
             Fate::Split(split) => {
                 if !split.exact {
                     // Whole tiles of a parallel axis run either way: only a reduction's reads are filled.
-                    // Below an axis that is itself guarded, the identity is taken for both reasons.
-                    let alone = self.inexact_ancestors(axis) == [axis];
+                    // A part of an axis takes the identity: that an index past the part is past its axis is not plain.
+                    let alone = !matches!(self.axes[axis].def, AxisDef::Part { .. });
                     let fills = split.tail == Tail::RoundUp && self.axes[axis].kind == AxisKind::Reduction && alone;
                     found.push(Pred { axis, tail: if fills { Tail::RoundUp } else { Tail::Guard } });
                 }
