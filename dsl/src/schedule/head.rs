@@ -188,7 +188,7 @@ fn named(program: &mut Program, name: &str, expr: &Expr) -> Result<ExprId, Error
         return Ok(program.exprs.int(value));
     }
     if let Some((id, _)) = program.dims.iter().find(|(_, d)| d.name == name) {
-        // A dim that is bound to a literal is still compared as a dim: the launch checks it.
+        // Of a dim that is bound to a literal, the launch compares the shapes that it stands in with that literal.
         return Ok(program.exprs.dim(id));
     }
     let names = program.dims.values().map(|d| d.name.as_str()).chain(program.parameters.iter().map(|(n, _)| n.as_str()));
