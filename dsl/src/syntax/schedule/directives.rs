@@ -1,0 +1,93 @@
+//! A directive: its name, and which parser reads its arguments.
+
+use super::{Directive, DirectiveKind, target, tiles, vectorize};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::syntax::{Cursor, Name};
+use proc_macro2::Delimiter;
+
+/// The names of the directives, and of those that the design has and this version has not.
+const DIRECTIVES: [&str; 9] = ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "show"];
+const LATER: [&str; 14] = [
+    "promote",
+    "inline",
+    "compute_at",
+    "root",
+    "rfactor",
+    "pack",
+    "precompute",
+    "specialize",
+    "tune",
+    "pin",
+    "pipeline",
+    "mma",
+    "dot",
+    "decompose_winograd",
+];
+
+pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
+    if !DIRECTIVES.contains(&name.as_str()) {
+        return Err(unknown(&name));
+    }
+    let (kind, end) = match name.as_str() {
+        "show" => show(cursor, name.span)?,
+        "tile" => tiles::tile(cursor)?,
+        "split" => cursor.inside(Delimiter::Parenthesis, tiles::split)?,
+        "fuse" => {
+            cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))?
+        }
+        "distribute" => cursor.inside(Delimiter::Parenthesis, |c| {
+            let axes = names_to(c, "=>")?;
+            c.expect("=>")?;
+            let target = target::target(c)?;
+            target::refuse_strategy(c)?;
+            Ok(DirectiveKind::Distribute { axes, target })
+        })?,
+        "vectorize" => cursor.inside(Delimiter::Parenthesis, vectorize::vectorize)?,
+        plain => {
+            let (axes, end) = cursor.inside(Delimiter::Parenthesis, |c| names_to(c, ""))?;
+            let kind = match plain {
+                "reorder" => DirectiveKind::Reorder(axes),
+                "serial" => DirectiveKind::Serial(axes),
+                _ => DirectiveKind::Unroll(axes),
+            };
+            (kind, end)
+        }
+    };
+    let span = cursor.join(name.span, end);
+    cursor.expect(";")?;
+    Ok(Directive { kind, span })
+}
+
+fn unknown(name: &Name) -> Error {
+    let error = Error::new(name.span, format!("there is no directive `{name}`"));
+    if LATER.contains(&name.as_str()) || name.text.starts_with("decompose_") {
+        return Error::new(name.span, format!("the directive `{name}` is not supported yet"));
+    }
+    let help = did_you_mean(&name.text, DIRECTIVES).unwrap_or_else(|| format!("the directives are {}", list(DIRECTIVES)));
+    error.help(help)
+}
+
+fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+    if cursor.peek_group(Delimiter::Parenthesis) {
+        let (_, end) = cursor.inside(Delimiter::Parenthesis, |_| Ok(()))?;
+        return Ok((DirectiveKind::Show, end));
+    }
+    Ok((DirectiveKind::Show, name))
+}
+
+/// Names with commas between them, up to an operator or the end; at least one.
+pub(super) fn names_to(cursor: &mut Cursor<'_>, stop: &str) -> Result<Vec<Name>, Error> {
+    let mut names = vec![cursor.name("an axis")?];
+    while cursor.eat(",").is_some() {
+        if cursor.is_empty() || (!stop.is_empty() && cursor.peek(stop)) {
+            break;
+        }
+        names.push(cursor.name("an axis")?);
+    }
+    Ok(names)
+}
+
+fn arrow_name(cursor: &mut Cursor<'_>) -> Result<Name, Error> {
+    cursor.expect("=>")?;
+    cursor.name("a name for the result")
+}

@@ -1,0 +1,48 @@
+//! What stands in a schedule's braces: directives, and blocks of them for stages.
+
+use super::Item;
+use super::directives::directive;
+use crate::diag::{Error, SpanId};
+use crate::syntax::Cursor;
+use proc_macro2::Delimiter;
+
+/// Directives and blocks up to the end. One that cannot be read is an error, and the next ones follow.
+pub(super) fn items(cursor: &mut Cursor<'_>) -> Vec<Item> {
+    let mut found = Vec::new();
+    while !cursor.is_empty() {
+        match item(cursor) {
+            Ok(item) => found.push(item),
+            Err(error) => {
+                cursor.report(error);
+                cursor.skip_to(&[";"]);
+                cursor.eat(";");
+            }
+        }
+    }
+    found
+}
+
+fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
+    let first = cursor.name("a directive or a stage")?;
+    if !cursor.peek(",") && !cursor.peek_group(Delimiter::Brace) {
+        return directive(cursor, first).map(Item::Directive);
+    }
+    let mut stages = vec![first];
+    while cursor.eat(",").is_some() {
+        stages.push(cursor.name("a stage")?);
+    }
+    let (directives, _) = cursor.group(Delimiter::Brace, |inside| {
+        let mut found = Vec::new();
+        for item in items(inside) {
+            match item {
+                Item::Directive(directive) => found.push(directive),
+                Item::Block { stages, .. } => {
+                    let span = stages.first().map_or(SpanId::NONE, |s| s.span);
+                    inside.report(Error::new(span, "a stage's block stands in another one").help("write it beside the other one"));
+                }
+            }
+        }
+        Ok(found)
+    })?;
+    Ok(Item::Block { stages, directives: directives.unwrap_or_default() })
+}

@@ -1,0 +1,163 @@
+//! The body of `schedule!`: which kernel, for which profile, under which facts, and the directives.
+//!
+//! The trees stand here. [`head`] and [`items`] read what is around directives; [`directives`] knows each by its name, and which
+//! parser reads its arguments.
+
+mod directives;
+mod head;
+mod items;
+mod target;
+mod tiles;
+mod vectorize;
+
+use super::expr::Expr;
+use super::{Name, Prefix};
+use crate::diag::SpanId;
+use crate::nest::{Level, Slot, Tail};
+
+/// A schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// Its documentation, attributes and visibility.
+    pub prefix: Prefix,
+    /// The variant's name.
+    pub name: Name,
+    /// The kernel's path, as written.
+    pub kernel: Vec<Name>,
+    /// `T = f32, S = 2`.
+    pub bindings: Vec<Binding>,
+    /// The profile's path, as written.
+    pub profile: Vec<Name>,
+    /// What stands after `where`.
+    pub facts: Vec<Expr>,
+    /// The directives.
+    pub items: Vec<Item>,
+}
+
+/// `T = f32` or `S = 2`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binding {
+    /// The generic.
+    pub name: Name,
+    /// Its value: a name for a dtype, a number for a parameter.
+    pub value: Expr,
+}
+
+/// What stands in a schedule's braces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// A directive for the output.
+    Directive(Directive),
+    /// Directives for stages: `s, o { … }`.
+    Block {
+        /// The stages.
+        stages: Vec<Name>,
+        /// What each of them gets.
+        directives: Vec<Directive>,
+    },
+}
+
+/// A directive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Directive {
+    /// Which one.
+    pub kind: DirectiveKind,
+    /// From its name to its closing parenthesis (or what is produced).
+    pub span: SpanId,
+}
+
+/// The directives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DirectiveKind {
+    /// `split(oc, [2, _, 4] round_up => r, t, v)`.
+    Split {
+        /// What is split.
+        axis: Name,
+        /// A number, or `_`, for each part.
+        factors: Vec<Factor>,
+        /// What happens past the end.
+        tail: Option<TailWord>,
+        /// The parts.
+        names: Vec<Name>,
+    },
+    /// `tile(i: 8, k: 8 round_up => k_o) => workgroup(x, y)`.
+    Tile {
+        /// The tiles.
+        tiles: Vec<Tile>,
+        /// Where the outer parts go.
+        target: Option<Target>,
+    },
+    /// `fuse(oh, ow => p)`.
+    Fuse {
+        /// What is fused, outermost first.
+        axes: Vec<Name>,
+        /// The result.
+        into: Name,
+    },
+    /// `reorder(k, i, j)`.
+    Reorder(Vec<Name>),
+    /// `distribute(i, j => thread(y, x))`.
+    Distribute {
+        /// What is distributed.
+        axes: Vec<Name>,
+        /// Where it goes.
+        target: Target,
+    },
+    /// `serial(n)`.
+    Serial(Vec<Name>),
+    /// `unroll(i, j)`.
+    Unroll(Vec<Name>),
+    /// `vectorize(j, 4, unaligned: scalar)`.
+    Vectorize {
+        /// What is vectorized.
+        axis: Name,
+        /// How many lanes.
+        lanes: Expr,
+        /// Whether access lane by lane is meant where alignment is not proved.
+        scalar: bool,
+    },
+    /// `show`.
+    Show,
+}
+
+/// A factor of a split.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factor {
+    /// A number.
+    Number(Expr),
+    /// `_`: whatever is left.
+    Inferred(SpanId),
+}
+
+/// `i: 8 round_up => i_o`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tile {
+    /// What is tiled.
+    pub axis: Name,
+    /// The extent of a tile.
+    pub factor: Expr,
+    /// What happens past the end.
+    pub tail: Option<TailWord>,
+    /// The name of the outer part.
+    pub outer: Option<Name>,
+}
+
+/// A word after a factor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TailWord {
+    /// What it says.
+    pub tail: Tail,
+    /// Where it stands.
+    pub span: SpanId,
+}
+
+/// `workgroup(z, z, y, x)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Workgroups or threads.
+    pub level: Level,
+    /// The coordinates, and where they stand.
+    pub slots: Vec<(Slot, SpanId)>,
+    /// The whole.
+    pub span: SpanId,
+}

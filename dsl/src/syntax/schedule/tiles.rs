@@ -1,0 +1,76 @@
+//! `split` and `tile`: factors, tails and the names of parts.
+
+use super::directives::names_to;
+use super::target::target;
+use super::{DirectiveKind, Factor, TailWord, Tile};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::nest::Tail;
+use crate::syntax::{Cursor, expr};
+use proc_macro2::Delimiter;
+
+pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
+    let axis = cursor.name("an axis")?;
+    cursor.expect(",")?;
+    let (factors, _) = cursor.inside(Delimiter::Bracket, |inside| {
+        let mut factors = vec![factor(inside)?];
+        while inside.eat(",").is_some() && !inside.is_empty() {
+            factors.push(factor(inside)?);
+        }
+        Ok(factors)
+    })?;
+    let tail = tail(cursor)?;
+    cursor.expect("=>")?;
+    let names = names_to(cursor, "")?;
+    Ok(DirectiveKind::Split { axis, factors, tail, names })
+}
+
+fn factor(cursor: &mut Cursor<'_>) -> Result<Factor, Error> {
+    match cursor.eat_word("_").or_else(|| cursor.eat("_")) {
+        Some(span) => Ok(Factor::Inferred(span)),
+        None => expr::arithmetic(cursor).map(Factor::Number),
+    }
+}
+
+fn tail(cursor: &mut Cursor<'_>) -> Result<Option<TailWord>, Error> {
+    let Some(word) = cursor.peek_name() else { return Ok(None) };
+    let name = cursor.name("a tail")?;
+    let tail = match word.as_str() {
+        "guard" => Tail::Guard,
+        "exact" => Tail::Exact,
+        "round_up" => Tail::RoundUp,
+        "peel" | "shift" => {
+            return Err(Error::new(name.span, format!("the tail `{word}` is not supported yet")).help("write `guard`"));
+        }
+        _ => {
+            let tails = ["guard", "exact", "round_up"];
+            let help = did_you_mean(&word, tails).unwrap_or_else(|| format!("the tails are {}", list(tails)));
+            return Err(Error::new(name.span, format!("there is no tail `{word}`")).help(help));
+        }
+    };
+    Ok(Some(TailWord { tail, span: name.span }))
+}
+
+pub(super) fn tile(cursor: &mut Cursor<'_>) -> Result<(DirectiveKind, SpanId), Error> {
+    let (tiles, end) = cursor.inside(Delimiter::Parenthesis, |inside| {
+        let mut tiles = vec![one_tile(inside)?];
+        while inside.eat(",").is_some() && !inside.is_empty() {
+            tiles.push(one_tile(inside)?);
+        }
+        Ok(tiles)
+    })?;
+    if cursor.eat("=>").is_none() {
+        return Ok((DirectiveKind::Tile { tiles, target: None }, end));
+    }
+    let target = target(cursor)?;
+    let end = target.span;
+    Ok((DirectiveKind::Tile { tiles, target: Some(target) }, end))
+}
+
+fn one_tile(cursor: &mut Cursor<'_>) -> Result<Tile, Error> {
+    let axis = cursor.name("an axis")?;
+    cursor.expect(":")?;
+    let factor = expr::arithmetic(cursor)?;
+    let tail = tail(cursor)?;
+    let outer = if cursor.eat("=>").is_some() { Some(cursor.name("a name for the outer part")?) } else { None };
+    Ok(Tile { axis, factor, tail, outer })
+}
