@@ -5,7 +5,7 @@ use crate::diag::Errors;
 use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
-use crate::schedule::{self, head};
+use crate::schedule::{self, At, Watch, head};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 
@@ -24,13 +24,22 @@ pub struct Compiled {
 /// What is wrong with the kernel under this schedule's bindings, with the head, or with the directives. Warnings of a
 /// schedule that is wrong come with its errors.
 pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Result<Compiled, Errors> {
+    compile_watched(kernel, schedule, profile, &mut |_, _| {})
+}
+
+/// [`compile`], where `watch` is shown the program after every step, up to the one that failed.
+///
+/// # Errors
+/// As [`compile`]'s.
+pub fn compile_watched(kernel: &Kernel, schedule: &Schedule, profile: &Profile, watch: &mut Watch<'_>) -> Result<Compiled, Errors> {
     let bindings = head::bindings(kernel, schedule)?;
     let mut program = algorithm::check(kernel, &bindings)?;
     head::facts(&mut program, schedule)?;
     algorithm::inline(&mut program);
     build::naive(&mut program);
     check_form(&program, profile)?;
-    let outcome = schedule::apply(&mut program, &schedule.items, profile, schedule.name.span);
+    watch(At::Start, &program);
+    let outcome = schedule::apply(&mut program, &schedule.items, profile, schedule.name.span, watch);
     let mut errors = outcome.errors;
     if !errors.is_empty() {
         errors.extend(outcome.warnings);
@@ -38,6 +47,7 @@ pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Resul
     }
     check_form(&program, profile)?;
     lower::lower(&mut program)?;
+    watch(At::Lowered, &program);
     verify::verify(&program, profile)?;
     Ok(Compiled { program, warnings: outcome.warnings })
 }

@@ -16,8 +16,24 @@ pub struct Outcome {
     pub errors: Errors,
 }
 
+/// Where in a schedule a nest is as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Before the first directive.
+    Start,
+    /// After the directive that stands there.
+    Directive(SpanId),
+    /// After the heuristic schedule of a stage that was given no directive.
+    Heuristic(StageId),
+    /// After lowering: the last form.
+    Lowered,
+}
+
+/// Is shown the program after every step.
+pub type Watch<'a> = dyn FnMut(At, &Program) + 'a;
+
 /// Applies a schedule's items to the naive nests of a program. `blame` is the schedule's name.
-pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId) -> Outcome {
+pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId, watch: &mut Watch<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let scheduled: Vec<StageId> = program.stages.ids().filter(|s| program.is_planned(*s)).collect();
     let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
@@ -40,7 +56,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         }
     }
     for (stage, directives) in of_stage {
-        schedule_stage(program, profile, stage, &directives, blame, &mut outcome);
+        schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
     }
     outcome
 }
@@ -86,12 +102,15 @@ fn schedule_stage(
     directives: &[&Directive],
     blame: SpanId,
     outcome: &mut Outcome,
+    watch: &mut Watch<'_>,
 ) {
     let Some(mut nest) = StageNest::open(program, profile, stage) else { return };
     let mut applied = Ok(());
     // To show a nest is not to schedule it.
     if directives.iter().all(|d| d.kind == DirectiveKind::Show) {
         applied = default::apply(&mut nest, blame);
+        nest.store();
+        watch(At::Heuristic(stage), nest.program);
     }
     for directive in directives {
         applied = one(&mut nest, directive, &mut outcome.warnings);
@@ -99,6 +118,7 @@ fn schedule_stage(
             break;
         }
         nest.store();
+        watch(At::Directive(directive.span), nest.program);
     }
     let applied = applied.and_then(|()| left_over::check(&mut nest, blame));
     nest.store();

@@ -23,7 +23,7 @@ pub mod tile;
 pub mod unroll;
 pub mod vectorize;
 
-pub use items::{Outcome, apply};
+pub use items::{At, Outcome, Watch, apply};
 
 use crate::diag::{Error, SpanId};
 use crate::facts::Prover;
