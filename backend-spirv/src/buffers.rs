@@ -147,6 +147,7 @@ impl Emit<'_> {
         if !usage.writes {
             self.module.decorate(id, Decoration::NonWritable, &[]);
         }
+        self.module.name(id, &self.program.buffers[buffer].name);
         self.buffers.views.insert((buffer, count), id);
         Ok(id)
     }
@@ -223,6 +224,7 @@ impl Emit<'_> {
         let of = self.vector_of(scalar, group);
         let array = self.module.ty(Type::Array(of, elements / group, None));
         let id = self.module.global(StorageClass::Workgroup, array, None);
+        self.module.name(id, &self.program.buffers[buffer].name);
         self.buffers.locals.insert(buffer, id);
         Ok(id)
     }
@@ -238,6 +240,7 @@ impl Emit<'_> {
                 let array = self.module.ty(Type::Array(of, parts.len() as u32, None));
                 let value = self.module.composite(array, &parts);
                 let id = self.module.global(StorageClass::Private, array, Some(value));
+                self.module.name(id, &b.name);
                 self.buffers.locals.insert(buffer, id);
                 id
             }

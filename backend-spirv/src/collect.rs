@@ -179,6 +179,7 @@ impl Emit<'_> {
             let of = self.scalar_type(held)?;
             let array = self.module.ty(Type::Array(of, elements, None));
             let id = self.module.global(StorageClass::Workgroup, array, None);
+            self.module.name(id, "partial");
             let bytes = if held == DType::F16 && self.native_f16() { 2 } else { 4 };
             self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
             self.arrays.push((key, id));

@@ -68,6 +68,7 @@ pub(crate) struct Module {
     capabilities: BTreeSet<u32>,
     extensions: BTreeSet<&'static str>,
     math: Option<Id>,
+    names: Code,
     annotations: Code,
     globals: Code,
     interface: Vec<Id>,
@@ -100,6 +101,20 @@ impl Module {
                 *self.math.insert(id)
             }
         }
+    }
+
+    /// Names what tools and the reference device speak of: buffers, by their names in the algorithm.
+    pub(crate) fn name(&mut self, id: Id, name: &str) {
+        let mut operands = vec![id];
+        operands.extend(string(shortened(name)));
+        self.names.op(Op::Name, &operands);
+    }
+
+    /// Names a block's member.
+    pub(crate) fn name_member(&mut self, block: Id, member: u32, name: &str) {
+        let mut operands = vec![block, member];
+        operands.extend(string(shortened(name)));
+        self.names.op(Op::MemberName, &operands);
     }
 
     pub(crate) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
@@ -256,6 +271,7 @@ impl Module {
         entry.extend(&self.interface);
         code.op(Op::EntryPoint, &entry);
         code.op(Op::ExecutionMode, &[main, ExecutionMode::LocalSize as u32, local[0], local[1], local[2]]);
+        code.append(&self.names);
         code.append(&self.annotations);
         code.append(&self.globals);
         code.op(Op::Function, &[void, main, FunctionControl::NONE.bits(), function_type]);
@@ -271,6 +287,15 @@ impl Module {
 
 /// SPIR-V 1.3, Vulkan 1.1's. From 1.4 on, an entry point would have to list all its globals.
 const VERSION: u32 = 0x0001_0300;
+
+/// Bytes of a name, at most: an instruction has a limit, and a user's identifier none.
+const LONGEST_NAME: usize = 64;
+
+/// A name's beginning, if it is too long.
+fn shortened(name: &str) -> &str {
+    let end = (0..=LONGEST_NAME.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
+    &name[..end.unwrap_or(0)]
+}
 
 /// A literal string: bytes, a zero, padded to words.
 fn string(text: &str) -> Vec<u32> {

@@ -163,6 +163,9 @@ impl Emit<'_> {
         if !entries.is_empty() {
             let place = self.block_place(members, spilled, addresses, binding, &mut code);
             for (n, entry) in entries.iter().enumerate() {
+                if let ParamValue::Address(tensor) = entry.value {
+                    self.name_address(place.block, n as u32, tensor);
+                }
                 let index = self.module.uint(n as u32);
                 let pointer = self.module.pointer(place.class, entry.of);
                 let at = self.module.id();
@@ -178,13 +181,22 @@ impl Emit<'_> {
         Block { params, bytes: offset, spilled, code }
     }
 
+    /// An address has its tensor's name.
+    fn name_address(&mut self, block: Id, member: u32, tensor: u32) {
+        let buffer = self.buffers.global.iter().find(|(_, usage)| usage.tensor == tensor);
+        if let Some((buffer, _)) = buffer {
+            self.module.name_member(block, member, &self.program.buffers[*buffer].name);
+        }
+    }
+
     /// Where the block lies.
     fn block_place(&mut self, mut members: Vec<Member>, spilled: bool, addresses: bool, binding: u32, code: &mut Code) -> Place {
         members.iter_mut().for_each(|m| m.read_only = spilled);
         let block = self.module.ty(Type::Block(members));
         match (spilled, addresses) {
             (false, _) => {
-                Place { base: self.module.global(StorageClass::PushConstant, block, None), class: StorageClass::PushConstant }
+                let class = StorageClass::PushConstant;
+                Place { base: self.module.global(class, block, None), class, block }
             }
             (true, true) => {
                 // The push constants hold the block's address.
@@ -197,7 +209,7 @@ impl Emit<'_> {
                 let (zero, at, base) = (self.module.uint(0), self.module.id(), self.module.id());
                 code.op(Op::AccessChain, &[to_pointer, at, variable, zero]);
                 code.op(Op::Load, &[pointer, base, at]);
-                Place { base, class }
+                Place { base, class, block }
             }
             (true, false) => {
                 let class = StorageClass::StorageBuffer;
@@ -205,7 +217,7 @@ impl Emit<'_> {
                 self.module.decorate(base, Decoration::DescriptorSet, &[0]);
                 self.module.decorate(base, Decoration::Binding, &[binding]);
                 self.module.decorate(base, Decoration::NonWritable, &[]);
-                Place { base, class }
+                Place { base, class, block }
             }
         }
     }
@@ -219,4 +231,6 @@ impl Emit<'_> {
 struct Place {
     base: Id,
     class: StorageClass,
+    /// Its type.
+    block: Id,
 }

@@ -166,8 +166,19 @@ impl Emit<'_> {
         let (dtype, group) = (self.program.buffers[buffer].dtype, self.group(buffer));
         let ty = self.vector_type(dtype, group)?;
         let id = self.variable(ty);
+        self.name_register(id, buffer, at * i64::from(group));
         self.registers.variables.insert((buffer, at), id);
         Ok(id)
+    }
+
+    /// A register has its buffer's name and the number of its first element there, unless it is the only one.
+    fn name_register(&mut self, id: Id, buffer: BufferId, first: i64) {
+        let b = &self.program.buffers[buffer];
+        let is_one = b.versions <= 1 && b.shape.iter().all(|extent| self.program.exprs.as_int(*extent) == Some(1));
+        match is_one {
+            true => self.module.name(id, &b.name),
+            false => self.module.name(id, &format!("{}[{first}]", b.name)),
+        }
     }
 
     /// Which elements an index names.

@@ -51,6 +51,8 @@ pub struct Object {
     pub name: String,
     /// How many elements it has.
     pub elements: u64,
+    /// The number of its first element in what it is named after, if it is a part of that: of registers.
+    pub first: Option<u64>,
 }
 
 /// Where an object lies.
@@ -90,7 +92,9 @@ impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.of.space {
             Space::Tensor | Space::Shared => write!(f, "{}[{}]", self.of, self.index),
-            Space::Register if self.of.elements > 1 => write!(f, "{}[{}]", self.of, self.index),
+            Space::Register if self.of.elements > 1 || self.of.first.is_some() => {
+                write!(f, "{}[{}]", self.of, self.index.saturating_add_unsigned(self.of.first.unwrap_or(0)))
+            }
             Space::Register => write!(f, "{}", self.of),
             Space::Parameters => write!(f, "{} at byte {}", self.of, self.index),
         }

@@ -259,7 +259,7 @@ fn bind<'a>(buffer: &Buffer<'a>) -> Result<Bound<'a>, RunError> {
     Ok(Bound {
         memory: buffer.memory,
         bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-        object: Object { space: Space::Tensor, name: buffer.name.to_owned(), elements },
+        object: Object { space: Space::Tensor, name: buffer.name.to_owned(), elements, first: None },
         size,
         complete: buffer.memory.is_complete(bytes),
         shadow,

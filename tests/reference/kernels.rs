@@ -30,23 +30,41 @@ fn run(program: Program, [m, n, k]: [usize; 3]) -> tilewright::Result<()> {
     Ok(())
 }
 
-/// The words of a module without its `which`-th barrier.
-fn without_barrier(spirv: &mut Vec<u8>, which: usize) -> bool {
-    const CONTROL_BARRIER: u32 = 224;
+const NAME: u32 = 5;
+const STORE: u32 = 62;
+const ACCESS_CHAIN: u32 = 65;
+const CONTROL_BARRIER: u32 = 224;
+
+/// The instructions of a module: number, first operand and place.
+fn instructions(spirv: &[u8]) -> Vec<(u32, u32, std::ops::Range<usize>)> {
+    let word = |at: usize| spirv.get(at..at + 4).and_then(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w));
+    let mut list = Vec::new();
     let mut at = 20;
-    let mut seen = 0;
-    while let Some(first) = spirv.get(at..at + 4).and_then(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w)) {
-        let bytes = 4 * (first >> 16) as usize;
-        if first & 0xffff == CONTROL_BARRIER {
-            if seen == which {
-                spirv.drain(at..at + bytes);
-                return true;
-            }
-            seen += 1;
-        }
-        at += bytes;
+    while let Some(first) = word(at) {
+        let end = at + 4 * (first >> 16) as usize;
+        list.push((first & 0xffff, word(at + 4).unwrap_or(0), at..end));
+        at = end;
     }
-    false
+    list
+}
+
+/// Removes a module's `which`-th instruction of those that are so; whether there is one.
+fn remove(spirv: &mut Vec<u8>, which: usize, is: impl Fn(u32, u32) -> bool) -> bool {
+    let found = instructions(spirv).into_iter().filter(|(op, id, _)| is(*op, *id)).nth(which);
+    found.map(|(.., place)| drop(spirv.drain(place))).is_some()
+}
+
+/// The access chains into some variables.
+fn chains_into(spirv: &[u8], variables: &[u32]) -> Vec<u32> {
+    let word = |at: usize| spirv[at..at + 4].first_chunk().map_or(0, |w| u32::from_le_bytes(*w));
+    let chains = instructions(spirv).into_iter().filter(|(op, ..)| *op == ACCESS_CHAIN);
+    chains.filter(|(.., at)| variables.contains(&word(at.start + 12))).map(|(.., at)| word(at.start + 8)).collect()
+}
+
+/// The ids that a name begins.
+fn named(spirv: &[u8], name: &str) -> Vec<u32> {
+    let is = |place: &std::ops::Range<usize>| spirv[place.start + 8..].starts_with(name.as_bytes());
+    instructions(spirv).into_iter().filter(|(op, _, place)| *op == NAME && is(place)).map(|(_, id, _)| id).collect()
 }
 
 #[test]
@@ -61,7 +79,7 @@ fn each_of_its_barriers_is_needed() {
     let mut removed = 0;
     loop {
         let mut program = product();
-        if !without_barrier(&mut program.dispatches[0].spirv, removed) {
+        if !remove(&mut program.dispatches[0].spirv, removed, |op, _| op == CONTROL_BARRIER) {
             break;
         }
         let error = run(program, [70, 130, 37]).expect_err("a race");
@@ -71,4 +89,39 @@ fn each_of_its_barriers_is_needed() {
         removed += 1;
     }
     assert!(removed >= 2, "there are barriers");
+}
+
+#[test]
+fn buffers_have_their_names() {
+    // Nothing stores to the tile any more.
+    let mut program = product();
+    let words = &mut program.dispatches[0].spirv;
+    assert_eq!([named(words, "a_s").len(), named(words, "acc[").len()], [1, 4], "four vectors of four");
+    let tile = named(words, "b_s");
+    let chains = chains_into(words, &tile);
+    while remove(words, 0, |op, id| op == STORE && chains.contains(&id)) {}
+    assert_eq!(
+        run(program, [70, 130, 37]).expect_err("it was never copied").to_string(),
+        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `b_s`[0], which nothing \
+         has written"
+    );
+    // The third row of registers begins with no zeros.
+    let mut program = product();
+    let words = &mut program.dispatches[0].spirv;
+    let row = named(words, "acc[8]");
+    assert!(remove(words, 0, |op, id| op == STORE && row.contains(&id)));
+    assert_eq!(
+        run(program, [70, 130, 37]).expect_err("it is not written").to_string(),
+        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `acc`[8], which nothing has \
+         written"
+    );
+    // A tensor has its name from the launch program.
+    let device = reference();
+    let program = product();
+    let kernel = device.load_programs(vec![program]).expect("loads");
+    let (a, b) = (device.uninit::<f32>([3, 5]).expect("allocates"), device.upload([5, 2], &numbers(10, 9)).expect("uploads"));
+    assert_eq!(
+        kernel.run([(&a).into(), (&b).into()]).expect_err("it has no contents").to_string(),
+        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `a`[0], which nothing has written"
+    );
 }

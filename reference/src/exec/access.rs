@@ -112,5 +112,5 @@ impl<'a> Worker<'a> {
 }
 
 pub(super) fn parameters(bytes: i64) -> Object {
-    Object { space: Space::Parameters, name: String::new(), elements: bytes as u64 }
+    Object { space: Space::Parameters, name: String::new(), elements: bytes as u64, first: None }
 }

@@ -61,7 +61,12 @@ impl Lower<'_> {
     }
 
     fn object(&mut self, id: Id, space: Space, elements: u32) -> u32 {
-        self.code.objects.push(Object { space, name: self.module.name(id), elements: elements.into() });
+        let name = self.module.name(id);
+        let (name, first) = match part_of(&name) {
+            Some((name, first)) if space == Space::Register => (name.to_owned(), Some(first)),
+            _ => (name, None),
+        };
+        self.code.objects.push(Object { space, name, elements: elements.into(), first });
         self.code.objects.len() as u32 - 1
     }
 
@@ -297,6 +302,12 @@ impl Lower<'_> {
         let planes = self.module.types.planes(pointer.of)?;
         Ok((0..planes).map(|n| Part { offset: n, size: 1, half: false, wanted: wanted(n) }).collect())
     }
+}
+
+/// What a register is a part of: `acc[8]` is that of `acc` which begins with its element 8.
+fn part_of(name: &str) -> Option<(&str, u64)> {
+    let (name, first) = name.strip_suffix(']')?.rsplit_once('[')?;
+    Some((name, first.parse().ok()?))
 }
 
 /// The alignment that a load or store promises.
