@@ -61,6 +61,12 @@ impl Spans {
         self.ranges.get((id.0 as usize).checked_sub(1)?).copied()
     }
 
+    /// The text there, white space as it is written; `None` where the source is not at hand.
+    pub fn source(&self, id: SpanId) -> Option<String> {
+        let (first, last) = self.get(id)?;
+        first.join(last)?.source_text()
+    }
+
     /// The place as `file:line:column`, both counted from 1; `None` where there is none.
     pub fn locate(&self, id: SpanId) -> Option<String> {
         let (first, _) = self.get(id)?;

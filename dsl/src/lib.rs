@@ -7,6 +7,7 @@
 pub mod algorithm;
 pub mod arena;
 pub mod compile;
+pub mod cost;
 pub mod diag;
 pub mod expand;
 pub mod expr;

@@ -24,10 +24,15 @@ pub struct Profile {
     pub push_bytes: u32,
     /// What it has beyond the core of Vulkan 1.1.
     pub features: BTreeSet<Feature>,
+    /// Float operations a second at the most, in thousand millions (GFLOP/s), by ordinary f32 arithmetic. No guarantee: of
+    /// the device that the profile is named after, for estimates.
+    pub gflops: Option<u32>,
+    /// Bytes a second from and to device memory at the most, in thousand millions (GB/s). As `gflops`, for estimates.
+    pub bandwidth: Option<u32>,
 }
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 6] = ["invocations", "local", "shared_bytes", "subgroup", "push_bytes", "features"];
+const FIELDS: [&str; 8] = ["invocations", "local", "shared_bytes", "subgroup", "push_bytes", "features", "gflops", "bandwidth"];
 
 impl Profile {
     /// What every Vulkan 1.1 device guarantees (the specification's table of required limits).
@@ -40,6 +45,8 @@ impl Profile {
             subgroup: None,
             push_bytes: 128,
             features: BTreeSet::new(),
+            gflops: None,
+            bandwidth: None,
         }
     }
 
@@ -55,6 +62,8 @@ impl Profile {
             subgroup: Some(8),
             push_bytes: 256,
             features: Feature::ALL.into_iter().map(|(f, _)| f).filter(lacks).collect(),
+            gflops: None,
+            bandwidth: None,
         }
     }
 
@@ -70,10 +79,12 @@ impl Profile {
             subgroup: Some(16),
             push_bytes: 128,
             features: BTreeSet::from([Address, Storage16, F16, Storage8, I8, SubgroupArithmetic, SubgroupSize, MemoryModel]),
+            gflops: None,
+            bandwidth: None,
         }
     }
 
-    /// NVIDIA's Hopper. Vulkan has 48 KiB of shared memory there, not all that the hardware has.
+    /// NVIDIA's Hopper; its rates are those of an H200. Vulkan has 48 KiB of shared memory there, not all that the hardware has.
     pub fn nvidia_hopper() -> Profile {
         Profile {
             name: "nvidia_hopper".into(),
@@ -83,6 +94,8 @@ impl Profile {
             subgroup: Some(32),
             push_bytes: 256,
             features: Feature::ALL.into_iter().map(|(f, _)| f).collect(),
+            gflops: Some(67_000),
+            bandwidth: Some(4_800),
         }
     }
 
@@ -147,6 +160,8 @@ impl Profile {
                     return Err(Error::new(field.span, "`push_bytes` is a multiple of 4").into());
                 }
             }
+            "gflops" => self.gflops = Some(number(field, 1, 100_000_000)?),
+            "bandwidth" => self.bandwidth = Some(number(field, 1, 1_000_000)?),
             "subgroup" => self.subgroup = subgroup(field)?,
             "local" => self.local = local(field)?,
             "features" => self.features = features(field)?,

@@ -27,6 +27,40 @@ pub enum Size {
 }
 
 impl Size {
+    /// The sum, folded where both are literals or one is 0.
+    pub fn plus(self, other: Size) -> Size {
+        match (self, other) {
+            (Size::Const(0), x) | (x, Size::Const(0)) => x,
+            (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_add(y)),
+            (a, b) => Size::Add(a.into(), b.into()),
+        }
+    }
+
+    /// The product, folded where both are literals or one is 0 or 1.
+    pub fn times(self, other: Size) -> Size {
+        match (self, other) {
+            (Size::Const(0), _) | (_, Size::Const(0)) => Size::Const(0),
+            (Size::Const(1), x) | (x, Size::Const(1)) => x,
+            (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_mul(y)),
+            (a, b) => Size::Mul(a.into(), b.into()),
+        }
+    }
+
+    /// Whether it names a dim of which `f` holds.
+    pub fn any_dim(&self, f: &dyn Fn(u32) -> bool) -> bool {
+        match self {
+            Size::Const(_) => false,
+            Size::Dim(d) => f(*d),
+            Size::Add(a, b)
+            | Size::Sub(a, b)
+            | Size::Mul(a, b)
+            | Size::FloorDiv(a, b)
+            | Size::FloorMod(a, b)
+            | Size::Min(a, b)
+            | Size::Max(a, b) => a.any_dim(f) || b.any_dim(f),
+        }
+    }
+
     /// The value for these dims; `None` on overflow, division by zero or a dim that is not there.
     pub fn eval(&self, dims: &[i64]) -> Option<i64> {
         let two = |a: &Size, b: &Size| Some((a.eval(dims)?, b.eval(dims)?));

@@ -2,8 +2,9 @@
 
 use super::Backend;
 use crate::compile::compile;
+use crate::cost::{Work, cost};
 use crate::diag::{Error, Errors, Spans};
-use crate::launch;
+use crate::launch::{self, Size};
 use crate::nest::{Program, State, print};
 use crate::profile::Profile;
 use crate::syntax::schedule::Schedule;
@@ -75,7 +76,7 @@ fn warning(warning: &Error, spans: &Spans) -> TokenStream {
 fn documentation(program: &Program, launched: &launch::Program) -> String {
     let mut text = format!("```text\n{}\n", print::plan(program).trim_end());
     ledger(program, &mut text);
-    cost(launched, &mut text);
+    costs(program, launched, &mut text);
     text + "```"
 }
 
@@ -98,20 +99,42 @@ fn ledger(program: &Program, text: &mut String) {
     }
 }
 
-fn cost(launched: &launch::Program, text: &mut String) {
+fn costs(program: &Program, launched: &launch::Program, text: &mut String) {
     let name = |dim: u32| launched.dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone());
+    let shown = |size: &Size| factor(size.display(&name).to_string());
     let _ = writeln!(text, "\ncost:");
-    for dispatch in &launched.dispatches {
-        let grid: Vec<String> = dispatch.grid.iter().map(|size| factor(size.display(&name).to_string())).collect();
-        let (grid, local) = (grid.join(" x "), dispatch.local.map(|n| n.to_string()).join(" x "));
-        let _ = writeln!(text, "  {}: {grid} workgroups of {local} invocations", dispatch.name);
+    for (cost, dispatch) in cost(program).iter().zip(&launched.dispatches) {
+        let (grid, local) = (cost.grid.each_ref().map(&shown).join(" x "), cost.local.map(|n| n.to_string()).join(" x "));
+        let _ = writeln!(text, "  {}: {grid} workgroups of {local} invocations", cost.name);
         let _ = writeln!(text, "    {} bytes of SPIR-V, {} of parameters", dispatch.spirv.len(), dispatch.param_bytes);
+        let at_most = if cost.at_most { ", at most" } else { "" };
+        let _ = writeln!(text, "    a workgroup{at_most}: {}", work(&cost.each, &shown));
+        for tensor in &cost.tensors {
+            let moved = [(&tensor.read, "reads"), (&tensor.written, "writes")];
+            let moved = moved.iter().filter(|(size, _)| **size != Size::Const(0));
+            let moved: Vec<String> = moved.map(|(size, word)| format!("{word} {} bytes", shown(size))).collect();
+            let _ = writeln!(text, "      {}: {} (of {})", tensor.name, moved.join(", "), shown(&tensor.whole));
+        }
     }
     let requires = &launched.requires;
     let _ = writeln!(text, "  {} bytes of shared memory at most", requires.shared_bytes);
     let features: Vec<&str> = requires.features.iter().map(|f| f.name()).collect();
     let features = if features.is_empty() { "no features".into() } else { features.join(", ") };
     let _ = writeln!(text, "  requires {features}");
+}
+
+/// The arithmetic and the shared memory's traffic of a workgroup.
+fn work(work: &Work, shown: &dyn Fn(&Size) -> String) -> String {
+    let mut text = format!("{} flops", shown(&work.flops));
+    let rest = [
+        (&work.functions, "functions"),
+        (&work.shared_read, "bytes read from shared memory"),
+        (&work.shared_written, "bytes written to it"),
+    ];
+    for (size, what) in rest.into_iter().filter(|(size, _)| **size != Size::Const(0)) {
+        let _ = write!(text, ", {} {what}", shown(size));
+    }
+    text
 }
 
 /// In parentheses, where it is more than one word.

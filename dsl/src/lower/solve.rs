@@ -88,32 +88,15 @@ fn affine(program: &Program, id: ExprId, known: &[bool]) -> Option<Affine> {
 
 fn add(a: Affine, b: Affine) -> Option<Affine> {
     let unknown = match (a.unknown, b.unknown) {
-        (Some((x, m)), Some((y, n))) if x == y => Some((x, plus(m, n))),
+        (Some((x, m)), Some((y, n))) if x == y => Some((x, m.plus(n))),
         (Some(_), Some(_)) => return None,
         (one, None) | (None, one) => one,
     };
-    Some(Affine { unknown, rest: plus(a.rest, b.rest) })
+    Some(Affine { unknown, rest: a.rest.plus(b.rest) })
 }
 
 fn scale(a: Affine, by: Size) -> Affine {
-    Affine { unknown: a.unknown.map(|(dim, factor)| (dim, times(factor, by.clone()))), rest: times(a.rest, by) }
-}
-
-fn plus(a: Size, b: Size) -> Size {
-    match (a, b) {
-        (Size::Const(0), x) | (x, Size::Const(0)) => x,
-        (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_add(y)),
-        (a, b) => Size::Add(a.into(), b.into()),
-    }
-}
-
-fn times(a: Size, b: Size) -> Size {
-    match (a, b) {
-        (Size::Const(0), _) | (_, Size::Const(0)) => Size::Const(0),
-        (Size::Const(1), x) | (x, Size::Const(1)) => x,
-        (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_mul(y)),
-        (a, b) => Size::Mul(a.into(), b.into()),
-    }
+    Affine { unknown: a.unknown.map(|(dim, factor)| (dim, factor.times(by.clone()))), rest: a.rest.times(by) }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Program {
 }
 
 /// An expression that is at least `expr` for all values of the axes in `over`; `None` where no rule gives one.
-fn largest(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
+pub(crate) fn largest(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
     bound(program, expr, over, true)
 }
 

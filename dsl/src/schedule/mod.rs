@@ -8,7 +8,7 @@ pub mod default;
 pub mod distribute;
 pub mod fuse;
 pub mod head;
-mod hull;
+pub(crate) mod hull;
 mod items;
 pub mod lanes;
 mod left_over;

@@ -1,0 +1,183 @@
+//! How often something under a nest's loops is executed, and the sums of it all.
+//!
+//! The emitter computes a value at the loop of the deepest axis that it depends on, and of an unrolled loop's copies those that
+//! are equal once. So a value is executed as often as: every bound loop around it, for the invocations do not share; every loop
+//! from the outside to the innermost serial one that the value depends on; and the unrolled ones and lanes that it depends on.
+
+use super::Work;
+use crate::expr::{Expr, ExprId};
+use crate::launch::Size;
+use crate::lower::launch::size;
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, NodeKind, Program, Space};
+use crate::schedule::hull::largest;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The loops that something depends on: a bit each, the outermost lowest.
+pub(super) type Loops = u128;
+
+/// A loop that is open.
+struct Open {
+    axis: AxisId,
+    exec: Exec,
+    extent: Size,
+}
+
+/// The sums, and where the walk stands.
+pub(super) struct Count {
+    /// A copy: extents of triangular ranges need new expressions.
+    pub(super) program: Program,
+    pub(super) work: Work,
+    pub(super) global: BTreeMap<BufferId, (Size, Size)>,
+    pub(super) at_most: bool,
+    pub(super) guards: u32,
+    pub(super) barriers: u32,
+    open: Vec<Open>,
+    /// The loops around the writes of every buffer that this dispatch writes.
+    written: HashMap<BufferId, HashSet<AxisId>>,
+}
+
+/// The bytes of a whole tensor; of one whose shape is not over dims, none.
+pub(super) fn bytes_of(program: &Program, buffer: BufferId) -> Size {
+    let buffer = &program.buffers[buffer];
+    let extents = buffer.shape.iter().map(|e| size(program, *e).unwrap_or(Size::Const(0)));
+    extents.fold(Size::Const(i64::from(buffer.dtype.bytes())), Size::times)
+}
+
+impl Count {
+    pub(super) fn new(program: &Program, body: &Block) -> Count {
+        let none = || Size::Const(0);
+        let mut written = HashMap::new();
+        note_writes(body, &mut Vec::new(), &mut written);
+        Count {
+            program: program.clone(),
+            work: Work { flops: none(), functions: none(), shared_read: none(), shared_written: none() },
+            global: BTreeMap::new(),
+            at_most: false,
+            guards: 0,
+            barriers: 0,
+            open: Vec::new(),
+            written,
+        }
+    }
+
+    /// Goes into a loop.
+    pub(super) fn enter(&mut self, looped: &Loop) {
+        // All workgroups do the same work: the figures are those of one.
+        let extent = match looped.exec {
+            Exec::Bind(Level::Workgroup, _) => Size::Const(1),
+            _ => self.extent(looped.axis),
+        };
+        self.open.push(Open { axis: looped.axis, exec: looped.exec, extent });
+    }
+
+    /// And out again.
+    pub(super) fn leave(&mut self) {
+        self.open.pop();
+    }
+
+    /// The iterations of a loop over an axis, at most.
+    fn extent(&mut self, axis: AxisId) -> Size {
+        let bound: HashSet<AxisId> = self.open.iter().map(|o| o.axis).collect();
+        let extent = self.program.axes[axis].extent;
+        let over = self.program.over_leaves(extent, &bound);
+        if let Some(size) = size(&self.program, over) {
+            return size;
+        }
+        self.at_most = true;
+        let most = largest(&mut self.program, over, &bound);
+        most.and_then(|most| size(&self.program, most)).unwrap_or(Size::Const(1))
+    }
+
+    /// All open loops.
+    pub(super) fn everywhere(&self) -> Loops {
+        (0..self.open.len().min(128)).fold(0, |mask, n| mask | 1 << n)
+    }
+
+    /// How often something is executed that depends on these loops.
+    pub(super) fn times(&self, depends: Loops) -> Size {
+        let on = |n: usize| n < 128 && depends >> n & 1 == 1;
+        let innermost = self.open.iter().enumerate().rposition(|(n, o)| o.exec == Exec::Serial && on(n));
+        let counts =
+            |(n, o): &(usize, &Open)| matches!(o.exec, Exec::Bind(..)) || innermost.is_some_and(|deepest| *n <= deepest) || on(*n);
+        self.open.iter().enumerate().filter(counts).map(|(_, o)| o.extent.clone()).fold(Size::Const(1), Size::times)
+    }
+
+    /// The loops that the value of an axis depends on.
+    pub(super) fn of_axis(&self, axis: AxisId) -> Loops {
+        if let Some(at) = self.open.iter().rposition(|o| o.axis == axis) {
+            return if at < 128 { 1 << at } else { 0 };
+        }
+        match &self.program.axes[axis].fate {
+            Fate::Live => 0,
+            Fate::Split(split) => split.parts.iter().fold(0, |mask, part| mask | self.of_axis(*part)),
+            Fate::Fused { into, .. } => self.of_axis(*into),
+        }
+    }
+
+    /// The loops that an element of a buffer depends on besides its index: those in which it is written.
+    pub(super) fn of_buffer(&self, buffer: BufferId) -> Loops {
+        let Some(axes) = self.written.get(&buffer) else { return 0 };
+        let of = |(n, open): (usize, &Open)| if n < 128 && axes.contains(&open.axis) { 1 << n } else { 0 };
+        self.open.iter().enumerate().map(of).fold(0, |a, b| a | b)
+    }
+
+    /// Counts a read that depends on these loops.
+    pub(super) fn read(&mut self, buffer: BufferId, elements: i64, depends: Loops) {
+        let bytes = self.moved(buffer, elements, depends);
+        match &self.program.buffers[buffer].space {
+            Space::Shared => add(&mut self.work.shared_read, bytes),
+            space if space.is_global() => add(&mut self.global.entry(buffer).or_insert_with(nothing).0, bytes),
+            _ => {}
+        }
+    }
+
+    /// Counts a write in every open loop.
+    pub(super) fn write(&mut self, buffer: BufferId, elements: i64) {
+        let bytes = self.moved(buffer, elements, self.everywhere());
+        match &self.program.buffers[buffer].space {
+            Space::Shared => add(&mut self.work.shared_written, bytes),
+            space if space.is_global() => add(&mut self.global.entry(buffer).or_insert_with(nothing).1, bytes),
+            _ => {}
+        }
+    }
+
+    fn moved(&self, buffer: BufferId, elements: i64, depends: Loops) -> Size {
+        let bytes = i64::from(self.program.buffers[buffer].dtype.bytes()).saturating_mul(elements);
+        self.times(depends).times(Size::Const(bytes))
+    }
+
+    /// Counts float arithmetic that depends on these loops.
+    pub(super) fn arithmetic(&mut self, flops: i64, functions: i64, depends: Loops) {
+        let times = self.times(depends);
+        add(&mut self.work.flops, times.clone().times(Size::Const(flops)));
+        add(&mut self.work.functions, times.times(Size::Const(functions)));
+    }
+
+    /// An expression.
+    pub(super) fn expr(&self, id: ExprId) -> Expr {
+        self.program.exprs.get(id).clone()
+    }
+}
+
+fn nothing() -> (Size, Size) {
+    (Size::Const(0), Size::Const(0))
+}
+
+fn add(sum: &mut Size, more: Size) {
+    *sum = std::mem::replace(sum, Size::Const(0)).plus(more);
+}
+
+/// Notes around which loops' iterations each buffer is written.
+fn note_writes(block: &Block, around: &mut Vec<AxisId>, written: &mut HashMap<BufferId, HashSet<AxisId>>) {
+    for node in block {
+        for buffer in super::leaves::written(&node.kind) {
+            written.entry(buffer).or_default().extend(around.iter().copied());
+        }
+        let axis = if let NodeKind::Loop(l) = &node.kind { Some(l.axis) } else { None };
+        around.extend(axis);
+        node.blocks().for_each(|inner| note_writes(inner, around, written));
+        if axis.is_some() {
+            around.pop();
+        }
+    }
+}
