@@ -32,6 +32,8 @@ mod directives {
     mod split {}
     #[doc = include_str!("../docs/directives/tile.md")]
     mod tile {}
+    #[doc = include_str!("../docs/directives/tune.md")]
+    mod tune {}
     #[doc = include_str!("../docs/directives/unroll.md")]
     mod unroll {}
     #[doc = include_str!("../docs/directives/vectorize.md")]

@@ -5,6 +5,7 @@ use crate::diag::Errors;
 use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
+use crate::schedule::tune::{self, Choice};
 use crate::schedule::{self, At, Watch, head};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
@@ -24,7 +25,7 @@ pub struct Compiled {
 /// What is wrong with the kernel under this schedule's bindings, with the head, or with the directives. Warnings of a
 /// schedule that is wrong come with its errors.
 pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Result<Compiled, Errors> {
-    compile_watched(kernel, schedule, profile, &mut |_, _| {})
+    compile_choice(kernel, schedule, profile, &Choice::default(), &mut |_, _| {})
 }
 
 /// [`compile`], where `watch` is shown the program after every step, up to the one that failed.
@@ -32,8 +33,23 @@ pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Resul
 /// # Errors
 /// As [`compile`]'s.
 pub fn compile_watched(kernel: &Kernel, schedule: &Schedule, profile: &Profile, watch: &mut Watch<'_>) -> Result<Compiled, Errors> {
+    compile_choice(kernel, schedule, profile, &Choice::default(), watch)
+}
+
+/// [`compile_watched`], with other values than the defaults for tuned constants.
+///
+/// # Errors
+/// [`compile`]'s; and that a tuned constant cannot have such a value.
+pub fn compile_choice(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    profile: &Profile,
+    choice: &Choice,
+    watch: &mut Watch<'_>,
+) -> Result<Compiled, Errors> {
     let bindings = head::bindings(kernel, schedule)?;
     let mut program = algorithm::check(kernel, &bindings)?;
+    tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
     algorithm::inline(&mut program);
     build::naive(&mut program);
@@ -49,7 +65,9 @@ pub fn compile_watched(kernel: &Kernel, schedule: &Schedule, profile: &Profile, 
     lower::lower(&mut program)?;
     watch(At::Lowered, &program);
     verify::verify(&program, profile)?;
-    Ok(Compiled { program, warnings: outcome.warnings })
+    let mut warnings = outcome.warnings;
+    warnings.extend(tune::unused(&program));
+    Ok(Compiled { program, warnings })
 }
 
 /// The verifier between passes, in debug builds.

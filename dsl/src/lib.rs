@@ -17,5 +17,6 @@ pub mod nest;
 pub mod profile;
 pub mod schedule;
 pub mod syntax;
+pub mod variant;
 
 pub use tilewright_launch as launch;

@@ -9,13 +9,14 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use tilewright::{AnyTensor, Argument, DType, Device, Options, Scalar};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
-use tilewright_dsl::compile::compile;
-use tilewright_dsl::diag::Spans;
+use tilewright_dsl::diag::{Errors, Spans};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::head;
-use tilewright_dsl::syntax::{self, schedule::Schedule};
+use tilewright_dsl::schedule::tune::{self, Choice};
+use tilewright_dsl::syntax::{self, Kernel, schedule::Schedule};
+use tilewright_dsl::variant::compile;
 
 /// The devices of all tests: the one that the environment picks, with the validation layers on, and the reference device,
 /// which reports what hardware hides. `TILEWRIGHT_VALIDATION=0` says that layers are to be off, for machines whose layers are
@@ -60,12 +61,34 @@ pub fn try_variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Va
     let schedule = syntax::parse(tokens(schedule)?, &mut spans, Schedule::parse).into_result().map_err(|e| e.texts(&spans))?;
     let bindings = head::bindings(&kernel, &schedule).map_err(|e| e.texts(&spans))?;
     let algorithm = tilewright_dsl::algorithm::check(&kernel, &bindings).map_err(|e| e.texts(&spans))?;
-    let compiled = compile(&kernel, &schedule, profile).map_err(|e| e.texts(&spans))?;
-    let program = tilewright_spirv::compile(&compiled.program, profile, &schedule.name.text).map_err(|e| e.texts(&spans))?;
-    for dispatch in &program.dispatches {
-        validate(&dispatch.spirv, &compiled.program);
+    of_choice(&kernel, &schedule, profile, &Choice::default(), algorithm).map_err(|e| e.texts(&spans))
+}
+
+fn of_choice(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    profile: &Profile,
+    choice: &Choice,
+    algorithm: Program,
+) -> Result<Variant, Errors> {
+    let made = compile(kernel, schedule, profile, choice, tilewright_spirv::compile)?;
+    for dispatch in &made.program.dispatches {
+        validate(&dispatch.spirv, &made.compiled.program);
     }
-    Ok(Variant { program, algorithm })
+    Ok(Variant { program: made.program, algorithm })
+}
+
+/// Every choice of a schedule's tuned constants, compiled, or why not.
+pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Vec<(String, Result<Variant, String>)> {
+    let mut spans = Spans::new();
+    let tokens = |text: &str| text.parse().expect("tokens");
+    let kernel = syntax::kernel::parse(tokens(kernel), &mut spans).into_result().expect("a kernel");
+    let schedule = syntax::parse(tokens(schedule), &mut spans, Schedule::parse).into_result().expect("a schedule");
+    let bindings = head::bindings(&kernel, &schedule).expect("bindings");
+    let algorithm = tilewright_dsl::algorithm::check(&kernel, &bindings).expect("an algorithm");
+    let one = |choice: &Choice| of_choice(&kernel, &schedule, profile, choice, algorithm.clone()).map_err(|e| e.texts(&spans));
+    let all = tune::choices(&kernel, &schedule).map_err(|e| e.texts(&spans)).expect("choices");
+    all.iter().map(|choice| (choice.to_string(), one(choice))).collect()
 }
 
 /// `spirv-val` accepts a module.

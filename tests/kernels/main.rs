@@ -13,3 +13,4 @@ mod random;
 mod reductions;
 mod semantics;
 mod stencil;
+mod versions;

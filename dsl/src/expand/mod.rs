@@ -37,9 +37,4 @@ pub use kernel::kernel;
 pub use profile::{bundled_profile, define_profile, not_a_profile, profile};
 pub use schedule::{compile, not_a_kernel, schedule};
 
-use crate::diag::Errors;
-use crate::nest::Program;
-use crate::profile::Profile;
-
-/// What makes a launch program of a lowered nest, for a profile, under a variant's name.
-pub type Backend = fn(&Program, &Profile, &str) -> Result<crate::launch::Program, Errors>;
+pub use crate::variant::Backend;

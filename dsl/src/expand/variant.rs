@@ -1,14 +1,15 @@
 //! A compiled schedule as tokens: its launch program, what its documentation shows, its warnings.
 
 use super::Backend;
-use crate::compile::compile;
 use crate::cost::{Work, cost};
 use crate::diag::{Error, Errors, Spans};
 use crate::launch::{self, Size};
 use crate::nest::{Program, State, print};
 use crate::profile::Profile;
+use crate::schedule::tune::Choice;
 use crate::syntax::schedule::Schedule;
 use crate::syntax::{Kernel, Name, Prefix};
+use crate::variant::{Variant, compile};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::fmt::Write;
@@ -25,8 +26,7 @@ pub(super) struct Made {
 
 /// Compiles a schedule.
 pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, backend: Backend) -> Result<Made, Errors> {
-    let compiled = compile(kernel, schedule, profile)?;
-    let program = backend(&compiled.program, profile, &schedule.name.text)?;
+    let Variant { program, compiled } = compile(kernel, schedule, profile, &Choice::default(), backend)?;
     let documentation = documentation(&compiled.program, &program);
     Ok(Made { program, documentation, warnings: compiled.warnings })
 }
@@ -75,9 +75,21 @@ fn warning(warning: &Error, spans: &Spans) -> TokenStream {
 /// What a variant became: its nest, its ledger, its cost.
 fn documentation(program: &Program, launched: &launch::Program) -> String {
     let mut text = format!("```text\n{}\n", print::plan(program).trim_end());
+    tuned(program, &mut text);
     ledger(program, &mut text);
     costs(program, launched, &mut text);
     text + "```"
+}
+
+/// The tuned constants: what they are, and what they could be.
+fn tuned(program: &Program, text: &mut String) {
+    if !program.tuned.is_empty() {
+        let _ = writeln!(text, "\ntuned:");
+    }
+    for tuned in &program.tuned {
+        let candidates: Vec<String> = tuned.candidates.iter().map(i64::to_string).collect();
+        let _ = writeln!(text, "  {} = {} of {}", tuned.name, tuned.value, candidates.join(", "));
+    }
 }
 
 fn ledger(program: &Program, text: &mut String) {

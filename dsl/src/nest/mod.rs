@@ -66,6 +66,7 @@ pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 use crate::arena::{Arena, id};
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs};
+use std::cell::Cell;
 use tilewright_launch::{DType, Relation};
 
 id! {
@@ -113,6 +114,8 @@ pub struct Program {
     pub outputs: Vec<BufferId>,
     /// Parameters and their values.
     pub parameters: Vec<(String, i64)>,
+    /// The schedule's tuned constants.
+    pub tuned: Vec<Tuned>,
     /// What the schedule's head states, and what the launch checks because a directive asked for it.
     pub conditions: Vec<Condition>,
     /// Tensors that the schedule's head says hold neither infinities nor NaN.
@@ -141,6 +144,21 @@ pub struct Scalar {
     pub name: String,
     /// Its type.
     pub dtype: DType,
+}
+
+/// A tuned constant of the schedule, as directives see it.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// Its name.
+    pub name: String,
+    /// What it is in this program.
+    pub value: i64,
+    /// What it could be.
+    pub candidates: Vec<i64>,
+    /// Whether a number named it.
+    pub used: Cell<bool>,
+    /// Where it is declared.
+    pub span: SpanId,
 }
 
 /// An argument of the kernel.

@@ -46,6 +46,8 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
                     outcome.errors.push(error.help(help));
                 }
             },
+            // What statements say is bound before any nest is made.
+            Item::Statement(_) => {}
             Item::Block { stages, directives } => {
                 for name in stages {
                     if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {

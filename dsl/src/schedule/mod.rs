@@ -20,6 +20,7 @@ pub mod serial;
 pub mod show;
 pub mod split;
 pub mod tile;
+pub mod tune;
 pub mod unroll;
 pub mod vectorize;
 

@@ -60,6 +60,10 @@ impl StageNest<'_> {
 
     /// Checks that a new axis can have a name: no axis of the stage ever had it.
     pub fn fresh(&self, name: &str, span: SpanId, say: &str) -> Result<(), Error> {
+        if let Some(tuned) = self.program.tuned.iter().find(|t| t.name == name) {
+            let error = Error::new(span, format!("the name `{name}` is already used"));
+            return Err(error.note_at(tuned.span, "by the tuned constant here").help(format!("choose another name: `{say}`")));
+        }
         let Some(other) = self.axes.iter().find(|a| self.name(**a) == name) else { return Ok(()) };
         let error = Error::new(span, format!("the name `{name}` is already used"));
         let made = self.program.axes[*other].span;

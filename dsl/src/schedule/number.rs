@@ -1,47 +1,77 @@
-//! Numbers in directives: constant expressions of literals and the kernel's parameters.
+//! Numbers in directives: constant expressions of literals, the kernel's parameters and tuned constants.
 
 use super::StageNest;
-use crate::diag::{Error, list};
+use crate::diag::{Error, did_you_mean, list};
+use crate::nest::Program;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 
 impl StageNest<'_> {
     /// The value of a number, which must be at least 1. `what` names it in the error.
     pub fn positive(&self, expr: &Expr, what: &str) -> Result<i64, Error> {
-        let value = self.number(expr)?;
-        if (1..=i64::from(i32::MAX)).contains(&value) {
-            return Ok(value);
-        }
-        Err(Error::new(expr.span, format!("{what} must be at least 1 and below 2^31, not {value}")))
+        positive(self.program, expr, what)
     }
+}
 
-    fn number(&self, expr: &Expr) -> Result<i64, Error> {
-        let overflow = || Error::new(expr.span, "this number does not fit 64 bits");
-        match &expr.kind {
-            ExprKind::Int { value, suffix: None } => i64::try_from(*value).map_err(|_| overflow()),
-            ExprKind::Neg(a) => self.number(a)?.checked_neg().ok_or_else(overflow),
-            ExprKind::Name(name) => {
-                let known = self.program.parameters.iter().find(|(n, _)| n == name);
-                known.map(|(_, value)| *value).ok_or_else(|| {
-                    let names = list(self.program.parameters.iter().map(|(n, _)| n));
-                    let error = Error::new(expr.span, format!("`{name}` is no number at compile time"));
-                    error.help(format!("numbers are made of literals and the kernel's parameters: {names}"))
-                })
-            }
-            ExprKind::Binary(op, _, a, b) => {
-                let (a, b) = (self.number(a)?, self.number(b)?);
-                let value = match op {
-                    BinaryOp::Add => a.checked_add(b),
-                    BinaryOp::Sub => a.checked_sub(b),
-                    BinaryOp::Mul => a.checked_mul(b),
-                    BinaryOp::Div | BinaryOp::Rem if b == 0 => return Err(Error::new(expr.span, "this divides by zero")),
-                    BinaryOp::Div => a.checked_div_euclid(b),
-                    BinaryOp::Rem => a.checked_rem_euclid(b),
-                    _ => return Err(Error::new(expr.span, "a number can be made with `+`, `-`, `*`, `/` and `%`")),
-                };
-                value.ok_or_else(overflow)
-            }
-            ExprKind::Block(block) if block.lets.is_empty() => self.number(&block.value),
-            _ => Err(Error::new(expr.span, "a whole number is wanted here")),
-        }
+/// The value of a number, which must be at least 1 and below 2^31. `what` names it in the error.
+pub(super) fn positive(program: &Program, expr: &Expr, what: &str) -> Result<i64, Error> {
+    let value = number(program, expr)?;
+    if (1..=i64::from(i32::MAX)).contains(&value) {
+        return Ok(value);
     }
+    let error = Error::new(expr.span, format!("{what} must be at least 1 and below 2^31, not {value}"));
+    Err(if matches!(expr.kind, ExprKind::Int { .. } | ExprKind::Neg(_)) { error } else { with_tuned(program, error) })
+}
+
+/// Tuned constants are what may have made a number wrong: an error about one says what they are.
+fn with_tuned(program: &Program, error: Error) -> Error {
+    let values: Vec<String> = program.tuned.iter().map(|t| format!("{} = {}", t.name, t.value)).collect();
+    if values.is_empty() { error } else { error.note(format!("with {}", values.join(", "))) }
+}
+
+/// The value of a number.
+pub(super) fn number(program: &Program, expr: &Expr) -> Result<i64, Error> {
+    let overflow = || Error::new(expr.span, "this number does not fit 64 bits");
+    match &expr.kind {
+        ExprKind::Int { value, suffix: None } => i64::try_from(*value).map_err(|_| overflow()),
+        ExprKind::Neg(a) => number(program, a)?.checked_neg().ok_or_else(overflow),
+        ExprKind::Name(name) => named(program, name).ok_or_else(|| unknown(program, name, expr)),
+        ExprKind::Binary(op, _, a, b) => {
+            let (a, b) = (number(program, a)?, number(program, b)?);
+            let value = match op {
+                BinaryOp::Add => a.checked_add(b),
+                BinaryOp::Sub => a.checked_sub(b),
+                BinaryOp::Mul => a.checked_mul(b),
+                BinaryOp::Div | BinaryOp::Rem if b == 0 => return Err(Error::new(expr.span, "this divides by zero")),
+                BinaryOp::Div => a.checked_div_euclid(b),
+                BinaryOp::Rem => a.checked_rem_euclid(b),
+                _ => return Err(Error::new(expr.span, "a number can be made with `+`, `-`, `*`, `/` and `%`")),
+            };
+            value.ok_or_else(overflow)
+        }
+        ExprKind::Block(block) if block.lets.is_empty() => number(program, &block.value),
+        _ => Err(Error::new(expr.span, "a whole number is wanted here")),
+    }
+}
+
+/// The value of a parameter or of a tuned constant, which is thereby used.
+pub(super) fn named(program: &Program, name: &str) -> Option<i64> {
+    if let Some(tuned) = program.tuned.iter().find(|t| t.name == name) {
+        tuned.used.set(true);
+        return Some(tuned.value);
+    }
+    program.parameters.iter().find(|(n, _)| n == name).map(|(_, value)| *value)
+}
+
+fn unknown(program: &Program, name: &str, expr: &Expr) -> Error {
+    let error = Error::new(expr.span, format!("`{name}` is no number at compile time"));
+    let parameters = || program.parameters.iter().map(|(n, _)| n.as_str());
+    let tuned = || program.tuned.iter().map(|t| t.name.as_str());
+    if let Some(help) = did_you_mean(name, parameters().chain(tuned())) {
+        return error.help(help);
+    }
+    let mut made = format!("numbers are made of literals and the kernel's parameters: {}", list(parameters()));
+    if tuned().next().is_some() {
+        made = format!("{made}; and of tuned constants: {}", list(tuned()));
+    }
+    error.help(made)
 }

@@ -1,5 +1,6 @@
 //! A directive: its name, and which parser reads its arguments.
 
+use super::statements::STATEMENTS;
 use super::{Directive, DirectiveKind, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::{Cursor, Name};
@@ -7,7 +8,7 @@ use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
 const DIRECTIVES: [&str; 9] = ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "show"];
-const LATER: [&str; 14] = [
+const LATER: [&str; 13] = [
     "promote",
     "inline",
     "compute_at",
@@ -16,7 +17,6 @@ const LATER: [&str; 14] = [
     "pack",
     "precompute",
     "specialize",
-    "tune",
     "pin",
     "pipeline",
     "mma",
@@ -63,7 +63,8 @@ fn unknown(name: &Name) -> Error {
     if LATER.contains(&name.as_str()) || name.text.starts_with("decompose_") {
         return Error::new(name.span, format!("the directive `{name}` is not supported yet"));
     }
-    let help = did_you_mean(&name.text, DIRECTIVES).unwrap_or_else(|| format!("the directives are {}", list(DIRECTIVES)));
+    let known = DIRECTIVES.into_iter().chain(STATEMENTS);
+    let help = did_you_mean(&name.text, known).unwrap_or_else(|| format!("the directives are {}", list(DIRECTIVES)));
     error.help(help)
 }
 

@@ -2,6 +2,7 @@
 
 use super::Item;
 use super::directives::directive;
+use super::statements::{in_block, statement};
 use crate::diag::{Error, SpanId};
 use crate::syntax::Cursor;
 use proc_macro2::Delimiter;
@@ -25,6 +26,9 @@ pub(super) fn items(cursor: &mut Cursor<'_>) -> Vec<Item> {
 fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
     let first = cursor.name("a directive or a stage")?;
     if !cursor.peek(",") && !cursor.peek_group(Delimiter::Brace) {
+        if let Some(statement) = statement(cursor, &first)? {
+            return Ok(statement);
+        }
         return directive(cursor, first).map(Item::Directive);
     }
     let mut stages = vec![first];
@@ -36,6 +40,7 @@ fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
         for item in items(inside) {
             match item {
                 Item::Directive(directive) => found.push(directive),
+                Item::Statement(statement) => inside.report(in_block(&statement)),
                 Item::Block { stages, .. } => {
                     let span = stages.first().map_or(SpanId::NONE, |s| s.span);
                     inside.report(Error::new(span, "a stage's block stands in another one").help("write it beside the other one"));

@@ -6,9 +6,12 @@
 mod directives;
 mod head;
 mod items;
+mod statements;
 mod target;
 mod tiles;
 mod vectorize;
+
+pub use statements::{Statement, StatementKind, Tune};
 
 use super::expr::Expr;
 use super::{Name, Prefix};
@@ -48,6 +51,8 @@ pub struct Binding {
 pub enum Item {
     /// A directive for the output.
     Directive(Directive),
+    /// What is said of the whole variant.
+    Statement(Statement),
     /// Directives for stages: `s, o { … }`.
     Block {
         /// The stages.

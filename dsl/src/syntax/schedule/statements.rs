@@ -1,0 +1,80 @@
+//! Statements: what a schedule says of the whole variant, not of one stage's nest.
+//!
+//! The trees and the parsers. They stand beside directives, outside blocks.
+
+use super::Item;
+use crate::diag::{Error, SpanId};
+use crate::syntax::expr::{self, Expr};
+use crate::syntax::{Cursor, Name};
+use proc_macro2::Delimiter;
+
+/// The names of the statements.
+pub(super) const STATEMENTS: [&str; 1] = ["tune"];
+
+/// What a schedule says of the whole variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What it says.
+    pub kind: StatementKind,
+    /// From its name to its end.
+    pub span: SpanId,
+}
+
+/// The statements.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// `tune B in [64, 128] = 64`.
+    Tune(Tune),
+}
+
+/// `tune B in [64, 128] = 64`: a constant with candidates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tune {
+    /// Its name.
+    pub name: Name,
+    /// What it can be.
+    pub candidates: Vec<Expr>,
+    /// What it is where nothing else is said.
+    pub default: Expr,
+}
+
+impl StatementKind {
+    /// The name it begins with.
+    pub fn name(&self) -> &'static str {
+        match self {
+            StatementKind::Tune(_) => "tune",
+        }
+    }
+}
+
+/// Reads a statement from after its first name on; `None`: the name begins none.
+pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<Item>, Error> {
+    let (kind, end) = match name.as_str() {
+        "tune" => tune(cursor)?,
+        _ => return Ok(None),
+    };
+    let span = cursor.join(name.span, end);
+    cursor.expect(";")?;
+    Ok(Some(Item::Statement(Statement { kind, span })))
+}
+
+fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+    const FORM: &str = "a tuned constant is `tune B in [64, 128] = 64;`: its candidates, and the one of them that it is by default";
+    let read = |cursor: &mut Cursor<'_>| {
+        let name = cursor.name("a name for the tuned constant")?;
+        cursor.expect_word("in")?;
+        let (candidates, _) = cursor.list(Delimiter::Bracket, expr::arithmetic)?;
+        cursor.expect("=")?;
+        let default = expr::arithmetic(cursor)?;
+        let end = default.span;
+        Ok((StatementKind::Tune(Tune { name, candidates, default }), end))
+    };
+    read(cursor).map_err(|e: Error| if e.help.is_none() { e.help(FORM) } else { e })
+}
+
+/// A statement inside a block.
+pub(super) fn in_block(statement: &Statement) -> Error {
+    let name = statement.kind.name();
+    Error::new(statement.span, format!("`{name}` speaks of the whole variant, not of a stage"))
+        .help("write it beside the stages' blocks")
+}

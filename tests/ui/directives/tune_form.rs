@@ -1,0 +1,21 @@
+//! A constant that is tuned in another form.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tune B = 8;
+        tile(i: 8, j: 8) => workgroup(y, x);
+    }
+}
+
+fn main() {}

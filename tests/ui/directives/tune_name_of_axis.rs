@@ -1,0 +1,22 @@
+//! An axis that takes the name of a constant.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tune B in [8, 16] = 8;
+        tile(i: B => B) => workgroup(x);
+        serial(j);
+    }
+}
+
+fn main() {}
