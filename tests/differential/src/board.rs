@@ -1,0 +1,49 @@
+//! The profiles that schedules are made for: bundled ones, and others with limits at random.
+
+use fastrand::Rng;
+use std::collections::BTreeSet;
+use tilewright_dsl::profile::Profile;
+use tilewright_launch::Feature;
+
+/// A profile. `floats16`: the kernel has f16, so that most profiles should have it too.
+pub fn generate(floats16: bool, random: &mut Rng) -> Profile {
+    let mut profile = match random.u8(..100) {
+        0..35 => random.choice(Profile::all_bundled()).unwrap_or_else(Profile::vulkan_1_1),
+        _ => limits(random),
+    };
+    if floats16 && random.u8(..100) < 92 {
+        profile.features.extend([Feature::F16, Feature::Storage16]);
+        profile.name = "p".into();
+    }
+    profile
+}
+
+fn limits(random: &mut Rng) -> Profile {
+    let invocations = random.choice([1, 16, 32, 64, 128, 128, 256, 256, 512, 1024]).unwrap_or(128);
+    let local = [0; 3].map(|_| random.choice([invocations, invocations, 64, 32, 4, 1]).unwrap_or(1).min(invocations));
+    let some = [Feature::Address, Feature::Storage16, Feature::F16, Feature::SubgroupArithmetic, Feature::SubgroupSize];
+    let mut features: BTreeSet<Feature> = some.into_iter().filter(|_| random.u8(..3) == 0).collect();
+    if random.bool() {
+        features.insert(Feature::Address);
+    }
+    Profile {
+        name: "p".into(),
+        invocations,
+        local,
+        shared_bytes: random.choice([0, 256, 4096, 16384, 32768]).unwrap_or(16384),
+        subgroup: random.choice([None, Some(8), Some(32)]).flatten().filter(|n| *n <= invocations),
+        push_bytes: random.choice([8, 32, 128, 128, 256]).unwrap_or(128),
+        features,
+    }
+}
+
+/// A profile as Rust.
+pub fn rust(profile: &Profile) -> String {
+    let Profile { name, invocations, local, shared_bytes, subgroup, push_bytes, features } = profile;
+    let features: Vec<String> = features.iter().map(|f| format!("Feature::{f:?}")).collect();
+    format!(
+        "Profile {{ name: \"{name}\".into(), invocations: {invocations}, local: {local:?}, shared_bytes: {shared_bytes}, \
+         subgroup: {subgroup:?}, push_bytes: {push_bytes}, features: [{}].into() }}",
+        features.join(", ")
+    )
+}

@@ -1,0 +1,171 @@
+//! A case: a kernel, a schedule, a profile and launches, made from a seed and a number and nothing else. The shrinker changes
+//! it; the judge takes its text.
+
+use crate::board;
+use crate::inputs::Fill;
+use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
+use crate::kernel::{self, Kernel};
+use crate::schedule::tree::Schedule;
+use crate::schedule::{self, facts};
+use fastrand::Rng;
+use tilewright_dsl::profile::Profile;
+use tilewright_launch::DType;
+
+/// Points that a launch computes, at most: the evaluation is slow and plain.
+const POINTS: i64 = 6_000;
+
+/// A case as trees.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The algorithm.
+    pub kernel: Kernel,
+    /// What the dtype generic is.
+    pub generic: DType,
+    /// The schedule.
+    pub schedule: Schedule,
+    /// What it is made for.
+    pub profile: Profile,
+    /// The symbolic dims of each launch.
+    pub launches: Vec<Vec<(String, i64)>>,
+    /// Scalars, in the kernel's order.
+    pub scalars: Vec<f64>,
+    /// What inputs hold; those not named hold small values.
+    pub fills: Vec<(String, Fill)>,
+    /// What the inputs' values are made from.
+    pub values: u64,
+}
+
+/// A case as text: all that is needed to compile it and to run it.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// What `kernel!` takes.
+    pub kernel: String,
+    /// What `schedule!` takes, from the variant's name on.
+    pub schedule: String,
+    /// What it is made for; the schedule calls it `p`.
+    pub profile: Profile,
+    /// The symbolic dims of each launch.
+    pub dims: Vec<Vec<(String, i64)>>,
+    /// Scalars, in the kernel's order.
+    pub scalars: Vec<f64>,
+    /// What inputs hold; those not named hold small values.
+    pub fills: Vec<(String, Fill)>,
+    /// What the inputs' values are made from.
+    pub values: u64,
+}
+
+/// The pair of a seed and a number: always the same.
+pub fn pair(seed: u64, case: u64) -> Pair {
+    Case::new(seed, case).pair()
+}
+
+impl Case {
+    /// The case of a seed and a number.
+    pub fn new(seed: u64, case: u64) -> Case {
+        let mut random = Rng::with_seed(mix(seed).wrapping_add(mix(case.wrapping_add(0x5851_f42d_4c95_7f2d))));
+        let made = kernel::generate(&mut random);
+        let (kernel, fills) = (made.kernel, made.fills);
+        let generic = if random.bool() { DType::F16 } else { DType::F32 };
+        let profile = board::generate(has_f16(&kernel, generic), &mut random);
+        let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
+        let launches = (0..2).map(|_| launch(&kernel, &schedule, &mut random)).collect();
+        let scalars = kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar).map(|a| match a.ty {
+            Type::Is(DType::Bool) => f64::from(random.u8(..2)),
+            t if t.is_float() => random.choice([0.5, -1.25, 2.0, 0.0]).unwrap_or(0.5),
+            _ => random.choice([0.0, 1.0, 3.0, 7.0]).unwrap_or(1.0),
+        });
+        let scalars = scalars.collect();
+        Case { kernel, generic, schedule, profile, launches, scalars, fills, values: random.u64(..) }
+    }
+
+    /// The same as text.
+    pub fn pair(&self) -> Pair {
+        Pair {
+            kernel: self.kernel.to_string(),
+            schedule: self.schedule.to_string(),
+            profile: self.profile.clone(),
+            dims: self.launches.clone(),
+            scalars: self.scalars.clone(),
+            fills: self.fills.clone(),
+            values: self.values,
+        }
+    }
+
+    /// Whether the schedule's facts hold for sizes.
+    pub fn facts_hold(&self, dims: &[(String, i64)]) -> bool {
+        facts::hold(&self.kernel, &self.schedule.facts, dims)
+    }
+}
+
+/// Spreads a number over all bits.
+fn mix(n: u64) -> u64 {
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+fn has_f16(kernel: &Kernel, generic: DType) -> bool {
+    let arguments = kernel.arguments.iter().map(|a| a.ty);
+    arguments.chain(kernel.stages.iter().map(|s| s.ty)).any(|t| t.dtype(generic) == DType::F16)
+}
+
+/// Sizes for a launch: odd ones, small ones, such as the facts want, and not too much to compute.
+fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String, i64)> {
+    let mut most = random.choice([4, 9, 9, 13, 17, 33, 40]).unwrap_or(9);
+    let least = if random.u8(..100) < 6 { 0 } else { 1 };
+    let mut dims = Vec::new();
+    for attempt in 0..60 {
+        dims = kernel.dims().map(|name| (name.to_owned(), random.i64(least..=most.max(1)))).collect();
+        equate(schedule, &mut dims, random);
+        let sound = kernel.generics.iter().all(|g| kernel.size(&Expr::name(&g.name), &dims).is_none_or(|n| n >= least));
+        if sound && facts::hold(kernel, &schedule.facts, &dims) && points(kernel, &dims) <= POINTS {
+            break;
+        }
+        // Less is easier to compute, more fits more windows.
+        if attempt % 8 == 7 {
+            most = if points(kernel, &dims) > POINTS { (most / 2).max(2) } else { most + 3 };
+        }
+    }
+    while points(kernel, &dims) > POINTS && dims.iter().any(|(_, n)| *n > 1) {
+        dims.iter_mut().for_each(|(_, n)| *n = (*n + 1) / 2);
+    }
+    dims
+}
+
+/// Gives dims what simple facts say of them.
+fn equate(schedule: &Schedule, dims: &mut [(String, i64)], random: &mut Rng) {
+    for fact in &schedule.facts {
+        let schedule::tree::Fact::Size(left, op, right) = fact else { continue };
+        let (name, by) = match &left.kind {
+            ExprKind::Name(name) => (name, None),
+            ExprKind::Infix("%", a, by) => match &a.kind {
+                ExprKind::Name(name) => (name, by.as_int()),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        let Some((_, value)) = dims.iter_mut().find(|(n, _)| n == name) else { continue };
+        *value = match (by, *op) {
+            (Some(by), _) => by * random.i64(1..=3),
+            (None, "==") => *right,
+            (None, "<=") => (*value).min(*right),
+            _ => (*value).max(*right),
+        };
+    }
+}
+
+/// Points that a launch computes, about.
+pub(crate) fn points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
+    kernel.stages.iter().map(|stage| stage_points(kernel, stage, dims)).fold(0, i64::saturating_add)
+}
+
+fn stage_points(kernel: &Kernel, stage: &Stage, dims: &[(String, i64)]) -> i64 {
+    let sizes: Vec<i64> = stage.shape.iter().map(|e| kernel.size(e, dims).unwrap_or(1)).collect();
+    let points = sizes.iter().fold(1i64, |p, n| p.saturating_mul(*n));
+    let bound = |range: &Range| {
+        let axis = range.high.names().into_iter().find_map(|n| stage.axes.iter().position(|a| a == n));
+        kernel.size(&range.high, dims).or_else(|| axis.map(|at| sizes[at] + 1)).unwrap_or(1)
+    };
+    let ranges = stage.reduction().map_or(&[][..], |(_, ranges)| ranges);
+    ranges.iter().fold(points, |p, range| p.saturating_mul(bound(range)))
+}

@@ -1,0 +1,137 @@
+//! What the generator knows while it makes a kernel: what can be read, which axes there are, how much it may still say.
+
+use super::tree::{Argument, ArgumentKind, Expr, Kernel, Type};
+use crate::inputs::Fill;
+use fastrand::Rng;
+use tilewright_launch::DType;
+
+/// Tensor arguments, at most, unless a dim needs one more.
+const MOST_INPUTS: usize = 5;
+
+/// A kernel in the making.
+pub(super) struct Builder<'r> {
+    pub(super) random: &'r mut Rng,
+    pub(super) kernel: Kernel,
+    /// Convolutions' relations between dims.
+    pub(super) windows: Vec<Window>,
+    /// What inputs hold; those not named hold small values.
+    pub(super) fills: Vec<(String, Fill)>,
+    /// Sizes that a stage's shape can be made of.
+    pub(super) extents: Vec<Expr>,
+    /// The types of tensors in this kernel.
+    pub(super) palette: Vec<Type>,
+    /// Intermediates that are defined.
+    pub(super) defined: Vec<Defined>,
+    /// The axes that can be named here.
+    pub(super) scope: Vec<Axis>,
+    /// What the stage updates in place: the name and its largest element.
+    pub(super) update: Option<(String, Type)>,
+    /// How many nodes an expression may still have.
+    pub(super) fuel: u32,
+    /// The names made so far with `let`.
+    pub(super) lets: u32,
+    /// Whether integers of all bits and floats that are no numbers are among the inputs.
+    pub(super) wild: bool,
+}
+
+/// `output axis * stride + tap * dilation` lies within `size`.
+#[derive(Clone)]
+pub(super) struct Window {
+    pub(super) outer: Expr,
+    pub(super) taps: Expr,
+    pub(super) size: Expr,
+    pub(super) stride: Expr,
+    pub(super) dilation: Option<Expr>,
+}
+
+/// An axis in scope.
+#[derive(Clone)]
+pub(super) struct Axis {
+    pub(super) name: String,
+    /// Its values lie in `0..within`.
+    pub(super) within: Expr,
+}
+
+/// An intermediate.
+#[derive(Clone)]
+pub(super) struct Defined {
+    pub(super) name: String,
+    pub(super) ty: Type,
+    pub(super) shape: Vec<Expr>,
+    /// The largest absolute value of its elements.
+    pub(super) size: f64,
+    /// Whether a later stage reads it.
+    pub(super) read: bool,
+}
+
+/// A value: its expression, and what is known of it.
+pub(super) struct Value {
+    pub(super) expr: Expr,
+    /// Its largest absolute value.
+    pub(super) size: f64,
+    /// Whether a device has it without an error.
+    pub(super) exact: bool,
+}
+
+impl Value {
+    pub(super) fn new(expr: Expr, size: f64, exact: bool) -> Value {
+        Value { expr, size, exact }
+    }
+}
+
+impl Builder<'_> {
+    /// True so many times of a hundred.
+    pub(super) fn percent(&mut self, share: u8) -> bool {
+        self.random.u8(..100) < share
+    }
+
+    /// One of several.
+    pub(super) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.random.usize(..from.len())].clone()
+    }
+
+    /// An axis in scope.
+    pub(super) fn axis(&mut self) -> Option<Axis> {
+        if self.scope.is_empty() { None } else { Some(self.scope[self.random.usize(..self.scope.len())].clone()) }
+    }
+
+    /// Takes some of what an expression may say; false where nothing is left.
+    pub(super) fn burn(&mut self) -> bool {
+        let more = self.fuel > 0;
+        self.fuel = self.fuel.saturating_sub(1);
+        more
+    }
+
+    /// Declares an input.
+    pub(super) fn input(&mut self, ty: Type, shape: Vec<Expr>) -> String {
+        let name = format!("x{}", self.kernel.arguments.len());
+        self.kernel.arguments.push(Argument { name: name.clone(), ty, kind: ArgumentKind::Input(shape) });
+        let odd = self.wild && ty != Type::Is(DType::Bool);
+        if odd {
+            self.fills.push((name.clone(), Fill::Wild));
+        }
+        name
+    }
+
+    /// Whether another input may be declared.
+    pub(super) fn may_declare(&self) -> bool {
+        self.kernel.arguments.len() < MOST_INPUTS
+    }
+
+    /// A scalar argument of a type: one that is there, or another.
+    pub(super) fn scalar(&mut self, ty: Type) -> Expr {
+        let known = self.kernel.arguments.iter().find(|a| a.ty == ty && a.kind == ArgumentKind::Scalar);
+        let name = known.map(|a| a.name.clone()).unwrap_or_else(|| {
+            let name = format!("a{}", self.kernel.arguments.len());
+            self.kernel.arguments.push(Argument { name: name.clone(), ty, kind: ArgumentKind::Scalar });
+            name
+        });
+        Expr { ty, ..Expr::name(name) }
+    }
+
+    /// A new name for a `let`.
+    pub(super) fn fresh_let(&mut self) -> String {
+        self.lets += 1;
+        format!("v{}", self.lets)
+    }
+}

@@ -1,0 +1,185 @@
+//! Values of floats. They stay small, so that nothing overflows in f16, and what has jumps (comparisons, rounding, casts to
+//! integers) takes only what a device has exactly: there the evaluation has no bound that could judge.
+
+use super::builder::{Builder, Value};
+use super::tree::{Expr, ExprKind, Type};
+use tilewright_launch::DType;
+
+/// Absolute values of floats, at most.
+const MOST: f64 = 64.0;
+
+impl Builder<'_> {
+    /// A float.
+    pub(super) fn float(&mut self, ty: Type) -> Value {
+        let value = if self.burn() { self.float_node(ty) } else { self.float_leaf(ty) };
+        self.bounded(value, MOST)
+    }
+
+    /// A float whose absolute value is at most `most`.
+    pub(super) fn bounded(&mut self, value: Value, most: f64) -> Value {
+        if value.size <= most {
+            return value;
+        }
+        let ty = value.expr.ty;
+        let text = format!("{most:?}");
+        let expr = match self.percent(50) {
+            true => value.expr.method("clamp", [Expr::literal(format!("-{text}"), ty), Expr::literal(text, ty)]),
+            false => {
+                let raised = value.expr.method("max", [Expr::literal(format!("-{text}"), ty)]);
+                raised.method("min", [Expr::literal(text, ty)])
+            }
+        };
+        Value::new(expr, most, value.exact)
+    }
+
+    /// A float without floats inside.
+    pub(super) fn float_leaf(&mut self, ty: Type) -> Value {
+        let others: Vec<Type> = self.palette.iter().copied().filter(|t| *t != ty).collect();
+        match self.random.u8(..100) {
+            0..7 => Value::new(self.scalar(ty), 4.0, true),
+            7..12 => match self.axis() {
+                Some(axis) => {
+                    let name = Expr::name(axis.name).infix("%", Expr::int(16));
+                    Value::new(name.cast(ty), 16.0, true)
+                }
+                None => self.read(ty),
+            },
+            12..26 => {
+                let defined: Vec<_> = self.defined.iter().filter(|d| d.ty == ty).cloned().collect();
+                if defined.is_empty() {
+                    return self.read(ty);
+                }
+                let defined = self.pick(&defined);
+                self.mark_read(&defined.name);
+                self.read_defined(&defined)
+            }
+            26..36 if !others.is_empty() => {
+                let other = self.pick(&others);
+                self.converted(other, ty)
+            }
+            36..46 => match self.update.clone() {
+                Some((name, update)) if update == ty => {
+                    let value = self.own_element(name, ty);
+                    Value::new(value, 1.0, true)
+                }
+                _ => self.read(ty),
+            },
+            _ => self.read(ty),
+        }
+    }
+
+    /// A read of another type, converted.
+    fn converted(&mut self, other: Type, ty: Type) -> Value {
+        let read = self.read(other);
+        match other {
+            Type::Is(DType::Bool) => {
+                let (yes, no) = (Expr::literal("1.0", ty), Expr::literal("-0.5", ty));
+                Value::new(Expr::new(ExprKind::If(read.expr.into(), yes.into(), no.into()), ty), 1.0, true)
+            }
+            t if t.is_float() => {
+                // From f32 to f16 it is rounded.
+                Value::new(read.expr.cast(ty), 1.0, other != Type::Is(DType::F32))
+            }
+            _ => Value::new(read.expr.infix("%", Expr::int(32)).cast(ty), 32.0, true),
+        }
+    }
+
+    fn float_node(&mut self, ty: Type) -> Value {
+        let inexact = |expr: Expr, size: f64| Value::new(expr, size, false);
+        let number = |text: &str| Expr::literal(text, ty);
+        match self.random.u8(..100) {
+            0..18 => {
+                let (a, b) = (self.float(ty), self.float(ty));
+                inexact(a.expr.infix(self.random.choice(["+", "-"]).unwrap_or("+"), b.expr), a.size + b.size)
+            }
+            18..38 => {
+                let (a, b) = (self.float(ty), self.float(ty));
+                inexact(a.expr.infix("*", b.expr), a.size * b.size)
+            }
+            38..44 => {
+                let (a, by) = (self.float(ty), self.pick(&["0.5", "2.0", "1.5", "-0.25"]));
+                inexact(a.expr.infix(self.random.choice(["*", "+"]).unwrap_or("+"), number(by)), a.size * 2.0 + 2.0)
+            }
+            44..52 => {
+                let (a, b) = (self.float(ty), self.float(ty));
+                let op = self.pick(&["max", "min"]);
+                Value::new(a.expr.method(op, [b.expr]), a.size.max(b.size), a.exact && b.exact)
+            }
+            52..58 => {
+                let a = self.float(ty);
+                if self.percent(50) {
+                    Value::new(a.expr.method("abs", []), a.size, a.exact)
+                } else {
+                    Value::new(Expr::new(ExprKind::Prefix("-", a.expr.into()), ty), a.size, a.exact)
+                }
+            }
+            58..66 => self.choice(ty),
+            66..71 => {
+                let (a, b) = (self.float(ty), self.float(ty));
+                inexact(a.expr.infix("/", b.expr.method("abs", []).infix("+", number("1.0"))), a.size)
+            }
+            71..75 => {
+                let value = self.float(ty);
+                let name = self.fresh_let();
+                let own = || Expr { ty, ..Expr::name(&name) };
+                let body = own().infix("*", own()).infix("-", own());
+                let size = value.size * value.size + value.size;
+                inexact(Expr::new(ExprKind::Let(name.clone(), value.expr.into(), body.into()), ty), size)
+            }
+            75..82 => self.stepped(ty),
+            82..85 => {
+                let (a, b, c) = (self.float(ty), self.float(ty), self.float(ty));
+                inexact(a.expr.method("mul_add", [b.expr, c.expr]), a.size * b.size + c.size)
+            }
+            _ => self.function(ty),
+        }
+    }
+
+    /// Functions of one or two values, where they have no poles.
+    fn function(&mut self, ty: Type) -> Value {
+        let number = |text: &str| Expr::literal(text, ty);
+        let a = self.float(ty);
+        let a = self.bounded(a, 2.0);
+        let positive = |e: Expr| e.method("abs", []).infix("+", number("0.5"));
+        let (expr, size) = match self.random.u8(..16) {
+            0 | 1 => (a.expr.method("exp", []), 7.4),
+            2 => (a.expr.method("exp2", []), 4.0),
+            3 => (positive(a.expr).method("ln", []), 1.0),
+            4 => (positive(a.expr).method("log2", []), 1.4),
+            5 => (a.expr.method("abs", []).method("sqrt", []), 1.5),
+            6 => (positive(a.expr).method("rsqrt", []), 1.5),
+            7 => (a.expr.method("sin", []), 1.0),
+            8 => (a.expr.method("cos", []), 1.0),
+            9 => (a.expr.method("tanh", []), 1.0),
+            10 => (a.expr.method("atan", []), 1.6),
+            11 => (a.expr.method("powi", [Expr::int(self.random.i64(0..=3))]), 8.0),
+            12 => (positive(a.expr).method("recip", []), 2.0),
+            13 => (positive(a.expr).method("powf", [number("1.5")]), 4.0),
+            14 => (a.expr.method("clamp", [number("0.0"), number("0.75")]), 0.75),
+            _ => (positive(a.expr).method("powi", [Expr::int(-1)]), 2.0),
+        };
+        Value::new(expr, size, false)
+    }
+
+    /// A step function of what is exact.
+    fn stepped(&mut self, ty: Type) -> Value {
+        let read = self.read(ty);
+        let op = self.pick(&["floor", "ceil", "trunc", "round", "signum", "fract"]);
+        Value::new(read.expr.infix("*", Expr::literal("4.0", ty)).method(op, []), 4.0, op != "fract")
+    }
+
+    /// `if c { a } else { b }`.
+    fn choice(&mut self, ty: Type) -> Value {
+        let cond = self.truth();
+        let (a, b) = (self.float(ty), self.float(ty));
+        let (size, exact) = (a.size.max(b.size), a.exact && b.exact);
+        Value::new(Expr::new(ExprKind::If(cond.into(), a.expr.into(), b.expr.into()), ty), size, exact)
+    }
+
+    /// The element of the tensor that is updated in place.
+    pub(super) fn own_element(&mut self, name: String, ty: Type) -> Expr {
+        let rank = self.own_rank();
+        let index = self.scope.iter().take(rank).map(|a| Expr::name(&a.name)).collect();
+        Expr::new(ExprKind::Read { tensor: name, outside: super::tree::Outside::Never, index }, ty)
+    }
+}

@@ -1,0 +1,16 @@
+//! Algorithms: their tree, how one is made at random, and its text.
+//!
+//! The generator makes kernels that the language allows, nearly always: types fit, reads are inside because a tensor's shape
+//! is made after the indices that read it, divisors are not 0. It keeps floats where the evaluation can judge them: small, and
+//! compared or rounded only where a device has them exactly.
+
+mod builder;
+mod floats;
+mod integers;
+mod reads;
+mod skeleton;
+pub mod text;
+pub mod tree;
+
+pub use skeleton::{Generated, generate};
+pub use tree::Kernel;

@@ -1,0 +1,203 @@
+//! Reads: of new inputs, whose shape is made to fit the indices, of inputs and intermediates that are there, of tables.
+
+use super::builder::{Axis, Builder, Defined, Value};
+use super::tree::{ArgumentKind, Expr, ExprKind, INDEX, Outside, Table, Type};
+use crate::inputs::Fill;
+use tilewright_launch::DType;
+
+/// What an index is, and the extent of the dimension that it fits; whether it can lie outside.
+struct Index {
+    expr: Expr,
+    extent: Expr,
+    open: bool,
+}
+
+impl Builder<'_> {
+    /// A read of an input or a table.
+    pub(super) fn read(&mut self, ty: Type) -> Value {
+        let float = ty.is_float();
+        if float && self.percent(4) {
+            return self.table(ty);
+        }
+        let known: Vec<(String, Vec<Expr>)> = self
+            .kernel
+            .arguments
+            .iter()
+            .filter_map(|a| match &a.kind {
+                ArgumentKind::Input(shape) if a.ty == ty => Some((a.name.clone(), shape.clone())),
+                _ => None,
+            })
+            .collect();
+        let (name, index, open) = match known.is_empty() || (self.may_declare() && self.percent(60)) {
+            true if self.may_declare() || known.is_empty() => self.new_input(ty),
+            _ => {
+                let (name, shape) = self.pick(&known);
+                let (index, open) = self.fitting(&shape);
+                (name, index, open)
+            }
+        };
+        let expr = self.read_of(name, ty, index, open);
+        Value::new(expr, if float { 1.0 } else { f64::INFINITY }, true)
+    }
+
+    /// A read of an intermediate.
+    pub(super) fn read_defined(&mut self, defined: &Defined) -> Value {
+        let (index, open) = self.fitting(&defined.shape);
+        let expr = self.read_of(defined.name.clone(), defined.ty, index, open);
+        Value::new(expr, defined.size, false)
+    }
+
+    fn read_of(&mut self, tensor: String, ty: Type, index: Vec<Expr>, open: bool) -> Expr {
+        let outside = match open || self.percent(6) {
+            false => Outside::Never,
+            true if self.percent(50) => Outside::Clamp,
+            true if ty == Type::Is(DType::Bool) => Outside::Pad("false".into()),
+            true if ty.is_float() => Outside::Pad(self.pick(&["0.0", "0.0", "0.5", "-1.0"]).into()),
+            true => Outside::Pad(self.pick(&["0", "7"]).into()),
+        };
+        Expr::new(ExprKind::Read { tensor, outside, index }, ty)
+    }
+
+    /// An input that is made for this read.
+    fn new_input(&mut self, ty: Type) -> (String, Vec<Expr>, bool) {
+        let mut axes = self.scope.clone();
+        self.random.shuffle(&mut axes);
+        let rank = self.random.usize(1..=4).min(axes.len());
+        axes.truncate(rank);
+        // In the order of the loops, or transposed.
+        if self.percent(55) {
+            axes.sort_by_key(|a| self.scope.iter().position(|s| s.name == a.name));
+        }
+        let mut found: Vec<Index> = Vec::new();
+        for axis in &axes {
+            let index = self.new_index(axis);
+            found.push(index);
+        }
+        let open = found.iter().any(|i| i.open);
+        let (index, shape) = found.into_iter().map(|i| (i.expr, i.extent)).unzip();
+        (self.input(ty, shape), index, open)
+    }
+
+    /// An index made of an axis, and the extent of the dimension.
+    fn new_index(&mut self, axis: &Axis) -> Index {
+        let (name, within) = (Expr::name(&axis.name), axis.within.clone());
+        let inside = |expr, extent| Index { expr, extent, open: false };
+        if let Some(window) = self.window_of(axis)
+            && self.percent(80)
+        {
+            return window;
+        }
+        match self.random.u8(..100) {
+            0..5 => inside(within.clone().infix("-", Expr::int(1)).infix("-", name), within),
+            5..9 => {
+                let by = self.random.i64(2..=3);
+                inside(name.infix("/", Expr::int(by)), within)
+            }
+            9..13 => {
+                let by = self.random.i64(2..=4);
+                inside(name.infix("%", Expr::int(by)), Expr::int(by))
+            }
+            13..18 => match self.scope.iter().find_map(|a| Some((a.name.clone(), a.within.as_int()?))) {
+                Some((inner, count)) if inner != axis.name => {
+                    inside(name.infix("*", Expr::int(count)).infix("+", Expr::name(inner)), within.infix("*", Expr::int(count)))
+                }
+                _ => inside(name, within),
+            },
+            18..20 => {
+                let at = self.random.i64(0..=2);
+                inside(Expr::int(at), Expr::int(at + 1))
+            }
+            20..32 => Index { expr: self.loose(&name), extent: within, open: true },
+            32..37 if self.may_declare() => self.gathered(axis),
+            _ => inside(name, within),
+        }
+    }
+
+    /// A convolution's index, where the axis is one of its two.
+    fn window_of(&mut self, axis: &Axis) -> Option<Index> {
+        let window = self.windows.iter().find(|w| w.outer == axis.within)?.clone();
+        let tap = self.scope.iter().find(|a| a.within == window.taps && a.name != axis.name)?.name.clone();
+        let tap = match window.dilation {
+            Some(by) => Expr::name(tap).infix("*", by),
+            None => Expr::name(tap),
+        };
+        let expr = Expr::name(&axis.name).infix("*", window.stride).infix("+", tap);
+        Some(Index { expr, extent: window.size, open: false })
+    }
+
+    /// An index that can lie outside: shifted, stretched, or made of two axes.
+    fn loose(&mut self, name: &Expr) -> Expr {
+        let other = self.axis().map_or(Expr::int(1), |a| Expr::name(a.name));
+        let by = Expr::int(self.random.i64(1..=3));
+        match self.random.u8(..5) {
+            0 | 1 => name.clone().infix(self.pick(&["+", "-"]), by),
+            2 => name.clone().infix("+", other).infix("-", by),
+            3 => name.clone().infix("*", Expr::int(2)).infix("-", by),
+            _ => name.clone().infix("-", other),
+        }
+    }
+
+    /// An index by data.
+    fn gathered(&mut self, axis: &Axis) -> Index {
+        let ids = self.input(INDEX, vec![axis.within.clone()]);
+        self.fills.retain(|(name, _)| *name != ids);
+        let fill = if self.percent(15) { Fill::Wild } else { Fill::Below(self.random.i64(4..=16)) };
+        self.fills.push((ids.clone(), fill));
+        let index = vec![Expr::name(&axis.name)];
+        let mut expr = Expr::new(ExprKind::Read { tensor: ids, outside: Outside::Never, index }, INDEX);
+        if self.percent(40) {
+            expr = expr.infix(self.pick(&["-", "+"]), Expr::int(self.random.i64(1..=3)));
+        }
+        let extent = self.pick(&self.extents.clone());
+        Index { expr, extent, open: true }
+    }
+
+    /// Indices for a shape that is given, and whether they can lie outside.
+    pub(super) fn fitting(&mut self, shape: &[Expr]) -> (Vec<Expr>, bool) {
+        let (mut index, mut used, mut open) = (Vec::new(), Vec::new(), false);
+        for extent in shape {
+            let exact: Vec<String> = self.scope.iter().filter(|a| a.within == *extent).map(|a| a.name.clone()).collect();
+            let free: Vec<String> = exact.iter().filter(|n| !used.contains(*n)).cloned().collect();
+            let name = if !free.is_empty() {
+                Some(self.pick(&free))
+            } else if !exact.is_empty() {
+                Some(self.pick(&exact))
+            } else {
+                None
+            };
+            index.push(match (name, extent.as_int()) {
+                (Some(name), _) => {
+                    used.push(name.clone());
+                    if self.percent(92) {
+                        Expr::name(name)
+                    } else {
+                        extent.clone().infix("-", Expr::int(1)).infix("-", Expr::name(name))
+                    }
+                }
+                (None, Some(count)) if count > 0 => match self.axis() {
+                    Some(axis) => Expr::name(axis.name).infix("%", Expr::int(count)),
+                    None => Expr::int(count - 1),
+                },
+                _ => {
+                    open = true;
+                    let name = self.axis().map_or(Expr::int(0), |a| Expr::name(a.name));
+                    if self.percent(60) { name } else { self.loose(&name) }
+                }
+            });
+        }
+        (index, open)
+    }
+
+    /// A read of a constant table.
+    fn table(&mut self, ty: Type) -> Value {
+        let rows = self.random.usize(1..=3);
+        let columns = self.random.usize(2..=4);
+        let name = format!("t{}", self.kernel.tables.len());
+        let values = ["0.0", "1.0", "-0.5", "0.25", "0.75", "-1.0"];
+        let rows: Vec<Vec<String>> = (0..rows).map(|_| (0..columns).map(|_| self.pick(&values).to_string()).collect()).collect();
+        let shape = [Expr::int(rows.len() as i64), Expr::int(columns as i64)];
+        self.kernel.tables.push(Table { name: name.clone(), ty, rows });
+        let (index, _) = self.fitting(&shape);
+        Value::new(Expr::new(ExprKind::Read { tensor: name, outside: Outside::Never, index }, ty), 1.0, true)
+    }
+}

@@ -1,0 +1,121 @@
+//! A kernel's tree as the text that `kernel!` takes.
+
+use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Table, Type};
+use std::fmt::{self, Display, Formatter};
+
+/// Items with commas between them.
+pub(crate) fn commas<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl Display for Type {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Is(dtype) => write!(f, "{dtype}"),
+            Type::Generic => f.write_str("T"),
+        }
+    }
+}
+
+impl Display for Generic {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            GenericKind::Dtype(choices) => {
+                let choices: Vec<String> = choices.iter().map(|c| c.to_string()).collect();
+                write!(f, "{}: {}", self.name, choices.join(" | "))
+            }
+            GenericKind::Dim => f.write_str(&self.name),
+            GenericKind::Parameter { default, .. } => write!(f, "{} = {default}", self.name),
+            GenericKind::Derived(value) => write!(f, "{} = {value}", self.name),
+        }
+    }
+}
+
+impl Display for Argument {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Argument { name, ty, kind } = self;
+        match kind {
+            ArgumentKind::Input(shape) => write!(f, "{name}: {ty}[{}]", commas(shape)),
+            ArgumentKind::Update(shape) => write!(f, "{name}: &mut {ty}[{}]", commas(shape)),
+            ArgumentKind::Scalar => write!(f, "{name}: {ty}"),
+        }
+    }
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Table { name, ty, rows } = self;
+        let columns = rows.first().map_or(0, Vec::len);
+        let rows: Vec<String> = rows.iter().map(|row| format!("[{}]", row.join(", "))).collect();
+        write!(f, "const {name}: {ty}[{}, {columns}] = [{}];", rows.len(), rows.join(", "))
+    }
+}
+
+impl Display for Stage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Stage { name, role, ty, shape, axes, value } = self;
+        match role {
+            Role::Intermediate => write!(f, "let {name}[{}]: {ty}[{}] = {value};", axes.join(", "), commas(shape)),
+            Role::Output | Role::Update => write!(f, "{name}[{}] = {value};", axes.join(", ")),
+        }
+    }
+}
+
+impl Display for Range {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let dots = if self.inclusive { "..=" } else { ".." };
+        write!(f, "{} in {}{dots}{}", self.axis, self.low, self.high)
+    }
+}
+
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ExprKind::Literal(text) | ExprKind::Name(text) => f.write_str(text),
+            ExprKind::Read { tensor, outside, index } => {
+                let how = match outside {
+                    Outside::Never => String::new(),
+                    Outside::Clamp => ".clamp()".into(),
+                    Outside::Pad(value) => format!(".pad({value})"),
+                };
+                write!(f, "{tensor}{how}[{}]", commas(index))
+            }
+            ExprKind::Prefix(op, a) => write!(f, "({op}{})", Operand(a)),
+            ExprKind::Infix(op, a, b) => write!(f, "{} {op} {}", Operand(a), Operand(b)),
+            ExprKind::Method(a, name, args) => write!(f, "{}.{name}({})", Operand(a), commas(args)),
+            ExprKind::Cast(a) => write!(f, "({} as {})", Operand(a), self.ty),
+            ExprKind::If(c, a, b) => write!(f, "(if {c} {{ {a} }} else {{ {b} }})"),
+            ExprKind::Let(name, a, b) => write!(f, "{{ let {name} = {a}; {b} }}"),
+            ExprKind::Reduce { op, ranges, body } => write!(f, "{op}({}) {{ {body} }}", commas(ranges)),
+        }
+    }
+}
+
+/// An expression where an operator or a method stands beside it.
+struct Operand<'a>(&'a Expr);
+
+impl Display for Operand<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.0.kind {
+            ExprKind::Infix(..) | ExprKind::Let(..) | ExprKind::Reduce { .. } => write!(f, "({})", self.0),
+            ExprKind::Literal(text) if text.starts_with('-') => write!(f, "({text})"),
+            _ => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl Display for Kernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let outputs = self.stages.iter().filter(|s| s.role == Role::Output);
+        let outputs: Vec<String> = outputs.map(|s| format!("{}: {}[{}]", s.name, s.ty, commas(&s.shape))).collect();
+        let outputs = match outputs.as_slice() {
+            [] => String::new(),
+            [one] => format!(" -> {one}"),
+            several => format!(" -> ({})", several.join(", ")),
+        };
+        write!(f, "fn k<{}>({}){outputs} {{", commas(&self.generics), commas(&self.arguments))?;
+        self.tables.iter().try_for_each(|table| write!(f, "\n    {table}"))?;
+        self.stages.iter().try_for_each(|stage| write!(f, "\n    {stage}"))?;
+        f.write_str("\n}")
+    }
+}

@@ -1,0 +1,354 @@
+//! A generated algorithm as a tree: what the generator makes, what the shrinker cuts, what [`super::text`] writes.
+//!
+//! Nothing here is checked: whether a tree is a legal kernel is for the compiler to say.
+
+use std::collections::BTreeSet;
+use tilewright_launch::DType;
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// Dtypes, dims and parameters, in order.
+    pub generics: Vec<Generic>,
+    /// Tensors and scalars, in order.
+    pub arguments: Vec<Argument>,
+    /// Constant tables.
+    pub tables: Vec<Table>,
+    /// Definitions, in order.
+    pub stages: Vec<Stage>,
+}
+
+/// A generic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generic {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: GenericKind,
+}
+
+/// The kinds of generics.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GenericKind {
+    /// `T: f32 | f16`.
+    Dtype(Vec<DType>),
+    /// `N`: known at launch.
+    Dim,
+    /// `S = 2`: what the kernel says, and what the schedule's head makes of it.
+    Parameter {
+        /// The kernel's value.
+        default: i64,
+        /// The head's.
+        value: i64,
+    },
+    /// `OH = (IH - FH) / S + 1`.
+    Derived(Expr),
+}
+
+/// A type of values: a dtype, or the kernel's dtype generic `T`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A dtype.
+    Is(DType),
+    /// `T`, which is f32 or f16.
+    Generic,
+}
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// What it is.
+    pub kind: ArgumentKind,
+}
+
+/// The kinds of arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgumentKind {
+    /// A tensor that is read.
+    Input(Vec<Expr>),
+    /// A tensor that is updated in place.
+    Update(Vec<Expr>),
+    /// A number or truth value.
+    Scalar,
+}
+
+/// `const W: f32[2, 3] = [[…], […]];`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// Rows, all of one length.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What a stage defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An output.
+    Output,
+    /// `let s[…]: f32[…] = …;`
+    Intermediate,
+    /// An argument that is updated in place.
+    Update,
+}
+
+/// A definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// What it defines.
+    pub name: String,
+    /// What that is.
+    pub role: Role,
+    /// The type of its elements.
+    pub ty: Type,
+    /// The shape.
+    pub shape: Vec<Expr>,
+    /// An axis for each dimension.
+    pub axes: Vec<String>,
+    /// The value at a point.
+    pub value: Expr,
+}
+
+/// An expression and its type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its type, as far as the generator knows.
+    pub ty: Type,
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// A number, or `true` and `false`, as written.
+    Literal(String),
+    /// An axis, dim, parameter, scalar, or what a block's `let` names.
+    Name(String),
+    /// `x[i, j]`, `x.clamp()[i, j]`, `x.pad(v)[i, j]`.
+    Read {
+        /// Of what.
+        tensor: String,
+        /// What lies outside.
+        outside: Outside,
+        /// One a dimension.
+        index: Vec<Expr>,
+    },
+    /// `-a`, `!a`.
+    Prefix(&'static str, Box<Expr>),
+    /// `a + b`, `a < b`.
+    Infix(&'static str, Box<Expr>, Box<Expr>),
+    /// `a.max(b)`.
+    Method(Box<Expr>, &'static str, Vec<Expr>),
+    /// `a as f32`; the type is the node's.
+    Cast(Box<Expr>),
+    /// `if c { a } else { b }`.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `{ let v = a; b }`.
+    Let(String, Box<Expr>, Box<Expr>),
+    /// `sum(k in 0..K) { … }`.
+    Reduce {
+        /// Which.
+        op: &'static str,
+        /// Over what.
+        ranges: Vec<Range>,
+        /// The item.
+        body: Box<Expr>,
+    },
+}
+
+/// What a read gives outside its tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outside {
+    /// It is proved inside.
+    Never,
+    /// The nearest element.
+    Clamp,
+    /// This literal.
+    Pad(String),
+}
+
+/// `k in 0..K`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// The axis.
+    pub axis: String,
+    /// Where it begins.
+    pub low: Expr,
+    /// Where it ends.
+    pub high: Expr,
+    /// Whether the end belongs to it: `0..=i`.
+    pub inclusive: bool,
+}
+
+/// The type of axes, dims and indices.
+pub const INDEX: Type = Type::Is(DType::I32);
+
+impl Type {
+    /// The dtype, where `T` is `generic`.
+    pub fn dtype(self, generic: DType) -> DType {
+        match self {
+            Type::Is(dtype) => dtype,
+            Type::Generic => generic,
+        }
+    }
+
+    /// Whether it is of floats.
+    pub fn is_float(self) -> bool {
+        self.dtype(DType::F32).is_float()
+    }
+}
+
+impl Expr {
+    /// A node.
+    pub fn new(kind: ExprKind, ty: Type) -> Expr {
+        Expr { kind, ty }
+    }
+
+    /// A whole number, as an index or size.
+    pub fn int(value: i64) -> Expr {
+        Expr::new(ExprKind::Literal(value.to_string()), INDEX)
+    }
+
+    /// A literal of a type.
+    pub fn literal(text: impl Into<String>, ty: Type) -> Expr {
+        Expr::new(ExprKind::Literal(text.into()), ty)
+    }
+
+    /// An axis or a dim.
+    pub fn name(name: impl Into<String>) -> Expr {
+        Expr::new(ExprKind::Name(name.into()), INDEX)
+    }
+
+    /// `self op other`, of this expression's type.
+    pub fn infix(self, op: &'static str, other: Expr) -> Expr {
+        let ty = self.ty;
+        Expr::new(ExprKind::Infix(op, Box::new(self), Box::new(other)), ty)
+    }
+
+    /// A comparison.
+    pub fn compare(self, op: &'static str, other: Expr) -> Expr {
+        Expr::new(ExprKind::Infix(op, Box::new(self), Box::new(other)), Type::Is(DType::Bool))
+    }
+
+    /// `self.name(args)`, of this expression's type.
+    pub fn method(self, name: &'static str, args: impl IntoIterator<Item = Expr>) -> Expr {
+        let ty = self.ty;
+        Expr::new(ExprKind::Method(Box::new(self), name, args.into_iter().collect()), ty)
+    }
+
+    /// `self as ty`.
+    pub fn cast(self, ty: Type) -> Expr {
+        Expr::new(ExprKind::Cast(Box::new(self)), ty)
+    }
+
+    /// The expressions right inside this one.
+    pub fn children(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Literal(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Read { index, .. } => index.iter().collect(),
+            ExprKind::Prefix(_, a) | ExprKind::Cast(a) => vec![a],
+            ExprKind::Infix(_, a, b) | ExprKind::Let(_, a, b) => vec![a, b],
+            ExprKind::Method(a, _, args) => std::iter::once(&**a).chain(args).collect(),
+            ExprKind::If(c, a, b) => vec![c, a, b],
+            ExprKind::Reduce { ranges, body, .. } => ranges.iter().flat_map(|r| [&r.low, &r.high]).chain([&**body]).collect(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.kind {
+            ExprKind::Literal(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Read { index, .. } => index.iter_mut().collect(),
+            ExprKind::Prefix(_, a) | ExprKind::Cast(a) => vec![a],
+            ExprKind::Infix(_, a, b) | ExprKind::Let(_, a, b) => vec![a, b],
+            ExprKind::Method(a, _, args) => std::iter::once(&mut **a).chain(args).collect(),
+            ExprKind::If(c, a, b) => vec![c, a, b],
+            ExprKind::Reduce { ranges, body, .. } => {
+                ranges.iter_mut().flat_map(|r| [&mut r.low, &mut r.high]).chain([&mut **body]).collect()
+            }
+        }
+    }
+
+    /// Calls `f` for this expression and all inside it.
+    pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        f(self);
+        self.children().into_iter().for_each(|child| child.visit(f));
+    }
+
+    /// Every name that it uses: axes, dims, tensors.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.visit(&mut |e| match &e.kind {
+            ExprKind::Name(name) | ExprKind::Read { tensor: name, .. } => {
+                names.insert(name.as_str());
+            }
+            _ => {}
+        });
+        names
+    }
+
+    /// The whole number that a literal is.
+    pub fn as_int(&self) -> Option<i64> {
+        match &self.kind {
+            ExprKind::Literal(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl Stage {
+    /// Its reduction, if it has one: the operation, the ranges.
+    pub fn reduction(&self) -> Option<(&'static str, &[Range])> {
+        let mut found = None;
+        self.value.visit(&mut |e| {
+            if let ExprKind::Reduce { op, ranges, .. } = &e.kind {
+                found = Some((*op, ranges.as_slice()));
+            }
+        });
+        found
+    }
+}
+
+impl Kernel {
+    /// The symbolic dims' names.
+    pub fn dims(&self) -> impl Iterator<Item = &str> {
+        self.generics.iter().filter(|g| g.kind == GenericKind::Dim).map(|g| g.name.as_str())
+    }
+
+    /// Whether it has a dtype generic.
+    pub fn is_generic(&self) -> bool {
+        self.generics.iter().any(|g| matches!(g.kind, GenericKind::Dtype(_)))
+    }
+
+    /// A size's value, for values of the symbolic dims. `None` where a name has none.
+    pub fn size(&self, size: &Expr, dims: &[(String, i64)]) -> Option<i64> {
+        match &size.kind {
+            ExprKind::Literal(text) => text.parse().ok(),
+            ExprKind::Name(name) => match &self.generics.iter().find(|g| g.name == *name)?.kind {
+                GenericKind::Dim => dims.iter().find(|(n, _)| n == name).map(|(_, v)| *v),
+                GenericKind::Parameter { value, .. } => Some(*value),
+                GenericKind::Derived(value) => self.size(value, dims),
+                GenericKind::Dtype(_) => None,
+            },
+            ExprKind::Infix(op, a, b) => {
+                let (a, b) = (self.size(a, dims)?, self.size(b, dims)?);
+                match *op {
+                    "+" => a.checked_add(b),
+                    "-" => a.checked_sub(b),
+                    "*" => a.checked_mul(b),
+                    "/" => a.checked_div_euclid(b),
+                    "%" => a.checked_rem_euclid(b),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The differential tester: generated algorithms under generated schedules, compiled, run, and judged by an evaluation that
+//! knows neither nests nor words.
+//!
+//! ```text
+//! seed, number ─ case ─▶ kernel, schedule, profile, sizes ─ compile ─▶ refused, or words ─ validate ─▶ ─ run ─▶ values
+//!                                └────────────────── evaluate ──────────────────▶ values with bounds ─ compare ─▶ judged
+//! ```
+//!
+//! [`pair`] is a pure function of a seed and a number, so each case can be had again. The generators ask the compiler nothing.
+
+pub mod board;
+pub mod case;
+pub mod inputs;
+pub mod kernel;
+pub mod schedule;
+
+pub use case::{Case, Pair, pair};

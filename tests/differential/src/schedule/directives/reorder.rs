@@ -1,0 +1,25 @@
+//! `reorder(k, i, j)`.
+
+use super::some;
+use crate::schedule::nest::{Exec, Nest};
+use crate::schedule::tree::Directive;
+use fastrand::Rng;
+
+pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
+    let free = nest.path.iter().copied().filter(|a| !matches!(nest.axes[*a].exec, Exec::Workgroup | Exec::Lanes));
+    let axes = some(free.collect(), 5, random);
+    if axes.len() < 2 {
+        return None;
+    }
+    Some(permute(nest, &axes))
+}
+
+/// The directive that gives axes this order, among the places that they hold.
+pub(in crate::schedule) fn permute(nest: &mut Nest<'_>, axes: &[usize]) -> Directive {
+    let mut places: Vec<usize> = axes.iter().filter_map(|a| nest.place(*a)).collect();
+    places.sort_unstable();
+    for (place, axis) in places.into_iter().zip(axes) {
+        nest.path[place] = *axis;
+    }
+    Directive::new("reorder", axes.iter().map(|a| nest.axes[*a].name.clone()))
+}

@@ -1,0 +1,95 @@
+//! `tile(i: 8, j: 32 round_up => j_o) => workgroup(y, x)`.
+
+use super::{factor, some, tail};
+use crate::schedule::nest::{Exec, Nest};
+use crate::schedule::tree::{Argument, Directive, Target};
+use fastrand::Rng;
+
+/// Where the outer parts go.
+const LEVELS: [Option<&str>; 8] =
+    [None, None, None, Some("workgroup"), Some("workgroup"), Some("workgroup"), Some("workgroup"), Some("thread")];
+
+pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
+    let level = random.choice(LEVELS).flatten();
+    let candidates = nest.plain().into_iter().filter(|a| match level {
+        None => true,
+        Some("workgroup") => nest.may_be_workgroup(*a),
+        _ => !nest.axes[*a].reduction && nest.axes[*a].extent.literal().is_some(),
+    });
+    let axes = some(candidates.collect(), 3, random);
+    let first = axes.iter().filter_map(|a| nest.place(*a)).min();
+    let (mut arguments, mut slots, mut outers) = (Vec::new(), Vec::new(), Vec::new());
+    for axis in axes {
+        let by = factor(nest.axes[axis].extent, random);
+        let count = nest.axes[axis].extent.parts(by);
+        let slot = match level {
+            None => None,
+            Some("thread") => match nest.thread_slot(count, random) {
+                Some(slot) => Some(slot),
+                None => continue,
+            },
+            Some(_) => random.choice(["x", "y", "z"]),
+        };
+        let word = tail(nest, axis, by, random);
+        let name = nest.axes[axis].name.clone();
+        let suffix = level.unwrap_or("o");
+        let default = format!("{name}_{suffix}");
+        let named = !nest.is_free(&default) || random.bool();
+        let outer_name = if named { nest.fresh() } else { default };
+        let outer = named.then(|| outer_name.clone());
+        arguments.push(Argument::Tile { axis: name.clone(), factor: by, tail: word, outer });
+        slots.extend(slot);
+        outers.push(cut(nest, axis, by, (name, outer_name), level, slot));
+    }
+    if level.is_none() {
+        gather(nest, &outers, first.unwrap_or(0));
+    }
+    let target = level.map(|level| Target { level, slots });
+    let tile = Directive { name: "tile", arguments, produced: Vec::new(), keys: Vec::new(), target };
+    (!tile.arguments.is_empty()).then_some(tile)
+}
+
+/// Splits an axis in the nest, and places the outer part. Returns that.
+fn cut(
+    nest: &mut Nest<'_>,
+    axis: usize,
+    by: i64,
+    names: (String, String),
+    level: Option<&str>,
+    slot: Option<&'static str>,
+) -> usize {
+    let extent = nest.axes[axis].extent;
+    let place = nest.place(axis);
+    let outer = nest.derive(axis, names.1, extent.parts(by));
+    let inner = nest.derive(axis, names.0, crate::schedule::nest::Extent::Literal(by));
+    nest.axes[inner].ragged |= !extent.divisible(by);
+    nest.axes[inner].depends.clear();
+    nest.axes[inner].contiguous = nest.axes[axis].contiguous;
+    let at = place.unwrap_or(nest.path.len());
+    if place.is_some() {
+        nest.path.remove(at);
+    }
+    nest.appear(inner, at);
+    nest.appear(outer, at);
+    match (level, slot) {
+        (Some("workgroup"), _) => nest.bind(outer, Exec::Workgroup),
+        (Some(_), Some(slot)) => {
+            nest.bind(outer, Exec::Thread(slot));
+            nest.axes[inner].within_thread = true;
+        }
+        _ => {}
+    }
+    outer
+}
+
+/// Puts the outer parts together, where the first of the axes stood.
+fn gather(nest: &mut Nest<'_>, outers: &[usize], first: usize) {
+    let mut place = first;
+    for outer in outers {
+        if let Some(at) = nest.place(*outer) {
+            nest.path.remove(at);
+            nest.path.insert(place.min(nest.path.len()), *outer);
+            place += 1;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A generated schedule as a tree, and its text.
+//!
+//! One grammar holds for all directives: `name(arguments => produced, key: value) => level(slots)`. So a new directive needs
+//! no new tree.
+
+use crate::kernel::text::commas;
+use crate::kernel::tree::Expr;
+use std::fmt::{self, Display, Formatter};
+
+/// A schedule, but for its profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// `T = f16`, `S = 2`.
+    pub bindings: Vec<(String, String)>,
+    /// What stands after `where`.
+    pub facts: Vec<Fact>,
+    /// The directives.
+    pub blocks: Vec<Block>,
+}
+
+/// A fact.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// A comparison of a size with a number.
+    Size(Expr, &'static str, i64),
+    /// `finite(x)`.
+    Finite(String),
+}
+
+/// Directives for stages.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// For whom; nobody: the directives stand outside blocks, for the output.
+    pub stages: Vec<String>,
+    /// The directives.
+    pub directives: Vec<Directive>,
+}
+
+/// A directive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Directive {
+    /// Its name.
+    pub name: &'static str,
+    /// What it consumes.
+    pub arguments: Vec<Argument>,
+    /// The names that it makes.
+    pub produced: Vec<String>,
+    /// `key: value`.
+    pub keys: Vec<(&'static str, String)>,
+    /// Where something goes.
+    pub target: Option<Target>,
+}
+
+/// What stands in a directive's parentheses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// An axis, or another name.
+    Name(String),
+    /// A number.
+    Number(i64),
+    /// `i: 8 round_up => i_o`.
+    Tile {
+        /// The axis.
+        axis: String,
+        /// The factor.
+        factor: i64,
+        /// The word after it.
+        tail: Option<&'static str>,
+        /// What the outer part is called.
+        outer: Option<String>,
+    },
+    /// `[2, _, 4] guard`.
+    Factors(Vec<Option<i64>>, Option<&'static str>),
+    /// Anything else, as it is written.
+    Text(String),
+}
+
+/// `workgroup(z, y, x)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Which level.
+    pub level: &'static str,
+    /// The coordinates.
+    pub slots: Vec<&'static str>,
+}
+
+impl Directive {
+    /// A directive of names.
+    pub fn new(name: &'static str, axes: impl IntoIterator<Item = String>) -> Directive {
+        let arguments = axes.into_iter().map(Argument::Name).collect();
+        Directive { name, arguments, produced: Vec::new(), keys: Vec::new(), target: None }
+    }
+
+    /// The tail words in it.
+    pub fn tails(&self) -> impl Iterator<Item = &'static str> {
+        self.arguments.iter().filter_map(|a| match a {
+            Argument::Tile { tail, .. } | Argument::Factors(_, tail) => *tail,
+            _ => None,
+        })
+    }
+}
+
+impl Display for Argument {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let word = |tail: &Option<&str>| tail.map_or(String::new(), |t| format!(" {t}"));
+        match self {
+            Argument::Name(text) | Argument::Text(text) => f.write_str(text),
+            Argument::Number(n) => write!(f, "{n}"),
+            Argument::Tile { axis, factor, tail, outer } => {
+                write!(f, "{axis}: {factor}{}", word(tail))?;
+                outer.as_ref().map_or(Ok(()), |outer| write!(f, " => {outer}"))
+            }
+            Argument::Factors(factors, tail) => {
+                let factors = factors.iter().map(|n| n.map_or("_".to_owned(), |n| n.to_string()));
+                write!(f, "[{}]{}", commas(factors), word(tail))
+            }
+        }
+    }
+}
+
+impl Display for Directive {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        let mut inside = commas(&self.arguments);
+        // What `distribute` consumes goes to its target, inside the parentheses.
+        let within = self.name == "distribute";
+        if !self.produced.is_empty() {
+            inside += &format!(" => {}", self.produced.join(", "));
+        }
+        if let (Some(target), true) = (&self.target, within) {
+            inside += &format!(" => {target}");
+        }
+        for (key, value) in &self.keys {
+            inside += &format!(", {key}: {value}");
+        }
+        if !inside.is_empty() {
+            write!(f, "({inside})")?;
+        }
+        if let (Some(target), false) = (&self.target, within) {
+            write!(f, " => {target}")?;
+        }
+        f.write_str(";")
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", self.level, self.slots.join(", "))
+    }
+}
+
+impl Display for Fact {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Fact::Size(left, op, right) => write!(f, "{left} {op} {right}"),
+            Fact::Finite(tensor) => write!(f, "finite({tensor})"),
+        }
+    }
+}
+
+impl Display for Schedule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("V: k")?;
+        if !self.bindings.is_empty() {
+            write!(f, "<{}>", commas(self.bindings.iter().map(|(name, value)| format!("{name} = {value}"))))?;
+        }
+        f.write_str(" for p")?;
+        if !self.facts.is_empty() {
+            write!(f, " where {}", commas(&self.facts))?;
+        }
+        f.write_str(" {")?;
+        for block in &self.blocks {
+            let own = !block.stages.is_empty();
+            if own {
+                write!(f, "\n    {} {{", block.stages.join(", "))?;
+            }
+            let indent = if own { "        " } else { "    " };
+            block.directives.iter().try_for_each(|d| write!(f, "\n{indent}{d}"))?;
+            if own {
+                f.write_str("\n    }")?;
+            }
+        }
+        f.write_str("\n}")
+    }
+}
