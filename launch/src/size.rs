@@ -27,22 +27,45 @@ pub enum Size {
 }
 
 impl Size {
-    /// The sum, folded where both are literals or one is 0.
+    /// The sum, with literals folded and multiples of one size added up.
     pub fn plus(self, other: Size) -> Size {
         match (self, other) {
             (Size::Const(0), x) | (x, Size::Const(0)) => x,
             (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_add(y)),
-            (a, b) => Size::Add(a.into(), b.into()),
+            (Size::Add(a, b), c) if b.multiple().1 == c.multiple().1 => a.plus(b.plus(c)),
+            (a, b) => match (a.multiple(), b.multiple()) {
+                ((m, x), (n, y)) if x.is_some() && x == y => {
+                    Size::Const(m.saturating_add(n)).times(x.cloned().unwrap_or(Size::Const(1)))
+                }
+                _ => Size::Add(a.into(), b.into()),
+            },
         }
     }
 
-    /// The product, folded where both are literals or one is 0 or 1.
+    /// The product, with literals folded and in front.
     pub fn times(self, other: Size) -> Size {
-        match (self, other) {
-            (Size::Const(0), _) | (_, Size::Const(0)) => Size::Const(0),
-            (Size::Const(1), x) | (x, Size::Const(1)) => x,
-            (Size::Const(x), Size::Const(y)) => Size::Const(x.saturating_mul(y)),
-            (a, b) => Size::Mul(a.into(), b.into()),
+        let ((m, x), (n, y)) = (self.multiple(), other.multiple());
+        let rest = match (x.cloned(), y.cloned()) {
+            (Some(x), Some(y)) => Some(Size::Mul(x.into(), y.into())),
+            (one, None) | (None, one) => one,
+        };
+        match (m.saturating_mul(n), rest) {
+            (0, _) => Size::Const(0),
+            (1, Some(rest)) => rest,
+            (n, None) => Size::Const(n),
+            (n, Some(rest)) => Size::Mul(Size::Const(n).into(), rest.into()),
+        }
+    }
+
+    /// A literal factor in front, and the rest; no rest of a literal.
+    fn multiple(&self) -> (i64, Option<&Size>) {
+        match self {
+            Size::Const(n) => (*n, None),
+            Size::Mul(a, b) => match **a {
+                Size::Const(n) => (n, Some(b)),
+                _ => (1, Some(self)),
+            },
+            other => (1, Some(other)),
         }
     }
 

@@ -1,0 +1,115 @@
+//! What a schedule of a Rust file became: the nest after every directive, the ledger, the cost.
+//!
+//! ```text
+//! cargo run --example explain -- examples/conv2d/schedules/cpu.rs --dims N=1,IH=225,IW=225,OC=32
+//! ```
+//!
+//! The file and its crate's modules are parsed and not built.
+
+use anstyle::{AnsiColor, Style as Colour};
+use clap::Parser;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tilewright_dsl::schedule::tune::Choice;
+use tilewright_explain::source::{Source, SourceError};
+use tilewright_explain::{Explanation, Given, Style, explain};
+
+/// Shows the nest of a schedule after every directive, its ledger and its cost.
+#[derive(Parser)]
+struct Options {
+    /// A Rust file with schedules.
+    file: PathBuf,
+    /// The schedules to explain; all of the file's if none is named.
+    variants: Vec<String>,
+    /// Values of symbolic dims, for numbers instead of expressions: N=1,IH=225
+    #[arg(long, value_delimiter = ',', value_parser = value)]
+    dims: Vec<(String, i64)>,
+    /// Values of tuned constants, instead of their defaults: B=128
+    #[arg(long, value_delimiter = ',', value_parser = value)]
+    tune: Vec<(String, i64)>,
+    /// Only the last nest, not the way to it.
+    #[arg(long)]
+    brief: bool,
+}
+
+fn value(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = value.trim().parse::<u32>().map_err(|e| e.to_string())?;
+    Ok((name.trim().into(), value.into()))
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            anstream::eprintln!("{}error{:#}: {error}", colour(Style::Bad), colour(Style::Bad));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all schedules are right.
+fn run(options: &Options) -> Result<bool, SourceError> {
+    let source = Source::open(&options.file)?;
+    let mut variants: Vec<&str> = options.variants.iter().map(String::as_str).collect();
+    if variants.is_empty() {
+        variants = source.schedules();
+    }
+    if variants.is_empty() {
+        anstream::eprintln!("{} has no schedules", options.file.display());
+        return Ok(false);
+    }
+    let mut right = true;
+    for (n, name) in variants.into_iter().enumerate() {
+        let subject = source.subject(name)?;
+        let given = Given { dims: options.dims.clone(), choice: Choice(options.tune.clone()) };
+        let mut told = explain(&subject, &given);
+        if options.brief && told.steps.len() > 1 {
+            told.steps.drain(..told.steps.len() - 1);
+        }
+        right &= told.errors.is_empty();
+        unknown_dims(&told, &options.dims);
+        let separated = if n > 0 { "\n\n" } else { "" };
+        // A pipe that is closed is no error of ours.
+        if write!(anstream::stdout(), "{separated}{}", shown(&told, &source)).is_err() {
+            break;
+        }
+    }
+    Ok(right)
+}
+
+/// Names on the command line that the kernel does not have.
+fn unknown_dims(told: &Explanation, dims: &[(String, i64)]) {
+    let Some(program) = &told.program else { return };
+    let symbolic: Vec<&str> = program.dims.iter().filter(|d| d.derived.is_none()).map(|d| d.name.as_str()).collect();
+    for (name, _) in dims.iter().filter(|(name, _)| !symbolic.contains(&name.as_str())) {
+        anstream::eprintln!("{}: no symbolic dim is called {name}; there are {}", told.kernel, symbolic.join(", "));
+    }
+}
+
+fn shown(told: &Explanation, source: &Source) -> String {
+    let mut text = String::new();
+    for line in told.lines() {
+        for (style, part) in &line.0 {
+            let colour = colour(*style);
+            text += &format!("{colour}{}{colour:#}", source.place(part));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn colour(style: Style) -> Colour {
+    let of = |colour: AnsiColor| Colour::new().fg_color(Some(colour.into()));
+    match style {
+        Style::Plain => Colour::new(),
+        Style::Heading => Colour::new().bold().underline(),
+        Style::Directive => of(AnsiColor::Cyan).bold(),
+        Style::New | Style::Good => of(AnsiColor::Green),
+        Style::Faint => Colour::new().dimmed(),
+        Style::Fair => of(AnsiColor::Yellow),
+        Style::Bad => of(AnsiColor::Red),
+    }
+}

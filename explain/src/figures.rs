@@ -1,0 +1,134 @@
+//! A launch's cost as numbers, as far as its dims are known, and what a device would need for it at the least.
+
+use crate::words::{self, Words};
+use tilewright_dsl::cost::{Cost, cost};
+use tilewright_dsl::launch::{self, Size};
+use tilewright_dsl::nest::Program;
+use tilewright_dsl::profile::Profile;
+
+/// The cost of one dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// The cost as the nest has it.
+    pub cost: Cost,
+    /// What the words hold.
+    pub words: Words,
+    /// Bytes of the words.
+    pub spirv_bytes: usize,
+    /// Workgroups; of this and all that follow, `None` where dims are missing.
+    pub workgroups: Option<i64>,
+    /// Float operations of all workgroups, functions beyond arithmetic included.
+    pub flops: Option<i64>,
+    /// The traffic of every tensor.
+    pub moved: Vec<Moved>,
+    /// Bytes that any schedule of this dispatch has to move: each tensor once.
+    pub compulsory: Option<i64>,
+    /// The least time on a device of the profile; also `None` where the profile does not say how fast it is.
+    pub roofline: Option<Roofline>,
+}
+
+/// What all workgroups of a dispatch ask of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The tensor's name.
+    pub name: String,
+    /// Bytes read.
+    pub read: Option<i64>,
+    /// Bytes written.
+    pub written: Option<i64>,
+    /// Bytes of the tensor.
+    pub whole: Option<i64>,
+}
+
+/// The least time that a dispatch can take on a device: its flops at the peak rate, or its tensors once through memory at the
+/// peak bandwidth, whichever is longer. (Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roofline {
+    /// Nanoseconds.
+    pub nanoseconds: i64,
+    /// Which of both it is.
+    pub bound: Bound,
+}
+
+/// What a dispatch cannot be faster than.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Arithmetic.
+    Compute,
+    /// Memory.
+    Memory,
+}
+
+/// The figures of every dispatch.
+pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, dims: &[(String, i64)]) -> Vec<Figures> {
+    let known = Known::new(launched, dims);
+    let costs = cost(program);
+    costs.into_iter().zip(&launched.dispatches).map(|(cost, dispatch)| known.figures(cost, dispatch, profile)).collect()
+}
+
+/// The values of the dims, as far as they are known.
+struct Known(Vec<Option<i64>>);
+
+impl Known {
+    fn new(launched: &launch::Program, given: &[(String, i64)]) -> Known {
+        let mut known = Known(Vec::new());
+        for dim in &launched.dims {
+            let said = given.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
+            let value = match &dim.derived {
+                Some(size) => known.eval(size),
+                None => said.or_else(|| equated(launched, known.0.len())),
+            };
+            known.0.push(value);
+        }
+        known
+    }
+
+    /// A size, if all its dims are known.
+    fn eval(&self, size: &Size) -> Option<i64> {
+        let unknown = |d: u32| self.0.get(d as usize).is_none_or(Option::is_none);
+        let values: Vec<i64> = self.0.iter().map(|v| v.unwrap_or(0)).collect();
+        if size.any_dim(&unknown) { None } else { size.eval(&values) }
+    }
+
+    fn figures(&self, cost: Cost, dispatch: &launch::Dispatch, profile: &Profile) -> Figures {
+        let workgroups = self.eval(&cost.workgroups());
+        let total = |size: &Size| self.eval(size)?.checked_mul(workgroups?);
+        let moved = |t: &tilewright_dsl::cost::Traffic| Moved {
+            name: t.name.clone(),
+            read: total(&t.read),
+            written: total(&t.written),
+            whole: self.eval(&t.whole),
+        };
+        let flops = total(&cost.each.flops.clone().plus(cost.each.functions.clone()));
+        let compulsory = self.eval(&cost.compulsory());
+        Figures {
+            words: words::read(&dispatch.spirv),
+            spirv_bytes: dispatch.spirv.len(),
+            workgroups,
+            flops,
+            moved: cost.tensors.iter().map(moved).collect(),
+            compulsory,
+            roofline: flops.zip(compulsory).and_then(|(flops, bytes)| roofline(flops, bytes, profile)),
+            cost,
+        }
+    }
+}
+
+/// The value that a fact gives a dim: `IC == 3`.
+fn equated(launched: &launch::Program, dim: usize) -> Option<i64> {
+    let value = |c: &launch::Condition| match (&c.left, c.relation, &c.right) {
+        (Size::Dim(d), launch::Relation::Eq, Size::Const(n)) | (Size::Const(n), launch::Relation::Eq, Size::Dim(d)) => {
+            (*d as usize == dim).then_some(*n)
+        }
+        _ => None,
+    };
+    launched.facts.iter().find_map(|fact| value(&fact.condition))
+}
+
+/// Of a profile that says both rates: flops per nanosecond are GFLOP/s, bytes per nanosecond GB/s.
+fn roofline(flops: i64, bytes: i64, profile: &Profile) -> Option<Roofline> {
+    let (rate, bandwidth) = (i64::from(profile.gflops?), i64::from(profile.bandwidth?));
+    let (compute, memory) = (flops.checked_div(rate)?, bytes.checked_div(bandwidth)?);
+    let bound = if compute > memory { Bound::Compute } else { Bound::Memory };
+    Some(Roofline { nanoseconds: compute.max(memory), bound })
+}

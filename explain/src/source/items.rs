@@ -1,0 +1,90 @@
+//! The items of a module that matter here: calls of Tilewright's macros, and `use` declarations.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::UseTree;
+
+/// Which macro made an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Kernel,
+    Schedule,
+    Profile,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 3] = [Kind::Kernel, Kind::Schedule, Kind::Profile];
+
+    /// The macro's name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Kernel => "kernel",
+            Kind::Schedule => "schedule",
+            Kind::Profile => "profile",
+        }
+    }
+
+    /// In a sentence.
+    pub(super) fn a(self) -> &'static str {
+        match self {
+            Kind::Kernel => "a kernel",
+            Kind::Schedule => "a schedule",
+            Kind::Profile => "a profile",
+        }
+    }
+}
+
+/// `kernel!{ … }` and the like.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) tokens: TokenStream,
+}
+
+impl Item {
+    /// A macro call, if it is one of Tilewright's.
+    pub(super) fn of(call: &syn::Macro) -> Option<Item> {
+        let called = &call.path.segments.last()?.ident;
+        let kind = Kind::ALL.into_iter().find(|kind| called == kind.name())?;
+        Some(Item { kind, name: name(kind, &call.tokens)?, tokens: call.tokens.clone() })
+    }
+}
+
+/// The name that an item's tokens define: after `fn`, or before the first colon.
+fn name(kind: Kind, tokens: &TokenStream) -> Option<String> {
+    let mut last = None;
+    for tree in tokens.clone() {
+        match (&tree, kind) {
+            (TokenTree::Ident(ident), Kind::Kernel) if last.as_deref() == Some("fn") => return Some(ident.to_string()),
+            (TokenTree::Punct(p), Kind::Schedule | Kind::Profile) if p.as_char() == ':' => return last,
+            (TokenTree::Ident(ident), _) => last = Some(ident.to_string()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What a `use` brings into a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Import {
+    /// The name here; `None`: everything (`*`).
+    pub(super) name: Option<String>,
+    /// The path.
+    pub(super) path: Vec<String>,
+}
+
+/// The imports of a `use` tree under a path.
+pub(super) fn imports(tree: &UseTree, path: &[String], found: &mut Vec<Import>) {
+    let with = |ident: &syn::Ident| path.iter().cloned().chain([ident.to_string()]).collect::<Vec<_>>();
+    match tree {
+        UseTree::Path(p) => imports(&p.tree, &with(&p.ident), found),
+        UseTree::Name(n) if n.ident == "self" => found.push(Import { name: path.last().cloned(), path: path.to_vec() }),
+        UseTree::Name(n) => found.push(Import { name: Some(n.ident.to_string()), path: with(&n.ident) }),
+        UseTree::Rename(r) => {
+            let path = if r.ident == "self" { path.to_vec() } else { with(&r.ident) };
+            found.push(Import { name: Some(r.rename.to_string()), path });
+        }
+        UseTree::Glob(_) => found.push(Import { name: None, path: path.to_vec() }),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| imports(tree, path, found)),
+    }
+}

@@ -1,0 +1,122 @@
+//! Kernels, schedules and profiles of a package's Rust files, which are parsed and not built.
+//!
+//! [`Source::open`] reads the crate that a file belongs to (`tree`: its modules, from the root on). A schedule's paths lead to
+//! its kernel and its profile by the modules' names and `use` declarations (`paths`). What stands in other crates is not read: the
+//! bundled profiles are known, everything else is an error that says so. `cfg` is not evaluated: both sides of one are there, and a
+//! path that leads to two items is an error.
+
+mod error;
+mod items;
+mod paths;
+mod tree;
+
+pub use error::SourceError;
+
+use items::Kind;
+use proc_macro2::TokenStream;
+use std::path::Path;
+use tilewright_dsl::diag::{Errors, Spans};
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::schedule::Schedule;
+use tilewright_dsl::syntax::{self, Kernel, Name};
+
+/// The files of a crate.
+#[derive(Debug)]
+pub struct Source {
+    modules: Vec<tree::Module>,
+    /// The modules that the asked file holds.
+    asked: Vec<usize>,
+    /// The name under which proc-macro2 knows each file, and its path.
+    files: Vec<(String, String)>,
+}
+
+/// All that a schedule needs to be compiled.
+#[derive(Debug)]
+pub struct Subject {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// Its kernel.
+    pub kernel: Kernel,
+    /// Its profile.
+    pub profile: Profile,
+    /// Where everything stands.
+    pub spans: Spans,
+}
+
+impl Source {
+    /// Reads the crate that a file belongs to.
+    ///
+    /// # Errors
+    /// A file, the asked one or one of its crate, that cannot be read or parsed.
+    pub fn open(file: &Path) -> Result<Source, SourceError> {
+        let read = tree::read(file)?;
+        Ok(Source { modules: read.modules, asked: read.asked, files: read.files })
+    }
+
+    /// The names of the schedules of the asked file, in order.
+    pub fn schedules(&self) -> Vec<&str> {
+        let items = self.asked.iter().flat_map(|m| &self.modules[*m].items);
+        items.filter(|item| item.kind == Kind::Schedule).map(|item| item.name.as_str()).collect()
+    }
+
+    /// A schedule of the asked file, with its kernel and its profile.
+    ///
+    /// # Errors
+    /// No schedule of that name, a path that leads nowhere or out of the crate, and what the parsers say of the three.
+    pub fn subject(&self, schedule: &str) -> Result<Subject, SourceError> {
+        let mut spans = Spans::new();
+        let find = |m: &usize| Some((*m, self.modules[*m].find(Kind::Schedule, schedule)?.tokens.clone()));
+        let Some((at, tokens)) = self.asked.iter().find_map(find) else {
+            let there = self.schedules().into_iter().map(String::from).collect();
+            return Err(SourceError::NoSchedule { name: schedule.into(), there });
+        };
+        let schedule = self.parsed(syntax::parse(tokens, &mut spans, Schedule::parse).into_result(), &spans)?;
+        let kernel = self.kernel(at, &texts(&schedule.kernel))?;
+        let kernel = self.parsed(syntax::kernel::parse(kernel, &mut spans).into_result(), &spans)?;
+        let profile = self.profile(at, &texts(&schedule.profile), &mut spans, &mut Vec::new())?;
+        Ok(Subject { schedule, kernel, profile, spans })
+    }
+
+    /// A text of the compiler's, with the files' own names in its places.
+    pub fn place(&self, text: &str) -> String {
+        // From the last file on: one name can be the beginning of a later one, never of an earlier.
+        self.files.iter().rev().fold(text.to_owned(), |text, (inner, path)| text.replace(inner.as_str(), path))
+    }
+
+    fn parsed<T>(&self, result: Result<T, Errors>, spans: &Spans) -> Result<T, SourceError> {
+        result.map_err(|errors| SourceError::Wrong { errors: self.place(errors.texts(spans).trim_end()) })
+    }
+
+    fn kernel(&self, from: usize, path: &[String]) -> Result<TokenStream, SourceError> {
+        match paths::resolve(&self.modules, from, path, Kind::Kernel)? {
+            paths::Found::Item(module, item) => Ok(self.modules[module].items[item].tokens.clone()),
+            paths::Found::Bundled(_) => Err(SourceError::WrongKind { path: path.join("::"), what: "a profile", wanted: "kernel" }),
+        }
+    }
+
+    /// A profile, and all that it extends. `seen` are the profiles that extend it.
+    fn profile(
+        &self,
+        from: usize,
+        path: &[String],
+        spans: &mut Spans,
+        seen: &mut Vec<(usize, usize)>,
+    ) -> Result<Profile, SourceError> {
+        let (module, item) = match paths::resolve(&self.modules, from, path, Kind::Profile)? {
+            paths::Found::Bundled(profile) => return Ok(profile),
+            paths::Found::Item(module, item) => (module, item),
+        };
+        if seen.contains(&(module, item)) {
+            return Err(SourceError::Circle { path: path.join("::") });
+        }
+        seen.push((module, item));
+        let tokens = self.modules[module].items[item].tokens.clone();
+        let tree = self.parsed(syntax::profile::parse(tokens, spans).into_result(), spans)?;
+        let base = self.profile(module, &texts(&tree.base), spans, seen)?;
+        self.parsed(base.extend(&tree), spans)
+    }
+}
+
+fn texts(path: &[Name]) -> Vec<String> {
+    path.iter().map(|name| name.text.clone()).collect()
+}

@@ -1,0 +1,176 @@
+//! Where a path leads: through modules, `use` declarations and what is bundled.
+
+use super::SourceError;
+use super::items::Kind;
+use super::tree::Module;
+use tilewright_dsl::diag::{did_you_mean, list};
+use tilewright_dsl::profile::Profile;
+
+/// Where a path leads.
+pub(super) enum Found {
+    /// A module's item, by their numbers.
+    Item(usize, usize),
+    /// A profile of `tilewright::devices`.
+    Bundled(Profile),
+}
+
+/// What a name or path stands for on the way.
+#[derive(Clone, PartialEq)]
+enum Place {
+    Module(usize),
+    Item(usize, usize),
+    /// `tilewright`.
+    Tilewright,
+    /// `tilewright::devices`.
+    Devices,
+    Bundled(String),
+    /// Another crate, by its name.
+    Crate(String),
+}
+
+/// How many imports one path may pass: those that import each other never end.
+const IMPORTS: usize = 64;
+
+/// The item of a kind that a path written in the module `from` leads to.
+pub(super) fn resolve(modules: &[Module], from: usize, path: &[String], kind: Kind) -> Result<Found, SourceError> {
+    let text = path.join("::");
+    let mut way = Way { modules, path: &text, kind, passed: 0 };
+    let places = way.walk(from, path)?;
+    let mut wanted: Vec<&Place> = places.iter().filter(|place| way.is_wanted(place)).collect();
+    wanted.dedup();
+    match wanted.as_slice() {
+        [Place::Item(module, item)] => Ok(Found::Item(*module, *item)),
+        [Place::Bundled(name)] => Profile::bundled(name).map(Found::Bundled).ok_or_else(|| way.not_bundled(name)),
+        [_, _, ..] => Err(SourceError::Several { path: text }),
+        _ => Err(way.unwanted(&places)),
+    }
+}
+
+struct Way<'a> {
+    modules: &'a [Module],
+    path: &'a str,
+    kind: Kind,
+    passed: usize,
+}
+
+impl Way<'_> {
+    fn nowhere(&self, why: impl Into<String>) -> SourceError {
+        SourceError::NotFound { path: self.path.into(), why: why.into() }
+    }
+
+    fn not_bundled(&self, name: &str) -> SourceError {
+        let names = Profile::all_bundled().map(|p| p.name);
+        let help = did_you_mean(name, names.iter().map(String::as_str));
+        self.nowhere(help.unwrap_or_else(|| format!("the bundled profiles are {}", list(names))))
+    }
+
+    fn is_wanted(&self, place: &Place) -> bool {
+        match place {
+            Place::Item(module, item) => self.modules[*module].items[*item].kind == self.kind,
+            Place::Bundled(_) => self.kind == Kind::Profile,
+            _ => false,
+        }
+    }
+
+    /// Why none of the places is what is wanted.
+    fn unwanted(&self, places: &[Place]) -> SourceError {
+        let (path, wanted) = (self.path.to_owned(), self.kind.name());
+        match places.first() {
+            Some(Place::Crate(name)) => SourceError::OtherCrate { path, name: name.clone() },
+            Some(Place::Item(module, item)) => {
+                SourceError::WrongKind { path, what: self.modules[*module].items[*item].kind.a(), wanted }
+            }
+            Some(Place::Bundled(_)) => SourceError::WrongKind { path, what: "a profile", wanted },
+            Some(_) => SourceError::WrongKind { path, what: "a module", wanted },
+            None => self.nowhere("nothing has that name here"),
+        }
+    }
+
+    /// Everything that a path stands for in a module.
+    fn walk(&mut self, from: usize, path: &[String]) -> Result<Vec<Place>, SourceError> {
+        let Some((first, rest)) = path.split_first() else { return Ok(Vec::new()) };
+        let mut places = self.first(from, first)?;
+        for name in rest {
+            let mut next = Vec::new();
+            for place in &places {
+                next.extend(self.inside(place, name)?);
+            }
+            if next.is_empty() {
+                return Err(self.nowhere(format!("there is no `{name}` on its way")));
+            }
+            places = next;
+        }
+        Ok(places)
+    }
+
+    /// What the first name of a path stands for.
+    fn first(&mut self, from: usize, name: &str) -> Result<Vec<Place>, SourceError> {
+        match name {
+            "crate" => return Ok(vec![Place::Module(0)]),
+            "self" => return Ok(vec![Place::Module(from)]),
+            "super" => return Ok(vec![self.outside(from)]),
+            _ => {}
+        }
+        let here = self.named(from, name)?;
+        Ok(match name {
+            _ if !here.is_empty() => here,
+            "tilewright" => vec![Place::Tilewright],
+            _ => vec![Place::Crate(name.into())],
+        })
+    }
+
+    fn outside(&self, module: usize) -> Place {
+        Place::Module(self.modules[module].parent.unwrap_or(0))
+    }
+
+    fn inside(&mut self, place: &Place, name: &str) -> Result<Vec<Place>, SourceError> {
+        Ok(match (place, name) {
+            (Place::Module(module), "super") => vec![self.outside(*module)],
+            (Place::Module(module), _) => self.named(*module, name)?,
+            (Place::Tilewright, "devices") => vec![Place::Devices],
+            (Place::Tilewright, _) => vec![Place::Crate("tilewright".into())],
+            (Place::Devices, _) => vec![Place::Bundled(name.into())],
+            (Place::Crate(outer), _) => vec![Place::Crate(outer.clone())],
+            (Place::Item(..) | Place::Bundled(_), _) => Vec::new(),
+        })
+    }
+
+    /// What a name stands for in a module: its own items and modules, then what it imports by name, then what comes with a `*`.
+    fn named(&mut self, module: usize, name: &str) -> Result<Vec<Place>, SourceError> {
+        let mut found = self.own(module, name, true);
+        let modules = self.modules;
+        let (globs, names): (Vec<_>, Vec<_>) = modules[module].imports.iter().partition(|i| i.name.is_none());
+        if found.is_empty() {
+            for import in names.iter().filter(|i| i.name.as_deref() == Some(name)) {
+                self.pass()?;
+                found.extend(self.walk(module, &import.path)?);
+            }
+        }
+        if found.is_empty() {
+            for import in globs {
+                self.pass()?;
+                for place in self.walk(module, &import.path)? {
+                    // What another crate's `*` brings is not known: it is not taken for everything.
+                    let inside = if matches!(place, Place::Crate(_)) { Vec::new() } else { self.inside(&place, name)? };
+                    let known = |p: &Place| !matches!(p, Place::Bundled(name) if Profile::bundled(name).is_none());
+                    found.extend(inside.into_iter().filter(known));
+                }
+            }
+        }
+        // The same name for another kind of item is what the error will speak of.
+        Ok(if found.is_empty() { self.own(module, name, false) } else { found })
+    }
+
+    /// A module's own items of the wanted kind, or of any, and its modules.
+    fn own(&self, module: usize, name: &str, wanted: bool) -> Vec<Place> {
+        let items = self.modules[module].items.iter().enumerate();
+        let items = items.filter(|(_, i)| i.name == name && (!wanted || i.kind == self.kind));
+        let child = |(n, m): (usize, &Module)| (m.parent == Some(module) && m.name == name).then_some(Place::Module(n));
+        items.map(|(n, _)| Place::Item(module, n)).chain(self.modules.iter().enumerate().filter_map(child)).collect()
+    }
+
+    fn pass(&mut self) -> Result<(), SourceError> {
+        self.passed += 1;
+        if self.passed > IMPORTS { Err(self.nowhere("its imports lead in a circle")) } else { Ok(()) }
+    }
+}

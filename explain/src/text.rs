@@ -1,0 +1,208 @@
+//! An explanation as lines of styled text, for a terminal or a file.
+
+use crate::figures::{Bound, Figures, Moved};
+use crate::{Explanation, Step};
+use std::fmt;
+use tilewright_dsl::cost::Traffic;
+use tilewright_dsl::launch::Size;
+use tilewright_dsl::nest::State;
+
+/// What a piece of text is, for who shows it in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Ordinary text.
+    Plain,
+    /// A heading.
+    Heading,
+    /// A directive, as the user wrote it.
+    Directive,
+    /// A line that the last directive made or changed.
+    New,
+    /// What matters less: places, units.
+    Faint,
+    /// An obligation that is proved.
+    Good,
+    /// One that costs something: guarded, or checked at launch.
+    Fair,
+    /// One that the user answers for, and errors.
+    Bad,
+}
+
+/// A line: pieces of text, each of one style.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(pub Vec<(Style, String)>);
+
+impl Text {
+    fn of(style: Style, text: impl Into<String>) -> Text {
+        Text(vec![(style, text.into())])
+    }
+
+    fn and(mut self, style: Style, text: impl Into<String>) -> Text {
+        self.0.push((style, text.into()));
+        self
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(_, text)| f.write_str(text))
+    }
+}
+
+impl Explanation {
+    /// The whole as lines without line ends. New lines of a nest begin with `+`, so that they can be told without colours.
+    pub fn lines(&self) -> Vec<Text> {
+        let head = format!("{}: {} for {}", self.variant, self.kernel, self.profile.name);
+        let mut lines = vec![Text::of(Style::Heading, head)];
+        self.steps.iter().for_each(|step| self::step(step, &mut lines));
+        self.ledger_lines(&mut lines);
+        self.figures.iter().for_each(|figures| self.figures_lines(figures, &mut lines));
+        for (heading, texts) in [("warnings", &self.warnings), ("errors", &self.errors)] {
+            if !texts.is_empty() {
+                lines.extend([Text::default(), Text::of(Style::Heading, heading)]);
+                lines.extend(texts.iter().flat_map(|t| t.lines()).map(|l| Text::of(Style::Bad, format!("  {l}"))));
+            }
+        }
+        lines
+    }
+
+    fn ledger_lines(&self, lines: &mut Vec<Text>) {
+        const STATES: [(State, Style, &str); 4] = [
+            (State::Assumed, Style::Bad, "assumed"),
+            (State::CheckedAtLaunch, Style::Fair, "checked at launch"),
+            (State::Guarded, Style::Fair, "guarded"),
+            (State::Proved, Style::Good, "proved"),
+        ];
+        if !self.ledger.is_empty() {
+            lines.extend([Text::default(), Text::of(Style::Heading, "ledger")]);
+        }
+        for (state, style, name) in STATES {
+            for entry in self.ledger.iter().filter(|o| o.state == state) {
+                lines.push(Text::of(style, format!("  {name:<18}")).and(Style::Plain, entry.what.clone()));
+            }
+        }
+    }
+
+    fn figures_lines(&self, figures: &Figures, lines: &mut Vec<Text>) {
+        let name = |dim: u32| {
+            let dims = self.program.as_ref().map(|p| &p.dims[..]).unwrap_or_default();
+            dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone())
+        };
+        let shown = |size: &Size| match size.eval(&[]) {
+            Some(n) => grouped(n),
+            None => size.display(&name).to_string(),
+        };
+        let (cost, words) = (&figures.cost, &figures.words);
+        lines.extend([Text::default(), Text::of(Style::Heading, format!("cost of {}", cost.name))]);
+        let at_most = if cost.at_most { "at most " } else { "" };
+        let local = cost.local.map(|n| n.to_string()).join(" x ");
+        let grid = cost.grid.each_ref().map(|size| factor(shown(size))).join(" x ");
+        let mut row = |what: &str, text: String| {
+            lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
+        };
+        row("workgroups", format!("{grid}{}, of {local} invocations", equals(figures.workgroups)));
+        row("a workgroup does", format!("{at_most}{} flops, {} functions", shown(&cost.each.flops), shown(&cost.each.functions)));
+        if cost.each.shared_read != Size::Const(0) || cost.each.shared_written != Size::Const(0) {
+            let (read, written) = (shown(&cost.each.shared_read), shown(&cost.each.shared_written));
+            row("its shared memory", format!("{read} bytes read, {written} written"));
+        }
+        row("flops in all", at_most.to_owned() + &number(figures.flops, ""));
+        for (moved, each) in figures.moved.iter().zip(&cost.tensors) {
+            row(&format!("traffic of {}", moved.name), traffic(moved, each, &shown));
+        }
+        row("each tensor once", number(figures.compulsory, "B"));
+        row("intensity", intensity(figures));
+        row("roofline", roofline(figures));
+        row("registers", format!("{} words of variables an invocation", words.registers));
+        row("shared memory", format!("{} bytes at most", self.program.as_ref().map_or(0, |p| p.requires.shared_bytes)));
+        row("accesses of memory", format!("{} wide, {} scalar", words.wide, words.scalar));
+        row("accesses of shared", format!("{} wide, {} scalar", words.shared_wide, words.shared_scalar));
+        row("guards and barriers", format!("{} guarded leaves, {} barriers", cost.guards, words.barriers));
+        row("code", format!("{} instructions, {} loops, {} bytes", words.instructions, words.loops, figures.spirv_bytes));
+    }
+}
+
+fn step(step: &Step, lines: &mut Vec<Text>) {
+    lines.push(Text::default());
+    let mut title = Text::of(Style::Directive, step.title.split_whitespace().collect::<Vec<_>>().join(" "));
+    if let Some(place) = &step.place {
+        title = title.and(Style::Faint, format!("  {place}"));
+    }
+    lines.push(title);
+    if step.lines.is_empty() {
+        lines.push(Text::of(Style::Faint, "  the nest stays as it was"));
+    }
+    lines.extend(step.lines.iter().map(|line| match line.new {
+        true => Text::of(Style::New, format!("+ {}", line.text)),
+        false => Text::of(Style::Plain, format!("  {}", line.text)),
+    }));
+}
+
+/// What all workgroups move, or what each does, where dims are missing.
+fn traffic(moved: &Moved, each: &Traffic, shown: &dyn Fn(&Size) -> String) -> String {
+    let all = [(moved.read, &each.read, "read"), (moved.written, &each.written, "written")];
+    let part = |(bytes, each, what): (Option<i64>, &Size, &str)| match bytes {
+        Some(_) => format!("{} {what}", number(bytes, "B")),
+        None => format!("{} B {what} by each workgroup", factor(shown(each))),
+    };
+    let parts: Vec<String> = all.into_iter().filter(|(_, each, _)| **each != Size::Const(0)).map(part).collect();
+    let whole = if moved.whole.is_some() { number(moved.whole, "B") } else { format!("{} B", factor(shown(&each.whole))) };
+    format!("{}, of {whole}", parts.join(", "))
+}
+
+fn intensity(figures: &Figures) -> String {
+    match (figures.flops, figures.compulsory) {
+        (Some(flops), Some(bytes)) if bytes > 0 => {
+            format!("{:.1} flops a byte, each tensor moved once", flops as f64 / bytes as f64)
+        }
+        _ => "unknown: some dims are".into(),
+    }
+}
+
+fn roofline(figures: &Figures) -> String {
+    match (figures.roofline, figures.flops) {
+        (Some(roofline), _) => {
+            let bound = match roofline.bound {
+                Bound::Compute => "arithmetic",
+                Bound::Memory => "memory",
+            };
+            format!("{:.1} us at the least, bound by {bound}", roofline.nanoseconds as f64 / 1000.0)
+        }
+        (None, Some(_)) => "unknown: the profile says neither `gflops` nor `bandwidth`, or one of them".into(),
+        (None, None) => "unknown: some dims are".into(),
+    }
+}
+
+/// ` = 12`, where it is known.
+fn equals(value: Option<i64>) -> String {
+    value.map_or_else(String::new, |n| format!(" = {}", grouped(n)))
+}
+
+/// A number with a prefix: `12.3 MB`.
+fn number(value: Option<i64>, unit: &str) -> String {
+    let Some(n) = value else { return "unknown".into() };
+    let steps = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let text = match steps.into_iter().find(|(step, _)| n >= *step) {
+        Some((step, prefix)) => format!("{:.1} {prefix}{unit}", n as f64 / step as f64),
+        None => format!("{n} {unit}"),
+    };
+    text.trim_end().to_owned()
+}
+
+/// Digits in groups of three.
+fn grouped(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut text = String::from(if n < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// In parentheses, where it is more than one word.
+fn factor(text: String) -> String {
+    if text.contains(' ') { format!("({text})") } else { text }
+}

@@ -1,0 +1,157 @@
+//! A crate of several files, written to a folder of its own: what is found in it, what is not, and what is told of its
+//! schedules.
+
+use std::path::{Path, PathBuf};
+use tilewright_dsl::schedule::tune::Choice;
+use tilewright_explain::source::Source;
+use tilewright_explain::{Given, explain};
+
+/// A package in a fresh folder.
+struct Package(PathBuf);
+
+impl Package {
+    /// Writes files, each a path under `src` and its text.
+    fn new(name: &str, files: &[(&str, &str)]) -> Package {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        let package = Package(folder);
+        package.write("Cargo.toml", "");
+        files.iter().for_each(|(path, text)| package.write(&format!("src/{path}"), text));
+        package
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder is made");
+        std::fs::write(path, text).expect("a file is written");
+    }
+
+    fn source(&self, file: &str) -> Result<Source, String> {
+        Source::open(&self.0.join("src").join(file)).map_err(|e| self.text(&e.to_string()))
+    }
+
+    /// A text with the package's folder taken out of its paths.
+    fn text(&self, text: &str) -> String {
+        let folder = self.0.canonicalize().expect("the folder");
+        let here = std::env::current_dir().expect("a folder");
+        let shown = folder.strip_prefix(here).unwrap_or(&folder).to_owned();
+        let text = text.replace(&format!("{}/", folder.display()), "").replace(&format!("{}/", self.0.display()), "");
+        text.replace(&format!("{}/", shown.display()), "")
+    }
+
+    /// All that is told of a schedule.
+    fn told(&self, file: &str, schedule: &str, dims: &[(&str, i64)]) -> String {
+        let source = self.source(file).expect("it is read");
+        let subject = source.subject(schedule).unwrap_or_else(|e| panic!("{e}"));
+        let dims = dims.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        let told = explain(&subject, &Given { dims, choice: Choice::default() });
+        let lines: Vec<String> = told.lines().iter().map(|line| source.place(&line.to_string())).collect();
+        self.text(&lines.join("\n"))
+    }
+
+    /// Why a schedule is not found.
+    fn refusal(&self, file: &str, schedule: &str) -> String {
+        match self.source(file).map(|s| s.subject(schedule).map(drop)) {
+            Err(error) => error,
+            Ok(Err(error)) => self.text(&error.to_string()),
+            Ok(Ok(())) => panic!("`{schedule}` is found"),
+        }
+    }
+}
+
+const MATMUL: &str = "
+    tilewright::kernel! {
+        /// C = A B.
+        pub fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] {
+            c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
+        }
+    }";
+
+/// Kernels, profiles and schedules in modules of their own, reached in the ways that Rust has.
+fn package(name: &str) -> Package {
+    let files = [
+        (
+            "lib.rs",
+            "mod kernels; pub mod boards; #[path = \"fast/list.rs\"] mod schedules; mod inner { pub use crate::kernels::*; }",
+        ),
+        ("kernels/mod.rs", "pub mod linear; pub use linear::matmul as gemm;"),
+        ("kernels/linear.rs", MATMUL),
+        (
+            "boards.rs",
+            "use tilewright::{devices::{self as bundled, vulkan_1_1}, profile};
+             profile! { pub small: vulkan_1_1 { shared_bytes: 1024, gflops: 1000, bandwidth: 100 } }
+             profile! { pub smaller: self::small { invocations: 64, local: [64, 64, 64] } }
+             profile! { pub other: bundled::arm_valhall { subgroup: 16 } }",
+        ),
+        (
+            "fast/list.rs",
+            "use tilewright::schedule;
+use super::{inner::gemm, boards};
+
+schedule! {
+    pub TILED: gemm for boards::smaller where K % 4 == 0 {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        distribute(i, j => thread(y, x));
+        tile(k: 4);
+        unroll(k);
+    }
+}
+schedule! { pub WRONG: gemm for boards::small { tile(i: 8) => workgroup(y); tile(k: 3 exact); } }
+schedule! { pub NONE: gemm for tilewright::devices::vulkan_1_1 {} }
+schedule! { pub ELSEWHERE: blas::gemm for boards::small {} }
+schedule! { pub NOT_A_KERNEL: boards::small for boards::small {} }
+schedule! { pub NOWHERE: gemm for boards::tiny {} }
+schedule! { pub MISSPELT: gemm for tilewright::devices::arm_valhal {} }
+schedule! { pub BROKEN: gemm for boards::small { tile(i 8); } }
+",
+        ),
+    ];
+    Package::new(name, &files)
+}
+
+#[test]
+fn a_schedule_is_told_step_by_step() {
+    insta::assert_snapshot!(package("steps").told("fast/list.rs", "TILED", &[("M", 130), ("N", 64), ("K", 256)]));
+}
+
+#[test]
+fn what_dims_are_not_given_stays_an_expression() {
+    let told = package("dims").told("fast/list.rs", "NONE", &[("M", 130)]);
+    insta::assert_snapshot!(told.split("cost of").nth(1).expect("a cost"));
+}
+
+#[test]
+fn a_wrong_schedule_is_told_up_to_its_error() {
+    insta::assert_snapshot!(package("wrong").told("fast/list.rs", "WRONG", &[]));
+}
+
+#[test]
+fn what_is_not_found_says_why() {
+    let package = package("paths");
+    let source = package.source("fast/list.rs").expect("it is read");
+    assert_eq!(source.schedules(), ["TILED", "WRONG", "NONE", "ELSEWHERE", "NOT_A_KERNEL", "NOWHERE", "MISSPELT", "BROKEN"]);
+    let refusals = ["ELSEWHERE", "NOT_A_KERNEL", "NOWHERE", "MISSPELT", "BROKEN", "TILDE"];
+    let told: Vec<String> = refusals.iter().map(|name| package.refusal("fast/list.rs", name)).collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn files_that_cannot_be_read_say_why() {
+    let refusal = |name: &str, files: &[(&str, &str)]| Package::new(name, files).refusal("lib.rs", "S");
+    let circle = "mod a { pub use super::b::*; } mod b { pub use super::a::*; }
+        schedule! { S: a::k for tilewright::devices::vulkan_1_1 {} }";
+    let profiles = "profile! { p: q {} } profile! { q: p {} } kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+        schedule! { S: k for p {} }";
+    let twice = "#[cfg(a)] kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+        #[cfg(b)] kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+        schedule! { S: k for tilewright::devices::vulkan_1_1 {} }";
+    let told = [
+        refusal("syntax", &[("lib.rs", "fn f( {")]),
+        refusal("module", &[("lib.rs", "mod gone;")]),
+        refusal("imports", &[("lib.rs", circle)]),
+        refusal("profiles", &[("lib.rs", profiles)]),
+        refusal("twice", &[("lib.rs", twice)]),
+        refusal("absent", &[]),
+    ];
+    insta::assert_snapshot!(told.join("\n"));
+}
