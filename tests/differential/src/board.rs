@@ -34,16 +34,17 @@ fn limits(random: &mut Rng) -> Profile {
         subgroup: random.choice([None, Some(8), Some(32)]).flatten().filter(|n| *n <= invocations),
         push_bytes: random.choice([8, 32, 128, 128, 256]).unwrap_or(128),
         features,
+        ..Profile::vulkan_1_1()
     }
 }
 
 /// A profile as Rust.
 pub fn rust(profile: &Profile) -> String {
-    let Profile { name, invocations, local, shared_bytes, subgroup, push_bytes, features } = profile;
+    let Profile { name, invocations, local, shared_bytes, subgroup, push_bytes, features, .. } = profile;
     let features: Vec<String> = features.iter().map(|f| format!("Feature::{f:?}")).collect();
     format!(
         "Profile {{ name: \"{name}\".into(), invocations: {invocations}, local: {local:?}, shared_bytes: {shared_bytes}, \
-         subgroup: {subgroup:?}, push_bytes: {push_bytes}, features: [{}].into() }}",
+         subgroup: {subgroup:?}, push_bytes: {push_bytes}, features: [{}].into(), ..Profile::vulkan_1_1() }}",
         features.join(", ")
     )
 }
