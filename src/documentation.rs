@@ -28,6 +28,8 @@ mod directives {
     mod serial {}
     #[doc = include_str!("../docs/directives/show.md")]
     mod show {}
+    #[doc = include_str!("../docs/directives/specialize.md")]
+    mod specialize {}
     #[doc = include_str!("../docs/directives/split.md")]
     mod split {}
     #[doc = include_str!("../docs/directives/tile.md")]

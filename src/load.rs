@@ -24,26 +24,27 @@ struct Inner {
 /// A variant that the device can run.
 pub(crate) struct Loadable {
     pub(crate) program: Program,
+    /// Whether it is a version of a variant under more facts: the plain one comes later.
+    pub(crate) specialized: bool,
     /// One for each dispatch.
     pub(crate) pipelines: Vec<Arc<dyn Pipeline>>,
 }
 
 impl DynKernel {
     pub(crate) fn load(device: &Device, programs: Vec<Program>) -> Result<DynKernel> {
-        let Some(first) = programs.first() else { return Err(Error::NothingToLoad) };
-        let kernel = first.kernel.clone();
-        for program in &programs {
-            validate(program).map_err(|reason| Error::Malformed { variant: program.variant.clone(), reason })?;
-            agree(first, program)?;
-        }
-        for (i, a) in programs.iter().enumerate().skip(1) {
-            programs.iter().skip(i + 1).try_for_each(|b| agree(a, b))?;
+        let Some(kernel) = programs.first().map(|p| p.kernel.clone()) else { return Err(Error::NothingToLoad) };
+        let versions = versions(programs)?;
+        let plain: Vec<&Program> = versions.iter().filter(|v| !v.specialized).map(|v| &v.program).collect();
+        for (i, a) in plain.iter().enumerate() {
+            plain.iter().skip(i + 1).try_for_each(|b| agree(a, b))?;
         }
         let (mut variants, mut reasons) = (Vec::new(), Vec::new());
-        for program in programs {
+        for Version { program, specialized } in versions {
             match unmet(&program, device.info()) {
+                None => variants.push(compile(device, program, specialized)?),
+                // What is wanting for a variant is told of its plain version.
+                Some(_) if specialized => {}
                 Some(reason) => reasons.push((program.variant, reason)),
-                None => variants.push(compile(device, program)?),
             }
         }
         device.backend().save_cache();
@@ -111,13 +112,37 @@ impl std::fmt::Debug for DynKernel {
     }
 }
 
-fn compile(device: &Device, program: Program) -> Result<Loadable> {
+/// A version of a variant, as a program of its own.
+struct Version {
+    program: Program,
+    specialized: bool,
+}
+
+/// Every version of some variants, in order of preference, each found to be consistent.
+fn versions(programs: Vec<Program>) -> Result<Vec<Version>> {
+    let mut all = Vec::new();
+    for program in programs {
+        let variant = program.variant.clone();
+        let malformed = |reason| Error::Malformed { variant: variant.clone(), reason };
+        validate(&program).map_err(malformed)?;
+        let mut versions = program.into_versions().map_err(malformed)?;
+        let plain = versions.pop();
+        for program in versions {
+            validate(&program).map_err(malformed)?;
+            all.push(Version { program, specialized: true });
+        }
+        all.extend(plain.map(|program| Version { program, specialized: false }));
+    }
+    Ok(all)
+}
+
+fn compile(device: &Device, program: Program, specialized: bool) -> Result<Loadable> {
     let one = |d| {
         let label = format!("{}/{}", program.kernel, program.variant);
         device.backend().compile(&program, d, &label).map(Arc::from)
     };
     let pipelines = program.dispatches.iter().map(one).collect::<Result<_>>()?;
-    Ok(Loadable { program, pipelines })
+    Ok(Loadable { program, specialized, pipelines })
 }
 
 /// The first of a program's requirements that a device does not meet.

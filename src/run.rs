@@ -158,13 +158,17 @@ struct Choice {
 /// The first variant that takes the arguments.
 fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
     let given = bound.shapes();
-    let mut refusals: Vec<(String, Refusal)> = Vec::new();
-    for (at, Loadable { program, .. }) in kernel.loadables().iter().enumerate() {
+    let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
+    for (at, Loadable { program, specialized, .. }) in kernel.loadables().iter().enumerate() {
         match try_variant(program, &given) {
             Ok((dims, shapes)) => return Ok(Choice { at, dims, shapes }),
-            Err(refusal) => refusals.push((program.variant.clone(), refusal)),
+            Err(refusal) => refusals.push((*specialized, program.variant.clone(), refusal)),
         }
     }
+    // A variant's plain version is refused for fewer reasons than its others, and says enough.
+    let all_specialized = refusals.iter().all(|(specialized, ..)| *specialized);
+    let told = refusals.into_iter().filter(|(specialized, ..)| all_specialized || !specialized);
+    let refusals: Vec<(String, Refusal)> = told.map(|(_, variant, refusal)| (variant, refusal)).collect();
     let kernel = kernel.name().to_owned();
     match refusals.first() {
         // Shapes that are wrong for all in the same way are wrong for the kernel.

@@ -2,11 +2,12 @@
 //!
 //! What the macros compile, and what tuners and tests compile at run time, goes this way.
 
-use crate::compile::{self, Compiled};
-use crate::diag::Errors;
-use crate::launch;
+use crate::compile::{Compiled, compile_choice};
+use crate::diag::{Error, Errors};
+use crate::launch::{self, Version};
 use crate::nest::Program;
 use crate::profile::Profile;
+use crate::schedule::specialize::{self, Specialize};
 use crate::schedule::tune::Choice;
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
@@ -20,13 +21,25 @@ pub struct Variant {
     /// What a launch runs.
     pub program: launch::Program,
     /// The nest that it was made of.
-    pub compiled: Compiled,
+    pub nest: Program,
+    /// The nests of its specialized versions, in order.
+    pub specialized: Vec<Program>,
+    /// What the user should see although nothing is wrong.
+    pub warnings: Errors,
 }
 
-/// Compiles a variant, with the tuned constants of a choice.
+/// What all versions are compiled from.
+struct Compiler<'a> {
+    kernel: &'a Kernel,
+    profile: &'a Profile,
+    choice: &'a Choice,
+    backend: Backend,
+}
+
+/// Compiles a variant, with the tuned constants of a choice, in all its versions.
 ///
 /// # Errors
-/// Those of [`compile::compile`], and what the backend refuses.
+/// Those of [`crate::compile::compile`] and what the backend refuses, of any version.
 pub fn compile(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -34,7 +47,51 @@ pub fn compile(
     choice: &Choice,
     backend: Backend,
 ) -> Result<Variant, Errors> {
-    let compiled = compile::compile_choice(kernel, schedule, profile, choice, &mut |_, _| {})?;
-    let program = backend(&compiled.program, profile, &schedule.name.text)?;
-    Ok(Variant { program, compiled })
+    let compiler = Compiler { kernel, profile, choice, backend };
+    let (Compiled { program: nest, warnings }, program) = compiler.version(schedule)?;
+    let mut variant = Variant { program, nest, specialized: Vec::new(), warnings };
+    let (mut taken, mut errors) = (Vec::new(), Errors::new());
+    for specialize in specialize::all(schedule) {
+        match errors.keep(compiler.specialize(schedule, &specialize, &taken, &mut variant)) {
+            Some(None) => taken.push(specialize),
+            Some(Some(idle)) => variant.warnings.push(idle),
+            None => {}
+        }
+    }
+    errors.into_result().map(|()| variant)
+}
+
+impl Compiler<'_> {
+    /// One version, by its schedule.
+    fn version(&self, schedule: &Schedule) -> Result<(Compiled, launch::Program), Errors> {
+        let compiled = compile_choice(self.kernel, schedule, self.profile, self.choice, &mut |_, _| {})?;
+        let program = (self.backend)(&compiled.program, self.profile, &schedule.name.text)?;
+        Ok((compiled, program))
+    }
+
+    /// Adds a specialized version to a variant, or says why nobody would miss it.
+    fn specialize(
+        &self,
+        schedule: &Schedule,
+        specialize: &Specialize<'_>,
+        taken: &[Specialize<'_>],
+        variant: &mut Variant,
+    ) -> Result<Option<Error>, Errors> {
+        let schedule = specialize.schedule(schedule)?;
+        let (compiled, program) = self.version(&schedule).map_err(|errors| specialize.blame(errors))?;
+        if let Some(shadowed) = specialize.is_shadowed(taken, &compiled.program) {
+            return Ok(Some(shadowed));
+        }
+        // Where the nests are the same, the backend may still have found wider accesses.
+        let words = |p: &launch::Program| p.dispatches.iter().map(|d| d.spirv.len()).sum::<usize>();
+        if words(&program) >= words(&variant.program)
+            && let Some(idle) = specialize.is_idle(&variant.nest, &compiled.program)
+        {
+            return Ok(Some(idle));
+        }
+        let under = specialize.under(&compiled.program);
+        variant.program.specialized.push(Version::of(&variant.program, program, under));
+        variant.specialized.push(compiled.program);
+        Ok(None)
+    }
 }

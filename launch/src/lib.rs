@@ -7,6 +7,7 @@
 mod dtype;
 mod program;
 mod size;
+mod version;
 
 pub use dtype::DType;
 pub use program::{
@@ -14,6 +15,7 @@ pub use program::{
     Scalar, Solve, Tensor,
 };
 pub use size::{Relation, Size};
+pub use version::{Version, VersionDispatch};
 
 /// Why bytes are no launch program.
 #[derive(Debug, thiserror::Error)]

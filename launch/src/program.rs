@@ -4,7 +4,7 @@
 //! check facts and limits; allocate outputs and temporaries; record the dispatches one after another with a barrier
 //! between those that share a buffer.
 
-use crate::{DType, Relation, Size};
+use crate::{DType, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
 
 /// A compiled variant.
@@ -36,6 +36,8 @@ pub struct Program {
     pub dispatches: Vec<Dispatch>,
     /// What the device must have.
     pub requires: Requires,
+    /// The same variant under more facts, in order of preference: the first whose facts hold is run instead.
+    pub specialized: Vec<Version>,
 }
 
 /// One argument of the kernel.

@@ -60,5 +60,6 @@ pub(crate) fn conv() -> Program {
         }],
         dispatches: vec![],
         requires: Requires::default(),
+        specialized: vec![],
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use tilewright::{AnyTensor, Argument, DType, Device, Options, Scalar};
+use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Options, Scalar};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
 use tilewright_dsl::diag::{Errors, Spans};
 use tilewright_dsl::launch;
@@ -72,8 +72,9 @@ fn of_choice(
     algorithm: Program,
 ) -> Result<Variant, Errors> {
     let made = compile(kernel, schedule, profile, choice, tilewright_spirv::compile)?;
-    for dispatch in &made.program.dispatches {
-        validate(&dispatch.spirv, &made.compiled.program);
+    let versions = made.program.clone().into_versions().expect("versions");
+    for dispatch in versions.iter().flat_map(|p| &p.dispatches) {
+        validate(&dispatch.spirv, &made.nest);
     }
     Ok(Variant { program: made.program, algorithm })
 }
@@ -141,6 +142,16 @@ impl Variant {
 
     /// Why a launch at these dims is refused, on each device.
     pub fn refusals(&self, dims: &[(&str, i64)]) -> Vec<String> {
+        self.on_each(dims, &|kernel, tensors| kernel.run(tensors.iter().map(Argument::Read)).expect_err("a refusal").to_string())
+    }
+
+    /// The version that a launch at these dims takes, on each device.
+    pub fn taken(&self, dims: &[(&str, i64)]) -> Vec<String> {
+        self.on_each(dims, &|kernel, tensors| kernel.variant_for(tensors.iter().map(Argument::Read)).expect("a version").to_owned())
+    }
+
+    /// What each device makes of the variant and of tensors for these dims. It has no scalars.
+    fn on_each(&self, dims: &[(&str, i64)], ask: &dyn Fn(&DynKernel, &[AnyTensor]) -> String) -> Vec<String> {
         let algorithm = &self.algorithm;
         let given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
         let shapes = shapes(algorithm, &given).expect("shapes");
@@ -151,7 +162,7 @@ impl Variant {
                 nest::Argument::Scalar(_) => panic!("no scalars"),
             };
             let tensors: Vec<AnyTensor> = algorithm.arguments.iter().map(tensor).collect();
-            kernel.run(tensors.iter().map(Argument::Read)).expect_err("a refusal").to_string()
+            ask(&kernel, &tensors)
         };
         devices().iter().map(one).collect()
     }

@@ -1,6 +1,7 @@
-//! Schedules that are several: tuned constants.
+//! Schedules that are several: tuned constants, and versions under more facts.
 
-use crate::harness::{choices, profiles};
+use crate::harness::{choices, profiles, variant};
+use tilewright_dsl::launch::VersionDispatch;
 
 const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
@@ -35,5 +36,62 @@ fn every_choice_of_tuned_constants_is_right_or_says_why_not() {
             too_many("B = 64, R = 3", "43x22x1", 946),
         ];
         assert_eq!(refused, wanted);
+    }
+}
+
+#[test]
+fn the_version_whose_facts_hold_runs() {
+    let schedule = "V: matmul<T = f32> for p {
+        tile(i: 8, j: 32) => workgroup(y, x);
+        tile(i: 4, j: 4) => thread(y, x);
+        tile(k: 4 => k_o);
+        reorder(k_o, k, i, j);
+        unroll(k, i);
+        vectorize(j, 4, unaligned: scalar);
+        specialize(K == 8, N % 4 == 0);
+        specialize(K % 4 == 0, N % 4 == 0);
+        specialize(N % 4 == 0);
+    }";
+    for profile in profiles() {
+        let variant = variant(MATMUL, schedule, &profile);
+        let taken = |(m, n, k): (i64, i64, i64)| {
+            let dims = [("M", m), ("N", n), ("K", k)];
+            variant.check(&dims, &[]);
+            let taken = variant.taken(&dims);
+            assert_eq!(taken[0], taken[1]);
+            taken[0].clone()
+        };
+        assert_eq!(taken((7, 12, 8)), "V where K == 8, N % 4 == 0");
+        assert_eq!(taken((7, 36, 12)), "V where K % 4 == 0, N % 4 == 0");
+        assert_eq!(taken((9, 36, 0)), "V where K % 4 == 0, N % 4 == 0");
+        assert_eq!(taken((33, 36, 13)), "V where N % 4 == 0");
+        for sizes in SIZES.into_iter().filter(|(_, n, _)| n % 4 != 0) {
+            assert_eq!(taken(sizes), "V");
+        }
+    }
+}
+
+/// What facts do not change is in a variant once.
+#[test]
+fn versions_share_their_dispatches() {
+    let kernel = "fn outer<R, C, K>(x: f32[R, K], z: f32[C]) -> y: f32[R, C] {
+        let total[i]: f32[R] = sum(k in 0..K) { x[i, k] };
+        y[i, j] = total[i] * z[j];
+    }";
+    let schedule = "V: outer for p {
+        total { tile(i: 64) => workgroup(x); distribute(i => thread(x)); }
+        tile(i: 8, j: 32) => workgroup(y, x);
+        tile(j: 4) => thread(x);
+        serial(i);
+        vectorize(j, 4, unaligned: scalar);
+        specialize(C % 4 == 0);
+    }";
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        for (r, c, k) in [(3, 5, 7), (64, 32, 1), (130, 12, 0), (1, 1, 1)] {
+            variant.check(&[("R", r), ("C", c), ("K", k)], &[]);
+        }
+        let [version] = variant.program.specialized.as_slice() else { panic!("one version") };
+        assert!(matches!(version.dispatches.as_slice(), [VersionDispatch::Same(0), VersionDispatch::Own(_)]));
     }
 }

@@ -11,3 +11,4 @@ mod loading;
 mod programs;
 mod support;
 mod typed;
+mod versions;

@@ -121,6 +121,7 @@ pub fn axpy(way: Way) -> Program {
         limits: vec![Limit { what: "the elements of `x`".into(), size: dim(0) }],
         dispatches: vec![axpy_dispatch(way, 0, 1, 2)],
         requires: requires(way),
+        specialized: vec![],
     }
 }
 
@@ -182,5 +183,6 @@ pub fn mark(based: [bool; 2]) -> Program {
         limits: vec![],
         dispatches: vec![dispatch],
         requires: Requires { features: vec![Feature::Address], invocations: 1, local: [1; 3], ..Requires::default() },
+        specialized: vec![],
     }
 }

@@ -26,9 +26,12 @@ pub(super) struct Made {
 
 /// Compiles a schedule.
 pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, backend: Backend) -> Result<Made, Errors> {
-    let Variant { program, compiled } = compile(kernel, schedule, profile, &Choice::default(), backend)?;
-    let documentation = documentation(&compiled.program, &program);
-    Ok(Made { program, documentation, warnings: compiled.warnings })
+    let Variant { program, nest, specialized, warnings } = compile(kernel, schedule, profile, &Choice::default(), backend)?;
+    let mut documentation = documentation(&nest, &program);
+    for (version, nest) in program.specialized.iter().zip(&specialized) {
+        documentation += &specialization(version, nest);
+    }
+    Ok(Made { program, documentation, warnings })
 }
 
 /// The schedule that a kernel has of itself: no directives, parameters by their defaults.
@@ -78,6 +81,13 @@ fn documentation(program: &Program, launched: &launch::Program) -> String {
     tuned(program, &mut text);
     ledger(program, &mut text);
     costs(program, launched, &mut text);
+    text + "```"
+}
+
+/// What a specialized version became: its nest and its ledger.
+fn specialization(version: &launch::Version, nest: &Program) -> String {
+    let mut text = format!("\n\nWhere `{}`:\n\n```text\n{}\n", version.under, print::plan(nest).trim_end());
+    ledger(nest, &mut text);
     text + "```"
 }
 

@@ -163,6 +163,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         limits,
         dispatches: Vec::new(),
         requires: launch::Requires::default(),
+        specialized: Vec::new(),
     })
 }
 

@@ -99,7 +99,8 @@ pub fn facts(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
     Ok(())
 }
 
-fn note(program: &mut Program, fact: &Expr) -> Result<(), Error> {
+/// Notes one fact.
+pub(super) fn note(program: &mut Program, fact: &Expr) -> Result<(), Error> {
     match &fact.kind {
         ExprKind::Compare(op, _, a, b) => {
             let (left, right) = (size(program, a)?, size(program, b)?);

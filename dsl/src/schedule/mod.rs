@@ -18,6 +18,7 @@ pub mod reorder;
 pub mod round_up;
 pub mod serial;
 pub mod show;
+pub mod specialize;
 pub mod split;
 pub mod tile;
 pub mod tune;

@@ -8,7 +8,7 @@ use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
 const DIRECTIVES: [&str; 9] = ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "show"];
-const LATER: [&str; 13] = [
+const LATER: [&str; 12] = [
     "promote",
     "inline",
     "compute_at",
@@ -16,7 +16,6 @@ const LATER: [&str; 13] = [
     "rfactor",
     "pack",
     "precompute",
-    "specialize",
     "pin",
     "pipeline",
     "mma",

@@ -9,13 +9,15 @@ use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the statements.
-pub(super) const STATEMENTS: [&str; 1] = ["tune"];
+pub(super) const STATEMENTS: [&str; 2] = ["specialize", "tune"];
 
 /// What a schedule says of the whole variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// What it says.
     pub kind: StatementKind,
+    /// Its name.
+    pub name: SpanId,
     /// From its name to its end.
     pub span: SpanId,
 }
@@ -23,6 +25,8 @@ pub struct Statement {
 /// The statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
+    /// `specialize(K % 4 == 0, N % 4 == 0)`.
+    Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
     Tune(Tune),
 }
@@ -42,20 +46,37 @@ impl StatementKind {
     /// The name it begins with.
     pub fn name(&self) -> &'static str {
         match self {
+            StatementKind::Specialize(_) => "specialize",
             StatementKind::Tune(_) => "tune",
         }
+    }
+}
+
+impl Statement {
+    /// Whether a place is in this statement. (Places are noted in the order of reading.)
+    pub fn holds(&self, span: SpanId) -> bool {
+        (self.name..=self.span).contains(&span)
     }
 }
 
 /// Reads a statement from after its first name on; `None`: the name begins none.
 pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<Item>, Error> {
     let (kind, end) = match name.as_str() {
+        "specialize" => specialize(cursor)?,
         "tune" => tune(cursor)?,
         _ => return Ok(None),
     };
     let span = cursor.join(name.span, end);
     cursor.expect(";")?;
-    Ok(Some(Item::Statement(Statement { kind, span })))
+    Ok(Some(Item::Statement(Statement { kind, name: name.span, span })))
+}
+
+fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+    let (facts, end) = cursor.list(Delimiter::Parenthesis, expr::expr)?;
+    if facts.is_empty() {
+        return Err(Error::new(end, "`specialize` is given no facts").help("write `specialize(N % 4 == 0);`"));
+    }
+    Ok((StatementKind::Specialize(facts), end))
 }
 
 fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {

@@ -1,0 +1,91 @@
+//! Versions of a variant: the same variant compiled under more facts, which a launch prefers where they hold.
+
+use crate::{Dispatch, Fact, Limit, Program, Requires, Role, Tensor};
+use serde::{Deserialize, Serialize};
+
+/// A variant under more facts. Arguments, outputs, dims and how they are solved are the variant's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// The facts that it adds, as the user wrote them.
+    pub under: String,
+    /// All that must hold for it to be taken, the variant's facts among them.
+    pub facts: Vec<Fact>,
+    /// What stands in [`Program::tensors`] behind arguments and outputs.
+    pub temporaries: Vec<Tensor>,
+    /// As [`Program::limits`].
+    pub limits: Vec<Limit>,
+    /// The dispatches, in order.
+    pub dispatches: Vec<VersionDispatch>,
+    /// As [`Program::requires`].
+    pub requires: Requires,
+}
+
+/// A dispatch of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VersionDispatch {
+    /// The variant's dispatch at this index: what a fact does not change is there once.
+    Same(u32),
+    /// Its own.
+    Own(Dispatch),
+}
+
+impl Version {
+    /// What of a specialized program is not already in the variant's.
+    pub fn of(variant: &Program, specialized: Program, under: String) -> Version {
+        let same = |d: &Dispatch| variant.dispatches.iter().position(|v| v == d);
+        let dispatch = |d: Dispatch| match same(&d) {
+            Some(at) => VersionDispatch::Same(at as u32),
+            None => VersionDispatch::Own(d),
+        };
+        Version {
+            under,
+            facts: specialized.facts,
+            temporaries: specialized.tensors.into_iter().filter(|t| t.role == Role::Temporary).collect(),
+            limits: specialized.limits,
+            dispatches: specialized.dispatches.into_iter().map(dispatch).collect(),
+            requires: specialized.requires,
+        }
+    }
+}
+
+impl Program {
+    /// The versions of a variant as programs of their own, in order of preference; the last is the variant without more facts.
+    /// A version is named `NAME where K % 4 == 0`.
+    ///
+    /// # Errors
+    /// A version that names a dispatch that is not there.
+    pub fn into_versions(mut self) -> Result<Vec<Program>, String> {
+        let versions = std::mem::take(&mut self.specialized);
+        let mut all: Vec<Program> = versions.into_iter().map(|version| self.version(version)).collect::<Result<_, _>>()?;
+        all.push(self);
+        Ok(all)
+    }
+
+    fn version(&self, version: Version) -> Result<Program, String> {
+        let dispatch = |d: VersionDispatch| match d {
+            VersionDispatch::Own(dispatch) => Ok(dispatch),
+            VersionDispatch::Same(at) => self
+                .dispatches
+                .get(at as usize)
+                .cloned()
+                .ok_or_else(|| format!("a version names dispatch {at}, which is not there")),
+        };
+        let shared = self.tensors.iter().filter(|t| t.role != Role::Temporary).cloned();
+        Ok(Program {
+            kernel: self.kernel.clone(),
+            variant: format!("{} where {}", self.variant, version.under),
+            profile: self.profile.clone(),
+            arguments: self.arguments.clone(),
+            tensors: shared.chain(version.temporaries).collect(),
+            scalars: self.scalars.clone(),
+            dims: self.dims.clone(),
+            parameters: self.parameters.clone(),
+            solve: self.solve.clone(),
+            facts: version.facts,
+            limits: version.limits,
+            dispatches: version.dispatches.into_iter().map(dispatch).collect::<Result<_, _>>()?,
+            requires: version.requires,
+            specialized: Vec::new(),
+        })
+    }
+}

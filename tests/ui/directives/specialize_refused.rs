@@ -1,0 +1,25 @@
+//! What a directive refuses under the facts is said at the facts.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        distribute(i => thread(y));
+        split(j, [2, _] => a, b);
+        distribute(b => thread(x));
+        serial(a);
+        specialize(M == 1);
+    }
+}
+
+fn main() {}
