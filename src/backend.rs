@@ -30,9 +30,9 @@ pub(crate) trait Backend: Send + Sync {
     /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access meanwhile.
     fn clear(&self, buffer: &dyn Buffer, bytes: u64) -> Result<()>;
 
-    /// Makes one of a program's dispatches ready to run, with the subgroup size that the program requires. `label` names the
-    /// program in messages.
-    fn compile(&self, program: &Program, dispatch: &Dispatch, label: &str) -> Result<Box<dyn Pipeline>>;
+    /// Makes one of a program's dispatches ready to run, with the subgroup size that the program requires and these values of the
+    /// dispatch's specialization constants. `label` names the program in messages.
+    fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32], label: &str) -> Result<Box<dyn Pipeline>>;
 
     /// Keeps what [`Backend::compile`] made for later processes, where there is a place for it. Failing is no error.
     fn save_cache(&self);

@@ -22,6 +22,8 @@ mod directives {
     mod distribute {}
     #[doc = include_str!("../docs/directives/fuse.md")]
     mod fuse {}
+    #[doc = include_str!("../docs/directives/pin.md")]
+    mod pin {}
     #[doc = include_str!("../docs/directives/reorder.md")]
     mod reorder {}
     #[doc = include_str!("../docs/directives/serial.md")]

@@ -29,6 +29,7 @@ mod kernel;
 mod launch;
 mod load;
 mod memory;
+mod pipelines;
 mod reference;
 mod run;
 mod tensor;

@@ -1,10 +1,10 @@
 //! Loading: which variants a device can run, whether they belong together, and the loaded kernel.
 
 use crate::argument::Argument;
-use crate::backend::Pipeline;
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::launch::validate::validate;
+use crate::pipelines::Pipelines;
 use crate::run::{Launch, Target};
 use crate::tensor::AnyTensor;
 use crate::timing::Timing;
@@ -27,7 +27,7 @@ pub(crate) struct Loadable {
     /// Whether it is a version of a variant under more facts: the plain one comes later.
     pub(crate) specialized: bool,
     /// One for each dispatch.
-    pub(crate) pipelines: Vec<Arc<dyn Pipeline>>,
+    pub(crate) pipelines: Vec<Pipelines>,
 }
 
 impl DynKernel {
@@ -137,11 +137,7 @@ fn versions(programs: Vec<Program>) -> Result<Vec<Version>> {
 }
 
 fn compile(device: &Device, program: Program, specialized: bool) -> Result<Loadable> {
-    let one = |d| {
-        let label = format!("{}/{}", program.kernel, program.variant);
-        device.backend().compile(&program, d, &label).map(Arc::from)
-    };
-    let pipelines = program.dispatches.iter().map(one).collect::<Result<_>>()?;
+    let pipelines = program.dispatches.iter().map(|d| Pipelines::new(device, &program, d)).collect::<Result<_>>()?;
     Ok(Loadable { program, specialized, pipelines })
 }
 
@@ -294,6 +290,7 @@ mod tests {
             addressing: Addressing::Descriptor,
             params: vec![],
             param_bytes: 128,
+            constants: vec![],
             spilled: false,
         };
         change(&mut dispatch);

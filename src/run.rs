@@ -214,16 +214,18 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     check_overlap(program, &placed)?;
     let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address()).collect();
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
-    for (dispatch, pipeline) in program.dispatches.iter().zip(&variant.pipelines) {
+    for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
         let pieces = pieces(kernel, dispatch, &sources)?;
         if pieces.is_empty() {
             continue;
         }
+        let constants = params::constants(dispatch, &choice.dims).map_err(|size| too_large(kernel, dispatch, size))?;
+        let pipeline = pipelines.get(kernel.device(), program, dispatch, &constants)?;
         let uses = dispatch.buffers.iter().filter_map(|u| {
             let p = placed.get(u.tensor as usize)?;
             Some(Use { memory: p.memory.clone(), bytes: allocated(p.bytes), exact: p.bytes, reads: u.reads, writes: u.writes })
         });
-        launch.steps.push(Step { pipeline: pipeline.clone(), name: dispatch.name.clone(), uses: uses.collect(), pieces });
+        launch.steps.push(Step { pipeline, name: dispatch.name.clone(), uses: uses.collect(), pieces });
     }
     Ok(launch)
 }
@@ -315,6 +317,12 @@ fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     })
 }
 
+/// A parameter that does not fit 32 bits.
+fn too_large(kernel: &DynKernel, dispatch: &Dispatch, size: u64) -> Error {
+    let what = format!("a parameter of `{}` of `{}`", dispatch.name, kernel.name());
+    Error::TooLarge { what, size, limit: i32::MAX as u64 }
+}
+
 /// A dispatch's grid within the device's limits, with the parameter block of each part.
 fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>) -> Result<Vec<Piece>> {
     let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
@@ -335,8 +343,7 @@ fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>
     }
     let piece = |part: grid::Part| {
         let params = params::block(dispatch, sources, part.base);
-        let too_large = |size| Error::TooLarge { what: format!("a parameter of {}", name()), size, limit: i32::MAX as u64 };
-        Ok(Piece { groups: part.groups, params: params.map_err(too_large)? })
+        Ok(Piece { groups: part.groups, params: params.map_err(|size| too_large(kernel, dispatch, size))? })
     };
     grid::parts(grid, limit).into_iter().map(piece).collect()
 }

@@ -68,6 +68,7 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
         addressing: if addresses { Addressing::Address } else { Addressing::Descriptor },
         params: block.params,
         param_bytes: block.bytes,
+        constants: block.constants,
         spilled: block.spilled,
     };
     Ok((made, requires))

@@ -69,6 +69,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) recent: Map<BufferId, Map<(u32, ValueId), ValueId>>,
     /// Dims that conditions make multiples of a literal.
     pub(crate) multiples: Map<u32, i64>,
+    /// Of every dim, whether it is known when the pipeline is made.
+    pub(crate) pinned: Vec<bool>,
     /// Of a compute's read: how many elements of neighbouring unrolled iterations to load at once.
     pub(crate) groups: Map<(usize, ExprId), u32>,
     /// The compute at hand, by its place in the nest.
@@ -132,6 +134,7 @@ impl<'p> Emit<'p> {
             item: Vec::new(),
             recent: Map::default(),
             multiples: crate::params::multiples(program),
+            pinned: crate::params::pinned(program),
             groups: Map::default(),
             compute: 0,
             span: SpanId::NONE,

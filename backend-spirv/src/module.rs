@@ -205,6 +205,13 @@ impl Module {
         if value { self.interned(ty, Op::ConstantTrue, &[]) } else { self.interned(ty, Op::ConstantFalse, &[]) }
     }
 
+    /// An integer constant whose value is known when the pipeline is made.
+    pub(crate) fn spec_constant(&mut self, id: Id, ty: Id, spec: u32) {
+        // The default is never used.
+        self.globals.op(Op::SpecConstant, &[ty, id, 1]);
+        self.decorate(id, Decoration::SpecId, &[spec]);
+    }
+
     /// A constant of several parts.
     pub(crate) fn composite(&mut self, ty: Id, parts: &[Id]) -> Id {
         self.interned(ty, Op::ConstantComposite, parts)

@@ -139,7 +139,12 @@ impl Emit<'_> {
             Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
             None => u64::MAX,
         };
-        let control = if written_out < SMALL { LoopControl::NONE } else { LoopControl::DONT_UNROLL };
+        // The driver knows a bound that is a specialization constant, and how much it comes to.
+        let control = if written_out < SMALL || (written_out == u64::MAX && self.is_folded(extent)) {
+            LoopControl::NONE
+        } else {
+            LoopControl::DONT_UNROLL
+        };
         let truth = self.module.bool_type();
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
         self.weigh(written_out);

@@ -6,7 +6,7 @@
 use crate::emit::{Emit, Result};
 use crate::hash::Map;
 use crate::module::{Code, Id, Member, Type};
-use crate::values::ValueId;
+use crate::values::{Kind, ValueId};
 use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Binary, Expr};
@@ -22,6 +22,8 @@ pub(crate) struct Params {
     scalars: Map<u32, u32>,
     addresses: Map<BufferId, u32>,
     bases: Map<u8, u32>,
+    /// What the specialization constants are, by `SpecId`.
+    constants: Vec<Size>,
 }
 
 /// A parameter.
@@ -29,12 +31,23 @@ struct Entry {
     value: ParamValue,
     /// Its type in the block.
     of: Id,
-    /// What it is loaded as.
+    /// What it is loaded as, or the specialization constant that it is.
     id: Id,
+    source: Source,
+}
+
+/// Where a parameter comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The parameter block.
+    Block,
+    /// The pipeline: a specialization constant, which is written where it is first used. (Each value of one is another pipeline.)
+    Constant { written: bool },
 }
 
 /// The finished block.
 pub(crate) struct Block {
+    pub(crate) constants: Vec<Size>,
     pub(crate) params: Vec<Param>,
     pub(crate) bytes: u32,
     pub(crate) spilled: bool,
@@ -55,6 +68,19 @@ pub(crate) fn multiples(program: &Program) -> Map<u32, i64> {
         }
     }
     multiples
+}
+
+/// Of every dim, whether it is pinned, or derived from pinned ones alone.
+pub(crate) fn pinned(program: &Program) -> Vec<bool> {
+    let mut pinned = vec![false; program.dims.len()];
+    for (id, dim) in program.dims.iter() {
+        let follows = |value| size(program, value).is_some_and(|s| !s.any_dim(&|d| !pinned.get(d as usize).is_some_and(|p| *p)));
+        pinned[id.index()] = match dim.derived {
+            None => program.pinned.contains(&id),
+            Some(value) => follows(value),
+        };
+    }
+    pinned
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -81,12 +107,30 @@ impl Emit<'_> {
             Some(n) => *n,
             None => {
                 let of = self.scalar_type(DType::I32)?;
-                let n = self.entry(ParamValue::Size(size.clone()), of);
+                let source = if self.is_pinned(&size) { Source::Constant { written: false } } else { Source::Block };
+                let n = self.entry_from(source, ParamValue::Size(size.clone()), of);
                 self.params.sizes.insert(size, n);
                 n
             }
         };
         Ok(self.values.size(n))
+    }
+
+    /// Whether a size is made of pinned dims alone.
+    fn is_pinned(&self, size: &Size) -> bool {
+        let pinned = |d: u32| self.pinned.get(d as usize).is_some_and(|pinned| *pinned);
+        size.any_dim(&|_| true) && !size.any_dim(&|d| !pinned(d))
+    }
+
+    /// Whether a value is known when the pipeline is made.
+    pub(crate) fn is_folded(&self, id: ValueId) -> bool {
+        match &self.values.node(id).kind {
+            Kind::Const(_) => true,
+            Kind::Param(n) => self.params.entries.get(*n as usize).is_some_and(|e| e.source != Source::Block),
+            Kind::Sum(sum) => sum.terms.iter().flat_map(|t| &t.factors).all(|factor| self.is_folded(*factor)),
+            Kind::Op(_, operands) => operands.iter().all(|operand| self.is_folded(*operand)),
+            _ => false,
+        }
     }
 
     /// The workgroup at which a dispatch begins: larger grids than a device can dispatch come in pieces.
@@ -137,19 +181,30 @@ impl Emit<'_> {
     }
 
     fn entry(&mut self, value: ParamValue, of: Id) -> u32 {
+        self.entry_from(Source::Block, value, of)
+    }
+
+    fn entry_from(&mut self, source: Source, value: ParamValue, of: Id) -> u32 {
         let id = self.module.id();
-        self.params.entries.push(Entry { value, of, id });
+        self.params.entries.push(Entry { value, of, id, source });
         self.params.entries.len() as u32 - 1
     }
 
     /// What parameter `n` is loaded as.
     pub(crate) fn param(&mut self, n: u32) -> Result<Id> {
-        Ok(self.params.entries[n as usize].id)
+        let entry = &mut self.params.entries[n as usize];
+        if let (Source::Constant { written: written @ false }, ParamValue::Size(size)) = (&mut entry.source, &entry.value) {
+            *written = true;
+            self.module.spec_constant(entry.id, entry.of, self.params.constants.len() as u32);
+            self.params.constants.push(size.clone());
+        }
+        Ok(entry.id)
     }
 
     /// Lays the block out, addresses first, and writes its loads. `binding` is free for it where it does not fit.
     pub(crate) fn prologue(&mut self, addresses: bool, binding: u32) -> Block {
         let mut entries = std::mem::take(&mut self.params.entries);
+        entries.retain(|e| e.source == Source::Block);
         entries.sort_by_key(|e| !matches!(e.value, ParamValue::Address(_)));
         let (mut offset, mut members, mut params) = (0, Vec::new(), Vec::new());
         for entry in &entries {
@@ -178,7 +233,8 @@ impl Emit<'_> {
                 code.op(Op::Load, &load);
             }
         }
-        Block { params, bytes: offset, spilled, code }
+        let constants = std::mem::take(&mut self.params.constants);
+        Block { constants, params, bytes: offset, spilled, code }
     }
 
     /// An address has its tensor's name.

@@ -6,7 +6,7 @@ use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head};
+use crate::schedule::{self, At, Watch, head, pin};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 
@@ -51,6 +51,7 @@ pub fn compile_choice(
     let mut program = algorithm::check(kernel, &bindings)?;
     tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
+    pin::bind(&mut program, kernel, schedule)?;
     algorithm::inline(&mut program);
     build::naive(&mut program);
     check_form(&program, profile)?;

@@ -7,6 +7,7 @@ use crate::diag::{Error, Errors};
 use crate::launch::{self, Version};
 use crate::nest::Program;
 use crate::profile::Profile;
+use crate::schedule::pin;
 use crate::schedule::specialize::{self, Specialize};
 use crate::schedule::tune::Choice;
 use crate::syntax::Kernel;
@@ -48,7 +49,8 @@ pub fn compile(
     backend: Backend,
 ) -> Result<Variant, Errors> {
     let compiler = Compiler { kernel, profile, choice, backend };
-    let (Compiled { program: nest, warnings }, program) = compiler.version(schedule)?;
+    let (Compiled { program: nest, mut warnings }, program) = compiler.version(schedule)?;
+    warnings.extend(pin::unused(&nest, &program, schedule));
     let mut variant = Variant { program, nest, specialized: Vec::new(), warnings };
     let (mut taken, mut errors) = (Vec::new(), Errors::new());
     for specialize in specialize::all(schedule) {

@@ -169,6 +169,9 @@ pub struct Dispatch {
     pub params: Vec<Param>,
     /// Bytes of the parameter block.
     pub param_bytes: u32,
+    /// Specialization constants, signed 32-bit: the one with `SpecId` n has the value of `constants[n]`. What is computed of
+    /// pinned dims alone is here instead of among the parameters, and each value has a pipeline of its own.
+    pub constants: Vec<Size>,
     /// Whether the block is too long for push constants. It then lies in a buffer: by [`Addressing::Address`], its
     /// address is the only push constant (8 bytes); by [`Addressing::Descriptor`] it is bound as a storage buffer at
     /// binding `buffers.len()`.

@@ -153,7 +153,12 @@ impl Prepared<'_> {
 impl Kernel {
     /// Reads a dispatch's words, for subgroups of a size.
     pub fn new(dispatch: &Dispatch, subgroup: u32) -> Result<Kernel> {
-        let module = read(&dispatch.spirv)?;
+        Kernel::specialized(dispatch, subgroup, &[])
+    }
+
+    /// Reads a dispatch's words with the values of its specialization constants, by `SpecId`. The others have their defaults.
+    pub fn specialized(dispatch: &Dispatch, subgroup: u32, constants: &[u32]) -> Result<Kernel> {
+        let module = read(&dispatch.spirv, constants)?;
         let code = lower(&module)?;
         if code.local != dispatch.local {
             return malformed(format!("its local size is {:?}, not {:?} as the launch program says", code.local, dispatch.local));

@@ -1,6 +1,6 @@
 //! Parameter blocks: the bytes that a dispatch finds in its push constants, or in a buffer when there are too many.
 
-use tilewright_launch::{Dispatch, ParamValue};
+use tilewright_launch::{Dispatch, ParamValue, Size};
 
 /// What the values of a parameter block come from.
 pub(crate) struct Sources<'a> {
@@ -38,11 +38,20 @@ pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) 
     Ok(bytes)
 }
 
+/// The values of a dispatch's specialization constants. The error is [`block`]'s.
+pub(crate) fn constants(dispatch: &Dispatch, dims: &[i64]) -> Result<Vec<u32>, u64> {
+    let one = |size: &Size| {
+        let value = size.eval(dims).ok_or(u64::MAX)?;
+        i32::try_from(value).map(i32::cast_unsigned).map_err(|_| value.unsigned_abs())
+    };
+    dispatch.constants.iter().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::samples::{bin, dim, lit};
     use super::*;
-    use tilewright_launch::{Addressing, Param, Size};
+    use tilewright_launch::{Addressing, Param};
 
     #[test]
     fn each_value_lies_at_its_offset() {
@@ -61,6 +70,7 @@ mod tests {
                 param(20, ParamValue::GroupBase(2)),
             ],
             param_bytes: 24,
+            constants: vec![],
             spilled: false,
         };
         let sources = Sources { dims: &[7], addresses: &[1, 0x1122_3344_5566_7788], scalars: &[0xAABB_CCDD] };

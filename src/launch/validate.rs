@@ -85,7 +85,7 @@ fn size(program: &Program, size: &Size) -> Result<(), String> {
 }
 
 fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
-    d.grid.iter().try_for_each(|s| size(program, s))?;
+    d.grid.iter().chain(&d.constants).try_for_each(|s| size(program, s))?;
     let magic = d.spirv.first_chunk::<4>().is_some_and(|w| u32::from_le_bytes(*w) == 0x0723_0203);
     ensure(magic && d.spirv.len().is_multiple_of(4) && d.spirv.len() >= 20, || "its words are no SPIR-V".to_owned())?;
     ensure(!d.local.contains(&0), || format!("its local size is {:?}", d.local))?;

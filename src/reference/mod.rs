@@ -134,10 +134,10 @@ impl Backend for ReferenceDevice {
         Ok(())
     }
 
-    fn compile(&self, program: &Program, dispatch: &Dispatch, label: &str) -> Result<Box<dyn Pipeline>> {
+    fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32], label: &str) -> Result<Box<dyn Pipeline>> {
         let subgroup = program.requires.subgroup.unwrap_or(self.info.limits.subgroup);
         let refused = |reason| Error::Words { variant: label.to_owned(), dispatch: dispatch.name.clone(), reason };
-        let kernel = Kernel::new(dispatch, subgroup).map_err(refused)?;
+        let kernel = Kernel::specialized(dispatch, subgroup, constants).map_err(refused)?;
         let before: Vec<&Dispatch> = program.dispatches.iter().take_while(|d| !std::ptr::eq(*d, dispatch)).collect();
         let tensor = |u: &tilewright_launch::BufferUse| {
             let tensor = program.tensors.get(u.tensor as usize)?;

@@ -82,9 +82,9 @@ impl Backend for VulkanDevice {
         self.context.check_messages()
     }
 
-    fn compile(&self, program: &Program, dispatch: &Dispatch, label: &str) -> Result<Box<dyn Pipeline>> {
-        let subgroup = program.requires.subgroup;
-        let pipeline = pipeline::ComputePipeline::new(&self.context, &self.cache, dispatch, subgroup, label)?;
+    fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32], label: &str) -> Result<Box<dyn Pipeline>> {
+        let words = pipeline::Words { dispatch, subgroup: program.requires.subgroup, constants };
+        let pipeline = pipeline::ComputePipeline::new(&self.context, &self.cache, &words, label)?;
         self.context.check_messages()?;
         Ok(Box::new(pipeline))
     }

@@ -23,14 +23,17 @@ pub(super) struct ComputePipeline {
 
 impl backend::Pipeline for ComputePipeline {}
 
+/// What a pipeline is made of.
+pub(super) struct Words<'a> {
+    pub(super) dispatch: &'a Dispatch,
+    pub(super) subgroup: Option<u32>,
+    /// The values of specialization constants, by `SpecId`.
+    pub(super) constants: &'a [u32],
+}
+
 impl ComputePipeline {
-    pub(super) fn new(
-        context: &Arc<Context>,
-        cache: &PipelineCache,
-        dispatch: &Dispatch,
-        subgroup: Option<u32>,
-        label: &str,
-    ) -> Result<ComputePipeline> {
+    pub(super) fn new(context: &Arc<Context>, cache: &PipelineCache, made_of: &Words<'_>, label: &str) -> Result<ComputePipeline> {
+        let dispatch = made_of.dispatch;
         // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
         let mut pipeline = ComputePipeline {
             raw: vk::Pipeline::null(),
@@ -46,7 +49,7 @@ impl ComputePipeline {
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: the device lives; the words come from the compiler.
         let module = unsafe { context.device.create_shader_module(&info, None) }.map_err(failed("vkCreateShaderModule"))?;
-        let created = pipeline.create(module, cache, dispatch, subgroup);
+        let created = pipeline.create(module, cache, made_of);
         // SAFETY: made above, no longer needed.
         unsafe { context.device.destroy_shader_module(module, None) };
         pipeline.raw = created?;
@@ -92,16 +95,18 @@ impl ComputePipeline {
         Ok(())
     }
 
-    fn create(
-        &self,
-        module: vk::ShaderModule,
-        cache: &PipelineCache,
-        dispatch: &Dispatch,
-        subgroup: Option<u32>,
-    ) -> Result<vk::Pipeline> {
+    fn create(&self, module: vk::ShaderModule, cache: &PipelineCache, made_of: &Words<'_>) -> Result<vk::Pipeline> {
+        let Words { dispatch, subgroup, constants } = *made_of;
+        let entry = |id: usize| vk::SpecializationMapEntry { constant_id: id as u32, offset: id as u32 * 4, size: 4 };
+        let entries: Vec<_> = (0..constants.len()).map(entry).collect();
+        let values: Vec<u8> = constants.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&values);
         let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default();
         let mut stage =
             vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+        if !constants.is_empty() {
+            stage = stage.specialization_info(&specialization);
+        }
         if let Some(size) = subgroup {
             required = required.required_subgroup_size(size);
             stage = stage.push_next(&mut required);

@@ -1,7 +1,7 @@
-//! Schedules that are several: tuned constants, and versions under more facts.
+//! Schedules that are several: tuned constants, versions under more facts, pinned dims.
 
 use crate::harness::{choices, profiles, variant};
-use tilewright_dsl::launch::VersionDispatch;
+use tilewright_dsl::launch::{ParamValue, VersionDispatch};
 
 const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
@@ -93,5 +93,48 @@ fn versions_share_their_dispatches() {
         }
         let [version] = variant.program.specialized.as_slice() else { panic!("one version") };
         assert!(matches!(version.dispatches.as_slice(), [VersionDispatch::Same(0), VersionDispatch::Own(_)]));
+    }
+}
+
+#[test]
+fn pinned_dims_are_constants_of_the_pipeline() {
+    let pinned = "V: matmul<T = f32> for p {
+        tile(i: 8, j: 32) => workgroup(y, x);
+        tile(i: 4, j: 4) => thread(y, x);
+        tile(k: 4 => k_o);
+        reorder(k_o, k, i, j);
+        unroll(k, i, j);
+        pin(K, N);
+    }";
+    for profile in profiles() {
+        for schedule in
+            [pinned, "V: matmul<T = f32> for p { pin(K, N, M); }", "V: matmul<T = f16> for p where K % 4 == 0 { pin(K); }"]
+        {
+            let variant = variant(MATMUL, schedule, &profile);
+            assert!(variant.program.dispatches.iter().all(|d| !d.constants.is_empty()));
+            for (m, n, k) in SIZES.into_iter().filter(|(_, _, k)| !schedule.contains("where") || k % 4 == 0) {
+                variant.check(&[("M", m), ("N", n), ("K", k)], &[]);
+            }
+        }
+    }
+}
+
+/// What follows from pinned dims alone is a constant too; and a version under a fact that makes a pinned dim a literal has none.
+#[test]
+fn derived_dims_follow_pinned_ones() {
+    let conv = "fn conv<IW, C, FW = 3, S = 2, OW = (IW - FW) / S + 1>(x: f32[IW, C], w: f32[FW, C]) -> y: f32[OW] {
+        y[o] = sum(f in 0..FW, c in 0..C) { x[o * S + f, c] * w[f, c] };
+    }";
+    let schedule = "V: conv for p { tile(o: 16) => workgroup(x); distribute(o => thread(x)); pin(IW, C); specialize(C == 4); }";
+    for profile in profiles() {
+        let variant = variant(conv, schedule, &profile);
+        let [dispatch] = variant.program.dispatches.as_slice() else { panic!("one dispatch") };
+        assert!(!dispatch.params.iter().any(|p| matches!(p.value, ParamValue::Size(_))), "{:?}", dispatch.params);
+        let [version] = variant.program.specialized.as_slice() else { panic!("one version") };
+        let [VersionDispatch::Own(own)] = version.dispatches.as_slice() else { panic!("a dispatch of its own") };
+        assert!(own.constants.len() < dispatch.constants.len());
+        for (w, c) in [(3, 1), (37, 4), (130, 3), (4, 0)] {
+            variant.check(&[("IW", w), ("C", c)], &[]);
+        }
     }
 }

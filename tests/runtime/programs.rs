@@ -92,6 +92,7 @@ fn axpy_dispatch(way: Way, x: u32, y: u32, out: u32) -> Dispatch {
         addressing: way.addressing,
         params,
         param_bytes: offset,
+        constants: vec![],
         spilled: way.spilled,
     }
 }
@@ -167,6 +168,7 @@ pub fn mark(based: [bool; 2]) -> Program {
             Param { offset: 16, value: ParamValue::Size(dim(1)) },
         ],
         param_bytes: 24,
+        constants: vec![],
         spilled: false,
     };
     Program {

@@ -109,6 +109,10 @@ fn ledger(program: &Program, text: &mut String) {
         (State::Guarded, "guarded"),
         (State::Proved, "proved"),
     ];
+    if !program.pinned.is_empty() {
+        let names: Vec<&str> = program.pinned.iter().map(|d| program.dims[*d].name.as_str()).collect();
+        let _ = writeln!(text, "\nspecialization constants:\n  {}", names.join(", "));
+    }
     for (state, heading) in STATES {
         let mut entries: Vec<&str> = program.ledger.iter().filter(|o| o.state == state).map(|o| o.what.as_str()).collect();
         entries.dedup();

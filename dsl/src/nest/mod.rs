@@ -114,6 +114,8 @@ pub struct Program {
     pub outputs: Vec<BufferId>,
     /// Parameters and their values.
     pub parameters: Vec<(String, i64)>,
+    /// Symbolic dims that are specialization constants of the words.
+    pub pinned: Vec<DimId>,
     /// The schedule's tuned constants.
     pub tuned: Vec<Tuned>,
     /// What the schedule's head states, and what the launch checks because a directive asked for it.

@@ -14,6 +14,7 @@ pub mod lanes;
 mod left_over;
 mod names;
 mod number;
+pub mod pin;
 pub mod reorder;
 pub mod round_up;
 pub mod serial;

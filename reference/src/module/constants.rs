@@ -7,9 +7,19 @@ use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::Op;
 
 impl Module {
-    /// Reads a constant instruction. Specialization constants have their defaults.
-    pub(super) fn constant(&mut self, inst: &Inst) -> Result<()> {
-        let words = match inst.op {
+    /// Reads a constant instruction. A specialization constant has the value that is `given`, or its default.
+    pub(super) fn constant(&mut self, inst: &Inst, given: Option<u32>) -> Result<()> {
+        let words = match (inst.op, given) {
+            (Op::SpecConstantTrue | Op::SpecConstantFalse, Some(value)) => vec![u32::from(value != 0)],
+            (Op::SpecConstant, Some(value)) => vec![self.scalar_value(inst, value)?],
+            (op, _) => return self.fixed_constant(inst, op),
+        };
+        self.constants.insert(inst.id, (inst.ty, words));
+        Ok(())
+    }
+
+    fn fixed_constant(&mut self, inst: &Inst, op: Op) -> Result<()> {
+        let words = match op {
             Op::ConstantTrue | Op::SpecConstantTrue => vec![1],
             Op::ConstantFalse | Op::SpecConstantFalse => vec![0],
             Op::Constant | Op::SpecConstant => vec![self.scalar_constant(inst)?],
@@ -21,7 +31,10 @@ impl Module {
     }
 
     fn scalar_constant(&self, inst: &Inst) -> Result<u32> {
-        let word = inst.arg(0)?;
+        self.scalar_value(inst, inst.arg(0)?)
+    }
+
+    fn scalar_value(&self, inst: &Inst, word: u32) -> Result<u32> {
         match self.types.get(inst.ty)? {
             Type::Scalar(Scalar::F16) => Ok(half::float(word & 0xffff).to_bits()),
             Type::Scalar(_) if inst.args.len() == 1 => Ok(word),

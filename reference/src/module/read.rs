@@ -7,10 +7,10 @@ use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
 use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
-/// Reads a module's words.
-pub(crate) fn read(bytes: &[u8]) -> Result<Module> {
+/// Reads a module's words, with the values of specialization constants.
+pub(crate) fn read(bytes: &[u8], constants: &[u32]) -> Result<Module> {
     let (bound, insts) = instructions(bytes)?;
-    let mut reader = Reader { module: empty(bound), ..Reader::default() };
+    let mut reader = Reader { module: empty(bound), given: constants.to_vec(), ..Reader::default() };
     let mut insts = insts.into_iter();
     for inst in insts.by_ref() {
         if inst.op == Op::Function {
@@ -55,6 +55,9 @@ struct Reader {
     offsets: HashMap<(Id, u32), u32>,
     bindings: HashMap<Id, u32>,
     builtins: HashMap<Id, BuiltIn>,
+    /// The `SpecId` of specialization constants, and their values by it.
+    specs: HashMap<Id, u32>,
+    given: Vec<u32>,
     maths: Option<Id>,
     /// Pointer types that come later.
     forward: HashSet<Id>,
@@ -98,10 +101,11 @@ impl Reader {
             }
             Op::Variable => self.variable(inst)?,
             Op::ConstantTrue | Op::ConstantFalse | Op::Constant | Op::ConstantComposite | Op::ConstantNull => {
-                self.module.constant(inst)?
+                self.module.constant(inst, None)?
             }
             Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstant | Op::SpecConstantComposite => {
-                self.module.constant(inst)?
+                let given = self.specs.get(&inst.id).and_then(|spec| self.given.get(*spec as usize));
+                self.module.constant(inst, given.copied())?
             }
             _ => self.ty(inst)?,
         }
@@ -124,6 +128,7 @@ impl Reader {
         let (id, decoration) = (inst.arg(0)?, inst.arg(1)?);
         match Decoration::from_u32(decoration) {
             Some(Decoration::ArrayStride) => drop(self.strides.insert(id, inst.arg(2)?)),
+            Some(Decoration::SpecId) => drop(self.specs.insert(id, inst.arg(2)?)),
             Some(Decoration::Binding) => drop(self.bindings.insert(id, inst.arg(2)?)),
             Some(Decoration::BuiltIn) => match BuiltIn::from_u32(inst.arg(2)?) {
                 Some(builtin) => drop(self.builtins.insert(id, builtin)),

@@ -14,6 +14,7 @@ fn empty(spirv: Vec<u8>) -> Dispatch {
         addressing: Addressing::Descriptor,
         params: vec![],
         param_bytes: 0,
+        constants: vec![],
         spilled: false,
     }
 }

@@ -202,6 +202,7 @@ pub(crate) fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
         addressing: Addressing::Descriptor,
         params: vec![],
         param_bytes: 4,
+        constants: vec![],
         spilled: false,
     }
 }

@@ -8,20 +8,8 @@ use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
 const DIRECTIVES: [&str; 9] = ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "show"];
-const LATER: [&str; 12] = [
-    "promote",
-    "inline",
-    "compute_at",
-    "root",
-    "rfactor",
-    "pack",
-    "precompute",
-    "pin",
-    "pipeline",
-    "mma",
-    "dot",
-    "decompose_winograd",
-];
+const LATER: [&str; 11] =
+    ["promote", "inline", "compute_at", "root", "rfactor", "pack", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {

@@ -9,7 +9,7 @@ use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the statements.
-pub(super) const STATEMENTS: [&str; 2] = ["specialize", "tune"];
+pub(super) const STATEMENTS: [&str; 3] = ["pin", "specialize", "tune"];
 
 /// What a schedule says of the whole variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Statement {
 /// The statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
+    /// `pin(K, N)`.
+    Pin(Vec<Name>),
     /// `specialize(K % 4 == 0, N % 4 == 0)`.
     Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
@@ -46,6 +48,7 @@ impl StatementKind {
     /// The name it begins with.
     pub fn name(&self) -> &'static str {
         match self {
+            StatementKind::Pin(_) => "pin",
             StatementKind::Specialize(_) => "specialize",
             StatementKind::Tune(_) => "tune",
         }
@@ -62,6 +65,7 @@ impl Statement {
 /// Reads a statement from after its first name on; `None`: the name begins none.
 pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<Item>, Error> {
     let (kind, end) = match name.as_str() {
+        "pin" => pin(cursor)?,
         "specialize" => specialize(cursor)?,
         "tune" => tune(cursor)?,
         _ => return Ok(None),
@@ -69,6 +73,14 @@ pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<I
     let span = cursor.join(name.span, end);
     cursor.expect(";")?;
     Ok(Some(Item::Statement(Statement { kind, name: name.span, span })))
+}
+
+fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+    let (names, end) = cursor.list(Delimiter::Parenthesis, |c| c.name("a dim"))?;
+    if names.is_empty() {
+        return Err(Error::new(end, "`pin` is given no dims").help("write `pin(K);`"));
+    }
+    Ok((StatementKind::Pin(names), end))
 }
 
 fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {

@@ -1,0 +1,102 @@
+//! `pin(K)`: a dim becomes a specialization constant, which the driver folds when it makes the pipeline.
+//!
+//! The words stay the same; each value of the pinned dims has a pipeline of its own, made at the first launch that has it and kept. It
+//! pays for dims that take few values: loops over them have literal bounds for the driver, and what is computed of them alone is
+//! a literal.
+//!
+//! Refused: what is no symbolic dim; a dim that is pinned twice; one that a fact of the head makes a literal. One that no dispatch
+//! reads is a warning. In a version under a fact that makes it a literal, a pin has nothing to do.
+
+use crate::arena::Id;
+use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::launch::{self, Size};
+use crate::nest::{DimId, Program};
+use crate::syntax::Name;
+use crate::syntax::kernel::{Generic, GenericKind, Kernel};
+use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+
+/// Every name that a schedule pins.
+fn pins(schedule: &Schedule) -> impl Iterator<Item = &Name> {
+    schedule.items.iter().flat_map(|item| match item {
+        Item::Statement(Statement { kind: StatementKind::Pin(names), .. }) => names.as_slice(),
+        _ => &[],
+    })
+}
+
+/// Notes a schedule's pinned dims in a program that has its facts.
+pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule) -> Result<(), Errors> {
+    let (mut errors, mut seen) = (Errors::new(), Vec::<&Name>::new());
+    for name in pins(schedule) {
+        if let Some(first) = seen.iter().find(|n| n.text == name.text) {
+            errors.push(Error::new(name.span, format!("`{name}` is pinned twice")).note_at(first.span, "first here"));
+            continue;
+        }
+        seen.push(name);
+        if let Some(Some(dim)) = errors.keep(symbolic(program, kernel, schedule, name)) {
+            program.pinned.push(dim);
+        }
+    }
+    errors.into_result()
+}
+
+/// The symbolic dim of a name; `None` where a version's fact makes it a literal.
+fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name) -> Result<Option<DimId>, Error> {
+    let is_dim = |g: &&Generic| matches!(g.kind, GenericKind::Dim);
+    let dims = || kernel.generics.iter().filter(is_dim).map(|g| g.name.as_str());
+    let there_are = || format!("the dims that are known at launch are {}", list(dims()));
+    let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text) else {
+        let error = Error::new(name.span, format!("the kernel has no dim `{name}`"));
+        return Err(error.help(did_you_mean(&name.text, dims()).unwrap_or_else(there_are)));
+    };
+    let found = program.dims.iter().find(|(_, d)| d.name == name.text);
+    let (what, help) = match (&generic.kind, found) {
+        (GenericKind::Dtype(_), _) => ("is a dtype", there_are()),
+        (GenericKind::Value(_), Some(_)) => ("follows from other dims", format!("pin those that it is made of; {}", there_are())),
+        (_, None) => ("is a parameter, a literal already", there_are()),
+        (GenericKind::Dim, Some((id, dim))) => {
+            return match dim.derived {
+                None => Ok(Some(id)),
+                Some(_) => literal(program, schedule, id, name).map(|()| None),
+            };
+        }
+    };
+    Err(Error::new(name.span, format!("`{name}` {what}, and cannot be pinned")).help(help))
+}
+
+/// That it is no fact of the head that makes a pinned dim a literal.
+fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> Result<(), Error> {
+    let version = |span: SpanId| {
+        schedule.items.iter().any(|item| match item {
+            Item::Statement(statement) => statement.holds(span),
+            _ => false,
+        })
+    };
+    let names = |side| *program.exprs.get(side) == crate::expr::Expr::Dim(dim);
+    let equates = |c: &&crate::nest::Condition| c.relation == launch::Relation::Eq && (names(c.left) || names(c.right));
+    let facts: Vec<_> = program.conditions.iter().filter(equates).collect();
+    match facts.iter().find(|c| !version(c.span)) {
+        Some(fact) => {
+            let error = Error::new(name.span, format!("`{name}` is a literal already, and cannot be pinned"));
+            Err(error.note_at(fact.span, format!("by the fact `{}`", fact.text)).help("leave it out of `pin`"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Warnings: pinned dims that no dispatch reads.
+pub(crate) fn unused(program: &Program, launched: &launch::Program, schedule: &Schedule) -> Errors {
+    let sizes = || launched.dispatches.iter().flat_map(|d| &d.constants);
+    let idle = |name: &&Name| {
+        let dim = program.pinned.iter().find(|d| program.dims[**d].name == name.text);
+        dim.is_some_and(|dim| !sizes().any(|size| names(launched, size, dim.index() as u32)))
+    };
+    let warn =
+        |name: &Name| Error::new(name.span, format!("no dispatch reads `{name}`: to pin it changes nothing")).help("leave it out");
+    Errors(pins(schedule).filter(idle).map(warn).collect())
+}
+
+/// Whether a size names a dim, or one that follows from it. (A derived dim names only earlier ones.)
+fn names(launched: &launch::Program, size: &Size, dim: u32) -> bool {
+    let derived = |d: u32| launched.dims.get(d as usize).and_then(|d| d.derived.as_ref());
+    size.any_dim(&|d| d == dim || derived(d).is_some_and(|size| names(launched, size, dim)))
+}
