@@ -26,7 +26,7 @@ pub enum VersionDispatch {
     /// The variant's dispatch at this index: what a fact does not change is there once.
     Same(u32),
     /// Its own.
-    Own(Dispatch),
+    Own(Box<Dispatch>),
 }
 
 impl Version {
@@ -35,7 +35,7 @@ impl Version {
         let same = |d: &Dispatch| variant.dispatches.iter().position(|v| v == d);
         let dispatch = |d: Dispatch| match same(&d) {
             Some(at) => VersionDispatch::Same(at as u32),
-            None => VersionDispatch::Own(d),
+            None => VersionDispatch::Own(d.into()),
         };
         Version {
             under,
@@ -63,7 +63,7 @@ impl Program {
 
     fn version(&self, version: Version) -> Result<Program, String> {
         let dispatch = |d: VersionDispatch| match d {
-            VersionDispatch::Own(dispatch) => Ok(dispatch),
+            VersionDispatch::Own(dispatch) => Ok(*dispatch),
             VersionDispatch::Same(at) => self
                 .dispatches
                 .get(at as usize)
