@@ -57,6 +57,8 @@ pub(crate) enum Op {
     /// Indices into [`Code::accesses`].
     Load(u32),
     Store(u32),
+    /// An index into [`Code::atomics`].
+    Atomic(u32),
     /// An index into [`Code::groups`].
     Group(u32),
     /// An index into [`Code::barriers`].
@@ -244,6 +246,8 @@ pub(crate) struct AccessInfo {
     pub(crate) extent: u32,
     /// Bytes.
     pub(crate) align: u32,
+    /// No barrier orders it with what other invocations do.
+    pub(crate) private: bool,
     pub(crate) word: u32,
 }
 
@@ -295,30 +299,84 @@ pub(crate) struct Register {
     pub(crate) object: u32,
 }
 
+/// An atomic operation, lane by lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    /// Where: an index into [`Code::accesses`], whose slot takes what was there before.
+    pub(crate) access: u32,
+    pub(crate) op: AtomicOp,
+    /// Rows of operands.
+    pub(crate) value: Slot,
+    pub(crate) comparator: Slot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Load,
+    Store,
+    Exchange,
+    CompareExchange,
+    ISub,
+    Combine(Combine),
+}
+
 /// An operation over the active lanes of each subgroup.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub(crate) op: GroupOp,
     pub(crate) dst: Slot,
     pub(crate) a: Slot,
-    /// The lane to read from.
+    /// The lane to read from, or how far away it is.
     pub(crate) b: Slot,
     pub(crate) planes: u32,
     /// Rounded to halves.
     pub(crate) half: bool,
+    /// What is read from a lane that does not run: undefined, so that nobody takes it for a number.
+    pub(crate) poison: u32,
+    pub(crate) word: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupOp {
     Combine(Combine, Spread),
+    /// Over so many lanes that stand together.
+    Clustered(Combine, u32),
     Elect,
     All,
     Any,
-    /// Of the lane that `b` names in each lane.
-    Shuffle,
-    /// Of the lane whose number differs in the bits of `b`.
-    ShuffleXor,
+    AllEqual,
+    /// From another lane.
+    Take(From),
     BroadcastFirst,
+    /// Four words of bits: which lanes say yes.
+    Ballot,
+    /// The own bit of four words, or bit `b`.
+    InverseBallot,
+    BallotBit,
+    /// How many bits of four words are set: in all lanes, up to the own, or before it.
+    BallotCount(Spread),
+    BallotFirst,
+    BallotLast,
+}
+
+/// Which lane a value is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// The lane `b`, the same one in all.
+    Broadcast,
+    /// The lane `b`.
+    Shuffle,
+    /// The lane whose number differs in the bits of `b`.
+    Xor,
+    /// `b` lanes before, or after.
+    Up,
+    Down,
+    /// Lane `b` of the own four.
+    Quad,
+    /// The neighbour across, down or diagonal in the own four, by `b`.
+    QuadSwap,
+    /// `b` lanes after, in a circle of so many.
+    Rotate(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -374,6 +432,8 @@ pub(crate) struct Block {
     pub(crate) end: End,
     /// Instructions of the module.
     pub(crate) count: u32,
+    /// Where its last one lies.
+    pub(crate) word: u32,
 }
 
 /// A value that a workgroup begins with.
@@ -405,6 +465,7 @@ pub(crate) struct Code {
     pub(crate) written: Vec<Written>,
     pub(crate) accesses: Vec<AccessInfo>,
     pub(crate) registers: Vec<Register>,
+    pub(crate) atomics: Vec<Atomic>,
     pub(crate) groups: Vec<Group>,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) switches: Vec<Switch>,

@@ -31,6 +31,8 @@ pub enum Access {
     Read,
     /// A store.
     Write,
+    /// An atomic operation.
+    Atomic,
 }
 
 impl Access {
@@ -38,6 +40,7 @@ impl Access {
         match self {
             Access::Read => "reads",
             Access::Write => "writes",
+            Access::Atomic => "atomically accesses",
         }
     }
 }
@@ -164,6 +167,11 @@ pub enum FaultKind {
         /// Where.
         at: Element,
     },
+    /// It ran more instructions than it may.
+    Endless {
+        /// How many it may.
+        instructions: u64,
+    },
     /// It accessed an address where no buffer of its dispatch lies.
     Address {
         /// Reading or writing.
@@ -191,10 +199,7 @@ impl fmt::Display for Fault {
             FaultKind::Unwritten { at } => write!(f, "reads {at}, which nothing has written"),
             FaultKind::Race { access, at, other_access, other } => {
                 write!(f, "{} {at}, which {} ", access.verb(), Other(self.by, *other))?;
-                f.write_str(match other_access {
-                    Access::Read => "reads",
-                    Access::Write => "writes",
-                })?;
+                f.write_str(other_access.verb())?;
                 if (self.by.workgroup, self.by.piece) == (other.workgroup, other.piece) {
                     f.write_str(" too, with no barrier between the two")
                 } else {
@@ -211,6 +216,9 @@ impl fmt::Display for Fault {
                 write!(f, "{} {at}, which does not lie at a multiple of {alignment} bytes as the instruction says", access.verb())
             }
             FaultKind::ReadOnly { at } => write!(f, "writes {at}, which this dispatch only reads by its launch program"),
+            FaultKind::Endless { instructions } => {
+                write!(f, "has not ended after {instructions} instructions: a loop of it seems to have no end")
+            }
             FaultKind::Address { access, address } => {
                 write!(f, "{} the address {address:#x}, where no buffer of this dispatch lies", access.verb())
             }

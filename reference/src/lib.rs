@@ -6,9 +6,11 @@
 //!
 //! - reads and writes out of bounds, also of an index of an inner array, misaligned ones, and writes to what is only read;
 //! - reads of what nothing has written: registers, shared memory, outputs and temporaries;
-//! - data races between invocations in shared memory and in buffers, also between workgroups;
+//! - data races between invocations in shared memory and in buffers, also between workgroups; atomic operations race with
+//!   plain accesses, not with each other;
 //! - barriers that not all invocations of a workgroup (or subgroup) reach;
-//! - integer division by zero, and values that are undefined: shifts too far, floats too large for an integer, `OpUndef`.
+//! - integer division by zero, and values that are undefined: shifts too far, floats too large for an integer, `OpUndef`;
+//! - loops that do not end: each invocation has a [`BUDGET`] of instructions.
 //!
 //! ```text
 //! words ── module ── analysis ── lower ──▶ code ──┐
@@ -21,11 +23,13 @@
 //!
 //! A module is decoded once. Each operation then runs for all invocations of a workgroup together, in a loop over a row of
 //! words that the compiler makes vector instructions of; what is the same in all of them is computed once. Lanes that
-//! branch apart wait for each other where the control flow joins. Workgroups are spread over threads.
+//! branch apart wait for each other where the control flow joins. Workgroups are spread over threads, and come in an order that
+//! no kernel expects.
 //!
 //! Going in step hides no fault: races are found by who accessed an element since the last barrier that orders it, not by
 //! what came out. Elements of buffers that a dispatch writes, and shared memory, remember that; other buffers cannot be
-//! raced for. Of several faults that of the earliest workgroup is reported; where threads run workgroups that race with each
+//! raced for. Buffers that are not coherent are ordered by no barrier, as in Vulkan; in the Vulkan memory model it is each
+//! access and each barrier that says so. Of several faults that of the workgroup that began first is reported; where threads run workgroups that race with each
 //! other, it may be another element from run to run. A register's loads are checked as the module runs only where it is not plain that it was written before.
 //!
 //! # How fast it is
@@ -40,8 +44,10 @@
 //!
 //! What Tilewright's compiler emits: 32-bit integers, `f32` and `f16`, vectors, arrays, structs; buffers by descriptor and
 //! by address, push constants, shared memory, `Function` and `Private` variables; structured and unstructured control flow
-//! with phis; `GLSL.std.450`; barriers; subgroup reductions, scans and shuffles. Halves are kept as floats and rounded after
-//! each operation; `Fma` is fused. Any other instruction is an error that names it, when the module is read.
+//! with phis; `GLSL.std.450`; barriers; atomic operations on 32 bits; subgroup reductions, scans, votes, ballots and shuffles.
+//! Halves are kept as floats and rounded after each operation; `Fma` is fused. Atomic operations order nothing but
+//! themselves, whatever semantics they have. What a shuffle takes from a lane that does not run is no fault, as sums by
+//! shuffles do it: it is a NaN and an index of nothing. Any other instruction is an error that names it, when the module is read.
 
 mod analysis;
 mod code;
@@ -56,5 +62,5 @@ mod words;
 
 pub use fault::{Access, Element, Fault, FaultKind, Invocation, Object, Space};
 pub use memory::device::Memory;
-pub use run::{Buffer, Kernel, Launch, Piece, RunError, Stats};
+pub use run::{BUDGET, Buffer, Kernel, Launch, Piece, RunError, Stats};
 pub use words::DecodeError;

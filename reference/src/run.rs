@@ -31,7 +31,13 @@ pub struct Launch<'a> {
     pub pieces: &'a [Piece<'a>],
     /// Threads to run workgroups on, at most.
     pub threads: usize,
+    /// Instructions that an invocation may run: [`BUDGET`], usually.
+    pub budget: u64,
 }
+
+/// More instructions than any invocation should need: one that runs as many has a loop without an end. Invocations of a
+/// workgroup that go different ways count together.
+pub const BUDGET: u64 = 1 << 30;
 
 /// A tensor in a run.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +94,7 @@ pub enum RunError {
     },
 }
 
-/// What a thread did: the instructions that it ran, and the fault that ended it, with its workgroup's number.
+/// What a thread did: the instructions that it ran, and the fault that ended it, with its workgroup's turn.
 type Worked = (u64, Option<(u64, Box<Fault>)>);
 
 /// A run as its threads see it.
@@ -96,6 +102,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) buffers: Vec<Bound<'a>>,
     pub(crate) pieces: Vec<Grid>,
     pub(crate) subgroup: u32,
+    pub(crate) budget: u64,
 }
 
 /// A piece of the grid.
@@ -195,29 +202,31 @@ impl Kernel {
             results
         });
         let instructions = results.iter().map(|(n, _)| n).sum();
-        let first = results.into_iter().filter_map(|(_, fault)| fault).min_by_key(|(group, _)| *group);
+        let first = results.into_iter().filter_map(|(_, fault)| fault).min_by_key(|(turn, _)| *turn);
         first.map_or(Ok(Stats { instructions }), |(_, fault)| Err(RunError::Fault(fault)))
     }
 
     /// Runs workgroups until there are no more, or one commits a fault.
     fn work(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64) -> Worked {
         let mut worker = Worker::new(&self.code, prepared);
+        let order = Order::of(groups);
         loop {
-            let group = next.fetch_add(1, Relaxed);
-            if group >= groups {
+            let turn = next.fetch_add(1, Relaxed);
+            if turn >= groups {
                 return (worker.executed, None);
             }
+            let group = order.at(turn);
             let (piece, place) = prepared.place(group);
             if let Err(fault) = worker.run(group, piece, place) {
-                // No more are begun; earlier ones end, and the earliest fault is the one that counts.
+                // No more are begun; those begun before end, and the fault of the first is the one that counts.
                 next.fetch_max(groups, Relaxed);
-                return (worker.executed, Some((group, fault)));
+                return (worker.executed, Some((turn, fault)));
             }
         }
     }
 
     fn prepare<'a>(&self, launch: &Launch<'a>) -> Result<Prepared<'a>, RunError> {
-        let mut prepared = Prepared { buffers: Vec::new(), pieces: Vec::new(), subgroup: self.subgroup };
+        let mut prepared = Prepared { buffers: Vec::new(), pieces: Vec::new(), subgroup: self.subgroup, budget: launch.budget };
         let mut first = 0u64;
         for piece in launch.pieces {
             prepared.pieces.push(self.grid(piece, first));
@@ -227,7 +236,7 @@ impl Kernel {
             return Err(RunError::TooLarge { groups: first, limit: MOST_GROUPS });
         }
         for buffer in launch.buffers.iter().take(self.buffers) {
-            prepared.buffers.push(bind(buffer)?);
+            prepared.buffers.push(bind(buffer, !self.code.atomics.is_empty())?);
         }
         Ok(prepared)
     }
@@ -251,14 +260,37 @@ impl Kernel {
     }
 }
 
-fn bind<'a>(buffer: &Buffer<'a>) -> Result<Bound<'a>, RunError> {
+/// The order of workgroups: the first is the first, and then they come as no kernel would expect them. A device may run
+/// them in any order, so what depends on it should show.
+struct Order {
+    groups: u64,
+    step: u64,
+}
+
+impl Order {
+    fn of(groups: u64) -> Order {
+        // Near the golden section, so that neighbours are far apart; without a common divisor, so that all have a turn.
+        let start = (groups * 5).div_ceil(8).max(1);
+        Order { groups: groups.max(1), step: (start..).find(|step| gcd(*step, groups) == 1).unwrap_or(1) }
+    }
+
+    fn at(&self, turn: u64) -> u64 {
+        turn * self.step % self.groups
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<Bound<'a>, RunError> {
     let bytes = buffer.bytes.min(buffer.memory.bytes());
     let size = buffer.element.max(1);
     let elements = bytes / u64::from(size);
     let out_of_memory = || RunError::OutOfMemory { name: buffer.name.to_owned() };
     let shadow = match buffer.writes {
         // What the words read without the launch program's knowledge is watched too.
-        true => Some(Shadow::new(bytes.div_ceil(u64::from(size)), size, true).ok_or_else(out_of_memory)?),
+        true => Some(Shadow::new(bytes.div_ceil(u64::from(size)), size, atomics).ok_or_else(out_of_memory)?),
         false => None,
     };
     Ok(Bound {

@@ -183,7 +183,7 @@ impl ReferenceDevice {
             buffers.push(reference::Buffer { memory, bytes: used.exact, name, element: *element, reads, writes });
         }
         let pieces: Vec<_> = step.pieces.iter().map(|p| reference::Piece { groups: p.groups, params: &p.params }).collect();
-        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads };
+        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads, budget: reference::BUDGET };
         ready.kernel.run(&launch).map(drop).map_err(|error| match error {
             RunError::Fault(fault) => Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault },
             RunError::TooLarge { groups, limit } => {

@@ -6,6 +6,7 @@ mod kernels;
 #[allow(dead_code, reason = "shared with the tests of the runtime")]
 #[path = "../runtime/programs.rs"]
 mod programs;
+mod speed;
 #[allow(dead_code, reason = "shared with the tests of the runtime")]
 #[path = "../runtime/support.rs"]
 mod support;

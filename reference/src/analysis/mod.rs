@@ -23,13 +23,10 @@ pub(crate) fn operands(inst: &Inst) -> Vec<Id> {
         Op::ExtInst => take(inst.from(2)),
         Op::Phi => inst.args.iter().step_by(2).copied().collect(),
         Op::GroupNonUniformElect | Op::ControlBarrier | Op::MemoryBarrier | Op::Variable | Op::Undef => Vec::new(),
-        Op::GroupNonUniformAll
-        | Op::GroupNonUniformAny
-        | Op::GroupNonUniformBroadcast
-        | Op::GroupNonUniformBroadcastFirst
-        | Op::GroupNonUniformShuffle
-        | Op::GroupNonUniformShuffleXor => take(inst.from(1)),
-        op if is_group_arithmetic(op) => take(inst.from(2).get(..1).unwrap_or_default()),
+        // The scope, and a literal that says which of several operations it is.
+        Op::GroupNonUniformBallotBitCount => take(inst.from(2)),
+        op if is_group_arithmetic(op) => take(inst.from(2)),
+        op if is_group(op) => take(inst.from(1)),
         Op::BranchConditional | Op::Switch => take(inst.from(0).get(..1).unwrap_or_default()),
         Op::Branch | Op::Return | Op::Unreachable => Vec::new(),
         _ => inst.args.clone(),
@@ -44,6 +41,13 @@ pub(crate) fn is_group_arithmetic(op: Op) -> bool {
 /// Any operation over a subgroup.
 pub(crate) fn is_group(op: Op) -> bool {
     (Op::GroupNonUniformElect as u32..=Op::GroupNonUniformQuadSwap as u32).contains(&(op as u32))
+        || op == Op::GroupNonUniformRotateKHR
+}
+
+/// Atomic operations.
+pub(crate) fn is_atomic(op: Op) -> bool {
+    let plain = (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32));
+    plain || matches!(op, Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT)
 }
 
 /// Access chains.

@@ -18,6 +18,8 @@ pub(crate) struct Pointer {
     pub(crate) of: Id,
     pub(crate) offset: i64,
     pub(crate) terms: Vec<Term>,
+    /// Barriers can make what is written there visible to others.
+    pub(crate) coherent: bool,
 }
 
 /// What a pointer begins at.
@@ -57,7 +59,8 @@ impl Pointers {
         if let Some(pointer) = self.0.get(&id) {
             return Ok(pointer.clone());
         }
-        let start = |root, class, of| Pointer { root, class, of, offset: 0, terms: Vec::new() };
+        let coherent = module.coherent.contains(&(id, None));
+        let start = |root, class, of| Pointer { root, class, of, offset: 0, terms: Vec::new(), coherent };
         if let Some(variable) = module.variables.get(&id) {
             return Ok(start(Root::Variable(id), variable.class, variable.of));
         }
@@ -98,6 +101,7 @@ impl Pointer {
             Type::Struct { members } => {
                 let at = module.literal(index)? as usize;
                 let Some(member) = members.get(at) else { return malformed(format!("%{} has no member {at}", self.of)) };
+                self.coherent |= module.coherent.contains(&(self.of, Some(at as u32)));
                 self.offset += if explicit {
                     i64::from(member.offset)
                 } else {

@@ -6,7 +6,7 @@
 
 use super::graph::Graph;
 use super::pointers::{Pointers, Root};
-use super::{is_chain, is_group, operands};
+use super::{is_atomic, is_chain, is_group, operands};
 use crate::module::Module;
 use crate::words::{Id, Inst, Result};
 use spirv::{BuiltIn, Op, StorageClass};
@@ -156,7 +156,7 @@ impl Search<'_> {
                     !self.module.variables.contains_key(&base) && self.is(base)
                 }
             }
-            op => is_group(op) || any(),
+            op => is_group(op) || is_atomic(op) || any(),
         })
     }
 }

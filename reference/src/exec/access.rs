@@ -38,7 +38,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Each lane's offset, or the one of all in place of the first lane's.
-    fn offsets(&mut self, info: &AccessInfo, access: Access) -> Result {
+    pub(super) fn offsets(&mut self, info: &AccessInfo, access: Access) -> Result {
         let lanes = if info.apart { self.code.lanes as usize } else { 1 };
         self.offsets[..lanes].fill(info.offset);
         for term in &info.terms {

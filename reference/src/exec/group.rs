@@ -1,52 +1,150 @@
 //! Operations over the active lanes of each subgroup.
 
-use super::Worker;
-use crate::code::{Combine, Group, GroupOp, Spread};
+use super::{Result, Worker};
+use crate::code::{Combine, From, Group, GroupOp, Spread};
+use crate::fault::FaultKind;
 use crate::half;
 
+/// The lanes of a subgroup: from the first on to before the end, and which of them run.
+struct Team<'m> {
+    first: u32,
+    end: u32,
+    mask: &'m [u32],
+}
+
+impl Team<'_> {
+    fn runs(&self, lane: u32) -> bool {
+        (self.first..self.end).contains(&lane) && self.mask[lane as usize] != 0
+    }
+
+    fn active(&self) -> impl Iterator<Item = u32> {
+        (self.first..self.end).filter(|lane| self.mask[*lane as usize] != 0)
+    }
+}
+
 impl Worker<'_> {
-    pub(super) fn across(&mut self, n: u32) {
+    pub(super) fn across(&mut self, n: u32) -> Result {
         let group = self.code.groups[n as usize];
         let lanes = self.code.lanes;
         let size = self.launch.subgroup;
-        for plane in 0..group.planes {
+        let mask = std::mem::take(&mut self.mask);
+        let mut done = Ok(());
+        'all: for plane in 0..group.planes {
             let at = Group { dst: group.dst + plane * lanes, a: group.a + plane * lanes, ..group };
             for first in (0..lanes).step_by(size as usize) {
-                self.in_subgroup(&at, first, (first + size).min(lanes));
-            }
-        }
-    }
-
-    /// The lanes from `first` on to before `end` are a subgroup.
-    fn in_subgroup(&mut self, group: &Group, first: u32, end: u32) {
-        let mask = std::mem::take(&mut self.mask);
-        let active = || (first..end).filter(|lane| mask[*lane as usize] != 0);
-        let word = |words: &[u32], slot: u32, lane: u32| words[(slot + lane) as usize];
-        match group.op {
-            GroupOp::Combine(combine, spread) => self.combine(group, combine, spread, &mut active()),
-            GroupOp::Elect => {
-                let one = active().next();
-                active().for_each(|lane| self.words[(group.dst + lane) as usize] = u32::from(Some(lane) == one));
-            }
-            GroupOp::All | GroupOp::Any => {
-                let mut tests = active().map(|lane| word(&self.words, group.a, lane) != 0);
-                let result = u32::from(if group.op == GroupOp::All { tests.all(|t| t) } else { tests.any(|t| t) });
-                active().for_each(|lane| self.words[(group.dst + lane) as usize] = result);
-            }
-            GroupOp::BroadcastFirst | GroupOp::Shuffle | GroupOp::ShuffleXor => {
-                for lane in active() {
-                    let from = match group.op {
-                        GroupOp::Shuffle => first.wrapping_add(word(&self.words, group.b, lane)),
-                        GroupOp::ShuffleXor => first + ((lane - first) ^ word(&self.words, group.b, lane)),
-                        _ => active().next().unwrap_or(lane),
-                    };
-                    // What is read from a lane that is not there is undefined: it stays 0.
-                    let value = if (first..end).contains(&from) { word(&self.words, group.a, from) } else { 0 };
-                    self.words[(group.dst + lane) as usize] = value;
+                let team = Team { first, end: (first + size).min(lanes), mask: &mask };
+                done = self.in_subgroup(&at, &team);
+                if done.is_err() {
+                    break 'all;
                 }
             }
         }
         self.mask = mask;
+        done
+    }
+
+    fn in_subgroup(&mut self, group: &Group, team: &Team<'_>) -> Result {
+        match group.op {
+            GroupOp::Combine(combine, spread) => self.combine(group, combine, spread, &mut team.active()),
+            GroupOp::Clustered(combine, size) => {
+                for first in (team.first..team.end).step_by(size as usize) {
+                    let mut members = team.active().filter(|lane| (first..first.saturating_add(size)).contains(lane));
+                    self.combine(group, combine, Spread::Reduce, &mut members);
+                }
+            }
+            GroupOp::Elect => {
+                let one = team.active().next();
+                self.each(group, team, |_, lane| u32::from(Some(lane) == one));
+            }
+            GroupOp::All => self.vote(group, team, |votes| !votes.contains(&0)),
+            GroupOp::Any => self.vote(group, team, |votes| votes.iter().any(|v| *v != 0)),
+            GroupOp::AllEqual => self.vote(group, team, |votes| votes.windows(2).all(|w| w[0] == w[1])),
+            GroupOp::BroadcastFirst => {
+                let from = team.active().next().unwrap_or(team.first);
+                let value = self.lane(group.a, from);
+                self.each(group, team, |_, _| value);
+            }
+            GroupOp::Take(from) => return self.take(group, team, from),
+            _ => self.ballot(group, team),
+        }
+        Ok(())
+    }
+
+    fn lane(&self, slot: u32, lane: u32) -> u32 {
+        self.words[(slot + lane) as usize]
+    }
+
+    /// A word for each lane that runs.
+    fn each(&mut self, group: &Group, team: &Team<'_>, f: impl Fn(&Self, u32) -> u32) {
+        for lane in team.active() {
+            let word = f(self, lane);
+            self.words[(group.dst + lane) as usize] = word;
+        }
+    }
+
+    fn vote(&mut self, group: &Group, team: &Team<'_>, f: impl Fn(&[u32]) -> bool) {
+        let votes: Vec<u32> = team.active().map(|lane| self.lane(group.a, lane)).collect();
+        let result = u32::from(f(&votes));
+        self.each(group, team, |_, _| result);
+    }
+
+    /// Values of other lanes.
+    fn take(&mut self, group: &Group, team: &Team<'_>, from: From) -> Result {
+        if from == From::Broadcast
+            && let Some(one) = team.active().next()
+            && let Some(other) = team.active().find(|lane| self.lane(group.b, *lane) != self.lane(group.b, one))
+        {
+            let (a, b) = (self.lane(group.b, one), self.lane(group.b, other));
+            let what = format!("a broadcast from lane {b}, where another invocation says lane {a} (OpGroupNonUniformBroadcast)");
+            return self.fault(other, group.word, FaultKind::Undefined { what });
+        }
+        self.each(group, team, |worker, lane| {
+            let (own, by) = (lane - team.first, worker.lane(group.b, lane));
+            let from = match from {
+                From::Broadcast | From::Shuffle => Some(by),
+                From::Xor => Some(own ^ by),
+                From::Up => own.checked_sub(by),
+                From::Down => own.checked_add(by),
+                From::Quad => (by < 4).then_some(own & !3 | by),
+                From::QuadSwap => (by < 3).then_some(own ^ (by + 1)),
+                From::Rotate(0) => Some(own.wrapping_add(by) & (worker.launch.subgroup - 1)),
+                From::Rotate(size) => Some(own & !(size - 1) | own.wrapping_add(by) & (size - 1)),
+            };
+            // Undefined. To take it is no fault, as sums that shuffle down do; to make anything of it shows.
+            let from = from.and_then(|from| team.first.checked_add(from)).filter(|from| team.runs(*from));
+            from.map_or(group.poison, |from| worker.lane(group.a, from))
+        });
+        Ok(())
+    }
+
+    /// Words of bits, one for each lane.
+    fn ballot(&mut self, group: &Group, team: &Team<'_>) {
+        let row = self.code.lanes;
+        if group.op == GroupOp::Ballot {
+            let yes = team.active().filter(|lane| self.lane(group.a, *lane) != 0);
+            let bits = yes.fold(0u128, |bits, lane| bits | bit(lane - team.first));
+            for word in 0..4 {
+                let at = Group { dst: group.dst + word * row, ..*group };
+                self.each(&at, team, |_, _| (bits >> (32 * word)) as u32);
+            }
+            return;
+        }
+        let there = (0..team.end - team.first).fold(0u128, |bits, lane| bits | bit(lane));
+        self.each(group, team, |worker, lane| {
+            let own = bit(lane - team.first);
+            let all = (0..4).fold(0u128, |all, w| all | u128::from(worker.lane(group.a + w * row, lane)) << (32 * w));
+            let below = own.wrapping_sub(1);
+            match group.op {
+                GroupOp::InverseBallot => u32::from(all & own != 0),
+                GroupOp::BallotBit => u32::from(all & bit(worker.lane(group.b, lane)) != 0),
+                GroupOp::BallotCount(Spread::Reduce) => (all & there).count_ones(),
+                GroupOp::BallotCount(Spread::Inclusive) => (all & there & (below | own)).count_ones(),
+                GroupOp::BallotCount(Spread::Exclusive) => (all & there & below).count_ones(),
+                _ if all & there == 0 => group.poison,
+                GroupOp::BallotFirst => (all & there).trailing_zeros(),
+                _ => 127 - (all & there).leading_zeros(),
+            }
+        });
     }
 
     fn combine(&mut self, group: &Group, combine: Combine, spread: Spread, active: &mut dyn Iterator<Item = u32>) {
@@ -67,6 +165,11 @@ impl Worker<'_> {
     }
 }
 
+/// A lane's bit among those of a ballot: there are 128.
+fn bit(lane: u32) -> u128 {
+    1u128.checked_shl(lane).unwrap_or(0)
+}
+
 fn identity(combine: Combine) -> u32 {
     match combine {
         Combine::IAdd | Combine::Or | Combine::Xor | Combine::UMax => 0,
@@ -81,7 +184,8 @@ fn identity(combine: Combine) -> u32 {
     }
 }
 
-fn apply(combine: Combine, a: u32, b: u32) -> u32 {
+/// Two combined.
+pub(super) fn apply(combine: Combine, a: u32, b: u32) -> u32 {
     let (x, y) = (f32::from_bits(a), f32::from_bits(b));
     match combine {
         Combine::IAdd => a.wrapping_add(b),

@@ -4,6 +4,7 @@ use super::faults::Beyond;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Register};
 use crate::fault::{Access, Element, FaultKind, Object};
+use crate::memory::shared::Who;
 
 impl Worker<'_> {
     /// The lanes that an access is made in: those that run, or the first two that do if it is done once for all, with the
@@ -30,7 +31,7 @@ impl Worker<'_> {
                 if !self.shared.is_written(cell, &self.shared_clock) {
                     return self.fault(lane, info.word, FaultKind::Unwritten { at: element() });
                 }
-                if let Some(conflict) = self.shared.read(cell, &self.shared_clock, lane, self.group) {
+                if let Some(conflict) = self.shared.read(cell, Who { clock: &self.shared_clock, lane, group: self.group }) {
                     return self.race(lane, info.word, Access::Read, element(), conflict);
                 }
             }
@@ -46,7 +47,8 @@ impl Worker<'_> {
                 let index = at + part.offset as usize;
                 let value = self.words[(info.slot + plane * row + from) as usize];
                 let cell = first as usize + index;
-                if let Some(conflict) = self.shared.write(cell, value, &self.shared_clock, lane, self.group) {
+                let who = Who { clock: &self.shared_clock, lane, group: self.group };
+                if let Some(conflict) = self.shared.write(cell, value, who) {
                     let at = Element { of: object.clone(), index: index as i64 };
                     return self.race(lane, info.word, Access::Write, at, conflict);
                 }
@@ -56,7 +58,7 @@ impl Worker<'_> {
     }
 
     /// The plane at which an access begins; that it leaves its object is a fault.
-    fn inside(&self, info: &AccessInfo, object: &Object, offset: usize, lane: u32, access: Access) -> Result<usize> {
+    pub(super) fn inside(&self, info: &AccessInfo, object: &Object, offset: usize, lane: u32, access: Access) -> Result<usize> {
         let (at, limit) = (self.offsets[offset], object.elements as i64);
         if at < 0 || at + i64::from(info.extent) > limit {
             return self.outside(lane, info, access, object, Beyond { at, limit, unit: 1 });

@@ -5,6 +5,7 @@
 //! what depends on that is found not by luck of the order but by the memory, which remembers who accessed what since when.
 
 mod access;
+mod atomic;
 mod control;
 mod faults;
 mod group;
@@ -47,6 +48,8 @@ pub(crate) struct Worker<'a> {
     fast: bool,
     /// Instructions of the module that invocations ran.
     pub(crate) executed: u64,
+    /// Those that the workgroup's ran so far; what several run together counts once.
+    steps: u64,
 }
 
 type Result<T = (), E = Box<Fault>> = std::result::Result<T, E>;
@@ -63,7 +66,7 @@ impl<'a> Worker<'a> {
             at: 0,
             waiting: Vec::new(),
             spare: Vec::new(),
-            shared: Shared::new(code.shared),
+            shared: Shared::new(code.shared, !code.atomics.is_empty()),
             shared_clock: Clock::new(lanes, launch.subgroup),
             global_clock: Clock::new(lanes, launch.subgroup),
             offsets: vec![0; lanes as usize],
@@ -72,16 +75,23 @@ impl<'a> Worker<'a> {
             piece: 0,
             fast: maths::has_fast(),
             executed: 0,
+            steps: 0,
         }
     }
 
     /// Runs a workgroup from beginning to end.
     pub(crate) fn run(&mut self, group: u64, piece: u32, place: [u32; 3]) -> Result {
-        (self.group, self.piece, self.place) = (group, piece, place);
+        (self.group, self.piece, self.place, self.steps) = (group, piece, place, 0);
         self.begin();
         loop {
             let block = self.code.blocks[self.at as usize];
             self.executed += u64::from(block.count) * u64::from(self.active);
+            self.steps += u64::from(block.count);
+            if self.steps > self.launch.budget {
+                let kind = FaultKind::Endless { instructions: self.launch.budget };
+                let word = self.code.blocks[self.at as usize].word;
+                return self.fault(self.first(), word, kind);
+            }
             for n in block.first..block.last {
                 self.op(self.code.ops[n as usize])?;
             }
@@ -114,7 +124,8 @@ impl<'a> Worker<'a> {
             Op::CheckWritten(n) => return self.check_written(n),
             Op::Load(n) => return self.load(n),
             Op::Store(n) => return self.store(n),
-            Op::Group(n) => self.across(n),
+            Op::Atomic(n) => return self.atomic(n),
+            Op::Group(n) => return self.across(n),
             Op::Barrier(n) => return self.barrier(n),
             Op::Undefined(n) => {
                 let (what, word) = &self.code.undefined[n as usize];

@@ -6,7 +6,7 @@ use super::{Result, Worker};
 use crate::code::{AccessInfo, Part, Root};
 use crate::fault::{Access, Element, FaultKind};
 use crate::half;
-use crate::memory::shadow::Who;
+use crate::memory::trail::Who;
 use crate::run::Bound;
 use std::ops::RangeInclusive;
 
@@ -39,7 +39,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The memory of a lane's access; that there is none is a fault.
-    fn bytes(&self, info: &AccessInfo, lane: u32, access: Access) -> Result<(Place<'a>, i64)> {
+    pub(super) fn bytes(&self, info: &AccessInfo, lane: u32, access: Access) -> Result<(Place<'a>, i64)> {
         match self.place(info, lane) {
             Some(place) => Ok(place),
             None => self.fault(lane, info.word, FaultKind::Address { access, address: self.address(info, lane) }),
@@ -95,7 +95,7 @@ impl<'a> Worker<'a> {
                 return self.fault(lane, info.word, FaultKind::Unwritten { at });
             }
             let Some(shadow) = &bound.shadow else { continue };
-            let who = Who { group: self.group, clock: &self.global_clock };
+            let who = Who { group: self.group, clock: &self.global_clock, private: info.private };
             for element in elements(byte, part.half, shadow.element) {
                 if let Some(conflict) = shadow.read(element, &who, lane) {
                     let at = Element { of: bound.object.clone(), index: element as i64 };
@@ -131,7 +131,7 @@ impl<'a> Worker<'a> {
     }
 
     #[cold]
-    fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &Bound<'_>, at: i64) -> Result {
+    pub(super) fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &Bound<'_>, at: i64) -> Result {
         if at < 0 || at + i64::from(info.extent) > bound.bytes {
             let beyond = Beyond { at, limit: bound.bytes, unit: bound.size.into() };
             return self.outside(lane, info, access, &bound.object, beyond);
@@ -163,7 +163,7 @@ impl<'a> Worker<'a> {
         let Some(shadow) = &bound.shadow else {
             return self.fault(lane, info.word, FaultKind::ReadOnly { at: bound.element(at) });
         };
-        let who = Who { group: self.group, clock: &self.global_clock };
+        let who = Who { group: self.group, clock: &self.global_clock, private: info.private };
         let (row, from) = if info.lanes { (self.code.lanes, lane) } else { (1, 0) };
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
@@ -192,7 +192,7 @@ fn mask(byte: usize, half: bool) -> u8 {
 }
 
 /// The elements that are accessed.
-fn elements(byte: usize, half: bool, size: u32) -> RangeInclusive<usize> {
+pub(super) fn elements(byte: usize, half: bool, size: u32) -> RangeInclusive<usize> {
     let (size, width) = (size.max(1) as usize, if half { 2 } else { 4 });
     byte / size..=(byte + width - 1) / size
 }

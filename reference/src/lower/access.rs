@@ -2,6 +2,7 @@
 
 use super::slots::Value;
 use super::{Lower, Slot};
+use crate::analysis::is_atomic;
 use crate::analysis::pointers::{self, Pointer};
 use crate::analysis::uniform::is_uniform;
 use crate::code::{AccessInfo, Input, Op, Part, Register, Root, Term, Written};
@@ -113,7 +114,7 @@ impl Lower<'_> {
         }
     }
 
-    fn place(&self, pointer: &Pointer) -> Result<Option<Variable>> {
+    pub(super) fn place(&self, pointer: &Pointer) -> Result<Option<Variable>> {
         match pointer.root {
             pointers::Root::Address(_) => Ok(None),
             pointers::Root::Variable(id) => match self.variables.get(&id) {
@@ -250,7 +251,7 @@ impl Lower<'_> {
     }
 
     /// Describes a load or store; `slot` is where the value lies in the file.
-    fn access(&mut self, inst: &Inst, pointer: &Pointer, place: Option<Variable>, slot: Value) -> Result<u32> {
+    pub(super) fn access(&mut self, inst: &Inst, pointer: &Pointer, place: Option<Variable>, slot: Value) -> Result<u32> {
         let root = match (pointer.root, place) {
             (pointers::Root::Address(id), _) => {
                 let value = self.value(id)?;
@@ -277,12 +278,29 @@ impl Lower<'_> {
             slot: slot.at,
             lanes: slot.lanes,
             extent: planes.iter().map(|p| p.offset + p.size).max().unwrap_or(0),
+            private: self.is_private(inst, pointer)?,
             align: alignment(inst).max(planes.iter().map(|p| p.size).max().unwrap_or(1)),
             planes: planes.into(),
             word: inst.word,
         };
         self.code.accesses.push(info);
         Ok(self.code.accesses.len() as u32 - 1)
+    }
+
+    /// Whether no barrier orders an access with those of others. Outside the Vulkan memory model, shared memory is always
+    /// coherent; in it there is no sense in shared memory that is not shared.
+    fn is_private(&self, inst: &Inst, pointer: &Pointer) -> Result<bool> {
+        let shown = memory_operands(inst).first().is_some_and(|mask| mask & SHOWN != 0);
+        Ok(match pointer.class {
+            _ if is_atomic(inst.op) => false,
+            StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer => {
+                !(shown || !self.module.vulkan && pointer.coherent)
+            }
+            StorageClass::Workgroup if self.module.vulkan && !shown => {
+                return malformed(format!("an Op{:?} of shared memory is private, in the Vulkan memory model", inst.op));
+            }
+            _ => false,
+        })
     }
 
     /// The planes of what is accessed, as they lie there.
@@ -310,10 +328,21 @@ fn part_of(name: &str) -> Option<(&str, u64)> {
     Some((name, first.parse().ok()?))
 }
 
+/// What a memory operand says of accesses that barriers order.
+const SHOWN: u32 = spirv::MemoryAccess::NON_PRIVATE_POINTER.bits() | spirv::MemoryAccess::VOLATILE.bits();
+
+/// The memory operands of a load or store.
+fn memory_operands(inst: &Inst) -> &[u32] {
+    match inst.op {
+        spirv::Op::Load => inst.from(1),
+        spirv::Op::Store => inst.from(2),
+        _ => &[],
+    }
+}
+
 /// The alignment that a load or store promises.
 fn alignment(inst: &Inst) -> u32 {
-    let operands = if inst.id == 0 { inst.from(2) } else { inst.from(1) };
-    match operands {
+    match memory_operands(inst) {
         [mask, bytes, ..] if mask & spirv::MemoryAccess::ALIGNED.bits() != 0 && bytes.is_power_of_two() => *bytes,
         _ => 1,
     }

@@ -24,7 +24,7 @@ impl Lower<'_> {
         let from = self.place;
         // Reserved, so that it comes before its edges.
         let draft = self.blocks.len();
-        let block = Block { first: first as u32, last: 0, end: End::Return, count };
+        let block = Block { first: first as u32, last: 0, end: End::Return, count, word: inst.word };
         self.blocks.push(Draft { key: 2 * from + 1, number: from as u32, block });
         let end = match inst.op {
             Op::Branch => {
@@ -91,7 +91,7 @@ impl Lower<'_> {
         }
         let first = self.code.ops.len() as u32;
         self.phis(to)?;
-        let block = Block { first, last: self.code.ops.len() as u32, end: End::Jump(to as u32), count: 0 };
+        let block = Block { first, last: self.code.ops.len() as u32, end: End::Jump(to as u32), count: 0, word: 0 };
         let number = (self.graph.order.len() + self.blocks.len()) as u32;
         self.blocks.push(Draft { key: 2 * to, number, block });
         Ok(number)
@@ -147,6 +147,9 @@ impl Lower<'_> {
             0 | 1 | 2 | 3 | 5 => Order::Subgroup,
             _ => Order::Nobody,
         };
+        // In the Vulkan memory model a barrier says itself that what was written becomes available, and visible to others.
+        let shown = MemorySemantics::MAKE_AVAILABLE | MemorySemantics::MAKE_VISIBLE;
+        let reach = if self.module.vulkan && !semantics.contains(shown) { Order::Nobody } else { reach };
         let of = |bit| if semantics.contains(bit) { reach } else { Order::Nobody };
         let (shared, global) = (of(MemorySemantics::WORKGROUP_MEMORY), of(MemorySemantics::UNIFORM_MEMORY));
         self.code.barriers.push(Barrier { subgroup, shared, global, word: inst.word });

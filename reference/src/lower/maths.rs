@@ -1,12 +1,11 @@
 //! Arithmetic: which operation each instruction is.
 
+use super::Lower;
 use super::slots::Value;
-use super::{Lower, Slot};
-use crate::analysis::is_group_arithmetic;
-use crate::code::{Binary, Check, Combine, Group, GroupOp, Op, Partial, Spread, Ternary, Unary};
+use crate::code::{Binary, Check, Op, Partial, Ternary, Unary};
 use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
-use spirv::{GlslStd450Op as Ext, GroupOperation, Op as Spv};
+use spirv::{GlslStd450Op as Ext, Op as Spv};
 
 /// What an instruction does, word by word.
 enum Maths {
@@ -186,74 +185,6 @@ impl Lower<'_> {
         }
         self.computed(inst, to)
     }
-}
-
-/// Subgroups.
-impl Lower<'_> {
-    pub(super) fn group(&mut self, inst: &Inst) -> Result<()> {
-        if self.module.literal(inst.arg(0)?)? != 3 {
-            return unknown(format!("Op{:?} over anything but a subgroup", inst.op));
-        }
-        let to = self.result(inst)?;
-        let half = self.module.types.scalar(inst.ty)? == Scalar::F16;
-        let mut group = Group { op: GroupOp::Elect, dst: to.at, a: 0, b: 0, planes: to.planes, half };
-        let rows = |l: &mut Self, at: usize| -> Result<Slot> {
-            // A lane's number is one for all components.
-            let planes = if matches!(
-                (inst.op, at),
-                (Spv::GroupNonUniformBroadcast, 2) | (Spv::GroupNonUniformShuffle, 2) | (Spv::GroupNonUniformShuffleXor, 2)
-            ) {
-                1
-            } else {
-                to.planes
-            };
-            l.check_planes(inst.arg(at)?, planes)?;
-            l.operand(inst.arg(at)?, true)
-        };
-        (group.op, group.a, group.b) = match inst.op {
-            Spv::GroupNonUniformElect => (GroupOp::Elect, 0, 0),
-            Spv::GroupNonUniformAll => (GroupOp::All, rows(self, 1)?, 0),
-            Spv::GroupNonUniformAny => (GroupOp::Any, rows(self, 1)?, 0),
-            Spv::GroupNonUniformBroadcastFirst => (GroupOp::BroadcastFirst, rows(self, 1)?, 0),
-            Spv::GroupNonUniformBroadcast | Spv::GroupNonUniformShuffle => (GroupOp::Shuffle, rows(self, 1)?, rows(self, 2)?),
-            Spv::GroupNonUniformShuffleXor => (GroupOp::ShuffleXor, rows(self, 1)?, rows(self, 2)?),
-            op if is_group_arithmetic(op) => {
-                let spread = match GroupOperation::from_u32(inst.arg(1)?) {
-                    Some(GroupOperation::Reduce) => Spread::Reduce,
-                    Some(GroupOperation::InclusiveScan) => Spread::Inclusive,
-                    Some(GroupOperation::ExclusiveScan) => Spread::Exclusive,
-                    other => return unknown(format!("Op{op:?} of {other:?}")),
-                };
-                let Some(combine) = combination(op) else { return unknown(format!("Op{op:?}")) };
-                (GroupOp::Combine(combine, spread), rows(self, 2)?, 0)
-            }
-            op => return unknown(format!("Op{op:?}")),
-        };
-        self.code.groups.push(group);
-        let at = self.code.groups.len() as u32 - 1;
-        self.op(Op::Group(at));
-        self.computed(inst, to)
-    }
-}
-
-fn combination(op: Spv) -> Option<Combine> {
-    Some(match op {
-        Spv::GroupNonUniformIAdd => Combine::IAdd,
-        Spv::GroupNonUniformFAdd => Combine::FAdd,
-        Spv::GroupNonUniformIMul => Combine::IMul,
-        Spv::GroupNonUniformFMul => Combine::FMul,
-        Spv::GroupNonUniformSMin => Combine::SMin,
-        Spv::GroupNonUniformUMin => Combine::UMin,
-        Spv::GroupNonUniformFMin => Combine::FMin,
-        Spv::GroupNonUniformSMax => Combine::SMax,
-        Spv::GroupNonUniformUMax => Combine::UMax,
-        Spv::GroupNonUniformFMax => Combine::FMax,
-        Spv::GroupNonUniformBitwiseAnd => Combine::And,
-        Spv::GroupNonUniformLogicalAnd => Combine::LogicalAnd,
-        Spv::GroupNonUniformBitwiseOr | Spv::GroupNonUniformLogicalOr => Combine::Or,
-        Spv::GroupNonUniformBitwiseXor | Spv::GroupNonUniformLogicalXor => Combine::Xor,
-        _ => return None,
-    })
 }
 
 fn plain(op: Spv) -> Option<Maths> {

@@ -1,7 +1,9 @@
 //! From a module to the code that runs.
 
 mod access;
+mod atomic;
 mod control;
+mod group;
 mod maths;
 mod slots;
 mod values;
@@ -11,7 +13,7 @@ use crate::analysis::demand::Demand;
 use crate::analysis::graph::Graph;
 use crate::analysis::pointers::Pointers;
 use crate::analysis::uniform::{Uniformity, uniformity};
-use crate::analysis::{is_chain, is_group, lives, operands};
+use crate::analysis::{is_atomic, is_chain, is_group, lives, operands};
 use crate::code::{Code, Op, Slot};
 use crate::module::Module;
 use crate::module::types::{Scalar, Type};
@@ -166,6 +168,7 @@ impl Lower<'_> {
             MemoryBarrier => Ok(()),
             op if is_chain(op) => Ok(()),
             op if is_group(op) => self.group(inst),
+            op if is_atomic(op) => self.atomic(inst),
             _ if is_alias(self.module, inst) => self.alias(inst),
             CompositeConstruct | CompositeInsert | VectorShuffle => self.composite(inst),
             _ => self.maths(inst),

@@ -144,6 +144,15 @@ impl Memory {
     }
 }
 
+/// Atomic operations.
+impl Memory {
+    /// Changes a word at once, unless `f` says to leave it; what it was before.
+    pub(crate) fn update(&self, word: usize, f: impl Fn(u32) -> Option<u32>) -> u32 {
+        let Some(at) = self.words.get(word) else { return 0 };
+        at.fetch_update(Relaxed, Relaxed, f).unwrap_or_else(|unchanged| unchanged)
+    }
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
         FREE.lock().unwrap_or_else(PoisonError::into_inner).push(self.window);

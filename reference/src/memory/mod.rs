@@ -1,12 +1,13 @@
 //! Memory, and what is known of it: what was written, and by whom.
 //!
-//! [`device`] is the memory of tensors; [`shadow`] remembers who accessed it during a dispatch, [`shared`] is a
+//! [`device`] is the memory of tensors; [`shadow`] remembers who accessed it during a dispatch ([`trail`]), [`shared`] is a
 //! workgroup's memory with the same; [`clock`] says which accesses barriers have put in order.
 
 pub(crate) mod clock;
 pub(crate) mod device;
 pub(crate) mod shadow;
 pub(crate) mod shared;
+pub(crate) mod trail;
 mod zeros;
 
 use crate::fault::Access;

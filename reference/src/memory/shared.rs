@@ -10,14 +10,57 @@ pub(crate) struct Shared {
     words: Vec<u32>,
     /// Time, lane (12 bits).
     writers: Vec<u64>,
-    /// Time, two lanes (12 bits each).
-    readers: Vec<u64>,
+    readers: Marks,
+    /// Who changed planes by atomic operations, and who only loaded them by such; empty if the module has none.
+    updates: Marks,
+    atomic_loads: Marks,
+}
+
+/// Who accesses: a lane of a workgroup, and the clock.
+#[derive(Clone, Copy)]
+pub(crate) struct Who<'a> {
+    pub(crate) clock: &'a Clock,
+    pub(crate) lane: u32,
+    pub(crate) group: u64,
+}
+
+/// Of each plane two who accessed it in one way since the last barrier: time, two lanes (12 bits each).
+#[derive(Debug)]
+struct Marks(Vec<u64>);
+
+impl Marks {
+    #[inline]
+    fn record(&mut self, at: usize, who: Who<'_>) {
+        let Some(mark) = self.0.get_mut(at) else { return };
+        let (own, lane, old) = (who.clock.now() << 24, u64::from(who.lane), *mark);
+        let two = old >> 12 & 0xfff != old & 0xfff;
+        *mark = match old {
+            _ if old >> 24 != who.clock.now() => own | lane << 12 | lane,
+            _ if two || old & 0xfff == lane => old,
+            _ => old & !0xfff | lane,
+        };
+    }
+
+    #[inline]
+    fn conflict(&self, at: usize, who: Who<'_>, access: Access) -> Option<Conflict> {
+        let mark = *self.0.get(at)?;
+        let lanes = [(mark >> 12 & 0xfff) as u32, (mark & 0xfff) as u32];
+        let lane = lanes.into_iter().find(|other| !who.clock.is_ordered(mark >> 24, *other, who.lane))?;
+        Some(Conflict { access, group: who.group, lane })
+    }
+
+    /// Whether there is one since the workgroup began.
+    fn is_marked(&self, at: usize, clock: &Clock) -> bool {
+        self.0.get(at).is_some_and(|mark| mark >> 24 >= clock.start())
+    }
 }
 
 impl Shared {
-    pub(crate) fn new(planes: u32) -> Shared {
-        let count = planes as usize;
-        Shared { words: vec![0; count], writers: vec![0; count], readers: vec![0; count] }
+    pub(crate) fn new(planes: u32, atomics: bool) -> Shared {
+        let (count, atomic) = (planes as usize, if atomics { planes as usize } else { 0 });
+        let marks = |count| Marks(vec![0; count]);
+        let (readers, updates, atomic_loads) = (marks(count), marks(atomic), marks(atomic));
+        Shared { words: vec![0; count], writers: vec![0; count], readers, updates, atomic_loads }
     }
 
     #[inline]
@@ -28,42 +71,46 @@ impl Shared {
     /// Whether anything has written it since the workgroup began.
     #[inline]
     pub(crate) fn is_written(&self, at: usize, clock: &Clock) -> bool {
-        self.writers[at] >> 12 >= clock.start()
+        self.writers[at] >> 12 >= clock.start() || self.updates.is_marked(at, clock)
     }
 
     /// An invocation reads.
     #[inline]
-    pub(crate) fn read(&mut self, at: usize, clock: &Clock, lane: u32, group: u64) -> Option<Conflict> {
-        let (own, lane_bits) = (clock.now() << 24, u64::from(lane));
-        let old = self.readers[at];
-        let two = old >> 12 & 0xfff != old & 0xfff;
-        self.readers[at] = match old {
-            _ if old >> 24 != clock.now() => own | lane_bits << 12 | lane_bits,
-            _ if two || old & 0xfff == lane_bits => old,
-            _ => old & !0xfff | lane_bits,
-        };
-        self.conflict_with_write(at, clock, lane, group)
+    pub(crate) fn read(&mut self, at: usize, who: Who<'_>) -> Option<Conflict> {
+        self.readers.record(at, who);
+        self.write_before(at, who).or_else(|| self.updates.conflict(at, who, Access::Atomic))
     }
 
     /// An invocation writes.
     #[inline]
-    pub(crate) fn write(&mut self, at: usize, value: u32, clock: &Clock, lane: u32, group: u64) -> Option<Conflict> {
-        let conflict = self.conflict_with_write(at, clock, lane, group);
+    pub(crate) fn write(&mut self, at: usize, value: u32, who: Who<'_>) -> Option<Conflict> {
+        let conflict = self.write_before(at, who);
         self.words[at] = value;
-        self.writers[at] = clock.now() << 12 | u64::from(lane);
-        if conflict.is_some() {
-            return conflict;
-        }
-        let reader = self.readers[at];
-        let lanes = [(reader >> 12 & 0xfff) as u32, (reader & 0xfff) as u32];
-        let other = lanes.into_iter().find(|other| !clock.is_ordered(reader >> 24, *other, lane))?;
-        Some(Conflict { access: Access::Read, group, lane: other })
+        self.writers[at] = who.clock.now() << 12 | u64::from(who.lane);
+        conflict
+            .or_else(|| self.readers.conflict(at, who, Access::Read))
+            .or_else(|| self.updates.conflict(at, who, Access::Atomic))
+            .or_else(|| self.atomic_loads.conflict(at, who, Access::Atomic))
+    }
+
+    /// An invocation changes what is there by an atomic operation.
+    pub(crate) fn update(&mut self, at: usize, value: u32, who: Who<'_>) -> Option<Conflict> {
+        self.updates.record(at, who);
+        self.words[at] = value;
+        self.write_before(at, who).or_else(|| self.readers.conflict(at, who, Access::Read))
+    }
+
+    /// An invocation loads by an atomic operation.
+    pub(crate) fn atomic_load(&mut self, at: usize, who: Who<'_>) -> Option<Conflict> {
+        self.atomic_loads.record(at, who);
+        self.write_before(at, who)
     }
 
     #[inline]
-    fn conflict_with_write(&self, at: usize, clock: &Clock, lane: u32, group: u64) -> Option<Conflict> {
+    fn write_before(&self, at: usize, who: Who<'_>) -> Option<Conflict> {
         let writer = self.writers[at];
         let other = (writer & 0xfff) as u32;
-        (!clock.is_ordered(writer >> 12, other, lane)).then_some(Conflict { access: Access::Write, group, lane: other })
+        let ordered = who.clock.is_ordered(writer >> 12, other, who.lane);
+        (!ordered).then_some(Conflict { access: Access::Write, group: who.group, lane: other })
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use read::read;
 
 use crate::words::{Id, Inst, Result, malformed};
 use spirv::{BuiltIn, StorageClass};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use types::Types;
 
 /// A module with one entry point.
@@ -23,6 +23,10 @@ pub(crate) struct Module {
     pub(crate) undefined: HashMap<Id, Id>,
     pub(crate) variables: HashMap<Id, Variable>,
     pub(crate) names: HashMap<Id, String>,
+    /// Variables, and members of structs, that are decorated as coherent or volatile.
+    pub(crate) coherent: HashSet<(Id, Option<u32>)>,
+    /// Whether it is of the Vulkan memory model: then each access says itself whether barriers order it.
+    pub(crate) vulkan: bool,
     pub(crate) local: [u32; 3],
     /// In the order of the words; the first is the entry.
     pub(crate) blocks: Vec<Block>,

@@ -41,6 +41,8 @@ fn empty(bound: u32) -> Module {
         undefined: HashMap::new(),
         variables: HashMap::new(),
         names: HashMap::new(),
+        coherent: HashSet::new(),
+        vulkan: false,
         local: [0; 3],
         blocks: Vec::new(),
         result_types: HashMap::new(),
@@ -75,7 +77,7 @@ impl Reader {
             Op::Capability | Op::Extension | Op::EntryPoint | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
             Op::Nop | Op::Line | Op::NoLine | Op::String | Op::ModuleProcessed | Op::MemberName => {}
             Op::TypeForwardPointer => drop(self.forward.insert(inst.id)),
-            Op::MemoryModel => return memory_model(inst),
+            Op::MemoryModel => self.module.vulkan = memory_model(inst)?,
             Op::ExtInstImport => {
                 let name = string(&inst.args);
                 if name != "GLSL.std.450" {
@@ -92,8 +94,13 @@ impl Reader {
             }
             Op::Decorate => self.decorate(inst)?,
             Op::MemberDecorate => {
-                if inst.arg(2)? == Decoration::Offset as u32 {
-                    self.offsets.insert((inst.arg(0)?, inst.arg(1)?), inst.arg(3)?);
+                let member = (inst.arg(0)?, inst.arg(1)?);
+                match Decoration::from_u32(inst.arg(2)?) {
+                    Some(Decoration::Offset) => drop(self.offsets.insert(member, inst.arg(3)?)),
+                    Some(Decoration::Coherent | Decoration::Volatile) => {
+                        self.module.coherent.insert((member.0, Some(member.1)));
+                    }
+                    _ => {}
                 }
             }
             Op::Undef => {
@@ -134,6 +141,7 @@ impl Reader {
                 Some(builtin) => drop(self.builtins.insert(id, builtin)),
                 None => return unknown(format!("built-in number {}", inst.arg(2)?)),
             },
+            Some(Decoration::Coherent | Decoration::Volatile) => drop(self.module.coherent.insert((id, None))),
             Some(Decoration::DescriptorSet) if inst.arg(2)? != 0 => return unknown("descriptor sets other than 0"),
             _ => {}
         }
@@ -264,9 +272,11 @@ fn float(inst: &Inst) -> Result<Type> {
     }
 }
 
-fn memory_model(inst: &Inst) -> Result<()> {
+/// Whether it is the Vulkan memory model.
+fn memory_model(inst: &Inst) -> Result<bool> {
     match MemoryModel::from_u32(inst.arg(1)?) {
-        Some(MemoryModel::GLSL450 | MemoryModel::Vulkan) => Ok(()),
+        Some(MemoryModel::GLSL450) => Ok(false),
+        Some(MemoryModel::Vulkan) => Ok(true),
         _ => unknown(format!("memory model number {}", inst.arg(1)?)),
     }
 }

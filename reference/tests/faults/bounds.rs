@@ -2,7 +2,7 @@
 
 use super::support::{Run, dispatch};
 use tilewright_launch::{Addressing, BufferUse};
-use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece, RunError};
+use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError};
 
 /// `y[g] = x[g]`.
 const COPY: &str = "
@@ -144,15 +144,20 @@ const BY_ADDRESS: &str = "
 
 /// Runs a module that writes one element of `y` by the address that it is given.
 fn by_address(index: i32, address: impl Fn(&Memory) -> u64) -> Result<(), RunError> {
+    by_parameters(|y| [&address(y).to_le_bytes()[..], &index.to_le_bytes()].concat())
+}
+
+/// The same with any parameter block.
+fn by_parameters(params: impl Fn(&Memory) -> Vec<u8>) -> Result<(), RunError> {
     let mut dispatch = dispatch(BY_ADDRESS, [1; 3]);
     dispatch.addressing = Addressing::Address;
     dispatch.buffers = vec![BufferUse { tensor: 0, reads: true, writes: true }];
     let kernel = Kernel::new(&dispatch, 4).expect("it is known");
     let y = Memory::new(40).expect("memory");
-    let params = [&address(&y).to_le_bytes()[..], &index.to_le_bytes()].concat();
+    let params = params(&y);
     let buffers = [Buffer { memory: &y, bytes: 40, name: "y", element: 4, reads: true, writes: true }];
     let pieces = [Piece { groups: [1; 3], params: &params }];
-    kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1 }).map(drop)
+    kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET }).map(drop)
 }
 
 #[test]
@@ -181,5 +186,14 @@ fn what_is_said_of_alignment_must_hold() {
         error.to_string(),
         "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `y`[3], which does not lie at a multiple of 8 bytes as the \
          instruction says"
+    );
+}
+
+#[test]
+fn the_parameter_block_has_bounds() {
+    let error = by_parameters(|y| y.address().to_le_bytes().to_vec()).expect_err("there is no index");
+    assert_eq!(
+        error.to_string(),
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the parameter block at byte 8, which is out of bounds: there are 8 bytes"
     );
 }

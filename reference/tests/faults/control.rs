@@ -132,33 +132,41 @@ fn a_uniform_value_of_a_loop_that_lanes_leave_apart() {
 }
 
 #[test]
-fn reductions_over_a_subgroup() {
-    let sum = |op: &str| {
-        let body = format!(
-            "
-            %f = OpConvertUToF %float %i
-            %s = OpGroupNonUniformFAdd %float %c3 {op} %f
-            %a = OpAccessChain %p_float %y %c0 %i
-            OpStore %a %s
-            "
-        );
-        Run { local: 7, ..Run::new() }.y(&body)[..7].to_vec()
-    };
-    // The second subgroup has three.
-    assert_eq!(sum("Reduce"), [6.0, 6.0, 6.0, 6.0, 15.0, 15.0, 15.0]);
-    assert_eq!(sum("InclusiveScan"), [0.0, 1.0, 3.0, 6.0, 4.0, 9.0, 15.0]);
-    assert_eq!(sum("ExclusiveScan"), [0.0, 0.0, 1.0, 3.0, 0.0, 4.0, 9.0]);
+fn loops_without_an_end() {
     let body = "
-        %few = OpULessThan %bool %lane %c2
-        OpSelectionMerge %join None
-        OpBranchConditional %few %then %join
-        %then = OpLabel
-        %s = OpGroupNonUniformIAdd %uint %c3 Reduce %i
-        %f = OpConvertUToF %float %s
-        %a = OpAccessChain %p_float %y %c0 %i
-        OpStore %a %f
-        OpBranch %join
-        %join = OpLabel
+        OpBranch %head
+        %head = OpLabel
+        OpLoopMerge %end %next None
+        OpBranch %top
+        %top = OpLabel
+        %stop = OpIEqual %bool %i WHO
+        OpBranchConditional %stop %end %next
+        %next = OpLabel
+        OpBranch %head
+        %end = OpLabel
     ";
-    assert_eq!(Run::new().y(body)[..8], [1.0, 1.0, 0.0, 0.0, 9.0, 9.0, 0.0, 0.0]);
+    let message = |who: &str| Run { groups: 2, budget: 10_000, ..Run::new() }.fault(&body.replace("WHO", who));
+    let end = "has not ended after 10000 instructions: a loop of it seems to have no end";
+    assert_eq!(message("%c40"), format!("invocation [0, 0, 0] of workgroup [0, 0, 0] {end}"));
+    // The first ends, and the others do not.
+    assert_eq!(message("%c0"), format!("invocation [1, 0, 0] of workgroup [0, 0, 0] {end}"));
+}
+
+#[test]
+fn workgroups_come_in_any_order_and_all_of_them() {
+    for groups in [1, 2, 3, 7, 8, 64, 97, 1000] {
+        let body = "
+            %a = OpAccessChain %p_word %yi %c0 %g
+            %turn = OpAccessChain %p_word %yi %c0 %local_groups
+            %n = OpAtomicIAdd %uint %turn %c1 %c0 %c1
+            OpStore %a %n
+        ";
+        let count = format!("%local_groups = OpIAdd %uint %c0 %total\n{body}");
+        let run = Run { local: 1, groups, y_elements: groups as usize + 1, param: groups as i32, ..Run::new() };
+        let words = run.words(&count.replace("%total", "%p").replace("%n ", "%number ").replace("%a %n", "%a %number"));
+        let mut turns = words[..groups as usize].to_vec();
+        assert!(groups < 7 || !turns.is_sorted(), "{turns:?}");
+        turns.sort_unstable();
+        assert!(turns.into_iter().eq(0..groups), "each has one turn");
+    }
 }

@@ -180,7 +180,43 @@ fn workgroups_that_read_what_another_writes() {
     let run = Run { groups: 3, ..Run::new() };
     assert_eq!(
         run.fault(&others_read("%c0")),
-        "invocation [0, 0, 0] of workgroup [1, 0, 0] reads `y`[3], which invocation [0, 0, 0] of workgroup [0, 0, 0] writes \
+        // Workgroup 2 comes before 1.
+        "invocation [0, 0, 0] of workgroup [2, 0, 0] reads `y`[3], which invocation [0, 0, 0] of workgroup [0, 0, 0] writes \
          too: nothing orders two workgroups of one dispatch"
+    );
+}
+
+#[test]
+fn device_memory_that_is_not_coherent_is_never_ordered() {
+    let private = Run { coherent: false, ..Run::new() };
+    assert_eq!(
+        private.fault(&by_memory("%both")),
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of it writes too, with no barrier \
+         between the two"
+    );
+}
+
+/// In the Vulkan memory model, accesses and barriers say themselves what others see.
+#[test]
+fn the_vulkan_memory_model() {
+    let run = Run { vulkan: true, coherent: false, ..Run::new() };
+    let shown = |body: String| {
+        let loads = body.replace("OpLoad %float %b", "OpLoad %float %b NonPrivatePointer|MakePointerVisible %c2");
+        loads.replace("OpStore %a %f", "OpStore %a %f NonPrivatePointer|MakePointerAvailable %c2")
+    };
+    assert_eq!(run.y(&shown(by_memory("%all")))[8..], [4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0]);
+    let race = "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of it writes too, with no \
+                barrier between the two";
+    // A barrier that makes nothing visible, and accesses that are private.
+    assert_eq!(run.fault(&shown(by_memory("%both"))), race);
+    assert_eq!(run.fault(&by_memory("%all")), race);
+    assert_eq!(
+        run.y(&shown(exchange("OpControlBarrier %c2 %c2 %all")))[..8],
+        [1.0, 0.0, 3.0, 2.0, 5.0, 4.0, 7.0, 6.0],
+        "shared memory"
+    );
+    assert_eq!(
+        run.refusal(&exchange("OpControlBarrier %c2 %c2 %all")),
+        "the words are no SPIR-V module: an OpStore of shared memory is private, in the Vulkan memory model"
     );
 }

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use tilewright_launch::{Addressing, BufferUse, Dispatch, Size};
-use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece, RunError};
+use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError};
 
 /// What stands before every body. The invocation's number in its workgroup is `%i`, that of its workgroup `%w`, both
 /// together `%g`; `%p` is the parameter.
@@ -17,6 +17,19 @@ const BEFORE: &str = "
                OpCapability GroupNonUniform
                OpCapability GroupNonUniformArithmetic
                OpCapability GroupNonUniformBallot
+               OpCapability GroupNonUniformVote
+               OpCapability GroupNonUniformShuffle
+               OpCapability GroupNonUniformShuffleRelative
+               OpCapability GroupNonUniformClustered
+               OpCapability GroupNonUniformQuad
+               OpCapability GroupNonUniformRotateKHR
+               OpCapability VulkanMemoryModel
+               OpCapability AtomicFloat32AddEXT
+               OpCapability AtomicFloat32MinMaxEXT
+               OpExtension \"SPV_KHR_vulkan_memory_model\"
+               OpExtension \"SPV_KHR_subgroup_rotate\"
+               OpExtension \"SPV_EXT_shader_atomic_float_add\"
+               OpExtension \"SPV_EXT_shader_atomic_float_min_max\"
        %glsl = OpExtInstImport \"GLSL.std.450\"
                OpMemoryModel Logical GLSL450
                OpEntryPoint GLCompute %main \"main\" %local_index %group_id %lane_id
@@ -29,6 +42,8 @@ const BEFORE: &str = "
                OpDecorate %floats ArrayStride 4
                OpDecorate %words ArrayStride 4
                OpDecorate %vectors ArrayStride 16
+               OpDecorate %y Coherent
+               OpDecorate %yi Coherent
                OpDecorate %buffer Block
                OpMemberDecorate %buffer 0 Offset 0
                OpDecorate %word_buffer Block
@@ -52,6 +67,7 @@ const BEFORE: &str = "
        %uint = OpTypeInt 32 0
       %float = OpTypeFloat 32
       %uint3 = OpTypeVector %uint 3
+      %uint4 = OpTypeVector %uint 4
        %vec4 = OpTypeVector %float 4
      %local = OpConstant %uint LOCAL
         %c0 = OpConstant %uint 0
@@ -63,8 +79,10 @@ const BEFORE: &str = "
        %c64 = OpConstant %uint 64
     %barrier = OpConstant %uint 264
        %both = OpConstant %uint 328
+        %all = OpConstant %uint 24904
          %i0 = OpConstant %int 0
          %i1 = OpConstant %int 1
+      %minus = OpConstant %uint 4294967295
          %f0 = OpConstant %float 0
          %f1 = OpConstant %float 1
          %f2 = OpConstant %float 2
@@ -128,14 +146,33 @@ pub(crate) struct Run {
     /// How much of `x` there is, however much of it is written.
     pub(crate) x_elements: usize,
     pub(crate) y_elements: usize,
+    /// Whether `y` has contents when a fault is looked for.
+    pub(crate) y_written: bool,
     pub(crate) param: i32,
+    /// Whether `y` is coherent.
+    pub(crate) coherent: bool,
+    /// Whether the module is of the Vulkan memory model.
+    pub(crate) vulkan: bool,
+    /// Instructions that an invocation may run.
+    pub(crate) budget: u64,
 }
 
 impl Run {
     /// 8 invocations in one workgroup, with 16 elements in each tensor.
     pub(crate) fn new() -> Run {
         let x = (0..16).map(|n| n as f32).collect();
-        Run { local: 8, groups: 1, x, x_elements: 16, y_elements: 16, param: 3 }
+        Run {
+            local: 8,
+            groups: 1,
+            x,
+            x_elements: 16,
+            y_elements: 16,
+            y_written: false,
+            param: 3,
+            coherent: true,
+            vulkan: false,
+            budget: BUDGET,
+        }
     }
 
     /// Runs a body: what is then in `y`, 0 where nothing was written.
@@ -155,11 +192,18 @@ impl Run {
     /// The fault that a body commits.
     #[track_caller]
     pub(crate) fn fault(&self, body: &str) -> String {
-        let y = memory(&[], self.y_elements);
+        let y = memory(&vec![0.0; if self.y_written { self.y_elements } else { 0 }], self.y_elements);
         match self.run(body, &y) {
             Err(RunError::Fault(fault)) => fault.to_string(),
             other => panic!("{other:?}, not a fault\n{body}"),
         }
+    }
+
+    /// Why a body is not run at all.
+    #[track_caller]
+    pub(crate) fn refusal(&self, body: &str) -> String {
+        let dispatch = dispatch(&self.text(body), [self.local, 1, 1]);
+        Kernel::new(&dispatch, 4).err().unwrap_or_else(|| panic!("it is run\n{body}")).to_string()
     }
 
     fn run(&self, body: &str, y: &Memory) -> Result<(), RunError> {
@@ -176,11 +220,18 @@ impl Run {
         let buffers = [buffer(&x, self.x_elements, "x", false), buffer(y, self.y_elements, "y", true)];
         let params = self.param.to_le_bytes();
         let pieces = [Piece { groups: [self.groups, 1, 1], params: &params }];
-        kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1 }).map(drop)
+        kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: self.budget }).map(drop)
     }
 
     fn text(&self, body: &str) -> String {
-        format!("{BEFORE}{body}{AFTER}").replace("LOCAL", &self.local.to_string())
+        let mut text = format!("{BEFORE}{body}{AFTER}").replace("LOCAL", &self.local.to_string());
+        if !self.coherent {
+            text = text.replace("OpDecorate %y Coherent", "").replace("OpDecorate %yi Coherent", "");
+        }
+        if self.vulkan {
+            text = text.replace("OpMemoryModel Logical GLSL450", "OpMemoryModel Logical Vulkan");
+        }
+        text
     }
 }
 

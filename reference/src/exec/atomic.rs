@@ -1,0 +1,100 @@
+//! Atomic operations: lane by lane, in the memory that other threads see.
+
+use super::access::Place;
+use super::group::apply;
+use super::{Result, Worker};
+use crate::code::{AccessInfo, Atomic, AtomicOp, Root};
+use crate::fault::{Access, Element, FaultKind, Object};
+use crate::memory::Conflict;
+use crate::memory::{shadow::Shadow, shared, trail};
+use crate::run::Bound;
+
+impl Worker<'_> {
+    pub(super) fn atomic(&mut self, n: u32) -> Result {
+        let code = self.code;
+        let atomic = code.atomics[n as usize];
+        let info = &code.accesses[atomic.access as usize];
+        self.offsets(info, Access::Atomic)?;
+        for lane in 0..code.lanes {
+            if self.mask[lane as usize] == 0 {
+                continue;
+            }
+            let old = match info.root {
+                Root::Shared { first, object } => self.atomic_shared(&atomic, info, first, &code.objects[object as usize], lane)?,
+                _ => self.atomic_bytes(&atomic, info, lane)?,
+            };
+            self.words[(info.slot + lane) as usize] = old;
+        }
+        Ok(())
+    }
+
+    /// What becomes of a word; nothing, if it stays.
+    fn changed(&self, atomic: &Atomic, lane: u32, old: u32) -> Option<u32> {
+        let value = || self.words[(atomic.value + lane) as usize];
+        match atomic.op {
+            AtomicOp::Load => None,
+            AtomicOp::Store | AtomicOp::Exchange => Some(value()),
+            AtomicOp::CompareExchange => (self.words[(atomic.comparator + lane) as usize] == old).then(value),
+            AtomicOp::ISub => Some(old.wrapping_sub(value())),
+            AtomicOp::Combine(combine) => Some(apply(combine, old, value())),
+        }
+    }
+
+    fn atomic_shared(&mut self, atomic: &Atomic, info: &AccessInfo, first: u32, object: &Object, lane: u32) -> Result<u32> {
+        let at = self.inside(info, object, if info.apart { lane as usize } else { 0 }, lane, Access::Atomic)?;
+        let cell = first as usize + at;
+        let element = || Element { of: object.clone(), index: at as i64 };
+        if atomic.op != AtomicOp::Store && !self.shared.is_written(cell, &self.shared_clock) {
+            return self.fault(lane, info.word, FaultKind::Unwritten { at: element() });
+        }
+        let old = self.shared.load(cell);
+        let new = self.changed(atomic, lane, old).unwrap_or(old);
+        let who = shared::Who { clock: &self.shared_clock, lane, group: self.group };
+        let conflict = match atomic.op {
+            AtomicOp::Load => self.shared.atomic_load(cell, who),
+            _ => self.shared.update(cell, new, who),
+        };
+        conflict.map_or(Ok(old), |conflict| self.race(lane, info.word, Access::Atomic, element(), conflict))
+    }
+
+    fn atomic_bytes(&self, atomic: &Atomic, info: &AccessInfo, lane: u32) -> Result<u32> {
+        let (place, base) = self.bytes(info, lane, Access::Atomic)?;
+        let at = self.offsets[if info.apart { lane as usize } else { 0 }] + base;
+        let bound = match place {
+            Place::Tensor(bound) => bound,
+            Place::Block(..) => return self.read_only(info, lane, Element { of: super::access::parameters(0), index: at }),
+        };
+        if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
+            return self.bad_tensor(lane, info, Access::Atomic, bound, at).map(|()| 0);
+        }
+        let Some(shadow) = &bound.shadow else { return self.read_only(info, lane, bound.element(at)) };
+        let word = at as usize / 4;
+        if atomic.op != AtomicOp::Store && !bound.complete && bound.memory.flags(word) != 0xf {
+            return self.fault(lane, info.word, FaultKind::Unwritten { at: bound.element(at) });
+        }
+        if let Some((element, conflict)) = self.conflict(atomic, bound, shadow, at as usize, lane) {
+            let at = Element { of: bound.object.clone(), index: element as i64 };
+            return self.race(lane, info.word, Access::Atomic, at, conflict);
+        }
+        if atomic.op == AtomicOp::Store {
+            bound.memory.store(word, self.words[(atomic.value + lane) as usize], 0xf);
+            return Ok(0);
+        }
+        Ok(bound.memory.update(word, |old| self.changed(atomic, lane, old)))
+    }
+
+    fn conflict(&self, atomic: &Atomic, bound: &Bound<'_>, shadow: &Shadow, at: usize, lane: u32) -> Option<(usize, Conflict)> {
+        let who = trail::Who { group: self.group, clock: &self.global_clock, private: false };
+        super::tensor::elements(at, false, bound.size).find_map(|element| {
+            let conflict = match atomic.op {
+                AtomicOp::Load => shadow.atomic_load(element, &who, lane),
+                _ => shadow.update(element, &who, lane),
+            };
+            Some((element, conflict?))
+        })
+    }
+
+    fn read_only<T>(&self, info: &AccessInfo, lane: u32, at: Element) -> Result<T> {
+        self.fault(lane, info.word, FaultKind::ReadOnly { at })
+    }
+}
