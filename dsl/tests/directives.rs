@@ -97,3 +97,42 @@ fn an_axis_of_one_point_rounded_up() {
         &["tile(i: 4 round_up) => workgroup(y)", "unroll(i)", "distribute(j => workgroup(x))"]
     ));
 }
+
+/// What is owed for a schedule of the matrix product, and how each debt is paid.
+fn ledger(directives: &str) -> Vec<String> {
+    let mut spans = Spans::new();
+    let kernel = syntax::kernel::parse(MATMUL.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
+    let text = format!("V: matmul for vulkan_1_1 {{ distribute(i, j => workgroup(y, x)); {directives} }}");
+    let schedule = syntax::parse(text.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
+    let compiled = compile(&kernel, &schedule, &Profile::vulkan_1_1()).unwrap_or_else(|e| panic!("{}", e.texts(&spans)));
+    let owed = compiled.program.ledger.iter().filter(|o| !o.what.contains("lies inside"));
+    owed.map(|o| format!("{}: {:?}", o.what, o.state)).collect()
+}
+
+/// Past the end of a part of an axis, the axis may go on: the identity is taken there, and no read is filled.
+#[test]
+fn a_part_rounded_up_is_guarded() {
+    assert_eq!(ledger("tile(k: 8 round_up);"), ["reads past the end of `k` are 0, and the item is then the identity: Proved"]);
+    // The outer part, and the inner one of an axis that is itself guarded.
+    assert_eq!(
+        ledger("split(k, [_, 4] => k_o, k); tile(k_o: 4 round_up);"),
+        ["the split of `k` runs past `K`: Guarded", "the split of `k_o` runs past `(K + 3) / 4`: Guarded"]
+    );
+    assert_eq!(
+        ledger("tile(k: 8); tile(k: 3 round_up => k_m);"),
+        ["the split of `k` runs past `K`: Guarded", "the split of `k` runs past `8`: Guarded"]
+    );
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "",
+        &["distribute(i, j => workgroup(y, x))", "tile(k: 8)", "tile(k: 3 round_up => k_m)"]
+    ));
+}
+/// Past the end of fused axes all of them are filled.
+#[test]
+fn fused_axes_rounded_up() {
+    let kernel = "fn total<M, K, L>(a: f32[M, K, L]) -> c: f32[M] { c[i] = sum(k in 0..K, l in 0..L) { a[i, k, l] }; }";
+    let directives = ["distribute(i => workgroup(x))", "tile(k: 4 => k_o)", "fuse(k, l => p)", "tile(p: 8 round_up)"];
+    let nests = steps(kernel, "", &directives);
+    insta::assert_snapshot!(nests.split("## lowered").last().unwrap_or_default());
+}

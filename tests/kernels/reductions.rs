@@ -121,3 +121,27 @@ fn a_scalar_result() {
         }
     }
 }
+
+/// Parts of an axis rounded up, and axes fused with parts: items are counted once, and none past the end.
+#[test]
+fn parts_and_fused_axes_rounded_up() {
+    let kernel = "fn total<M, K, L>(a: f32[M, K, L], b: f32[K, L]) -> c: f32[M] {
+        c[i] = sum(k in 0..K, l in 0..L) { a[i, k, l] * b[k, l] };
+    }";
+    for profile in profiles() {
+        for directives in [
+            "split(k, [_, 4] => k_o, k); tile(k_o: 3 round_up)",
+            "tile(k: 8); tile(k: 3 round_up => k_m)",
+            "tile(k: 8 round_up); tile(k: 3 round_up => k_m); unroll(k)",
+            "fuse(k, l => p); tile(p: 8 round_up); unroll(p)",
+            "tile(k: 4 => k_o); fuse(k, l => p); tile(p: 8 round_up)",
+            "tile(k: 4 round_up => k_o); reorder(k, k_o, l); fuse(k_o, l => p); tile(p: 8 round_up)",
+        ] {
+            let schedule = format!("V: total for p {{ tile(i: 4) => workgroup(x); distribute(i => thread(x)); {directives}; }}");
+            let variant = variant(kernel, &schedule, &profile);
+            for (m, k, l) in [(1, 1, 1), (5, 7, 3), (3, 13, 5), (4, 8, 8)] {
+                variant.check(&[("M", m), ("K", k), ("L", l)], &[]);
+            }
+        }
+    }
+}

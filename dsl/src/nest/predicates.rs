@@ -22,6 +22,14 @@ impl Program {
         found
     }
 
+    /// Whether what is read past the end of an axis, rounded up, is filled. Whole tiles of a parallel axis run either way:
+    /// only a reduction's reads are. A part of an axis takes the identity: that an index past the part is past its axis is
+    /// not plain.
+    pub fn can_fill(&self, axis: AxisId) -> bool {
+        let axis = &self.axes[axis];
+        axis.kind == AxisKind::Reduction && !matches!(axis.def, AxisDef::Part { .. })
+    }
+
     fn gather(&self, axis: AxisId, found: &mut Vec<Pred>, seen: &mut HashSet<AxisId>) {
         if !seen.insert(axis) {
             return;
@@ -31,10 +39,7 @@ impl Program {
             Fate::Fused { into, .. } => self.gather(*into, found, seen),
             Fate::Split(split) => {
                 if !split.exact {
-                    // Whole tiles of a parallel axis run either way: only a reduction's reads are filled.
-                    // A part of an axis takes the identity: that an index past the part is past its axis is not plain.
-                    let alone = !matches!(self.axes[axis].def, AxisDef::Part { .. });
-                    let fills = split.tail == Tail::RoundUp && self.axes[axis].kind == AxisKind::Reduction && alone;
+                    let fills = split.tail == Tail::RoundUp && self.can_fill(axis);
                     found.push(Pred { axis, tail: if fills { Tail::RoundUp } else { Tail::Guard } });
                 }
                 split.parts.iter().for_each(|part| self.gather(*part, found, seen));

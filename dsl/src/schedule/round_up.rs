@@ -1,5 +1,5 @@
 //! The tail `round_up` on a reduction's axis: whole tiles run, and reads past the end give 0. That is right only when the
-//! item is then the identity, which is proved here or refused.
+//! item is then the identity, which is proved here or refused. On a part of an axis it is a guard, and this is not asked.
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};

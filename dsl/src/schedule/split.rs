@@ -151,7 +151,7 @@ fn check_tail(nest: &mut StageNest<'_>, axis: AxisId, product: i64, exact: bool,
             let error = Error::new(span, format!("`exact` needs `{fact}`, which is not proved"));
             Err(error.help(format!("state it in the schedule's head, `where {fact}`, or let the tail be guarded")))
         }
-        Some(TailWord { tail: Tail::RoundUp, span }) if nest.is_reduction(axis) => super::round_up::check(nest, axis, span),
+        Some(TailWord { tail: Tail::RoundUp, span }) if nest.program.can_fill(axis) => super::round_up::check(nest, axis, span),
         _ => {
             nest.program.owe(format!("the split of `{}` runs past `{extent}`", nest.name(axis)), State::Guarded, span);
             Ok(())

@@ -5,7 +5,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
-use crate::nest::{AxisId, Fate, NodeKind, Tail};
+use crate::nest::{AxisDef, AxisId, Fate, NodeKind, Tail};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -70,9 +70,19 @@ impl Checks<'_> {
         self.error(error.help("list the axis among the predicates of the leaf"));
     }
 
-    /// The axes that a predicate with the tail [`Tail::RoundUp`] fills.
+    /// The axes that a predicate with the tail [`Tail::RoundUp`] fills: what the axis became, and what became the axis.
     pub(super) fn filled_axes(&self, site: &Site<'_>, axis: AxisId) -> BTreeSet<AxisId> {
         let made = self.made_of([axis], site);
-        made.leaves.into_iter().chain(made.consumed).chain([axis]).collect()
+        let mut filled: BTreeSet<AxisId> = made.leaves.into_iter().chain(made.consumed).collect();
+        let mut open = vec![axis];
+        while let Some(axis) = open.pop() {
+            filled.insert(axis);
+            match &self.program.axes[axis].def {
+                AxisDef::Root(_) | AxisDef::Made => {}
+                AxisDef::Part { of, .. } => open.push(*of),
+                AxisDef::Fused(digits) => open.extend(digits),
+            }
+        }
+        filled
     }
 }
