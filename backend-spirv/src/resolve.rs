@@ -7,7 +7,7 @@ use crate::emit::{Emit, Result};
 use crate::values::{Op, ValueId};
 use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Space};
+use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Space, Split, Tail};
 
 /// How an expression is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -178,6 +178,7 @@ impl Emit<'_> {
         let program = self.program;
         match &program.axes[axis].fate {
             Fate::Live => Ok((self.values.int(0), 0)),
+            Fate::Split(split) if split.anchored().is_some() => self.anchored(axis, split, view),
             Fate::Split(split) => {
                 let (mut total, mut mask) = (self.values.int(0), 0);
                 for part in &split.parts {
@@ -194,6 +195,22 @@ impl Emit<'_> {
                 Ok((self.digit(*into, *digit, whole)?, mask))
             }
         }
+    }
+
+    /// The value of an axis whose last tile is moved back, or of which only the end is run.
+    fn anchored(&mut self, axis: AxisId, split: &Split, view: View) -> Result<Resolved> {
+        let Some((tail, last)) = split.anchored() else { return Ok((self.values.int(0), 0)) };
+        let extent = self.resolve_in(self.program.axes[axis].extent, View::ALL)?;
+        let length = self.resolve_in(self.program.axes[last].extent, View::ALL)?;
+        let (mut start, mut mask) = (self.values.minus(extent.0, length.0), extent.1 | length.1);
+        if tail == Tail::Shift {
+            let (tile, m) = self.axis(split.parts[0], view)?;
+            let tile = self.values.times(tile, length.0);
+            start = self.values.extreme(Binary::Min, tile, start);
+            mask |= m;
+        }
+        let (offset, m) = self.axis(last, view)?;
+        Ok((self.values.plus(start, offset), mask | m))
     }
 
     /// A digit of a fused axis's value.

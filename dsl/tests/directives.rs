@@ -128,6 +128,7 @@ fn a_part_rounded_up_is_guarded() {
         &["distribute(i, j => workgroup(y, x))", "tile(k: 8)", "tile(k: 3 round_up => k_m)"]
     ));
 }
+
 /// Past the end of fused axes all of them are filled.
 #[test]
 fn fused_axes_rounded_up() {
@@ -135,4 +136,40 @@ fn fused_axes_rounded_up() {
     let directives = ["distribute(i => workgroup(x))", "tile(k: 4 => k_o)", "fuse(k, l => p)", "tile(p: 8 round_up)"];
     let nests = steps(kernel, "", &directives);
     insta::assert_snapshot!(nests.split("## lowered").last().unwrap_or_default());
+}
+
+#[test]
+fn a_last_tile_moved_back() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "",
+        &["distribute(i => workgroup(y))", "tile(j: 60) => workgroup(x)", "tile(j: 8 shift)", "serial(j_o)", "unroll(j)"]
+    ));
+}
+
+#[test]
+fn workgroups_of_full_tiles_and_of_the_rest() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "",
+        &["tile(i: 8 peel, j: 32 peel) => workgroup(y, x)", "distribute(j => thread(x))", "reorder(k, i)", "unroll(i)"]
+    ));
+}
+
+#[test]
+fn the_rest_of_a_reduction() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "",
+        &["tile(i: 8) => workgroup(y)", "distribute(j => workgroup(x))", "tile(k: 4 peel)", "reorder(k_o, i, k)", "unroll(i, k)"]
+    ));
+}
+
+#[test]
+fn the_rest_of_lanes() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "where N % 4 == 0",
+        &["distribute(i => workgroup(y))", "tile(j: 8 peel)", "serial(j_o)", "vectorize(j, 4)", "unroll(j)"]
+    ));
 }

@@ -140,6 +140,18 @@ impl Variant {
         }
     }
 
+    /// Whether a launch at these dims would find the variant's facts to hold.
+    pub fn admits(&self, dims: &[(&str, i64)]) -> bool {
+        let mut values: Vec<i64> = Vec::new();
+        for dim in &self.program.dims {
+            let given = dims.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
+            let value = given.or_else(|| dim.derived.as_ref()?.eval(&values));
+            values.push(value.expect("the dim has a value"));
+        }
+        let side = |size: &launch::Size| size.eval(&values).expect("a number");
+        self.program.facts.iter().map(|f| &f.condition).all(|c| c.relation.holds(side(&c.left), side(&c.right)))
+    }
+
     /// Why a launch at these dims is refused, on each device.
     pub fn refusals(&self, dims: &[(&str, i64)]) -> Vec<String> {
         self.on_each(dims, &|kernel, tensors| kernel.run(tensors.iter().map(Argument::Read)).expect_err("a refusal").to_string())

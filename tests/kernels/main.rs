@@ -14,3 +14,4 @@ mod reductions;
 mod semantics;
 mod stencil;
 mod versions;
+mod tails;

@@ -121,7 +121,7 @@ fn pick<'a>(random: &mut Rng, from: &[&'a str]) -> &'a str {
 /// A directive that may be legal.
 fn directive(random: &mut Rng, names: &mut Names) -> String {
     let factor = |random: &mut Rng| pick(random, &["1", "2", "3", "4", "5", "8"]);
-    let tail = |random: &mut Rng| pick(random, &["", "", " guard", " round_up", " exact"]);
+    let tail = |random: &mut Rng| pick(random, &["", "", " guard", " round_up", " exact", " peel", " peel", " shift"]);
     match random.u8(..12) {
         0 | 1 => {
             let (a, b, f, t) = (names.any(random), names.fresh(), factor(random), tail(random));
@@ -214,8 +214,12 @@ fn schedules_at_random() {
         taken += 1;
         println!("case {case}: {}\n{}", subject.kernel, text(&schedule));
         for _ in 0..3 {
-            let dims: Vec<(&str, i64)> = subject.dims.iter().map(|d| (*d, random.i64(3..=11))).collect();
-            variant.check_filled(&dims, subject.scalars, &|_| Fill::Small);
+            // A tile that is moved back needs room.
+            let least = if schedule.iter().any(|d| d.contains(" shift")) { 9 } else { 3 };
+            let dims: Vec<(&str, i64)> = subject.dims.iter().map(|d| (*d, random.i64(least..=least + 8))).collect();
+            if variant.admits(&dims) {
+                variant.check_filled(&dims, subject.scalars, &|_| Fill::Small);
+            }
         }
     }
     println!("{taken} of {cases} schedules ran");

@@ -137,7 +137,13 @@ impl<'p> Context<'p> {
                 continue;
             }
             match &self.program.axes[axis].fate {
-                Fate::Split(split) if self.view == View::Leaves => open.extend(&split.parts),
+                Fate::Split(split) if self.view == View::Leaves => {
+                    open.extend(&split.parts);
+                    if let Some((_, last)) = split.anchored() {
+                        gather(self.program.axes[axis].extent, &mut open);
+                        gather(self.program.axes[last].extent, &mut open);
+                    }
+                }
                 Fate::Fused { into, .. } if self.view == View::Leaves => {
                     open.push(*into);
                     if let AxisDef::Fused(digits) = &self.program.axes[*into].def {

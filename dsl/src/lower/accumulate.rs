@@ -1,6 +1,9 @@
 //! Reductions become init, update and finish over an accumulator: registers that live just outside the outermost loop of
 //! the reduction and are indexed by the parallel axes inside it.
 //!
+//! The rest of a peeled reduction is another stage ([`crate::nest::Peel`]), whose update goes to the same accumulator: it stands
+//! beside the update of the full tiles, or within its loops.
+//!
 //! Refused, because registers have no address: a parallel axis inside the reduction's loops that is neither unrolled nor
 //! in lanes.
 
@@ -16,6 +19,9 @@ use crate::nest::{
 pub fn run(program: &mut Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for stage in program.stages.ids() {
+        if continues(program, stage).is_some() {
+            continue;
+        }
         for at in 0..program.plan.len() {
             let Some(path) = Path::open(&program.plan[at].body, stage, Phase::Whole) else { continue };
             if let Body::Reduce { .. } = program.stages[stage].body
@@ -28,14 +34,20 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
     errors.into_result()
 }
 
+/// The stage whose reduction this one is a part of.
+fn continues(program: &Program, stage: StageId) -> Option<StageId> {
+    let peel = program.peels.iter().find(|peel| peel.rest == stage)?;
+    let reduction = program.axes[peel.axis].kind == AxisKind::Reduction;
+    reduction.then(|| continues(program, peel.main).unwrap_or(peel.main))
+}
+
 /// One reduction's nest.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, finish, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
     let outermost = |f: &Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || program.axes[a].kind == AxisKind::Reduction);
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
-    let inside = path.frames.split_off(place);
-    let tile: Vec<Frame> =
-        inside.iter().filter(|f| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel)).cloned().collect();
+    let mut inside = path.frames.split_off(place);
+    let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;
 
     let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
@@ -59,11 +71,65 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
             None => body,
         })
     };
+    // What stands beside the reduction's outermost loop: of what comes after it, the rests are parts of the update.
+    let (before, after) = match inside.first_mut() {
+        Some(first) => (&mut first.before, &mut first.after),
+        None => (&mut path.before, &mut path.after),
+    };
+    let (before, after) = (std::mem::take(before), std::mem::take(after));
+    let (rests, after): (Block, Block) = after.into_iter().partition(|node| !rests_in(program, stage, node).is_empty());
+    path.compute = update;
+    let mut updates = Path { frames: inside, ..path.clone() }.close();
+    updates.extend(rests);
+    for node in &mut updates {
+        for rest in rests_in(program, stage, node) {
+            update_rest(program, node, rest, &state, &tile)?;
+        }
+    }
     let mut body = wrap(&tile, init);
-    body.extend(wrap(&inside, update));
+    body.extend(updates);
     body.extend(wrap(&tile, finish));
-    let body = state.into_iter().rev().fold(body, |body, buffer| vec![Node::new(NodeKind::Alloc { buffer, body }, span)]);
+    let alloc = |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, span)];
+    let body = [before, state.into_iter().rev().fold(body, alloc), after].concat();
     Ok(close(path.frames, body))
+}
+
+/// The loops over parallel axes.
+fn parallel(program: &Program, frames: &[Frame]) -> Vec<Frame> {
+    let is = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel);
+    frames.iter().filter(is).cloned().collect()
+}
+
+/// The stages within a node that continue the reduction of another.
+fn rests_in(program: &Program, stage: StageId, node: &Node) -> Vec<StageId> {
+    if let NodeKind::Compute(compute) = &node.kind {
+        let rest = compute.phase == Phase::Whole && continues(program, compute.stage) == Some(stage);
+        return rest.then_some(compute.stage).into_iter().collect();
+    }
+    node.blocks().flatten().flat_map(|inner| rests_in(program, stage, inner)).collect()
+}
+
+/// Makes the compute of a rest an update of the accumulators of the full tiles, which `tile` indexes there.
+fn update_rest(program: &mut Program, node: &mut Node, rest: StageId, state: &[BufferId], tile: &[Frame]) -> Result<(), Error> {
+    let block = vec![node.clone()];
+    let Some(mut path) = Path::open(&block, rest, Phase::Whole) else { return Ok(()) };
+    let Body::Reduce { over, .. } = program.stages[rest].body.clone() else { return Ok(()) };
+    let own = parallel(program, &path.frames);
+    let axes = |tile: &[Frame]| -> Vec<AxisId> { tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect() };
+    let extents = |tile: &[Frame]| -> Vec<ExprId> { axes(tile).iter().map(|a| program.axes[*a].extent).collect() };
+    if extents(&own) != extents(tile) {
+        let name = &program.stages[rest].name;
+        let error = Error::new(path.span, format!("the rest of the reduction of `{name}` has other tiles than its full part"));
+        return Err(error.help("write `guard` for the tail of the reduction's axis"));
+    }
+    let index: Vec<ExprId> = axes(&own).into_iter().map(|a| program.exprs.axis(a)).collect();
+    path.compute.phase = Phase::Update;
+    path.compute.dst = state.iter().map(|buffer| Access { buffer: *buffer, index: index.clone() }).collect();
+    path.compute.preds = update_predicates(program, &path.compute.value, &over);
+    if let Some(closed) = path.close().pop() {
+        *node = closed;
+    }
+    Ok(())
 }
 
 /// Puts frames around a block.

@@ -90,6 +90,23 @@ pub enum Tail {
     Exact,
     /// Whole tiles run: reads are filled, writes predicated.
     RoundUp,
+    /// Of `[outer, inner]`: the last tile is moved back so that it lies inside. The value is
+    /// `min(outer * extent(inner), extent - extent(inner)) + inner`, and some points are visited twice.
+    Shift,
+    /// Only the full tiles are run. A copy of the nest runs what is left ([`super::Peel`]). Inexact, of one part: a branch
+    /// keeps the axis within its extent. The same of [`Tail::Rest`].
+    Peel,
+    /// Only the end is run: the last part is aligned with it. The value is `extent - extent(last) + last`; earlier parts,
+    /// which run at most once, do not count.
+    Rest,
+}
+
+impl Split {
+    /// The axis's value as a sum, unless its tail makes it another; for those, what the tail says of it.
+    pub fn anchored(&self) -> Option<(Tail, AxisId)> {
+        let last = *self.parts.last()?;
+        matches!(self.tail, Tail::Shift | Tail::Rest).then_some((self.tail, last))
+    }
 }
 
 impl Program {
@@ -101,6 +118,18 @@ impl Program {
         }
         match self.axes[axis].fate.clone() {
             Fate::Live => self.exprs.int(0),
+            Fate::Split(split) if split.anchored().is_some() => {
+                let Some((tail, last)) = split.anchored() else { return self.exprs.int(0) };
+                let (extent, length) = (self.axes[axis].extent, self.axes[last].extent);
+                let mut start = self.exprs.difference(extent, length);
+                if tail == Tail::Shift {
+                    let tile = self.axis_value(split.parts[0], bound);
+                    let tile = self.exprs.product(tile, length);
+                    start = self.exprs.binary(Binary::Min, tile, start);
+                }
+                let offset = self.axis_value(last, bound);
+                self.exprs.sum(start, offset)
+            }
             Fate::Split(split) => {
                 let mut value = self.exprs.int(0);
                 for part in split.parts {

@@ -120,6 +120,8 @@ pub struct Program {
     pub tuned: Vec<Tuned>,
     /// What the schedule's head states, and what the launch checks because a directive asked for it.
     pub conditions: Vec<Condition>,
+    /// Which stages are parts of one that was, in the order in which they were made.
+    pub peels: Vec<Peel>,
     /// Tensors that the schedule's head says hold neither infinities nor NaN.
     pub finite: Vec<BufferId>,
     /// The dispatches, in order. Empty: not yet scheduled.
@@ -249,6 +251,21 @@ pub struct Stage {
     /// What it computes.
     pub body: Body,
     /// The definition.
+    pub span: SpanId,
+}
+
+/// A stage in two: one computes the full tiles of an axis, the other, a copy of it on axes of its own, what is left.
+#[derive(Clone, Debug)]
+pub struct Peel {
+    /// Has the full tiles. It keeps the stage's id, and may be taken apart again.
+    pub main: StageId,
+    /// Has what is left. Both define the same buffer; they are parts of one reduction where the axis is a reduction's.
+    pub rest: StageId,
+    /// The axis, as `main` has it: [`Tail::Peel`].
+    pub axis: AxisId,
+    /// The same axis of `rest`: [`Tail::Rest`].
+    pub twin: AxisId,
+    /// By this directive.
     pub span: SpanId,
 }
 

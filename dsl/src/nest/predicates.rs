@@ -38,7 +38,8 @@ impl Program {
             Fate::Live => {}
             Fate::Fused { into, .. } => self.gather(*into, found, seen),
             Fate::Split(split) => {
-                if !split.exact {
+                // Where a branch chooses between full tiles and rest, it keeps both within their extents.
+                if !split.exact && !matches!(split.tail, Tail::Peel | Tail::Rest) {
                     let fills = split.tail == Tail::RoundUp && self.can_fill(axis);
                     found.push(Pred { axis, tail: if fills { Tail::RoundUp } else { Tail::Guard } });
                 }

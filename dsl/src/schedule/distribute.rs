@@ -4,7 +4,7 @@
 //! Refused: a reduction's axis; an axis inside a reduction's loop, to workgroups; a workgroup axis made of what lies
 //! within a thread's part; a thread axis whose extent is no literal; more invocations than the profile guarantees.
 
-use super::{Applied, StageNest, fuse, split};
+use super::{Applied, StageNest, fuse, peel, shift, split};
 use crate::diag::{Error, SpanId};
 use crate::nest::path::Head;
 use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, Slot};
@@ -40,6 +40,8 @@ pub fn check_axis(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, target: &Ta
             error.help("distribute parallel axes; a reduction across invocations needs a strategy, and none is supported yet")
         );
     }
+    shift::check_distributed(nest, axis, blame, target.level)?;
+    peel::check_distributed(nest, axis, blame, target.level)?;
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);
         if let Some(outer) =
@@ -83,6 +85,13 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
 /// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes in front of everything, thread axes
 /// behind those.
 pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId) -> Applied {
+    let mut as_in_full = Vec::new();
+    for axis in axes {
+        // The workgroups of full tiles and of the rest are others: what counts them stays as it is.
+        let counts = target.level == Level::Workgroup && peel::counts_tiles(nest, *axis).is_some();
+        as_in_full.push(if counts { *axis } else { nest.as_in_full(*axis, span)? });
+    }
+    let axes = &as_in_full[..];
     let bound = match target.level {
         Level::Workgroup => axes.iter().copied().zip(target.slots.iter().map(|(s, _)| *s)).collect(),
         _ => fold(nest, axes, target, span)?,

@@ -106,6 +106,11 @@ fn bound(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>, upper: boo
             let (a, b) = (bound(program, a, over, upper)?, bound(program, b, over, upper)?);
             Some(program.exprs.binary(op, a, b))
         }
+        Expr::Binary(Binary::FloorMod, _, b) if !upper => program.exprs.as_int(b).map(|_| program.exprs.int(0)),
+        Expr::Binary(Binary::FloorMod, _, b) => {
+            let most = program.exprs.as_int(b)? - 1;
+            Some(program.exprs.int(most))
+        }
         Expr::Binary(op @ (Binary::Mul | Binary::FloorDiv), a, b) => {
             let (a, b) = match (program.exprs.as_int(a), program.exprs.as_int(b)) {
                 (_, Some(n)) => (bound(program, a, over, upper == (n >= 0))?, b),

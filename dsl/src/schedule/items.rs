@@ -1,11 +1,12 @@
 //! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
 
+use super::copies::Copies;
 use super::{Applied, StageNest, default, distribute, fuse, left_over, reorder, serial, show, split, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
-use crate::nest::{Program, StageId};
+use crate::nest::{Program, StageId, Tail};
 use crate::profile::Profile;
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item};
+use crate::syntax::schedule::{Directive, DirectiveKind, Item, TailWord};
 
 /// What applying a schedule gave, beside the rewritten program.
 #[derive(Debug, Default)]
@@ -106,29 +107,44 @@ fn schedule_stage(
     outcome: &mut Outcome,
     watch: &mut Watch<'_>,
 ) {
-    let Some(mut nest) = StageNest::open(program, profile, stage) else { return };
+    let Some(mut copies) = Copies::open(program, profile, stage) else { return };
     let mut applied = Ok(());
     // To show a nest is not to schedule it.
     if directives.iter().all(|d| d.kind == DirectiveKind::Show) {
-        applied = default::apply(&mut nest, blame);
-        nest.store();
-        watch(At::Heuristic(stage), nest.program);
+        applied = copies.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
+        watch(At::Heuristic(stage), &copies.shown(program));
     }
     for directive in directives {
-        applied = one(&mut nest, directive, &mut outcome.warnings);
+        let span = directive.span;
+        if directive.kind == DirectiveKind::Show {
+            outcome.warnings.push(show::apply(&copies.shown(program), copies.dispatch(), span));
+            continue;
+        }
+        applied = copies.apply(program, profile, span, peels(&directive.kind), &mut |nest| one(nest, directive));
         if applied.is_err() {
             break;
         }
-        nest.store();
-        watch(At::Directive(directive.span), nest.program);
+        watch(At::Directive(span), &copies.shown(program));
     }
-    let applied = applied.and_then(|()| left_over::check(&mut nest, blame));
-    nest.store();
-    outcome.errors.keep(applied);
+    let left_over = |program: &mut Program, copies: &mut Copies| {
+        copies.apply(program, profile, blame, false, &mut |nest| left_over::check(nest, blame))?;
+        copies.store(program)
+    };
+    outcome.errors.keep(applied.and_then(|()| left_over(program, &mut copies)));
 }
 
-/// Applies one directive.
-fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -> Applied {
+/// Whether a directive may make copies of the nest.
+fn peels(kind: &DirectiveKind) -> bool {
+    let peel = |word: &Option<TailWord>| word.is_some_and(|word| word.tail == Tail::Peel);
+    match kind {
+        DirectiveKind::Split { tail, .. } => peel(tail),
+        DirectiveKind::Tile { tiles, .. } => tiles.iter().any(|tile| peel(&tile.tail)),
+        _ => false,
+    }
+}
+
+/// Applies one directive to a copy.
+fn one(nest: &mut StageNest<'_>, directive: &Directive) -> Applied {
     let span = directive.span;
     match &directive.kind {
         DirectiveKind::Split { axis, factors, tail, names } => split::apply(nest, axis, factors, *tail, names, span),
@@ -139,9 +155,6 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Serial(axes) => serial::apply(nest, axes),
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
-        DirectiveKind::Show => {
-            warnings.push(show::apply(nest, span));
-            Ok(())
-        }
+        DirectiveKind::Show => Ok(()),
     }
 }

@@ -4,6 +4,7 @@
 //! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
 //! its rule, its errors and its rewrite of a [`StageNest`].
 
+mod copies;
 pub mod default;
 pub mod distribute;
 pub mod fuse;
@@ -12,12 +13,15 @@ pub(crate) mod hull;
 mod items;
 pub mod lanes;
 mod left_over;
+mod merge;
 mod names;
 mod number;
+pub mod peel;
 pub mod pin;
 pub mod reorder;
 pub mod round_up;
 pub mod serial;
+pub mod shift;
 pub mod show;
 pub mod specialize;
 pub mod split;
@@ -51,6 +55,14 @@ pub struct StageNest<'a> {
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
+    /// How many copies of the nest there are.
+    pub copies: usize,
+    /// Of a copy that has the rest of a peeled axis: the one that has the full tiles.
+    pub model: Option<copies::Model>,
+    /// The pieces that this copy has of the axes that the directive at work peels, in order. Of others, the full tiles.
+    pub pieces: Vec<peel::Piece>,
+    /// Those that it was given.
+    pub peeled: Vec<(peel::Piece, AxisId)>,
 }
 
 impl<'a> StageNest<'a> {
@@ -59,7 +71,9 @@ impl<'a> StageNest<'a> {
         let open = |(i, d): (usize, &crate::nest::Dispatch)| Some((i, Path::open(&d.body, stage, Phase::Whole)?));
         let (dispatch, path) = program.plan.iter().enumerate().find_map(open)?;
         let axes = program.root_axes(stage);
-        Some(StageNest { program, profile, stage, dispatch, path, axes, serial: HashSet::new() })
+        let serial = HashSet::new();
+        let (model, pieces, peeled) = (None, Vec::new(), Vec::new());
+        Some(StageNest { program, profile, stage, dispatch, path, axes, serial, copies: 1, model, pieces, peeled })
     }
 
     /// Puts the nest back into the plan.

@@ -2,9 +2,9 @@
 //!
 //! Refused: an axis that is gone or already distributed, unrolled or in lanes; factors below 1 or beyond a known extent;
 //! two inferred factors; a list without an inferred factor that does not cover the axis; `exact` that is not proved;
-//! `round_up` where it would change the meaning.
+//! `round_up` where it would change the meaning; what [`super::shift`] and [`super::peel`] refuse.
 
-use super::{Applied, StageNest};
+use super::{Applied, StageNest, peel, shift};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, ExprId};
 use crate::nest::path::Frame;
@@ -65,22 +65,26 @@ pub fn split(
     let Some(product) = product else {
         return Err(Error::new(span, "the product of the factors is beyond 2^31"));
     };
-    let rounds = tail.is_some_and(|t| t.tail == Tail::RoundUp);
+    // The rest of a peel can be shorter than a tile of it.
+    let rounds = tail.is_some_and(|t| t.tail == Tail::RoundUp) || nest.is_rest();
     if let (Some(have), false) = (nest.program.exprs.as_int(extent), rounds)
         && let Some((factor, at)) = factors.iter().flatten().find(|(f, _)| *f > have.max(1))
     {
         return Err(Error::new(*at, format!("the factor {factor} is larger than the extent {have} of `{}`", nest.name(axis))));
     }
     let exact = is_exact(nest, axis, factors, product, span)?;
-    check_tail(nest, axis, product, exact, tail, span)?;
-    let tail = if exact { Tail::Exact } else { tail.map_or(Tail::Guard, |t| t.tail) };
-
-    let inferred = if exact { floor(nest, extent, product) } else { ceil(nest, extent, product) };
+    let tail = check_tail(nest, axis, factors, product, exact, tail, span)?;
+    let inferred = if exact || tail == Tail::Peel { floor(nest, extent, product) } else { ceil(nest, extent, product) };
+    let mut extents: Vec<ExprId> = Vec::new();
+    for factor in factors {
+        extents.push(factor.map_or(inferred, |(f, _)| nest.program.exprs.int(f)));
+    }
+    let tail = if tail == Tail::Peel { peel::piece(nest, axis, product, &mut extents) } else { tail };
     let mut parts = Vec::new();
-    for (i, (factor, name)) in factors.iter().zip(names).enumerate() {
-        let extent = factor.map_or(inferred, |(f, _)| nest.program.exprs.int(f));
+    for (i, (extent, name)) in extents.into_iter().zip(names).enumerate() {
         parts.push(nest.add_part(name.clone(), axis, i, extent, span));
     }
+    let exact = exact || matches!(tail, Tail::Shift | Tail::Peel | Tail::Rest);
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
     // An axis of extent 1 has no loop, but rounded up it can need one: innermost, as nothing says where.
     let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes))));
@@ -135,8 +139,16 @@ fn is_exact(
     Err(error.note(format!("`{}` runs over `0..{text}`", nest.name(axis))).help("write `_` for one of the factors"))
 }
 
-/// Checks the word after the factor, and notes what became of the obligation.
-fn check_tail(nest: &mut StageNest<'_>, axis: AxisId, product: i64, exact: bool, tail: Option<TailWord>, span: SpanId) -> Applied {
+/// Checks the word after the factor, and notes what became of the obligation. Gives the tail there is.
+fn check_tail(
+    nest: &mut StageNest<'_>,
+    axis: AxisId,
+    factors: &[Option<(i64, SpanId)>],
+    product: i64,
+    exact: bool,
+    tail: Option<TailWord>,
+    span: SpanId,
+) -> Result<Tail, Error> {
     let extent = nest.text(nest.program.axes[axis].extent);
     let fact = format!("{} % {product} == 0", parenthesized(&extent));
     if exact {
@@ -144,23 +156,29 @@ fn check_tail(nest: &mut StageNest<'_>, axis: AxisId, product: i64, exact: bool,
         if product != 1 && nest.program.exprs.as_int(nest.program.axes[axis].extent).is_none() {
             nest.program.owe(format!("`{fact}`: the split of `{}` is exact", nest.name(axis)), State::Proved, span);
         }
-        return Ok(());
+        return Ok(Tail::Exact);
     }
     match tail {
         Some(TailWord { tail: Tail::Exact, span }) => {
             let error = Error::new(span, format!("`exact` needs `{fact}`, which is not proved"));
-            Err(error.help(format!("state it in the schedule's head, `where {fact}`, or let the tail be guarded")))
+            let error = if nest.is_rest() { error.note(peel::IN_THE_REST) } else { error };
+            return Err(error.help(format!("state it in the schedule's head, `where {fact}`, or let the tail be guarded")));
         }
-        Some(TailWord { tail: Tail::RoundUp, span }) if nest.program.can_fill(axis) => super::round_up::check(nest, axis, span),
-        _ => {
-            nest.program.owe(format!("the split of `{}` runs past `{extent}`", nest.name(axis)), State::Guarded, span);
-            Ok(())
+        Some(TailWord { tail: Tail::RoundUp, span }) if nest.program.can_fill(axis) => {
+            return super::round_up::check(nest, axis, span).map(|()| Tail::RoundUp);
         }
+        Some(TailWord { tail: Tail::Shift, span }) if !nest.is_rest() => return shift::check(nest, axis, factors, span),
+        Some(TailWord { tail: Tail::Peel, span }) if peel::has_full_tiles(nest, axis, product) => {
+            return peel::check(nest, axis, factors, span);
+        }
+        _ => {}
     }
+    nest.program.owe(format!("the split of `{}` runs past `{extent}`", nest.name(axis)), State::Guarded, span);
+    Ok(if matches!(tail, Some(TailWord { tail: Tail::RoundUp, .. })) { Tail::RoundUp } else { Tail::Guard })
 }
 
 /// Text that can stand before an operator.
-fn parenthesized(text: &str) -> String {
+pub fn parenthesized(text: &str) -> String {
     if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text.to_owned() } else { format!("({text})") }
 }
 

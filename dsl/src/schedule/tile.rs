@@ -6,8 +6,8 @@
 
 use super::{Applied, StageNest, distribute, split};
 use crate::diag::{Error, SpanId};
-use crate::nest::Level;
-use crate::syntax::schedule::{Target, Tile};
+use crate::nest::{Level, Tail};
+use crate::syntax::schedule::{TailWord, Target, Tile};
 
 /// The directive.
 pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, span: SpanId) -> Applied {
@@ -16,6 +16,10 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
     if let Some(target) = target {
         distribute::check_count(axes.len(), target)?;
         axes.iter().zip(&names).try_for_each(|(a, n)| distribute::check_axis(nest, *a, n.span, target))?;
+    }
+    let target_level = target.map(|t| t.level);
+    for word in tiles.iter().filter_map(|t| t.tail) {
+        check_word(word, target_level)?;
     }
     let place = axes.iter().filter_map(|a| nest.path.position(*a)).min();
     let mut outers = Vec::new();
@@ -42,6 +46,17 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
             Ok(())
         }
     }
+}
+
+/// Tiles that are moved back are not distributed, and threads do not choose between full tiles and a rest.
+fn check_word(word: TailWord, level: Option<Level>) -> Applied {
+    let (what, why, help) = match (word.tail, level) {
+        (Tail::Shift, Some(_)) => ("shift", "tiles that lie over each other would be written by several", "`guard` or `peel`"),
+        (Tail::Peel, Some(Level::Thread)) => ("peel", "a full tile and the rest would run in one workgroup at once", "`guard`"),
+        _ => return Ok(()),
+    };
+    let error = Error::new(word.span, format!("`{what}` is no tail of an axis that is distributed so")).note(why);
+    Err(error.help(format!("write {help}")))
 }
 
 /// What the outer part is called: as said, or after where it goes.

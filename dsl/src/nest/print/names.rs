@@ -1,8 +1,8 @@
 //! What axes are called in prints: a name that tells every axis from every other.
 //!
 //! A directive may keep a consumed axis's name for a part of it. The part is then written with a prime: of `oc`, tiled
-//! twice, the outer tile is `oc'` and the inner one `oc''`. An axis whose name stands in several stages is written with
-//! its own stage's: `mean.k`.
+//! twice, the outer tile is `oc'` and the inner one `oc''`. So are the axes of a copy of a stage, which have the names of
+//! the first. An axis whose name stands in several stages is written with its own stage's: `mean.k`.
 
 use crate::arena::Id;
 use crate::nest::{AxisDef, AxisId, Program, StageId};
@@ -34,9 +34,17 @@ pub(super) fn axes(program: &Program) -> Vec<String> {
 /// The stage that an axis comes from; `None` for axes of copies.
 fn stage(program: &Program, axis: AxisId) -> Option<StageId> {
     match &program.axes[axis].def {
-        AxisDef::Root(stage) => Some(*stage),
+        AxisDef::Root(stage) => Some(first(program, *stage)),
         AxisDef::Part { of, .. } => stage(program, *of),
         AxisDef::Fused(digits) => digits.first().and_then(|digit| stage(program, *digit)),
         AxisDef::Made => None,
+    }
+}
+
+/// The stage that a copy was taken from.
+fn first(program: &Program, stage: StageId) -> StageId {
+    match program.peels.iter().find(|peel| peel.rest == stage) {
+        Some(peel) => first(program, peel.main),
+        None => stage,
     }
 }

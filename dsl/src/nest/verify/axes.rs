@@ -4,7 +4,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
-use crate::nest::{AxisDef, AxisId, Body, Fate, NodeKind, Phase};
+use crate::nest::{AxisDef, AxisId, Body, Fate, NodeKind, Phase, Space, Split, Tail};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -67,17 +67,42 @@ impl Checks<'_> {
         made.consumed
     }
 
-    /// What is written to device memory is written for all values of the axes that index it.
+    /// What is written to device memory is written for all values of the axes that index it; in place, once.
     fn reaches_all(&self, site: &Site<'_>) {
-        let written = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
-        let named = self.named(&written.flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
-        for axis in self.made_of(named, site).consumed.into_iter().filter(|axis| !self.covers(*axis)) {
+        let written = || site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
+        let named = self.named(&written().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
+        let consumed = self.made_of(named, site).consumed;
+        if written().any(|touch| *self.space(touch.buffer) == Space::Update) {
+            self.visits_no_twice(site, &consumed);
+        }
+        for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis)) {
             let (line, name, extent) = (self.line(site), self.name(axis), self.printer.expr(self.extent(axis)));
             self.refuse(
                 Rule::Axes,
                 site.span(),
                 format!("`{line}` leaves out values of `{name}`, whose parts do not reach {extent}"),
             );
+        }
+    }
+
+    /// No tile is moved back over points that another one has.
+    pub(super) fn visits_no_twice(&self, site: &Site<'_>, consumed: &BTreeSet<AxisId>) {
+        let shifted = |axis: &&AxisId| matches!(&self.program.axes[**axis].fate, Fate::Split(split) if split.tail == Tail::Shift);
+        if let Some(axis) = consumed.iter().find(shifted) {
+            let what =
+                format!("`{}` visits points of `{}` twice, whose last tile is moved back", self.line(site), self.name(*axis));
+            self.refuse(Rule::Axes, site.span(), what);
+        }
+    }
+
+    /// All that is left to go wrong where the last part is aligned with the end: it begins within the axis.
+    fn begins_within(&self, axis: AxisId, split: &Split) {
+        let Some((_, last)) = split.anchored() else { return };
+        let (extent, length) = (self.extent(axis), self.extent(last));
+        if !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
+            let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
+            let what = format!("the last part of `{name}`, of {length}, may begin before it, as {extent} may be less");
+            self.refuse(Rule::Axes, split.span, what);
         }
     }
 
@@ -120,6 +145,7 @@ impl Checks<'_> {
     fn split_is_true(&self, axis: AxisId) {
         let name = self.name(axis);
         match &self.program.axes[axis].fate {
+            Fate::Split(split) if split.exact && split.anchored().is_some() => self.begins_within(axis, split),
             Fate::Split(split) if split.exact => {
                 if !self.stays_within(axis, &split.parts) {
                     let extent = self.printer.expr(self.extent(axis));
@@ -127,7 +153,7 @@ impl Checks<'_> {
                 }
             }
             Fate::Split(split) => {
-                if !self.covers(axis) {
+                if !self.covers(axis) && !self.covers_end(axis) {
                     let extent = self.printer.expr(self.extent(axis));
                     self.refuse(Rule::Axes, split.span, format!("the parts of `{name}` are not proved to reach {extent}"));
                 }

@@ -7,10 +7,10 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, Block, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
+use crate::nest::{AxisId, Block, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Tail};
 use crate::profile::Profile;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The two views of a program's axes.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub(super) struct Checks<'v> {
     pub(super) local: [u32; 3],
     pub(super) sites: &'v [Site<'v>],
     pub(super) printer: Printer<'v>,
+    /// The axes of peels that are what they say, with the peel.
+    pub(super) peeled: &'v BTreeMap<AxisId, usize>,
     pub(super) errors: RefCell<Errors>,
 }
 
@@ -67,13 +69,14 @@ impl<'v> Checks<'v> {
         provers: &'v Provers<'v>,
         dispatch: &'v Dispatch,
         sites: &'v [Site<'v>],
+        peeled: &'v BTreeMap<AxisId, usize>,
     ) -> Checks<'v> {
         let mut local = dispatch.local;
         if local == [1, 1, 1] {
             measure(program, &dispatch.body, &mut local);
         }
         let printer = Printer::new(program);
-        Checks { program, profile, provers, dispatch, local, sites, printer, errors: RefCell::default() }
+        Checks { program, profile, provers, dispatch, local, sites, printer, peeled, errors: RefCell::default() }
     }
 
     /// Notes an error at a place; the dispatch is named in it.
@@ -208,7 +211,7 @@ impl<'v> Checks<'v> {
 
     /// Whether a predicate of the leaf is on this very axis.
     pub(super) fn guarded(&self, axis: AxisId, site: &Site<'_>) -> bool {
-        site.preds().iter().any(|pred| pred.axis == axis)
+        site.preds().iter().any(|pred| pred.axis == axis) || self.in_its_arm(axis, site)
     }
 
     /// The axes in expressions that can run past their extents there, and that no predicate holds back. What holds an axis
@@ -262,6 +265,9 @@ impl<'v> Checks<'v> {
     /// Whether the parts of a split reach all of its axis.
     pub(super) fn covers(&self, axis: AxisId) -> bool {
         let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
+        if split.tail == Tail::Rest {
+            return false;
+        }
         let reach = |prover: &Prover<'v>| {
             self.product(prover, &split.parts).is_some_and(|product| prover.less_equal(self.extent(axis), &product))
         };

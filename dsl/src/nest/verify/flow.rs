@@ -1,9 +1,9 @@
 //! Between dispatches: outputs are written, whole; temporaries too, before they are read. Within one, device memory is
 //! read where it is written only by who writes it. And every obligation has one state.
 
-use super::Rule;
 use super::context::Provers;
 use super::site::{Site, Touch};
+use super::{Rule, pieces};
 use crate::diag::{Error, Errors};
 use crate::expr::Expr;
 use crate::nest::{BufferId, Program, Space};
@@ -56,12 +56,12 @@ fn is_whole(program: &Program, provers: &Provers<'_>, touch: &Touch) -> bool {
 
 /// Device memory that a dispatch writes is read in it only at the index written.
 fn own_reads(program: &Program, sites: &[Site<'_>], errors: &mut Errors) {
-    let mut places: HashMap<BufferId, Vec<&Touch>> = HashMap::new();
-    for (_, touch) in touches(sites).filter(|(_, touch)| touch.writes && program.buffers[touch.buffer].space.is_global()) {
-        places.entry(touch.buffer).or_default().push(touch);
+    let mut places: HashMap<BufferId, Vec<(&Site<'_>, &Touch)>> = HashMap::new();
+    for (site, touch) in touches(sites).filter(|(_, touch)| touch.writes && program.buffers[touch.buffer].space.is_global()) {
+        places.entry(touch.buffer).or_default().push((site, touch));
     }
     for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
-        let elsewhere = |write: &&Touch| write.index != touch.index;
+        let elsewhere = |(writer, write): &(&Site<'_>, &Touch)| write.index != touch.index && !pieces::apart(program, writer, site);
         if places.get(&touch.buffer).is_some_and(|writes| writes.iter().any(elsewhere)) {
             let name = &program.buffers[touch.buffer].name;
             let what = format!("{}: `{name}` is written in the dispatch that reads it, at another index", Rule::Flow);

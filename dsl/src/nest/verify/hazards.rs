@@ -215,7 +215,7 @@ impl Checks<'_> {
                     let count = self.width(level, at).or(self.literal(axis))?;
                     slot = Some(((level, self.same_slot(at), count), times));
                 }
-                (Fate::Split(split), None) => {
+                (Fate::Split(split), None) if split.anchored().is_none() => {
                     let mut later = times;
                     for part in split.parts.iter().rev() {
                         *sum.axes.entry(*part).or_default() += later;

@@ -9,6 +9,7 @@
 //! 1. `limits`: loops are of a kind that can be executed, and fit the profile.
 //! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
 //!    the truth about their extents.
+//!    Of an axis whose full tiles and rest are run apart, `pieces` puts both together.
 //! 3. `scope`: local buffers are touched within their lives.
 //! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, `fills` may make
 //!    it needless: copies whose fills make the item the identity.
@@ -32,6 +33,7 @@ mod flow;
 mod hazards;
 mod limits;
 mod owners;
+mod pieces;
 mod predicates;
 mod races;
 mod reductions;
@@ -103,10 +105,11 @@ pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
     let mut scratch = program.clone();
     let axes = program.axes.ids().map(|axis| scratch.exprs.axis(axis)).collect();
     let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
+    let peeled = pieces::truthful(&mut scratch);
     let provers = context::Provers::new(&scratch, axes);
     let mut errors = Errors::new();
     for (dispatch, sites) in program.plan.iter().zip(&sites) {
-        let checks = Checks::new(&scratch, profile, &provers, dispatch, sites);
+        let checks = Checks::new(&scratch, profile, &provers, dispatch, sites, &peeled);
         checks.limits();
         checks.axes();
         checks.scope();

@@ -14,6 +14,7 @@ impl Checks<'_> {
         for site in self.sites {
             self.writes_are_guarded(site);
             self.items_are_guarded(site);
+            self.takes_its_arm(site);
         }
     }
 

@@ -5,7 +5,7 @@ use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase};
+use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase, Tail};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -61,7 +61,9 @@ impl Checks<'_> {
 
     /// Whether only one of the invocations that an axis is bound to writes at all.
     fn held_back(&self, site: &Site<'_>, axis: AxisId) -> bool {
-        self.single(axis) && self.guarded(axis, site)
+        let told_by = |one: AxisId| one == axis || self.told(site, &[self.provers.value(one)]).contains(&axis);
+        let mut ones = site.preds().iter().map(|pred| pred.axis).filter(|one| self.single(*one));
+        ones.any(told_by) || self.only_one_in_arm(axis, site)
     }
 
     /// The axes whose values the index tells.
@@ -82,7 +84,12 @@ impl Checks<'_> {
         while let Some(axis) = open.pop() {
             let more = match &self.program.axes[axis].fate {
                 _ if site.binds(axis) => continue,
-                Fate::Split(split) => split.parts.clone(),
+                Fate::Split(split) => match split.anchored() {
+                    None => split.parts.clone(),
+                    // Of an index, two tiles may be meant: the last one lies over the one before it.
+                    Some((Tail::Shift, _)) => continue,
+                    Some((_, last)) => vec![last],
+                },
                 Fate::Fused { into, .. } => match &self.program.axes[*into].def {
                     AxisDef::Fused(digits) if digits.iter().all(|d| told.contains(d) || self.single(*d)) => vec![*into],
                     _ => continue,

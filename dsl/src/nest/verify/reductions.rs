@@ -88,7 +88,8 @@ impl Checks<'_> {
     fn every_point(&self, site: &Site<'_>, stage: StageId) {
         let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
         let consumed = self.made_of(over.iter().copied(), site).consumed;
-        for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
+        self.visits_no_twice(site, &consumed);
+        for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis)) {
             let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
             let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));
             self.refuse(Rule::Reduction, site.span(), what);
@@ -129,7 +130,8 @@ impl Checks<'_> {
     fn updates_once(&self, site: &Site<'_>, touch: &Touch) {
         let does = |other: &Site<'_>, role: Role| other.touches.iter().any(|t| t.role == role && t.buffer == touch.buffer);
         let (line, name) = (self.line(site), self.buffer(touch.buffer));
-        if self.sites.iter().any(|other| does(other, Role::Update) && other.is_before(site)) {
+        let again = |other: &&Site<'_>| does(other, Role::Update) && other.is_before(site) && !self.other_items(other, site);
+        if self.sites.iter().any(|other| again(&other)) {
             self.refuse(Rule::Reduction, site.span(), format!("`{line}` visits points of `{name}` that another leaf has visited"));
         }
         let undone = |init: &&Site<'_>| {

@@ -130,7 +130,9 @@ impl Checks<'_> {
             } else if loose.iter().all(|own| *own) && self.reached(&made) {
                 steps.push((times, self.literal(axis)?));
                 free.push(axis);
-            } else if let Fate::Split(split) = &self.program.axes[axis].fate {
+            } else if let Fate::Split(split) = &self.program.axes[axis].fate
+                && split.anchored().is_none()
+            {
                 let mut later = times;
                 for part in split.parts.iter().rev() {
                     *sum.axes.entry(*part).or_default() += later;

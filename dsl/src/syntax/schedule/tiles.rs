@@ -38,11 +38,10 @@ fn tail(cursor: &mut Cursor<'_>) -> Result<Option<TailWord>, Error> {
         "guard" => Tail::Guard,
         "exact" => Tail::Exact,
         "round_up" => Tail::RoundUp,
-        "peel" | "shift" => {
-            return Err(Error::new(name.span, format!("the tail `{word}` is not supported yet")).help("write `guard`"));
-        }
+        "peel" => Tail::Peel,
+        "shift" => Tail::Shift,
         _ => {
-            let tails = ["guard", "exact", "round_up"];
+            let tails = ["guard", "exact", "round_up", "peel", "shift"];
             let help = did_you_mean(&word, tails).unwrap_or_else(|| format!("the tails are {}", list(tails)));
             return Err(Error::new(name.span, format!("there is no tail `{word}`")).help(help));
         }

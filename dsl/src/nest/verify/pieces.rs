@@ -1,0 +1,253 @@
+//! Pieces: an axis whose full tiles one stage has and whose rest another, a copy of it ([`Peel`]); and branches, whose
+//! arms have a range of an axis each.
+//!
+//! Of two pieces nothing is believed but that there is a record of them: the one has `0..full` and the other the rest, of
+//! axes that are made of the algorithm's in the same way, in stages that compute the same. Then both together reach all
+//! points, and neither has one of the other's.
+
+use super::Rule;
+use super::context::Checks;
+use super::reductions::phase;
+use super::site::Site;
+use crate::expr::{Binary, Expr, ExprId};
+use crate::facts::Prover;
+use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Program, StageId, Tail};
+use std::collections::BTreeMap;
+
+/// The axes of those peels that are what they say, and their copies in stages that were taken from those later; each with
+/// the place of its peel. `scratch` takes new expressions.
+pub(super) fn truthful(scratch: &mut Program) -> BTreeMap<AxisId, usize> {
+    let mut known = BTreeMap::new();
+    for (at, peel) in scratch.peels.clone().into_iter().enumerate() {
+        if !is_partition(scratch, &peel) || !is_same(scratch, &peel) {
+            continue;
+        }
+        let mut twins = Twins::of(scratch, &peel);
+        let stage = |axis: AxisId| scratch.roots(axis).first().map(|root| scratch.axes[*root].def.clone());
+        let of_main: Vec<AxisId> = known.keys().copied().filter(|a| stage(*a) == Some(AxisDef::Root(peel.main))).collect();
+        let of_rest: Vec<AxisId> = scratch.axes.ids().filter(|a| stage(*a) == Some(AxisDef::Root(peel.rest))).collect();
+        for axis in of_main {
+            let copy = of_rest.iter().find(|copy| twins.alike(scratch, axis, **copy) && twins.split_alike(scratch, axis, **copy));
+            known.extend(copy.zip(known.get(&axis)).map(|(copy, at)| (*copy, *at)).into_iter().collect::<Vec<_>>());
+        }
+        known.extend([(peel.axis, at), (peel.twin, at)]);
+    }
+    known
+}
+
+/// Whether full tiles and rest are one axis.
+fn is_partition(program: &mut Program, peel: &Peel) -> bool {
+    let (Fate::Split(full), Fate::Split(rest)) = (&program.axes[peel.axis].fate, &program.axes[peel.twin].fate) else {
+        return false;
+    };
+    let (full, Some((Tail::Rest, last))) = (full.clone(), rest.anchored()) else { return false };
+    let rest = program.axes[last].extent;
+    let rest = Twins::of(program, peel).back(program, rest);
+    let mut reached = program.exprs.int(1);
+    for part in &full.parts {
+        let extent = program.axes[*part].extent;
+        reached = program.exprs.product(reached, extent);
+    }
+    let all = program.exprs.sum(reached, rest);
+    let extent = unclamped(program, program.axes[peel.axis].extent);
+    full.tail == Tail::Peel && Prover::new(program).equal(all, extent)
+}
+
+/// Whether both axes are made in one way, and both stages compute one thing.
+fn is_same(program: &mut Program, peel: &Peel) -> bool {
+    let mut twins = Twins::of(program, peel);
+    let [main, rest] = [peel.main, peel.rest].map(|stage| program.stages[stage].clone());
+    let values = |body: &Body| match body {
+        Body::Map(value) => vec![*value],
+        Body::Reduce { monoid, lift, finish, .. } => [&monoid.identity[..], &monoid.combine, lift, &[*finish]].concat(),
+    };
+    let (of_main, of_rest) = (values(&main.body), values(&rest.body));
+    let roots = (program.root_axes(peel.main), program.root_axes(peel.rest));
+    main.buffer == rest.buffer
+        && roots.0.len() == roots.1.len()
+        && roots.0.iter().zip(&roots.1).all(|(a, b)| twins.alike(program, *a, *b))
+        && twins.alike(program, peel.axis, peel.twin)
+        && of_main.len() == of_rest.len()
+        && of_main.iter().zip(&of_rest).all(|(a, b)| twins.same(program, *a, *b))
+}
+
+/// An expression with `axis` for `min(axis, its last value)`, which lowering makes of extents: within extents, it is the same.
+fn unclamped(program: &mut Program, e: ExprId) -> ExprId {
+    let mut clamps = BTreeMap::new();
+    program.exprs.any(e, &mut |e| {
+        if let Expr::Binary(Binary::Min, a, b) = e
+            && let Expr::Axis(axis) = program.exprs.get(*a)
+            && Prover::new(program).less(*b, program.axes[*axis].extent)
+        {
+            clamps.insert((*a, *b), *a);
+        }
+        false
+    });
+    program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+        Expr::Binary(Binary::Min, a, b) => clamps.get(&(*a, *b)).copied(),
+        _ => None,
+    })
+}
+
+/// Which axis of the one stage is which of the other.
+struct Twins {
+    /// Of the rest's axes.
+    main: BTreeMap<AxisId, AxisId>,
+}
+
+impl Twins {
+    fn of(program: &Program, peel: &Peel) -> Twins {
+        let (main, rest) = (program.root_axes(peel.main), program.root_axes(peel.rest));
+        Twins { main: rest.into_iter().zip(main).collect() }
+    }
+
+    /// Whether the other's expression and one of the rest are the same.
+    fn same(&self, program: &mut Program, main: ExprId, rest: ExprId) -> bool {
+        self.back(program, rest) == unclamped(program, main)
+    }
+
+    /// An expression of the rest, on the other's axes.
+    fn back(&self, program: &mut Program, e: ExprId) -> ExprId {
+        let e = unclamped(program, e);
+        program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) => self.main.get(axis).copied().map(|axis| exprs.axis(axis)),
+            _ => None,
+        })
+    }
+
+    /// Whether two axes have the same points, and are made of the algorithm's in the same way.
+    fn alike(&mut self, program: &mut Program, main: AxisId, rest: AxisId) -> bool {
+        let extents = [main, rest].map(|axis| program.axes[axis].extent);
+        if main == rest {
+            return true;
+        }
+        let (kinds, defs) = ([main, rest].map(|a| program.axes[a].kind), [main, rest].map(|a| program.axes[a].def.clone()));
+        let made = match defs {
+            [AxisDef::Root(_), AxisDef::Root(_)] => self.main.get(&rest) == Some(&main),
+            [AxisDef::Part { of: a, part: n }, AxisDef::Part { of: b, part: m }] => {
+                n == m && self.alike(program, a, b) && self.split_alike(program, a, b)
+            }
+            [AxisDef::Fused(a), AxisDef::Fused(b)] => {
+                a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.alike(program, *a, *b))
+            }
+            _ => false,
+        };
+        made && kinds[0] == kinds[1] && self.same(program, extents[0], extents[1])
+    }
+
+    /// Whether two axes were split in the same way.
+    fn split_alike(&self, program: &mut Program, main: AxisId, rest: AxisId) -> bool {
+        let (Fate::Split(a), Fate::Split(b)) = (program.axes[main].fate.clone(), program.axes[rest].fate.clone()) else {
+            return false;
+        };
+        let same = |(a, b): (&AxisId, &AxisId)| {
+            let [of_main, of_rest] = [a, b].map(|axis| program.axes[*axis].extent);
+            self.same(program, of_main, of_rest)
+        };
+        a.tail == b.tail && a.exact == b.exact && a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(same)
+    }
+}
+
+/// The peel that took apart the stages of two leaves.
+fn between(program: &Program, a: StageId, b: StageId) -> Option<&Peel> {
+    let sides = |at: usize| side(program, at, a).zip(side(program, at, b));
+    let at = (0..program.peels.len()).find(|at| sides(*at).is_some_and(|(a, b)| a != b))?;
+    program.peels.get(at)
+}
+
+/// Whether a stage came from the rest of a peel; `None`: from neither side of it.
+fn side(program: &Program, at: usize, mut stage: StageId) -> Option<bool> {
+    let peel = program.peels.get(at)?;
+    let mut before = program.peels.len();
+    loop {
+        if stage == peel.rest {
+            return Some(true);
+        }
+        if stage == peel.main {
+            return (before > at).then_some(false);
+        }
+        before = program.peels[..before].iter().position(|p| p.rest == stage)?;
+        stage = program.peels[before].main;
+    }
+}
+
+/// Whether two leaves have pieces of what was one stage. That these are what they say is checked where they are whole.
+pub(super) fn apart(program: &Program, a: &Site<'_>, b: &Site<'_>) -> bool {
+    phase(a).zip(phase(b)).is_some_and(|(a, b)| between(program, a.0, b.0).is_some())
+}
+
+impl Checks<'_> {
+    /// Whether an axis is reached by its parts, or by those and the rest, which another stage of the dispatch has.
+    pub(super) fn reached_by_all(&self, axis: AxisId) -> bool {
+        let computed = |stage| self.sites.iter().any(|site| phase(site).is_some_and(|(s, _)| s == stage));
+        let peel = || self.peeled.get(&axis).and_then(|at| self.program.peels.get(*at));
+        let whole = || peel().is_some_and(|peel| computed(peel.main) && computed(peel.rest));
+        self.covers(axis) || self.covers_end(axis) || whole()
+    }
+
+    /// Whether an axis is all of the end of its only part: what a branch leaves of a grid.
+    pub(super) fn covers_end(&self, axis: AxisId) -> bool {
+        match &self.program.axes[axis].fate {
+            Fate::Split(split) if split.tail == Tail::Rest && !split.exact => {
+                matches!(split.parts[..], [part] if self.provers.roots.less_equal(self.extent(axis), self.extent(part)))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether two updates have items of their own of one reduction.
+    pub(super) fn other_items(&self, a: &Site<'_>, b: &Site<'_>) -> bool {
+        let peel = phase(a).zip(phase(b)).and_then(|(a, b)| between(self.program, a.0, b.0));
+        let kind = |peel: &Peel| self.program.axes[peel.axis].kind;
+        peel.is_some_and(|peel| kind(peel) == AxisKind::Reduction && self.peeled.contains_key(&peel.axis))
+    }
+
+    /// The conditions of the branches around a leaf, and whether it stands where they hold.
+    fn arms<'s>(&self, site: &'s Site<'_>) -> impl Iterator<Item = (ExprId, bool)> + 's {
+        site.around.iter().filter_map(|around| match around.node.kind {
+            NodeKind::Branch { cond, .. } => Some((cond, around.arm == 0)),
+            _ => None,
+        })
+    }
+
+    /// Whether the branches around a leaf keep an axis within its extent.
+    pub(super) fn in_its_arm(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        let mut arms = self.arms(site).peekable();
+        if arms.peek().is_none() || site.binds(axis) {
+            return false;
+        }
+        let leaves = self.provers.leaves.within([]);
+        let prover = arms.fold(leaves, |prover, (cond, holds)| prover.assuming(cond, holds));
+        prover.inside(self.provers.value(axis), self.extent(axis))
+    }
+
+    /// Whether the branches around a leaf leave one value of an axis.
+    pub(super) fn only_one_in_arm(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        let end = |made: &AxisId| {
+            matches!(&self.program.axes[*made].fate, Fate::Split(split) if split.parts[..] == [axis])
+                && self.single(*made)
+                && self.in_its_arm(*made, site)
+        };
+        self.arms(site).next().is_some() && self.program.axes.ids().any(|made| end(&made))
+    }
+
+    /// What a branch keeps from a leaf that writes device memory is past the extent of an axis that the leaf has.
+    pub(super) fn takes_its_arm(&self, site: &Site<'_>) {
+        let written: Vec<_> = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global()).collect();
+        if written.is_empty() {
+            return;
+        }
+        let consumed = self.made_of(self.named(&written.iter().flat_map(|t| t.index.clone()).collect::<Vec<_>>()), site).consumed;
+        for (cond, holds) in self.arms(site) {
+            let other = self.provers.leaves.assuming(cond, !holds);
+            let past = |axis: &AxisId| {
+                let (value, extent) = (self.provers.value(*axis), self.extent(*axis));
+                other.less_equal(extent, value) || other.less(value, 0)
+            };
+            if !consumed.iter().any(past) && !other.is_impossible() {
+                let what = format!("`{}` is left out where not `{}`", self.line(site), self.printer.expr(cond));
+                self.refuse(Rule::Predicate, site.span(), what);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The tail `shift`: the last tile is moved back so that it lies inside, over points that the tile before it has too. All
+//! tiles are whole, and nothing needs a predicate.
+//!
+//! The axis must be at least as long as a tile: that is proved, or the launch refuses sizes for which it is not.
+//!
+//! Refused: a reduction's axis, whose points would be counted twice; a tensor updated in place; an axis that is
+//! distributed, where two invocations would write one element; more parts than a tile and its place; an extent that only
+//! loops know.
+
+use super::split::parenthesized;
+use super::{Applied, StageNest};
+use crate::diag::{Error, SpanId};
+use crate::nest::{AxisDef, AxisId, Condition, Fate, Level, Space, State, Tail};
+use tilewright_launch::Relation;
+
+/// Checks the word on an axis, and sees to it that the axis is long enough.
+pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, SpanId)>], blame: SpanId) -> Result<Tail, Error> {
+    let name = nest.name(axis).to_owned();
+    if nest.is_reduction(axis) {
+        let error = Error::new(blame, format!("`{name}` is a reduction's axis: `shift` would count points of it twice"));
+        return Err(error.help("write `guard`, `peel` or `round_up`"));
+    }
+    let buffer = &nest.program.buffers[nest.program.stages[nest.stage].buffer];
+    if buffer.space == Space::Update {
+        let error = Error::new(blame, format!("`{}` is updated in place: `shift` would update elements of it twice", buffer.name));
+        return Err(error.help("write `guard` or `peel`"));
+    }
+    let [None, Some((tile, _))] = *factors else {
+        let error = Error::new(blame, "`shift` moves one tile, and this split has other parts than its place and its points");
+        return Err(error.help(format!("split in two, `split({name}, [_, 8] shift => …)`, and then the tile")));
+    };
+    let (extent, tile_expr) = (nest.program.axes[axis].extent, nest.program.exprs.int(tile));
+    let text = format!("{} >= {tile}", parenthesized(&nest.text(extent)));
+    let what = format!("the last tile of `{name}` is moved back, which needs `{text}`");
+    if nest.prover().less_equal(tile, extent) {
+        nest.program.owe(what, State::Proved, blame);
+        return Ok(Tail::Shift);
+    }
+    if nest.program.exprs.uses_axis(extent, &mut |_| true) {
+        let error =
+            Error::new(blame, format!("`shift` needs `{text}`, which is not proved, and the launch does not know that extent"));
+        return Err(error.help("write `guard`"));
+    }
+    nest.program.conditions.push(Condition { left: extent, relation: Relation::Ge, right: tile_expr, text, span: blame });
+    nest.program.owe(what, State::CheckedAtLaunch, blame);
+    Ok(Tail::Shift)
+}
+
+/// No axis that is made of a shifted one is distributed.
+pub fn check_distributed(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, level: Level) -> Applied {
+    let Some((shifted, span)) = shifted(nest, axis) else { return Ok(()) };
+    let who = match level {
+        Level::Workgroup => "workgroups",
+        _ => "threads",
+    };
+    let name = nest.name(axis);
+    let error = Error::new(blame, format!("`{name}` is a part of `{shifted}`, whose last tile is moved back"));
+    let error = error.note_at(span, "by the `shift` here").note(format!("two {who} would write the same elements"));
+    Err(error.help("write `guard` or `peel` for the tail of what is distributed"))
+}
+
+/// The shifted axis that an axis is made of, and where that was done.
+fn shifted<'n>(nest: &'n StageNest<'_>, axis: AxisId) -> Option<(&'n str, SpanId)> {
+    match &nest.program.axes[axis].def {
+        AxisDef::Root(_) | AxisDef::Made => None,
+        AxisDef::Fused(digits) => digits.iter().find_map(|digit| shifted(nest, *digit)),
+        AxisDef::Part { of, .. } => match &nest.program.axes[*of].fate {
+            Fate::Split(split) if split.tail == Tail::Shift => Some((nest.name(*of), split.span)),
+            _ => shifted(nest, *of),
+        },
+    }
+}
