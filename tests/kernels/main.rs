@@ -13,5 +13,5 @@ mod random;
 mod reductions;
 mod semantics;
 mod stencil;
-mod versions;
 mod tails;
+mod versions;

@@ -1,4 +1,4 @@
-//! A tail that is not there yet.
+//! Full tiles and a rest for the threads of one workgroup.
 
 #![allow(unused_imports)]
 
@@ -8,12 +8,12 @@ mod kernels;
 mod profiles;
 
 use kernels::*;
-use tilewright::schedule;
+use tilewright::{kernel, schedule};
 use tilewright::devices::{arm_valhall, vulkan_1_1};
 
 schedule! {
     pub A: copy for vulkan_1_1 {
-        tile(i: 8 peel);
+        tile(i: 8 peel, j: 8) => thread(y, x);
     }
 }
 

@@ -1,0 +1,21 @@
+//! `exact` in what is left by full tiles.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::{kernel, schedule};
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 64 peel) => workgroup(x);
+        tile(i: 8 exact);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,23 @@
+//! One loop over workgroups for the tiles of two peeled axes.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::{kernel, schedule};
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 8 peel, j: 8 peel);
+        fuse(i_o, j_o => tiles);
+        distribute(tiles => workgroup(x));
+        distribute(i, j => thread(y, x));
+    }
+}
+
+fn main() {}

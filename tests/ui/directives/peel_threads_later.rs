@@ -1,0 +1,22 @@
+//! The count of full tiles, to threads.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::{kernel, schedule};
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 8 peel => block);
+        distribute(j => workgroup(x));
+        distribute(block => thread(x));
+    }
+}
+
+fn main() {}

@@ -1,0 +1,20 @@
+//! A last tile moved back, and the tiles to workgroups.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::{kernel, schedule};
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        tile(i: 8 shift, j: 8) => workgroup(y, x);
+    }
+}
+
+fn main() {}
