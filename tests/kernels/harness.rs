@@ -34,6 +34,8 @@ pub fn devices() -> &'static [Device; 2] {
 pub struct Variant {
     pub program: launch::Program,
     algorithm: Program,
+    /// Loaded on each device, once: a driver compiles for longer than a launch takes.
+    loaded: OnceLock<Vec<DynKernel>>,
 }
 
 /// What lavapipe guarantees, with buffers by address, and the least that Vulkan does, with descriptors.
@@ -76,7 +78,7 @@ fn of_choice(
     for dispatch in versions.iter().flat_map(|p| &p.dispatches) {
         validate(&dispatch.spirv, &made.nest);
     }
-    Ok(Variant { program: made.program, algorithm })
+    Ok(Variant { program: made.program, algorithm, loaded: OnceLock::new() })
 }
 
 /// Every choice of a schedule's tuned constants, compiled, or why not.
@@ -133,8 +135,8 @@ impl Variant {
             given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
         }
         let wanted = evaluate(algorithm, &given).expect("the evaluation");
-        for device in devices() {
-            for (id, values) in self.launch(device, &given, &shapes) {
+        for (device, kernel) in devices().iter().zip(self.loaded()) {
+            for (id, values) in self.launch(device, kernel, &given, &shapes) {
                 compare(&algorithm.buffers[id], &wanted[&id], &values, dims);
             }
         }
@@ -167,22 +169,31 @@ impl Variant {
         let algorithm = &self.algorithm;
         let given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
         let shapes = shapes(algorithm, &given).expect("shapes");
-        let one = |device: &Device| {
-            let kernel = device.load_programs(vec![self.program.clone()]).expect("it loads");
+        let one = |(device, kernel): (&Device, &DynKernel)| {
             let tensor = |argument: &nest::Argument| match argument {
                 nest::Argument::Tensor(id) => poisoned(device, algorithm.buffers[*id].dtype, &shapes[id]),
                 nest::Argument::Scalar(_) => panic!("no scalars"),
             };
             let tensors: Vec<AnyTensor> = algorithm.arguments.iter().map(tensor).collect();
-            ask(&kernel, &tensors)
+            ask(kernel, &tensors)
         };
-        devices().iter().map(one).collect()
+        devices().iter().zip(self.loaded()).map(one).collect()
+    }
+
+    fn loaded(&self) -> &[DynKernel] {
+        let load = |device: &Device| device.load_programs(vec![self.program.clone()]).expect("it loads");
+        self.loaded.get_or_init(|| devices().iter().map(load).collect())
     }
 
     /// Runs the variant; the results by buffer.
-    fn launch(&self, device: &Device, given: &Given, shapes: &HashMap<BufferId, Vec<i64>>) -> Vec<(BufferId, Vec<Value>)> {
+    fn launch(
+        &self,
+        device: &Device,
+        kernel: &DynKernel,
+        given: &Given,
+        shapes: &HashMap<BufferId, Vec<i64>>,
+    ) -> Vec<(BufferId, Vec<Value>)> {
         let algorithm = &self.algorithm;
-        let kernel = device.load_programs(vec![self.program.clone()]).expect("it loads");
         let mut tensors: Vec<(BufferId, AnyTensor)> =
             given.tensors.iter().map(|(id, t)| (*id, upload(device, algorithm.buffers[*id].dtype, t))).collect();
         let mut outputs: Vec<AnyTensor> =

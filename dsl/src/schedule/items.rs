@@ -1,6 +1,6 @@
 //! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
 
-use super::copies::Copies;
+use super::twins::Twins;
 use super::{Applied, StageNest, default, distribute, fuse, left_over, reorder, serial, show, split, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId, Tail};
@@ -107,30 +107,30 @@ fn schedule_stage(
     outcome: &mut Outcome,
     watch: &mut Watch<'_>,
 ) {
-    let Some(mut copies) = Copies::open(program, profile, stage) else { return };
+    let Some(mut twins) = Twins::open(program, profile, stage) else { return };
     let mut applied = Ok(());
     // To show a nest is not to schedule it.
     if directives.iter().all(|d| d.kind == DirectiveKind::Show) {
-        applied = copies.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
-        watch(At::Heuristic(stage), &copies.shown(program));
+        applied = twins.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
+        watch(At::Heuristic(stage), &twins.shown(program));
     }
     for directive in directives {
         let span = directive.span;
         if directive.kind == DirectiveKind::Show {
-            outcome.warnings.push(show::apply(&copies.shown(program), copies.dispatch(), span));
+            outcome.warnings.push(show::apply(&twins.shown(program), twins.dispatch(), span));
             continue;
         }
-        applied = copies.apply(program, profile, span, peels(&directive.kind), &mut |nest| one(nest, directive));
+        applied = twins.apply(program, profile, span, peels(&directive.kind), &mut |nest| one(nest, directive));
         if applied.is_err() {
             break;
         }
-        watch(At::Directive(span), &copies.shown(program));
+        watch(At::Directive(span), &twins.shown(program));
     }
-    let left_over = |program: &mut Program, copies: &mut Copies| {
-        copies.apply(program, profile, blame, false, &mut |nest| left_over::check(nest, blame))?;
-        copies.store(program)
+    let left_over = |program: &mut Program, twins: &mut Twins| {
+        twins.apply(program, profile, blame, false, &mut |nest| left_over::check(nest, blame))?;
+        twins.store(program)
     };
-    outcome.errors.keep(applied.and_then(|()| left_over(program, &mut copies)));
+    outcome.errors.keep(applied.and_then(|()| left_over(program, &mut twins)));
 }
 
 /// Whether a directive may make copies of the nest.

@@ -1,11 +1,11 @@
-//! The copies of a stage's nest in one nest. The last peel is undone first: its two copies differ in one axis.
+//! The twins of a stage's nest in one nest. The last peel is undone first: its two twins differ in one axis.
 //!
-//! - Loops over workgroups stand around both. Where the copies have different numbers of them, a grid has the sum, and a
+//! - Loops over workgroups stand around both. Where the twins have different numbers of them, a grid has the sum, and a
 //!   branch in it gives the first workgroups to the full tiles and the others to the rest.
 //! - Otherwise the loops that both have in common, from the outside, stand around both, and the rest follows the full tiles.
-//!   A reduction's loop is common only to copies that are parts of one reduction: others have accumulators of their own.
+//!   A reduction's loop is common only to twins that are parts of one reduction: others have accumulators of their own.
 
-use super::copies::{Copies, Copy, From};
+use super::twins::{From, Twin, Twins};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Compare, ExprId};
 use crate::facts::Prover;
@@ -20,44 +20,44 @@ struct Merged {
     frames: Vec<Frame>,
     /// What they enclose.
     body: Block,
-    /// The axes of all its copies: those that stand and have no loop have one value.
+    /// The axes of all its twins: those that stand and have no loop have one value.
     axes: Vec<AxisId>,
-    /// Those of `groups` that count the workgroups of several copies.
+    /// Those of `groups` that count the workgroups of several twins.
     sums: Vec<AxisId>,
 }
 
-/// One nest of all copies.
-pub(super) fn merged(copies: &Copies, program: &mut Program) -> Result<Block, Error> {
-    let one = merge_from(copies, 0, program)?;
+/// One nest of all twins.
+pub(super) fn merged(twins: &Twins, program: &mut Program) -> Result<Block, Error> {
+    let one = merge_from(twins, 0, program)?;
     let frames = one.groups.into_iter().chain(one.frames);
     Ok(close(frames.collect(), one.body))
 }
 
-/// A copy with all that were taken from it, and from those.
-fn merge_from(copies: &Copies, at: usize, program: &mut Program) -> Result<Merged, Error> {
-    let mut one = open(&copies.all[at]);
-    let taken: Vec<usize> = (0..copies.all.len()).filter(|n| copies.all[*n].from.is_some_and(|f| f.copy == at)).collect();
+/// A twin with all that were taken from it, and from those.
+fn merge_from(twins: &Twins, at: usize, program: &mut Program) -> Result<Merged, Error> {
+    let mut one = open(&twins.all[at]);
+    let taken: Vec<usize> = (0..twins.all.len()).filter(|n| twins.all[*n].from.is_some_and(|f| f.twin == at)).collect();
     for n in taken.into_iter().rev() {
-        let Some(from) = copies.all[n].from else { continue };
-        let other = merge_from(copies, n, program)?;
+        let Some(from) = twins.all[n].from else { continue };
+        let other = merge_from(twins, n, program)?;
         one = merge(program, one, other, from)?;
     }
     Ok(one)
 }
 
-fn open(copy: &Copy) -> Merged {
-    let mut path = copy.path.clone();
+fn open(twin: &Twin) -> Merged {
+    let mut path = twin.path.clone();
     let frames = std::mem::take(&mut path.frames);
     let depth = frames.iter().take_while(|f| matches!(f.level(), Some((Level::Workgroup, _)))).count();
     let (groups, frames) = (frames[..depth].to_vec(), frames[depth..].to_vec());
     let body = Path { frames: Vec::new(), ..path }.close();
-    Merged { groups, frames, body, axes: copy.axes.clone(), sums: Vec::new() }
+    Merged { groups, frames, body, axes: twin.axes.clone(), sums: Vec::new() }
 }
 
-/// Two copies in one.
+/// Two twins in one.
 fn merge(program: &mut Program, first: Merged, second: Merged, from: From) -> Result<Merged, Error> {
     let axes = [&first.axes[..], &second.axes].concat();
-    let (groups, cond, sums) = grid(program, &first, &second, from.span)?;
+    let Grid { groups, cond, sums } = grid(program, &first, &second, from.span)?;
     if let Some(cond) = cond {
         let then = close(first.frames, first.body);
         let other = close(second.frames, second.body);
@@ -110,13 +110,16 @@ fn alias(program: &mut Program, axis: AxisId, of: AxisId, span: SpanId) {
     }
 }
 
+/// The loops over workgroups around two twins.
+struct Grid {
+    groups: Vec<Frame>,
+    /// If they differ: whether it is the first's turn.
+    cond: Option<ExprId>,
+    sums: Vec<AxisId>,
+}
+
 /// The loops over workgroups around both, and the condition under which it is the first's turn, if they differ.
-fn grid(
-    program: &mut Program,
-    first: &Merged,
-    second: &Merged,
-    span: SpanId,
-) -> Result<(Vec<Frame>, Option<ExprId>, Vec<AxisId>), Error> {
+fn grid(program: &mut Program, first: &Merged, second: &Merged, span: SpanId) -> Result<Grid, Error> {
     let (mut groups, mut cond, mut sums) = (Vec::new(), None, first.sums.clone());
     let mut names: Vec<String> = Vec::new();
     for frame in first.groups.iter().chain(&second.groups) {
@@ -149,10 +152,10 @@ fn grid(
         sums.push(sum);
         groups.push(Frame { head: Head::Loop { axis: sum, exec }, ..frame.clone() });
     }
-    Ok((groups, cond, sums))
+    Ok(Grid { groups, cond, sums })
 }
 
-/// The axes of copies that have a name: the loop's first, and then those that have one value and no loop.
+/// The axes of twins that have a name: the loop's first, and then those that have one value and no loop.
 fn named(program: &Program, one: &Merged, name: &str) -> Vec<AxisId> {
     let looped: Vec<AxisId> = one.groups.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
     let single = one.axes.iter().copied().filter(|a| program.axes[*a].fate == Fate::Live && !looped.contains(a));

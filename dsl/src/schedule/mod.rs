@@ -4,7 +4,6 @@
 //! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
 //! its rule, its errors and its rewrite of a [`StageNest`].
 
-mod copies;
 pub mod default;
 pub mod distribute;
 pub mod fuse;
@@ -27,6 +26,7 @@ pub mod specialize;
 pub mod split;
 pub mod tile;
 pub mod tune;
+mod twins;
 pub mod unroll;
 pub mod vectorize;
 
@@ -55,10 +55,10 @@ pub struct StageNest<'a> {
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
-    /// How many copies of the nest there are.
-    pub copies: usize,
+    /// How many nests the stage has.
+    pub twins: usize,
     /// Of a copy that has the rest of a peeled axis: the one that has the full tiles.
-    pub model: Option<copies::Model>,
+    pub model: Option<twins::Model>,
     /// The pieces that this copy has of the axes that the directive at work peels, in order. Of others, the full tiles.
     pub pieces: Vec<peel::Piece>,
     /// Those that it was given.
@@ -73,7 +73,7 @@ impl<'a> StageNest<'a> {
         let axes = program.root_axes(stage);
         let serial = HashSet::new();
         let (model, pieces, peeled) = (None, Vec::new(), Vec::new());
-        Some(StageNest { program, profile, stage, dispatch, path, axes, serial, copies: 1, model, pieces, peeled })
+        Some(StageNest { program, profile, stage, dispatch, path, axes, serial, twins: 1, model, pieces, peeled })
     }
 
     /// Puts the nest back into the plan.

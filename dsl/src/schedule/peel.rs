@@ -1,6 +1,6 @@
 //! The tail `peel`: the full tiles run without predicates, and what is left of the axis in a copy of the nest, with the
 //! extent `extent % tile`. The copy stands beside the full tiles, under the loops outside them; where the tiles are
-//! workgroups, some of these run the copy. Directives after it apply to both ([`super::copies`]).
+//! workgroups, some of these run the copy. Directives after it apply to both ([`super::twins`]).
 //!
 //! Refused: tiles that go to threads, as the copies would run at once in one workgroup; more parts than a tile and its
 //! place; more than [`LIMIT`] copies of a stage.
@@ -37,7 +37,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, "`peel` takes off one tile, and this split has other parts than its place and its points");
         return Err(error.help(format!("split in two, `split({name}, [_, 8] peel => …)`, and then the tile")));
     }
-    if nest.copies >= LIMIT {
+    if nest.twins >= LIMIT {
         let error = Error::new(blame, format!("this would make more than {LIMIT} copies of the nest"));
         return Err(error.note("every `peel` doubles them").help("write `guard` for some of the tails"));
     }
