@@ -22,10 +22,14 @@ mod directives {
     mod distribute {}
     #[doc = include_str!("../docs/directives/fuse.md")]
     mod fuse {}
+    #[doc = include_str!("../docs/directives/inline.md")]
+    mod inline {}
     #[doc = include_str!("../docs/directives/pin.md")]
     mod pin {}
     #[doc = include_str!("../docs/directives/reorder.md")]
     mod reorder {}
+    #[doc = include_str!("../docs/directives/root.md")]
+    mod root {}
     #[doc = include_str!("../docs/directives/serial.md")]
     mod serial {}
     #[doc = include_str!("../docs/directives/show.md")]

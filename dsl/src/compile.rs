@@ -1,12 +1,12 @@
 //! The whole compiler up to the backend, on one screen: a kernel, a schedule and a profile give a final nest.
 
-use crate::algorithm;
+use crate::algorithm::{self, inline::inline_those};
 use crate::diag::Errors;
 use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head, pin};
+use crate::schedule::{self, At, Watch, head, pin, placement};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 
@@ -52,7 +52,8 @@ pub fn compile_choice(
     tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;
-    algorithm::inline(&mut program);
+    let kept = placement::kept(&program, &schedule.items)?;
+    inline_those(&mut program, &|_, stage| !kept.contains(&stage));
     build::naive(&mut program);
     check_form(&program, profile)?;
     watch(At::Start, &program);

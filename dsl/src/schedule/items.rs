@@ -1,7 +1,9 @@
 //! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
 
 use super::twins::Twins;
-use super::{Applied, StageNest, default, distribute, fuse, left_over, reorder, serial, show, split, tile, unroll, vectorize};
+use super::{
+    Applied, StageNest, default, distribute, fuse, left_over, placement, reorder, serial, show, split, tile, unroll, vectorize,
+};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId, Tail};
 use crate::profile::Profile;
@@ -40,6 +42,8 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
     for item in items {
         match item {
+            // Done before the first nest was made.
+            Item::Directive(directive) if placement::is_placement(&directive.kind) => {}
             Item::Directive(directive) => match the_output(program, &scheduled) {
                 Ok(stage) => give(&mut of_stage, stage, [directive]),
                 Err(help) => {
@@ -52,7 +56,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
             Item::Block { stages, directives } => {
                 for name in stages {
                     if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
-                        give(&mut of_stage, stage, directives);
+                        give(&mut of_stage, stage, directives.iter().filter(|d| !placement::is_placement(&d.kind)));
                     }
                 }
             }
@@ -91,7 +95,8 @@ fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<Sta
     if program.stages.ids().any(|s| program.stages[s].name == name.text) {
         let error =
             Error::new(name.span, format!("stage `{name}` is pointwise and computed where it is read: it has no nest of its own"));
-        return Err(error.help(format!("the stages with nests are {}", list(names()))));
+        let nests = format!("the stages with nests are {}", list(names()));
+        return Err(error.help(format!("write `root({name});` to store it from a dispatch of its own; {nests}")));
     }
     let error = Error::new(name.span, format!("there is no stage `{name}`"));
     Err(error.help(did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())))))
@@ -155,6 +160,6 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive) -> Applied {
         DirectiveKind::Serial(axes) => serial::apply(nest, axes),
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
-        DirectiveKind::Show => Ok(()),
+        DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }
 }

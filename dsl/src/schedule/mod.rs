@@ -17,6 +17,7 @@ mod names;
 mod number;
 pub mod peel;
 pub mod pin;
+pub mod placement;
 pub mod reorder;
 pub mod round_up;
 pub mod serial;

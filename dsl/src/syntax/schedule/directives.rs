@@ -7,9 +7,9 @@ use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
-const DIRECTIVES: [&str; 9] = ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "show"];
-const LATER: [&str; 11] =
-    ["promote", "inline", "compute_at", "root", "rfactor", "pack", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
+const DIRECTIVES: [&str; 11] =
+    ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "inline", "root", "show"];
+const LATER: [&str; 9] = ["promote", "compute_at", "rfactor", "pack", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {
@@ -31,8 +31,11 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive
         })?,
         "vectorize" => cursor.inside(Delimiter::Parenthesis, vectorize::vectorize)?,
         plain => {
-            let (axes, end) = cursor.inside(Delimiter::Parenthesis, |c| names_to(c, ""))?;
+            let what = if matches!(plain, "inline" | "root") { "a stage" } else { "an axis" };
+            let (axes, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;
             let kind = match plain {
+                "inline" => DirectiveKind::Inline(axes),
+                "root" => DirectiveKind::Root(axes),
                 "reorder" => DirectiveKind::Reorder(axes),
                 "serial" => DirectiveKind::Serial(axes),
                 _ => DirectiveKind::Unroll(axes),
@@ -63,14 +66,18 @@ fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Result<(DirectiveKind, SpanId)
     Ok((DirectiveKind::Show, name))
 }
 
-/// Names with commas between them, up to an operator or the end; at least one.
+/// Names of axes with commas between them, up to an operator or the end; at least one.
 pub(super) fn names_to(cursor: &mut Cursor<'_>, stop: &str) -> Result<Vec<Name>, Error> {
-    let mut names = vec![cursor.name("an axis")?];
+    names(cursor, "an axis", stop)
+}
+
+fn names(cursor: &mut Cursor<'_>, what: &str, stop: &str) -> Result<Vec<Name>, Error> {
+    let mut names = vec![cursor.name(what)?];
     while cursor.eat(",").is_some() {
         if cursor.is_empty() || (!stop.is_empty() && cursor.peek(stop)) {
             break;
         }
-        names.push(cursor.name("an axis")?);
+        names.push(cursor.name(what)?);
     }
     Ok(names)
 }

@@ -121,6 +121,10 @@ pub enum DirectiveKind {
         /// Whether access lane by lane is meant where alignment is not proved.
         scalar: bool,
     },
+    /// `inline(s)`.
+    Inline(Vec<Name>),
+    /// `root(s)`.
+    Root(Vec<Name>),
     /// `show`.
     Show,
 }

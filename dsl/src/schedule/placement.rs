@@ -1,0 +1,88 @@
+//! Where intermediates live: `inline(s)`, `root(s)`, and what is so without a word.
+//!
+//! A pointwise intermediate is inlined: it becomes part of what reads it. A reduction is a root: a dispatch of its own
+//! stores it in a temporary. These directives are rewrites of the algorithm's stages, and are applied before the first nest is
+//! made, wherever they stand in the schedule.
+//!
+//! Refused: a stage that there is not; an output or an updated tensor; a reduction that is to be inlined; a stage that is placed
+//! twice.
+
+use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::nest::{Body, Program, StageId};
+use crate::syntax::Name;
+use crate::syntax::schedule::{Directive, DirectiveKind, Item};
+
+/// The intermediates that are not inlined although they are pointwise.
+///
+/// # Errors
+/// What is wrong with the places.
+pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
+    let (mut errors, mut kept) = (Errors::new(), Vec::new());
+    let mut placed: Vec<(StageId, SpanId)> = Vec::new();
+    for directive in directives(items) {
+        let (names, keep) = match &directive.kind {
+            DirectiveKind::Inline(names) => (names.as_slice(), false),
+            DirectiveKind::Root(names) => (names.as_slice(), true),
+            _ => continue,
+        };
+        for name in names {
+            let Some(stage) = errors.keep(intermediate(program, name)) else { continue };
+            errors.keep(once(program, &mut placed, stage, name.span));
+            match keep {
+                true => kept.push(stage),
+                false => drop(errors.keep(pointwise(program, stage, name.span))),
+            }
+        }
+    }
+    errors.into_result()?;
+    Ok(kept)
+}
+
+/// Whether a directive gives an intermediate its place, and rewrites no nest.
+pub(super) fn is_placement(kind: &DirectiveKind) -> bool {
+    matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_))
+}
+
+/// Every directive, in blocks too.
+fn directives(items: &[Item]) -> impl Iterator<Item = &Directive> {
+    items.iter().flat_map(|item| match item {
+        Item::Directive(directive) => std::slice::from_ref(directive),
+        Item::Block { directives, .. } => directives.as_slice(),
+        Item::Statement(_) => &[],
+    })
+}
+
+/// The intermediate of a name.
+fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
+    let is = |stage: &StageId| !program.is_result(*stage);
+    let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
+    let Some(stage) = program.stages.ids().find(|stage| program.stages[*stage].name == name.text) else {
+        let known = if names().next().is_none() { "this kernel has none".into() } else { format!("there are {}", list(names())) };
+        let error = Error::new(name.span, format!("there is no intermediate `{name}`"));
+        return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(known)));
+    };
+    if is(&stage) {
+        return Ok(stage);
+    }
+    let error = Error::new(name.span, format!("`{name}` is a result: it has a dispatch of its own, and is stored for the caller"));
+    Err(error.help("a place is given to what `let` defines in the kernel"))
+}
+
+/// No stage is placed twice.
+fn once(program: &Program, placed: &mut Vec<(StageId, SpanId)>, stage: StageId, span: SpanId) -> Result<(), Error> {
+    if let Some((_, first)) = placed.iter().find(|(other, _)| *other == stage) {
+        let error = Error::new(span, format!("`{}` is placed twice", program.stages[stage].name));
+        return Err(error.note_at(*first, "it is already placed here").help("a stage is computed in one place"));
+    }
+    placed.push((stage, span));
+    Ok(())
+}
+
+/// What is inlined has one value where it is read.
+fn pointwise(program: &Program, stage: StageId, span: SpanId) -> Result<(), Error> {
+    let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return Ok(()) };
+    let name = &program.stages[stage].name;
+    let error = Error::new(span, format!("`{name}` is a reduction, which cannot be inlined"));
+    let error = error.note(format!("its `{}` would run again for every element that reads it", monoid.name));
+    Err(error.help(format!("leave it out: `{name}` is then computed in a dispatch of its own")))
+}
