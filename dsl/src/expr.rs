@@ -4,7 +4,7 @@
 //! prover ([`crate::facts`]) reads those that are integer polynomials. Expressions have no effects and no control flow:
 //! `if` is a [`Expr::Select`] whose reads are clamped where only its condition proves them.
 
-use crate::arena::{Arena, id};
+use crate::arena::{Arena, Id as _, id};
 use crate::nest::{AxisId, BufferId, DimId, ScalarId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -177,7 +177,18 @@ pub enum Compare {
 #[derive(Clone, Debug, Default)]
 pub struct Exprs {
     nodes: Arena<ExprId, (Expr, DType)>,
+    /// How much each is, written out.
+    extents: Vec<Extent>,
     known: HashMap<(Expr, DType), ExprId>,
+}
+
+/// How much an expression is.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// Its parts, those that are the same counted each time.
+    size: u32,
+    /// How deep it nests.
+    depth: u32,
 }
 
 impl Exprs {
@@ -203,9 +214,24 @@ impl Exprs {
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
+        let operands = key.0.operands();
+        let extents = || operands.iter().map(|id| self.extents[id.index()]);
+        let size = extents().fold(1, |size, e| e.size.saturating_add(size));
+        let depth = extents().map(|e| e.depth).max().unwrap_or(0).saturating_add(1);
+        self.extents.push(Extent { size, depth });
         let id = self.nodes.push(key.clone());
         self.known.insert(key, id);
         id
+    }
+
+    /// How many parts an expression has, written out: what is shared is there each time.
+    pub fn size(&self, id: ExprId) -> u32 {
+        self.extents[id.index()].size
+    }
+
+    /// How deep an expression nests.
+    pub fn depth(&self, id: ExprId) -> u32 {
+        self.extents[id.index()].depth
     }
 
     /// How many there are.

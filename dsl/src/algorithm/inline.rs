@@ -5,7 +5,7 @@
 //! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved.
 
 use crate::expr::{Binary, Compare, Expr, ExprId, Exprs, Outside, Read};
-use crate::nest::{AxisId, Body, Buffer, Program, Space, Stage, StageId};
+use crate::nest::{AxisId, Body, Buffer, BufferId, Program, Space, Stage, StageId};
 use std::collections::HashMap;
 use tilewright_launch::DType;
 
@@ -15,40 +15,52 @@ pub fn inline(program: &mut Program) -> Vec<StageId> {
     inline_those(program, &|_, _| true)
 }
 
-/// [`inline`] of those pointwise intermediates that `take` accepts.
+/// How deep a value that becomes part of others may nest. A deeper one is stored: chains of stages have no end, and the
+/// stack of those who walk expressions has one.
+const DEEPEST: u32 = 256;
+
+/// [`inline`] of those pointwise intermediates that `take` accepts, and that do not nest too deep.
 pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Vec<StageId> {
     let pointwise = |p: &Program, id: StageId| {
         let stage = &p.stages[id];
         matches!(stage.body, Body::Map(_)) && p.buffers[stage.buffer].space == Space::Temporary && take(p, id)
     };
-    let inlined: Vec<StageId> = program.stages.ids().filter(|id| pointwise(program, *id)).collect();
+    let (mut inlined, mut found) = (Vec::new(), HashMap::new());
     for id in program.stages.ids() {
         let mut body = program.stages[id].body.clone();
         match &mut body {
-            Body::Map(value) => *value = substitute(program, *value, &inlined),
+            Body::Map(value) => *value = substitute(program, *value, &found),
             Body::Reduce { lift, finish, .. } => {
-                lift.iter_mut().for_each(|value| *value = substitute(program, *value, &inlined));
-                *finish = substitute(program, *finish, &inlined);
+                lift.iter_mut().for_each(|value| *value = substitute(program, *value, &found));
+                *finish = substitute(program, *finish, &found);
             }
         }
-        // Stages read earlier ones only, so what is substituted has nothing left to substitute.
         program.stages[id].body = body;
+        // Stages read earlier ones only, so what is substituted has nothing left to substitute.
+        if pointwise(program, id) && !is_deep(program, id) {
+            inlined.push(id);
+            found.insert(program.stages[id].buffer, id);
+        }
     }
     inlined
 }
 
 /// The value with the reads of inlined stages replaced, those in indices too.
-fn substitute(program: &mut Program, value: ExprId, inlined: &[StageId]) -> ExprId {
+fn substitute(program: &mut Program, value: ExprId, found: &HashMap<BufferId, StageId>) -> ExprId {
     let Program { exprs, stages, buffers, .. } = program;
-    let found: HashMap<_, _> = inlined.iter().map(|id| (stages[*id].buffer, &stages[*id])).collect();
     if found.is_empty() {
         return value;
     }
     rewrite(exprs, value, &mut |exprs, read| {
-        let stage: &Stage = found.get(&read.buffer)?;
+        let stage: &Stage = &stages[*found.get(&read.buffer)?];
         let Body::Map(body) = stage.body else { return None };
         Some(at(exprs, &stage.axes, body, &buffers[read.buffer], read))
     })
+}
+
+/// Whether a pointwise stage's value, with what it reads in its place, nests too deep.
+fn is_deep(program: &Program, id: StageId) -> bool {
+    matches!(program.stages[id].body, Body::Map(value) if program.exprs.depth(value) > DEEPEST)
 }
 
 /// The expression with reads replaced, innermost first: `f` sees reads whose indices are done.

@@ -33,6 +33,9 @@ const CONSTANTS: [&str; 15] = [
 /// Numbers in what a `let` without a type may name as it stands. Each use reads them again, so they are few.
 const SHORT: usize = 64;
 
+/// Elements of a constant, at most: it is an instruction of SPIR-V, and those have fewer than 65,536 words.
+const MOST_CONSTANTS: usize = 16_384;
+
 impl Checker<'_> {
     /// Whether an expression is made of few literals without a type alone.
     pub(super) fn is_short_literal(&self, e: &Expr) -> bool {
@@ -159,6 +162,11 @@ impl Checker<'_> {
                     return self.fail(error.help("use whole numbers and parameters"));
                 }
             }
+        }
+        let count = extents.iter().try_fold(1usize, |n, extent| n.checked_mul(*extent));
+        if count.is_none_or(|n| n > MOST_CONSTANTS) {
+            let error = Error::new(ty.span, format!("`{name}` has more than {MOST_CONSTANTS} elements"));
+            return self.fail(error.help("a constant is a part of the kernel's words: pass a large tensor as an argument"));
         }
         let mut values = Vec::new();
         self.flatten(value, &extents, dtype, &mut values)?;

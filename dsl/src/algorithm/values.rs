@@ -9,6 +9,9 @@ use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
 use tilewright_launch::DType;
 
+/// How deep a value may nest that `let`s build up: those who walk it have a stack of rustc's.
+const DEEPEST: u32 = 512;
+
 impl Checker<'_> {
     /// A value. Literals without a type take the type wanted; anything else has its own, which the caller compares.
     pub(super) fn value(&mut self, e: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
@@ -274,7 +277,13 @@ impl Checker<'_> {
             None if self.is_short_literal(&bound.value) => Symbol::Literal(Box::new(bound.value.clone())),
             None => Symbol::Value(self.value(&bound.value, None)?),
         };
-        self.declare(&bound.name, symbol)
+        match symbol {
+            Symbol::Value(value) if self.program.exprs.depth(value) > DEEPEST => {
+                let error = Error::new(bound.name.span, format!("`{}` is computed in more than {DEEPEST} steps", bound.name));
+                self.fail(error.help("make an intermediate of a part of it: `let s[i]: f32[N] = …;`"))
+            }
+            symbol => self.declare(&bound.name, symbol),
+        }
     }
 
     /// Whether a value is made of axes, dims and literals alone, by whole arithmetic.

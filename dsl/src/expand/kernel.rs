@@ -16,7 +16,10 @@ const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N
 
 /// `kernel!`.
 pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
-    let tokens = tokens::visible(tokens);
+    let tokens = match tokens::visible(tokens) {
+        Ok(tokens) => tokens,
+        Err(error) => return link::syntax_error(&error, FORM),
+    };
     let mut spans = Spans::new();
     let mut errors = Errors::new();
     let parsed = syntax::kernel::parse(tokens.clone(), &mut spans);

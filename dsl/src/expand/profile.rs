@@ -14,7 +14,10 @@ const FORM: &str = "a profile is `pub name: vulkan_1_1 { invocations: 512, featu
 
 /// `profile!`: calls the carrier of what it extends.
 pub fn profile(tokens: TokenStream) -> TokenStream {
-    let tokens = tokens::visible(tokens);
+    let tokens = match tokens::visible(tokens) {
+        Ok(tokens) => tokens,
+        Err(error) => return link::syntax_error(&error, FORM),
+    };
     let mut spans = Spans::new();
     match ProfileHead::of(tokens.clone()) {
         Ok(ProfileHead { head, base: Some(base) }) => {
@@ -36,6 +39,9 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
 
 /// `__define_profile!`: the profile, after its base's carrier added those that it extends.
 pub fn define_profile(tokens: TokenStream) -> TokenStream {
+    if let Err(error) = tokens::check_depth(&tokens) {
+        return link::syntax_error(&error, FORM);
+    }
     let linked = Linked::parse(tokens);
     let tokens = linked.item;
     let Ok(ProfileHead { head, .. }) = ProfileHead::of(tokens.clone()) else { return TokenStream::new() };

@@ -15,7 +15,10 @@ const FORM: &str = "a schedule is `pub NAME: kernel<T = f32> for profile where f
 
 /// `schedule!`: calls the kernel's carrier. What stands in the braces is read at the chain's end only.
 pub fn schedule(tokens: TokenStream) -> TokenStream {
-    let tokens = tokens::visible(tokens);
+    let tokens = match tokens::visible(tokens) {
+        Ok(tokens) => tokens,
+        Err(error) => return link::syntax_error(&error, FORM),
+    };
     let head = match ScheduleHead::of(tokens.clone()) {
         Ok(head) => head,
         Err(error) => {
@@ -41,6 +44,9 @@ pub fn not_a_kernel(tokens: TokenStream) -> TokenStream {
 
 /// `__compile!`: the variant, or errors and a constant of its type.
 pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
+    if let Err(error) = tokens::check_depth(&tokens) {
+        return link::syntax_error(&error, FORM);
+    }
     let linked = Linked::parse(tokens);
     // `schedule!` has read this head.
     let Ok(head) = ScheduleHead::of(linked.item.clone()) else { return TokenStream::new() };

@@ -6,14 +6,38 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The same tokens without invisible groups.
 ///
 /// A `macro_rules!` of the user's that takes `$size:expr` and stamps out a kernel with it passes an invisible group. It
-/// becomes parentheses, or nothing where one token or a path needs none.
-pub(super) fn visible(tokens: TokenStream) -> TokenStream {
+/// becomes parentheses, or nothing where one token or a path needs none. Tokens that nest too deep are an error.
+pub(super) fn visible(tokens: TokenStream) -> syn::Result<TokenStream> {
+    check_depth(&tokens)?;
+    Ok(shown(tokens))
+}
+
+/// How deep groups may stand in each other: parsers go down with them, on a stack that is rustc's.
+const DEEPEST: usize = 128;
+
+/// That groups do not nest too deep.
+pub(super) fn check_depth(tokens: &TokenStream) -> syn::Result<()> {
+    let mut open = vec![tokens.clone().into_iter()];
+    while let Some(trees) = open.last_mut() {
+        match trees.next() {
+            Some(TokenTree::Group(group)) if open.len() > DEEPEST => {
+                return Err(syn::Error::new(group.span_open(), format!("groups stand in each other more than {DEEPEST} deep")));
+            }
+            Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
+            Some(_) => {}
+            None => drop(open.pop()),
+        }
+    }
+    Ok(())
+}
+
+fn shown(tokens: TokenStream) -> TokenStream {
     tokens.into_iter().flat_map(|tree| visible_tree(tree).into_iter()).collect()
 }
 
 fn visible_tree(tree: TokenTree) -> TokenStream {
     let TokenTree::Group(group) = tree else { return tree.into() };
-    let inner = visible(group.stream());
+    let inner = shown(group.stream());
     let delimiter = match group.delimiter() {
         Delimiter::None if is_atom(&inner) => return inner,
         Delimiter::None => Delimiter::Parenthesis,
@@ -121,11 +145,12 @@ mod tests {
     #[test]
     fn invisible_groups_become_visible_where_they_matter() {
         let group = |line: &str| TokenTree::Group(Group::new(Delimiter::None, line.parse().expect("tokens")));
-        let shown = |line: &str| text(&visible(group(line).into()));
+        let shown = |line: &str| text(&visible(group(line).into()).expect("it is flat"));
         assert_eq!(shown("N + 1"), "(N + 1)");
         assert_eq!(shown("f32"), "f32");
         assert_eq!(shown("a::b"), "a::b");
         let nested: TokenStream = [group("N + 1")].into_iter().collect();
-        assert_eq!(text(&visible(TokenTree::Group(Group::new(Delimiter::Bracket, nested)).into())), "[(N + 1)]");
+        let bracket = TokenTree::Group(Group::new(Delimiter::Bracket, nested));
+        assert_eq!(text(&visible(bracket.into()).expect("it is flat")), "[(N + 1)]");
     }
 }

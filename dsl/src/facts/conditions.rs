@@ -10,9 +10,9 @@ use super::context::Context;
 use super::mono::AtomId;
 use super::poly::Poly;
 use super::translate::comparison;
-use crate::expr::{Compare, Expr, ExprId};
+use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::nest::{Condition, DimId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use tilewright_launch::Relation;
 
 /// Equations that follow from equations end here.
@@ -31,14 +31,42 @@ impl Context<'_> {
         // A condition on symbolic dims can be what makes a derived one's divisor positive.
         let taken = || program.conditions.iter().enumerate().filter(|(i, _)| take(*i)).map(|(_, c)| c);
         let (late, early): (Vec<&Condition>, Vec<&Condition>) = taken().partition(|c| self.is_late(c));
-        early.into_iter().for_each(|c| self.condition(c));
+        self.telling(early).into_iter().for_each(|c| self.condition(c));
         for (id, dim) in program.dims.iter() {
             if let Some(value) = dim.derived {
                 self.define(id, value);
             }
         }
-        late.into_iter().for_each(|c| self.condition(c));
+        self.telling(late).into_iter().for_each(|c| self.condition(c));
         self.settle();
+    }
+
+    /// Conditions without those that say of a multiple of 8 that it is one of 4: each is a replacement, and those of one
+    /// dim would pile up. The largest numbers come first; what makes them a multiple of more than a dim can be is left out.
+    fn telling<'c>(&self, conditions: Vec<&'c Condition>) -> Vec<&'c Condition> {
+        let exprs = &self.program.exprs;
+        let modulus = |c: &Condition| match *exprs.get(c.left) {
+            Expr::Binary(Binary::FloorMod | Binary::Rem, of, by)
+                if c.relation == Relation::Eq && exprs.as_int(c.right) == Some(0) =>
+            {
+                exprs.as_int(by).filter(|by| *by >= 1).map(|by| (of, by))
+            }
+            _ => None,
+        };
+        let mut order: Vec<(usize, ExprId, i64)> =
+            conditions.iter().enumerate().filter_map(|(n, c)| modulus(c).map(|(of, by)| (n, of, by))).collect();
+        order.sort_by_key(|(_, _, by)| std::cmp::Reverse(*by));
+        let (mut common, mut idle) = (HashMap::new(), BTreeSet::new());
+        for (n, of, by) in order {
+            let known = common.entry(of).or_insert(1i64);
+            let both = *known / gcd(*known, by) * by;
+            if both == *known || both > i64::from(i32::MAX) {
+                idle.insert(n);
+            } else {
+                *known = both;
+            }
+        }
+        conditions.into_iter().enumerate().filter(|(n, _)| !idle.contains(n)).map(|(_, c)| c).collect()
     }
 
     /// Whether a condition names a derived dim.
@@ -338,4 +366,8 @@ impl Context<'_> {
             Relation::Ge => at_most(&b, &a, 0),
         }
     }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }

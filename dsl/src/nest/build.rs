@@ -2,30 +2,44 @@
 //! compute. It follows the algorithm and precedes the first directive.
 
 use super::path::Path;
-use super::{Access, AxisId, Block, Body, Compute, Dispatch, Exec, Loop, Node, NodeKind, Phase, Program, Space, StageId};
+use super::{Access, AxisId, Block, Body, BufferId, Compute, Dispatch, Exec, Loop, Node, NodeKind, Phase, Program, Space, StageId};
 use crate::expr::ExprId;
+use std::collections::{HashMap, HashSet};
 
 /// Gives every stage that a result needs its naive nest, those that it reads first.
 pub fn naive(program: &mut Program) {
-    let mut order = Vec::new();
     let results: Vec<StageId> = program.stages.ids().filter(|s| program.is_result(*s)).collect();
-    results.into_iter().for_each(|stage| visit(program, stage, &mut order));
-    program.plan = order.into_iter().map(|stage| dispatch(program, stage)).collect();
+    program.plan = ordered(program, results).into_iter().map(|stage| dispatch(program, stage)).collect();
 }
 
-/// Adds a stage after those that it reads. The algorithm has no cycles but updates, which read what they write.
-fn visit(program: &Program, stage: StageId, order: &mut Vec<StageId>) {
-    if order.contains(&stage) {
-        return;
+/// Stages and all that they read, each after those that it reads. The algorithm has no cycles but updates, which read what
+/// they write.
+fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
+    let definitions: HashMap<BufferId, StageId> = program.stages.iter().map(|(id, stage)| (stage.buffer, id)).collect();
+    let (mut order, mut seen) = (Vec::new(), HashSet::new());
+    for result in results {
+        // A chain of stages may be longer than the stack.
+        let mut open = vec![(result, false)];
+        while let Some((stage, read)) = open.pop() {
+            if read {
+                order.push(stage);
+            } else if seen.insert(stage) {
+                open.push((stage, true));
+                let reads = values(program, stage).into_iter().flat_map(|v| program.exprs.reads(v));
+                let needed: Vec<StageId> = reads.filter_map(|r| definitions.get(&r.buffer).copied()).collect();
+                open.extend(needed.into_iter().rev().map(|stage| (stage, false)));
+            }
+        }
     }
-    let values: Vec<ExprId> = match &program.stages[stage].body {
+    order
+}
+
+/// The values that a stage computes.
+fn values(program: &Program, stage: StageId) -> Vec<ExprId> {
+    match &program.stages[stage].body {
         Body::Map(value) => vec![*value],
         Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
-    };
-    let reads = values.iter().flat_map(|v| program.exprs.reads(*v));
-    let needed: Vec<StageId> = reads.filter_map(|r| program.definition(r.buffer)).filter(|s| *s != stage).collect();
-    needed.into_iter().for_each(|s| visit(program, s, order));
-    order.push(stage);
+    }
 }
 
 fn dispatch(program: &mut Program, id: StageId) -> Dispatch {

@@ -12,6 +12,9 @@ use crate::nest::{AxisId, Exec, Fate, Split, State, Tail};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Factor, TailWord};
 
+/// Loops around a stage, and axes of it that are guarded, at most: the words know of 64.
+const MOST_LOOPS: usize = 48;
+
 /// The directive.
 pub fn apply(
     nest: &mut StageNest<'_>,
@@ -60,6 +63,13 @@ pub fn split(
     span: SpanId,
 ) -> Result<Vec<AxisId>, Error> {
     let at = plain(nest, axis, blame)?;
+    if nest.path.frames.len() + factors.len() > MOST_LOOPS
+        || nest.program.predicates(&nest.program.root_axes(nest.stage)).len() >= MOST_LOOPS
+    {
+        let error =
+            Error::new(span, format!("`{}` has more than {MOST_LOOPS} loops or guards", nest.program.stages[nest.stage].name));
+        return Err(error.help("split fewer times"));
+    }
     let extent = nest.program.axes[axis].extent;
     let product = factors.iter().flatten().try_fold(1i64, |p, (f, _)| p.checked_mul(*f)).filter(|p| *p <= i64::from(i32::MAX));
     let Some(product) = product else {

@@ -152,7 +152,7 @@ fn rest(cursor: &mut Cursor<'_>, kernel: &mut Kernel) -> Result<(), Error> {
     }
     let (body, _) = cursor.group(Delimiter::Brace, |c| Ok(statements(c)))?;
     (kernel.statements, kernel.whole) = body.unwrap_or_default();
-    Ok(())
+    super::limits::kernel(kernel).map_or(Ok(()), Err)
 }
 
 /// What stands between `<` and `>`, with the latter.

@@ -7,6 +7,7 @@
 pub mod cursor;
 pub mod expr;
 pub mod kernel;
+mod limits;
 pub mod profile;
 pub mod schedule;
 

@@ -22,8 +22,11 @@ enum Tight {
     Postfix,
 }
 
+/// Parts of an expression that is written out, at most: what a few shared values make can be endless.
+const LONGEST: u32 = 600;
+
 impl Printer<'_> {
-    /// An expression.
+    /// An expression, or `…` if it is too long to be read.
     pub fn expr(&self, id: ExprId) -> String {
         self.within(id, Tight::Any)
     }
@@ -35,6 +38,9 @@ impl Printer<'_> {
 
     /// In parentheses if it is looser than its place.
     fn within(&self, id: ExprId, place: Tight) -> String {
+        if self.program.exprs.size(id) > LONGEST {
+            return "…".into();
+        }
         let (text, tight) = self.loose(id);
         if tight < place { format!("({text})") } else { text }
     }

@@ -7,6 +7,7 @@
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
+use crate::syntax::limits;
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
@@ -273,7 +274,10 @@ pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
         let mut lets = Vec::new();
         while c.peek_word("let") {
             match local(c) {
-                Ok(bound) => lets.push(bound),
+                Ok(bound) => {
+                    lets.push(bound);
+                    limits::lets(&lets)?;
+                }
                 Err(error) => {
                     c.report(error);
                     c.skip_to(&[";"]);

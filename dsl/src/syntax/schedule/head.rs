@@ -3,6 +3,7 @@
 use super::{Binding, Schedule, items};
 use crate::diag::Error;
 use crate::syntax::expr::{self, Expr};
+use crate::syntax::limits;
 use crate::syntax::{Cursor, Name, Prefix};
 use proc_macro2::Delimiter;
 
@@ -23,7 +24,8 @@ impl Schedule {
         let profile = path(cursor, "the profile's path")?;
         let facts = facts(cursor)?;
         let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside)))?;
-        Ok(Schedule { prefix, name, kernel, bindings, profile, facts, items: items.unwrap_or_default() })
+        let schedule = Schedule { prefix, name, kernel, bindings, profile, facts, items: items.unwrap_or_default() };
+        limits::schedule(&schedule).map_or(Ok(schedule), Err)
     }
 }
 

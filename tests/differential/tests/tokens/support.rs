@@ -1,0 +1,46 @@
+//! The macros' whole way, on a thread whose stack is no larger than rustc's, and watched.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+use tilewright_dsl::expand;
+
+/// What a program's main thread has, and rustc's.
+const STACK: usize = 8 << 20;
+/// A compilation takes milliseconds. This long is for machines with much else to do: it tells a hang, nothing else.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs what must end. `what` is said if it does not.
+pub(crate) fn watched<T: Send + 'static>(what: &str, run: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, receive) = channel();
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || drop(send.send(run()))).expect("a thread");
+    match receive.recv_timeout(PATIENCE) {
+        Ok(value) => value,
+        Err(RecvTimeoutError::Disconnected) => {
+            let panic = thread.join().expect_err("it sent nothing");
+            let reason = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            panic!("{}: {what}", reason.unwrap_or("it panicked"))
+        }
+        Err(RecvTimeoutError::Timeout) => {
+            eprintln!("no end after {PATIENCE:?}: {what}");
+            std::process::exit(1)
+        }
+    }
+}
+
+/// What the macros make of an item of each kind, and of the chain that they form.
+pub(crate) fn expanded(kernel: TokenStream, schedule: TokenStream, profile: TokenStream) -> String {
+    let alone = expand::kernel(kernel.clone(), tilewright_spirv::compile);
+    let head = expand::schedule(schedule.clone());
+    let board = expand::profile(profile.clone());
+    let resolved = expand::define_profile(quote!(profile { #profile } profiles { { vulkan_1_1 } }));
+    let chain = quote!(schedule { #schedule } kernel { #kernel } profiles { { vulkan_1_1 } { #profile } });
+    let made = expand::compile(chain, tilewright_spirv::compile);
+    quote!(#alone #head #board #resolved #made).to_string()
+}
+
+/// The profile of those who do not care.
+pub(crate) fn board() -> TokenStream {
+    quote!(pub p: vulkan_1_1 { invocations: 256, local: [256, 256, 64], features: [address, f16, storage_16] })
+}
