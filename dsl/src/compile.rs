@@ -6,7 +6,7 @@ use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head, pin, placement};
+use crate::schedule::{self, At, Watch, head, pack, pin, placement};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 
@@ -52,8 +52,10 @@ pub fn compile_choice(
     tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;
+    pack::come_first(schedule)?;
+    let rewritten = pack::apply(&mut program, schedule)?;
     let kept = placement::kept(&program, &schedule.items)?;
-    inline_those(&mut program, &|_, stage| !kept.contains(&stage));
+    inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
     build::naive(&mut program);
     check_form(&program, profile)?;
     watch(At::Start, &program);

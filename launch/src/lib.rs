@@ -5,11 +5,13 @@
 //! it. Tests and tools that compile at run time go the same way.
 
 mod dtype;
+mod layout;
 mod program;
 mod size;
 mod version;
 
 pub use dtype::DType;
+pub use layout::{Digit, Layout};
 pub use program::{
     Addressing, Argument, BufferUse, Condition, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Program, Requires, Role,
     Scalar, Solve, Tensor,

@@ -9,6 +9,7 @@ mod gather;
 mod golden;
 mod harness;
 mod matmul;
+mod pack;
 mod placement;
 mod random;
 mod reductions;

@@ -64,7 +64,7 @@ fn is_deep(program: &Program, id: StageId) -> bool {
 }
 
 /// The expression with reads replaced, innermost first: `f` sees reads whose indices are done.
-fn rewrite(exprs: &mut Exprs, value: ExprId, f: &mut dyn FnMut(&mut Exprs, &Read) -> Option<ExprId>) -> ExprId {
+pub(crate) fn rewrite(exprs: &mut Exprs, value: ExprId, f: &mut dyn FnMut(&mut Exprs, &Read) -> Option<ExprId>) -> ExprId {
     let mut done: HashMap<ExprId, ExprId> = HashMap::new();
     let mut open = vec![value];
     while let Some(id) = open.last().copied() {
@@ -108,20 +108,7 @@ fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &
             Outside::Never => (false, false),
             Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(d).copied().unwrap_or((true, true)),
         };
-        let mut point = *index;
-        if high {
-            let one = exprs.int(1);
-            let last = exprs.difference(*extent, one);
-            point = exprs.binary(Binary::Min, point, last);
-            let within = exprs.compare(Compare::Lt, *index, *extent);
-            inside = Some(both(exprs, inside, within));
-        }
-        if low {
-            let zero = exprs.int(0);
-            point = exprs.binary(Binary::Max, point, zero);
-            let within = exprs.compare(Compare::Ge, *index, zero);
-            inside = Some(both(exprs, inside, within));
-        }
+        let point = bring_inside(exprs, *index, *extent, (low, high), &mut inside);
         points.insert(*axis, point);
     }
     let value = exprs.replace(body, &mut |exprs, id| match exprs.get(id) {
@@ -134,7 +121,33 @@ fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &
     }
 }
 
-fn both(exprs: &mut Exprs, first: Option<ExprId>, second: ExprId) -> ExprId {
+/// An index brought inside its dimension on the sides where it may leave it; `inside` collects where it does not.
+pub(crate) fn bring_inside(
+    exprs: &mut Exprs,
+    index: ExprId,
+    extent: ExprId,
+    (low, high): (bool, bool),
+    inside: &mut Option<ExprId>,
+) -> ExprId {
+    let mut point = index;
+    if high {
+        let one = exprs.int(1);
+        let last = exprs.difference(extent, one);
+        point = exprs.binary(Binary::Min, point, last);
+        let within = exprs.compare(Compare::Lt, index, extent);
+        *inside = Some(both(exprs, *inside, within));
+    }
+    if low {
+        let zero = exprs.int(0);
+        point = exprs.binary(Binary::Max, point, zero);
+        let within = exprs.compare(Compare::Ge, index, zero);
+        *inside = Some(both(exprs, *inside, within));
+    }
+    point
+}
+
+/// Conditions that hold together.
+pub(crate) fn both(exprs: &mut Exprs, first: Option<ExprId>, second: ExprId) -> ExprId {
     debug_assert_eq!(exprs.dtype(second), DType::Bool);
     first.map_or(second, |first| exprs.binary(Binary::And, first, second))
 }

@@ -67,7 +67,7 @@ use crate::arena::{Arena, id};
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs};
 use std::cell::Cell;
-use tilewright_launch::{DType, Relation};
+use tilewright_launch::{DType, Layout, Relation};
 
 id! {
     /// A dim of a program.
@@ -114,6 +114,8 @@ pub struct Program {
     pub outputs: Vec<BufferId>,
     /// Parameters and their values.
     pub parameters: Vec<(String, i64)>,
+    /// What lies packed in memory.
+    pub packed: Vec<Packed>,
     /// Symbolic dims that are specialization constants of the words.
     pub pinned: Vec<DimId>,
     /// The schedule's tuned constants.
@@ -148,6 +150,23 @@ pub struct Scalar {
     pub name: String,
     /// Its type.
     pub dtype: DType,
+}
+
+/// A buffer that is a tensor in another layout: its shape is that in memory.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The row-major buffer that it is a copy of, or that is a copy of it; `None`: it is the tensor itself.
+    pub of: Option<BufferId>,
+    /// The tensor's shape.
+    pub shape: Vec<ExprId>,
+    /// Where its elements are.
+    pub layout: Layout,
+    /// What the memory beyond them holds: a literal.
+    pub fill: ExprId,
+    /// By which statement.
+    pub span: SpanId,
 }
 
 /// A tuned constant of the schedule, as directives see it.
@@ -622,6 +641,11 @@ impl Program {
         if !self.ledger.contains(&obligation) {
             self.ledger.push(obligation);
         }
+    }
+
+    /// What is packed of a tensor of the launch, which is itself packed.
+    pub fn packed(&self, buffer: BufferId) -> Option<&Packed> {
+        self.packed.iter().find(|p| p.buffer == buffer && p.of.is_none())
     }
 
     /// The stage that defines a buffer.

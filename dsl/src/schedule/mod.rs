@@ -15,6 +15,7 @@ mod left_over;
 mod merge;
 mod names;
 mod number;
+pub(crate) mod pack;
 pub mod peel;
 pub mod pin;
 pub mod placement;

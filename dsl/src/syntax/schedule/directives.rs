@@ -9,7 +9,7 @@ use proc_macro2::Delimiter;
 /// The names of the directives, and of those that the design has and this version has not.
 const DIRECTIVES: [&str; 11] =
     ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "inline", "root", "show"];
-const LATER: [&str; 9] = ["promote", "compute_at", "rfactor", "pack", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
+const LATER: [&str; 8] = ["promote", "compute_at", "rfactor", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {

@@ -11,7 +11,7 @@ mod target;
 mod tiles;
 mod vectorize;
 
-pub use statements::{Statement, StatementKind, Tune};
+pub use statements::{Pack, Statement, StatementKind, Tune, When};
 
 use super::expr::Expr;
 use super::{Name, Prefix};

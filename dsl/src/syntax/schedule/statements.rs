@@ -3,13 +3,13 @@
 //! The trees and the parsers. They stand beside directives, outside blocks.
 
 use super::Item;
-use crate::diag::{Error, SpanId};
+use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the statements.
-pub(super) const STATEMENTS: [&str; 3] = ["pin", "specialize", "tune"];
+pub(super) const STATEMENTS: [&str; 4] = ["pack", "pin", "specialize", "tune"];
 
 /// What a schedule says of the whole variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Statement {
 /// The statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
+    /// `pack(w[o, c] => [o, c / 4, c % 4], when: caller, fill: 0.0)`.
+    Pack(Pack),
     /// `pin(K, N)`.
     Pin(Vec<Name>),
     /// `specialize(K % 4 == 0, N % 4 == 0)`.
@@ -44,10 +46,42 @@ pub struct Tune {
     pub default: Expr,
 }
 
+/// `pack(w[o, c] => [o, c / 4, c % 4], when: caller, fill: 0.0)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pack {
+    /// What is packed.
+    pub tensor: Name,
+    /// Names for its indices.
+    pub axes: Vec<Name>,
+    /// The dimensions in memory, outermost first.
+    pub digits: Vec<Expr>,
+    /// When it is packed, and where that is said.
+    pub when: Option<(When, SpanId)>,
+    /// What memory beyond its elements holds.
+    pub fill: Option<Expr>,
+}
+
+/// When a tensor is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// By the caller: the tensor is packed already.
+    Caller,
+    /// Once, before the launches.
+    Prepare,
+    /// At each launch.
+    Dispatch,
+}
+
 impl StatementKind {
+    /// Whether it rewrites the algebra, before there are nests.
+    pub fn rewrites(&self) -> bool {
+        matches!(self, StatementKind::Pack(_))
+    }
+
     /// The name it begins with.
     pub fn name(&self) -> &'static str {
         match self {
+            StatementKind::Pack(_) => "pack",
             StatementKind::Pin(_) => "pin",
             StatementKind::Specialize(_) => "specialize",
             StatementKind::Tune(_) => "tune",
@@ -65,6 +99,7 @@ impl Statement {
 /// Reads a statement from after its first name on; `None`: the name begins none.
 pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<Item>, Error> {
     let (kind, end) = match name.as_str() {
+        "pack" => cursor.inside(Delimiter::Parenthesis, pack)?,
         "pin" => pin(cursor)?,
         "specialize" => specialize(cursor)?,
         "tune" => tune(cursor)?,
@@ -73,6 +108,43 @@ pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<I
     let span = cursor.join(name.span, end);
     cursor.expect(";")?;
     Ok(Some(Item::Statement(Statement { kind, name: name.span, span })))
+}
+
+fn pack(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
+    let tensor = cursor.name("a tensor")?;
+    let (axes, _) = cursor.list(Delimiter::Bracket, |c| c.name("a name for an index"))?;
+    cursor.expect("=>")?;
+    let (digits, _) = cursor.list(Delimiter::Bracket, expr::arithmetic)?;
+    let mut pack = Pack { tensor, axes, digits, when: None, fill: None };
+    while cursor.eat(",").is_some() && !cursor.is_empty() {
+        let key = cursor.name("`when` or `fill`")?;
+        cursor.expect(":")?;
+        match key.as_str() {
+            "when" if pack.when.is_none() => pack.when = Some(when(cursor)?),
+            "fill" if pack.fill.is_none() => pack.fill = Some(expr::arithmetic(cursor)?),
+            "when" | "fill" => return Err(Error::new(key.span, format!("`{key}` is said twice"))),
+            _ => {
+                let help = did_you_mean(&key.text, ["when", "fill"]).unwrap_or_else(|| "there are `when` and `fill`".into());
+                return Err(Error::new(key.span, format!("`pack` has no `{key}`")).help(help));
+            }
+        }
+    }
+    Ok(StatementKind::Pack(pack))
+}
+
+fn when(cursor: &mut Cursor<'_>) -> Result<(When, SpanId), Error> {
+    let word = cursor.name("`caller`, `prepare` or `dispatch`")?;
+    let when = match word.as_str() {
+        "caller" => When::Caller,
+        "prepare" => When::Prepare,
+        "dispatch" => When::Dispatch,
+        _ => {
+            let words = ["caller", "prepare", "dispatch"];
+            let help = did_you_mean(&word.text, words).unwrap_or_else(|| "it is `caller`, `prepare` or `dispatch`".into());
+            return Err(Error::new(word.span, format!("a tensor cannot be packed `{word}`")).help(help));
+        }
+    };
+    Ok((when, word.span))
 }
 
 fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
