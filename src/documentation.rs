@@ -24,6 +24,8 @@ mod directives {
     mod fuse {}
     #[doc = include_str!("../docs/directives/inline.md")]
     mod inline {}
+    #[doc = include_str!("../docs/directives/pack.md")]
+    mod pack {}
     #[doc = include_str!("../docs/directives/pin.md")]
     mod pin {}
     #[doc = include_str!("../docs/directives/reorder.md")]

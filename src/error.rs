@@ -153,6 +153,22 @@ pub enum Error {
         /// What there is.
         got: tilewright_launch::DType,
     },
+    /// A layout other than that of the tensor.
+    #[error("the tensor is {got}, not {wanted}")]
+    Layout {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        got: String,
+    },
+    /// What a packed tensor cannot do.
+    #[error("a packed tensor, {layout}, cannot be {what}")]
+    Packed {
+        /// What was asked of it.
+        what: &'static str,
+        /// Its layout.
+        layout: String,
+    },
     /// A launch or tensor beyond what the device takes.
     #[error("{what}: {size}, where the device allows {limit}")]
     TooLarge {

@@ -3,6 +3,7 @@
 use crate::argument::Argument;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::layout::Layout;
 use crate::load::DynKernel;
 use crate::tensor::{AnyTensor, Tensor};
 use crate::timing::Timing;
@@ -18,6 +19,18 @@ pub trait Kernel: 'static {
     type Args<'a>: Arguments<'a>;
     /// A tensor, a tuple of tensors, or `()` where it only updates.
     type Outputs: Outputs;
+    /// What a loaded kernel has besides running: what packs its arguments, and unpacks its results.
+    type Face: Face;
+}
+
+/// What a loaded kernel has besides running. Implemented by `kernel!`.
+pub trait Face: 'static {
+    #[doc(hidden)]
+    fn new(kernel: DynKernel) -> Self;
+}
+
+impl Face for () {
+    fn new(_: DynKernel) {}
 }
 
 /// The arguments of a kernel. Implemented by `kernel!`.
@@ -63,10 +76,10 @@ impl Outputs for () {
     }
 }
 
-impl<A: Element> sealed::Sealed for Tensor<A> {}
+impl<A: Element, L: Layout> sealed::Sealed for Tensor<A, L> {}
 
-impl<A: Element> Outputs for Tensor<A> {
-    type Into<'a> = &'a mut Tensor<A>;
+impl<A: Element, L: Layout> Outputs for Tensor<A, L> {
+    type Into<'a> = &'a mut Tensor<A, L>;
 
     fn into_list<'a>(into: Self::Into<'a>) -> Vec<&'a mut AnyTensor> {
         vec![into.as_any_mut()]
@@ -74,16 +87,16 @@ impl<A: Element> Outputs for Tensor<A> {
 
     fn from_list(list: Vec<AnyTensor>) -> Result<Self> {
         let [one] = exactly(list)?;
-        one.typed()
+        one.typed_as()
     }
 }
 
 macro_rules! tuples {
-    ($($n:literal: $($t:ident $x:ident),*;)*) => {$(
-        impl<$($t: Element),*> sealed::Sealed for ($(Tensor<$t>,)*) {}
+    ($($n:literal: $($t:ident $l:ident $x:ident),*;)*) => {$(
+        impl<$($t: Element, $l: Layout),*> sealed::Sealed for ($(Tensor<$t, $l>,)*) {}
 
-        impl<$($t: Element),*> Outputs for ($(Tensor<$t>,)*) {
-            type Into<'a> = ($(&'a mut Tensor<$t>,)*);
+        impl<$($t: Element, $l: Layout),*> Outputs for ($(Tensor<$t, $l>,)*) {
+            type Into<'a> = ($(&'a mut Tensor<$t, $l>,)*);
 
             fn into_list<'a>(($($x,)*): Self::Into<'a>) -> Vec<&'a mut AnyTensor> {
                 vec![$($x.as_any_mut()),*]
@@ -91,20 +104,20 @@ macro_rules! tuples {
 
             fn from_list(list: Vec<AnyTensor>) -> Result<Self> {
                 let [$($x),*] = exactly::<$n>(list)?;
-                Ok(($($x.typed()?,)*))
+                Ok(($($x.typed_as()?,)*))
             }
         }
     )*};
 }
 
 tuples! {
-    2: A a, B b;
-    3: A a, B b, C c;
-    4: A a, B b, C c, D d;
-    5: A a, B b, C c, D d, E e;
-    6: A a, B b, C c, D d, E e, F f;
-    7: A a, B b, C c, D d, E e, F f, G g;
-    8: A a, B b, C c, D d, E e, F f, G g, H h;
+    2: A K a, B L b;
+    3: A K a, B L b, C M c;
+    4: A K a, B L b, C M c, D N d;
+    5: A K a, B L b, C M c, D N d, E O e;
+    6: A K a, B L b, C M c, D N d, E O e, F P f;
+    7: A K a, B L b, C M c, D N d, E O e, F P f, G Q g;
+    8: A K a, B L b, C M c, D N d, E O e, F P f, G Q g, H R h;
 }
 
 /// A compiled schedule of the kernel `K`: what `schedule!` defines, and [`Device::load`](crate::Device::load) takes.
@@ -153,27 +166,35 @@ impl<K> Variant<K> {
     }
 }
 
-/// A kernel loaded onto a device. Clones share it.
-pub struct Loaded<K> {
+/// A kernel loaded onto a device. Clones share it. By dereferencing, it has what `kernel!` made for it: `conv.pack_filter(&filter)?`.
+pub struct Loaded<K: Kernel> {
     kernel: DynKernel,
-    typed: PhantomData<fn() -> K>,
+    face: K::Face,
 }
 
-impl<K> Clone for Loaded<K> {
+impl<K: Kernel> Clone for Loaded<K> {
     fn clone(&self) -> Self {
-        Loaded { kernel: self.kernel.clone(), typed: PhantomData }
+        Loaded::new(self.kernel.clone())
     }
 }
 
-impl<K> fmt::Debug for Loaded<K> {
+impl<K: Kernel> fmt::Debug for Loaded<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kernel.fmt(f)
     }
 }
 
+impl<K: Kernel> std::ops::Deref for Loaded<K> {
+    type Target = K::Face;
+
+    fn deref(&self) -> &K::Face {
+        &self.face
+    }
+}
+
 impl<K: Kernel> Loaded<K> {
     pub(crate) fn new(kernel: DynKernel) -> Loaded<K> {
-        Loaded { kernel, typed: PhantomData }
+        Loaded { face: K::Face::new(kernel.clone()), kernel }
     }
 
     /// Runs the first variant that takes these arguments; the outputs are allocated. Arguments are a tuple in the kernel's

@@ -1,6 +1,7 @@
 //! Loading: which variants a device can run, whether they belong together, and the loaded kernel.
 
 use crate::argument::Argument;
+use crate::conversion::Conversion;
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::launch::validate::validate;
@@ -19,6 +20,8 @@ struct Inner {
     device: Device,
     kernel: String,
     variants: Vec<Loadable>,
+    /// Of packed tensors: all variants want and give the same ones.
+    conversions: Vec<Conversion>,
 }
 
 /// A variant that the device can run.
@@ -34,6 +37,7 @@ impl DynKernel {
     pub(crate) fn load(device: &Device, programs: Vec<Program>) -> Result<DynKernel> {
         let Some(kernel) = programs.first().map(|p| p.kernel.clone()) else { return Err(Error::NothingToLoad) };
         let versions = versions(programs)?;
+        let conversions = versions.iter().find(|v| !v.specialized).map_or_else(Vec::new, |v| Conversion::of(&v.program));
         let plain: Vec<&Program> = versions.iter().filter(|v| !v.specialized).map(|v| &v.program).collect();
         for (i, a) in plain.iter().enumerate() {
             plain.iter().skip(i + 1).try_for_each(|b| agree(a, b))?;
@@ -51,7 +55,7 @@ impl DynKernel {
         if variants.is_empty() {
             return Err(Error::Unsupported { kernel, device: device.info().name.clone(), reasons });
         }
-        Ok(DynKernel(Arc::new(Inner { device: device.clone(), kernel, variants })))
+        Ok(DynKernel(Arc::new(Inner { device: device.clone(), kernel, variants, conversions })))
     }
 
     /// The kernel's name.
@@ -98,6 +102,10 @@ impl DynKernel {
 
     pub(crate) fn loadable(&self, at: usize) -> Option<&Loadable> {
         self.0.variants.get(at)
+    }
+
+    pub(crate) fn conversions(&self) -> &[Conversion] {
+        &self.0.conversions
     }
 
     pub(crate) fn loadables(&self) -> &[Loadable] {
@@ -223,12 +231,15 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
     }
     let face = |p: &'_ Program| -> Vec<Tensor> { p.tensors.iter().filter(|t| t.role != Role::Temporary).cloned().collect() };
     let (fa, fb) = (face(a), face(b));
-    let same = |x: &Tensor, y: &Tensor| (&x.name, x.dtype, x.role, x.shape.len()) == (&y.name, y.dtype, y.role, y.shape.len());
+    let same = |x: &Tensor, y: &Tensor| {
+        (&x.name, x.dtype, x.role, x.shape.len(), &x.layout) == (&y.name, y.dtype, y.role, y.shape.len(), &y.layout)
+    };
     if fa.len() != fb.len() {
         return differ("their outputs differ in number".to_owned());
     }
     if let Some((x, y)) = fa.iter().zip(&fb).find(|(x, y)| !same(x, y)) {
-        let show = |t: &Tensor| format!("`{}: {}` with {} dimensions", t.name, t.dtype, t.shape.len());
+        let layout = |t: &Tensor| t.layout.as_ref().map_or_else(String::new, |l| format!(", packed as {l}"));
+        let show = |t: &Tensor| format!("`{}: {}` with {} dimensions{}", t.name, t.dtype, t.shape.len(), layout(t));
         return differ(format!("the one has {}, the other {}", show(x), show(y)));
     }
     if told_apart(&fa, &fb) {

@@ -134,6 +134,11 @@ fn check_tensor(kernel: &DynKernel, wanted: &program::Tensor, got: &AnyTensor) -
         let message = format!("`{name}` has elements of {}, but should have {}", got.dtype(), wanted.dtype);
         return Err(Error::Argument { kernel: kernel_name.to_owned(), message });
     }
+    if got.layout() != wanted.layout.as_ref() {
+        let show = |l: Option<&program::Layout>| l.map_or_else(|| "row-major".to_owned(), |l| format!("packed as {l}"));
+        let message = format!("`{name}` is {}, but should be {}", show(got.layout()), show(wanted.layout.as_ref()));
+        return Err(Error::Argument { kernel: kernel_name.to_owned(), message });
+    }
     if got.device().is(kernel.device()) { Ok(()) } else { Err(Error::OtherDevice { what: format!("`{name}` of `{kernel_name}`") }) }
 }
 
@@ -264,7 +269,9 @@ fn place(
     );
     let mut placed = Vec::with_capacity(program.tensors.len());
     for (tensor, shape) in program.tensors.iter().zip(&choice.shapes) {
-        let bytes = shape.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+        let memory = tensor.layout.as_ref().and_then(|l| l.memory(shape));
+        let memory = memory.as_ref().unwrap_or(shape);
+        let bytes = memory.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
         let caller = match tensor.role {
             Role::Input | Role::Update => given.next(),
             Role::Output => outputs.next(),
@@ -284,8 +291,9 @@ fn place(
                 memory
             }
             (None, _) => {
-                let output = launch.device.uninit_any(tensor.dtype, shape)?;
-                let memory = output.memory().clone();
+                let memory = launch.device.uninit_any(tensor.dtype, memory)?.memory().clone();
+                let output = AnyTensor::new(launch.device.clone(), memory.clone(), tensor.dtype, shape.clone());
+                let output = output.packed(tensor.layout.as_ref());
                 launch.outputs.push(output);
                 memory
             }

@@ -1,14 +1,15 @@
-//! Tensors: dense, row-major, in the memory of a device.
+//! Tensors: in the memory of a device, row-major, or packed as a kernel wants it.
 
 use crate::argument::Argument;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::layout::{Layout, RowMajor};
 use crate::memory::{Memory, allocated};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use tilewright_launch::DType;
+use tilewright_launch::{self as launch, DType};
 
 /// A tensor whose element type is known at run time.
 pub struct AnyTensor {
@@ -16,6 +17,8 @@ pub struct AnyTensor {
     memory: Arc<Memory>,
     dtype: DType,
     shape: Vec<usize>,
+    /// `None`: row-major.
+    layout: Option<Arc<launch::Layout>>,
 }
 
 /// The number of elements of a shape, if it is one that index arithmetic of 32 bits can reach.
@@ -32,7 +35,25 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
 impl AnyTensor {
     /// A tensor in memory that has its size.
     pub(crate) fn new(device: Device, memory: Arc<Memory>, dtype: DType, shape: Vec<usize>) -> AnyTensor {
-        AnyTensor { device, memory, dtype, shape }
+        AnyTensor { device, memory, dtype, shape, layout: None }
+    }
+
+    /// The same tensor, whose memory has a layout.
+    pub(crate) fn packed(self, layout: Option<&launch::Layout>) -> AnyTensor {
+        AnyTensor { layout: layout.cloned().map(Arc::new), ..self }
+    }
+
+    /// Where its elements are; `None`: row-major.
+    pub fn layout(&self) -> Option<&launch::Layout> {
+        self.layout.as_deref()
+    }
+
+    /// What works for row-major tensors only.
+    fn row_major(&self, what: &'static str) -> Result<()> {
+        match &self.layout {
+            None => Ok(()),
+            Some(layout) => Err(Error::Packed { what, layout: layout.to_string() }),
+        }
     }
 
     /// Elements per dimension, outermost first.
@@ -62,7 +83,13 @@ impl AnyTensor {
 
     /// Its bytes in device memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.len() as u64 * u64::from(self.dtype.bytes())
+        self.places() as u64 * u64::from(self.dtype.bytes())
+    }
+
+    /// The elements that its memory has room for.
+    fn places(&self) -> usize {
+        let memory = self.layout.as_ref().and_then(|l| l.memory(&self.shape));
+        memory.as_ref().unwrap_or(&self.shape).iter().product()
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -74,28 +101,33 @@ impl AnyTensor {
     /// What is written through one is seen through the other. A launch refuses to write memory that another of its arguments
     /// shares.
     pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
+        self.row_major("reshaped")?;
         let shape = shape.as_ref();
         let wanted = elements(shape)?;
         if wanted != self.len() {
             return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: self.len() });
         }
-        Ok(AnyTensor { device: self.device.clone(), memory: self.memory.clone(), dtype: self.dtype, shape: shape.to_vec() })
+        Ok(AnyTensor::new(self.device.clone(), self.memory.clone(), self.dtype, shape.to_vec()))
     }
 
-    /// Copies the elements to the host, row-major. The dtype is checked.
+    /// Copies the elements to the host, row-major, whatever their layout. The dtype is checked.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
         self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
         let _access = self.memory.read();
-        T::from_device(
-            self.len(),
-            |bytes| if bytes.is_empty() { Ok(()) } else { self.device.backend().read(self.memory.buffer(), bytes) },
-        )
+        let places = T::from_device(self.places(), |bytes| {
+            if bytes.is_empty() { Ok(()) } else { self.device.backend().read(self.memory.buffer(), bytes) }
+        })?;
+        Ok(match &self.layout {
+            None => places,
+            Some(layout) => layout.places(&self.shape).into_iter().filter_map(|at| places.get(at).copied()).collect(),
+        })
     }
 
     /// Overwrites all elements, row-major. The dtype is checked.
     pub fn write<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.check_dtype::<T>()?;
+        self.row_major("written by the host")?;
         if values.len() != self.len() {
             return Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: values.len() });
         }
@@ -113,8 +145,18 @@ impl AnyTensor {
 
     /// This tensor with its element type in its Rust type.
     pub fn typed<T: Element>(self) -> Result<Tensor<T>> {
+        self.typed_as()
+    }
+
+    /// This tensor with its element type and its layout in its Rust type.
+    pub fn typed_as<T: Element, L: Layout>(self) -> Result<Tensor<T, L>> {
         self.check_dtype::<T>()?;
-        Ok(Tensor { any: self, element: PhantomData })
+        let (wanted, got) = (L::layout(), self.layout());
+        if wanted.as_ref() != got {
+            let show = |l: Option<&launch::Layout>| l.map_or_else(|| "row-major".to_owned(), ToString::to_string);
+            return Err(Error::Layout { wanted: show(wanted.as_ref()), got: show(got) });
+        }
+        Ok(Tensor { any: self, types: PhantomData })
     }
 
     fn check_dtype<T: Element>(&self) -> Result<()> {
@@ -124,17 +166,30 @@ impl AnyTensor {
 
 impl fmt::Debug for AnyTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{:?} on {}", self.dtype, self.shape, self.device.info().name)
+        write!(f, "{}{:?} on {}", self.dtype, self.shape, self.device.info().name)?;
+        self.layout.as_ref().map_or(Ok(()), |layout| write!(f, " as {layout}"))
     }
 }
 
-/// A tensor of `T`.
-pub struct Tensor<T> {
+/// A tensor of `T`, row-major unless its type says otherwise.
+pub struct Tensor<T, L = RowMajor> {
     any: AnyTensor,
-    element: PhantomData<fn() -> T>,
+    types: PhantomData<fn() -> (T, L)>,
 }
 
 impl<T: Element> Tensor<T> {
+    /// Overwrites all elements, row-major.
+    pub fn write(&mut self, values: &[T]) -> Result<()> {
+        self.any.write(values)
+    }
+
+    /// The same memory under another shape of as many elements; see [`AnyTensor::reshape`].
+    pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
+        self.any.reshape(shape)?.typed()
+    }
+}
+
+impl<T: Element, L: Layout> Tensor<T, L> {
     /// Elements per dimension, outermost first.
     pub fn shape(&self) -> &[usize] {
         self.any.shape()
@@ -155,51 +210,41 @@ impl<T: Element> Tensor<T> {
         self.any.device()
     }
 
-    /// Copies the elements to the host, row-major.
+    /// Copies the elements to the host, row-major, whatever their layout.
     pub fn download(&self) -> Result<Vec<T>> {
         self.any.download()
     }
 
-    /// Overwrites all elements, row-major.
-    pub fn write(&mut self, values: &[T]) -> Result<()> {
-        self.any.write(values)
-    }
-
-    /// The same memory under another shape of as many elements; see [`AnyTensor::reshape`].
-    pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        self.any.reshape(shape)?.typed()
-    }
-
-    /// This tensor with its element type known at run time only.
+    /// This tensor with its types known at run time only.
     pub fn as_any(&self) -> &AnyTensor {
         &self.any
     }
 
-    /// This tensor with its element type known at run time only, to be written.
+    /// This tensor with its types known at run time only, to be written.
     pub fn as_any_mut(&mut self) -> &mut AnyTensor {
         &mut self.any
     }
 
-    /// This tensor with its element type known at run time only.
+    /// This tensor with its types known at run time only.
     pub fn into_any(self) -> AnyTensor {
         self.any
     }
 }
 
-impl<T> fmt::Debug for Tensor<T> {
+impl<T, L> fmt::Debug for Tensor<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.any.fmt(f)
     }
 }
 
-impl<'a, T: Element> From<&'a Tensor<T>> for Argument<'a> {
-    fn from(tensor: &'a Tensor<T>) -> Self {
+impl<'a, T: Element, L: Layout> From<&'a Tensor<T, L>> for Argument<'a> {
+    fn from(tensor: &'a Tensor<T, L>) -> Self {
         Argument::Read(&tensor.any)
     }
 }
 
-impl<'a, T: Element> From<&'a mut Tensor<T>> for Argument<'a> {
-    fn from(tensor: &'a mut Tensor<T>) -> Self {
+impl<'a, T: Element, L: Layout> From<&'a mut Tensor<T, L>> for Argument<'a> {
+    fn from(tensor: &'a mut Tensor<T, L>) -> Self {
         Argument::Update(&mut tensor.any)
     }
 }

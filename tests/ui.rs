@@ -7,7 +7,7 @@
 #[test]
 fn compile_fail() {
     let cases = trybuild::TestCases::new();
-    for folder in ["kernel", "profile", "head", "directives"] {
+    for folder in ["kernel", "profile", "head", "directives", "layouts"] {
         cases.compile_fail(format!("tests/ui/{folder}/*.rs"));
     }
 }

@@ -1,10 +1,11 @@
 //! The whole compiler up to the backend, on one screen: a kernel, a schedule and a profile give a final nest.
 
 use crate::algorithm::{self, inline::inline_those};
-use crate::diag::Errors;
+use crate::diag::{Errors, SpanId};
 use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
+use crate::schedule::pack::Rewritten;
 use crate::schedule::tune::{self, Choice};
 use crate::schedule::{self, At, Watch, head, pack, pin, placement};
 use crate::syntax::Kernel;
@@ -47,13 +48,7 @@ pub fn compile_choice(
     choice: &Choice,
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
-    let bindings = head::bindings(kernel, schedule)?;
-    let mut program = algorithm::check(kernel, &bindings)?;
-    tune::bind(&mut program, kernel, schedule, choice)?;
-    head::facts(&mut program, schedule)?;
-    pin::bind(&mut program, kernel, schedule)?;
-    pack::come_first(schedule)?;
-    let rewritten = pack::apply(&mut program, schedule)?;
+    let (mut program, rewritten) = algebra(kernel, schedule, choice)?;
     let kept = placement::kept(&program, &schedule.items)?;
     inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
     build::naive(&mut program);
@@ -72,6 +67,27 @@ pub fn compile_choice(
     let mut warnings = outcome.warnings;
     warnings.extend(tune::unused(&program));
     Ok(Compiled { program, warnings })
+}
+
+/// A kernel's stages under a schedule's head, after the rewrites of the algebra; without nests.
+pub(crate) fn algebra(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<(Program, Rewritten), Errors> {
+    let bindings = head::bindings(kernel, schedule)?;
+    let mut program = algorithm::check(kernel, &bindings)?;
+    tune::bind(&mut program, kernel, schedule, choice)?;
+    head::facts(&mut program, schedule)?;
+    pin::bind(&mut program, kernel, schedule)?;
+    pack::come_first(schedule)?;
+    let rewritten = pack::apply(&mut program, schedule)?;
+    Ok((program, rewritten))
+}
+
+/// Compiles a program of stages that no schedule speaks of, each under the heuristic one.
+pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
+    build::naive(&mut program);
+    schedule::apply(&mut program, &[], profile, blame, &mut |_, _| {}).errors.into_result()?;
+    lower::lower(&mut program)?;
+    verify::verify(&program, profile)?;
+    Ok(program)
 }
 
 /// The verifier between passes, in debug builds.

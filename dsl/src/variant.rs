@@ -2,11 +2,13 @@
 //!
 //! What the macros compile, and what tuners and tests compile at run time, goes this way.
 
-use crate::compile::{Compiled, compile_choice};
-use crate::diag::{Error, Errors};
-use crate::launch::{self, Version};
-use crate::nest::Program;
+use crate::compile::{Compiled, algebra, compile_choice, compile_plain};
+use crate::diag::{Error, Errors, SpanId};
+use crate::launch::{self, Layout, Version};
+use crate::lower::launch::Tensors;
+use crate::nest::{Program, Space};
 use crate::profile::Profile;
+use crate::schedule::pack::program::{Conversion, conversions};
 use crate::schedule::pin;
 use crate::schedule::specialize::{self, Specialize};
 use crate::schedule::tune::Choice;
@@ -49,8 +51,9 @@ pub fn compile(
     backend: Backend,
 ) -> Result<Variant, Errors> {
     let compiler = Compiler { kernel, profile, choice, backend };
-    let (Compiled { program: nest, mut warnings }, program) = compiler.version(schedule)?;
+    let (Compiled { program: nest, mut warnings }, mut program) = compiler.version(schedule)?;
     warnings.extend(pin::unused(&nest, &program, schedule));
+    program.conversions = compiler.conversions(&nest)?;
     let mut variant = Variant { program, nest, specialized: Vec::new(), warnings };
     let (mut taken, mut errors) = (Vec::new(), Errors::new());
     for specialize in specialize::all(schedule) {
@@ -63,12 +66,33 @@ pub fn compile(
     errors.into_result().map(|()| variant)
 }
 
+/// The layouts of a variant's inputs and outputs, in order, also where its directives are wrong; empty, where what packs them is.
+pub(crate) fn layouts(kernel: &Kernel, schedule: &Schedule) -> Vec<Option<Layout>> {
+    let Ok((program, _)) = algebra(kernel, schedule, &Choice::default()) else { return Vec::new() };
+    let tensors = Tensors::of(&program);
+    let face = tensors.buffers().iter().filter(|b| matches!(program.buffers[**b].space, Space::Input | Space::Output));
+    face.map(|b| program.packed(*b).map(|p| p.layout.clone())).collect()
+}
+
 impl Compiler<'_> {
     /// One version, by its schedule.
     fn version(&self, schedule: &Schedule) -> Result<(Compiled, launch::Program), Errors> {
         let compiled = compile_choice(self.kernel, schedule, self.profile, self.choice, &mut |_, _| {})?;
         let program = (self.backend)(&compiled.program, self.profile, &schedule.name.text)?;
         Ok((compiled, program))
+    }
+
+    /// What packs and unpacks the tensors of a launch.
+    fn conversions(&self, nest: &Program) -> Result<Vec<launch::Conversion>, Errors> {
+        let tensors = Tensors::of(nest);
+        let one = |Conversion { buffer, program }: Conversion| {
+            let span = nest.packed(buffer).map_or(SpanId::NONE, |p| p.span);
+            let name = program.name.clone();
+            let plain = compile_plain(program, self.profile, span)?;
+            let program = (self.backend)(&plain, self.profile, &name)?;
+            Ok(launch::Conversion { tensor: tensors.index(buffer).unwrap_or_default(), program })
+        };
+        conversions(nest).into_iter().map(one).collect()
     }
 
     /// Adds a specialized version to a variant, or says why nobody would miss it.

@@ -4,7 +4,7 @@
 //! check facts and limits; allocate outputs and temporaries; record the dispatches one after another with a barrier
 //! between those that share a buffer.
 
-use crate::{DType, Relation, Size, Version};
+use crate::{DType, Layout, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
 
 /// A compiled variant.
@@ -38,6 +38,17 @@ pub struct Program {
     pub requires: Requires,
     /// The same variant under more facts, in order of preference: the first whose facts hold is run instead.
     pub specialized: Vec<Version>,
+    /// Between packed tensors and row-major ones.
+    pub conversions: Vec<Conversion>,
+}
+
+/// What packs an input that is wanted packed, or unpacks an output that is given packed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversion {
+    /// Which: an index into [`Program::tensors`].
+    pub tensor: u32,
+    /// A program of one argument and one output.
+    pub program: Program,
 }
 
 /// One argument of the kernel.
@@ -49,7 +60,7 @@ pub enum Argument {
     Scalar(u32),
 }
 
-/// A tensor in device memory, row-major and dense, beginning at a multiple of 16 bytes.
+/// A tensor in device memory, dense but for what a layout fills, beginning at a multiple of 16 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tensor {
     /// Its name in the kernel.
@@ -58,6 +69,8 @@ pub struct Tensor {
     pub dtype: DType,
     /// Elements per dimension, outermost first.
     pub shape: Vec<Size>,
+    /// Where they are in memory; `None`: row-major.
+    pub layout: Option<Layout>,
     /// Who brings it and who writes it.
     pub role: Role,
 }

@@ -86,6 +86,7 @@ impl Program {
             dispatches: version.dispatches.into_iter().map(dispatch).collect::<Result<_, _>>()?,
             requires: version.requires,
             specialized: Vec::new(),
+            conversions: Vec::new(),
         })
     }
 }

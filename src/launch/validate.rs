@@ -33,6 +33,11 @@ fn arguments(program: &Program) -> Result<(), String> {
         Role::Output => 1,
         Role::Temporary => 2,
     };
+    let digit = |t: &tilewright_launch::Tensor, d: &tilewright_launch::Digit| {
+        (d.axis as usize) < t.shape.len() && d.divide > 0 && d.modulo != Some(0)
+    };
+    let askew = program.tensors.iter().find(|t| t.layout.as_ref().is_some_and(|l| !l.0.iter().all(|d| digit(t, d))));
+    ensure(askew.is_none(), || format!("the layout of `{}` is none of its shape", askew.map_or("?", |t| &t.name)))?;
     let given = program.tensors.iter().take_while(|t| rank(t.role) == 0).count();
     ensure(tensors as usize == given, || "the arguments do not name all inputs and updates".to_owned())?;
     ensure(program.tensors.is_sorted_by_key(|t| rank(t.role)), || "the tensors are out of order".to_owned())

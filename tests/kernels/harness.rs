@@ -185,6 +185,21 @@ impl Variant {
         self.loaded.get_or_init(|| devices().iter().map(load).collect())
     }
 
+    /// Runs the variant; packed results are unpacked on the device, and by the host, which agree.
+    fn packed_outputs(&self, kernel: &DynKernel, args: Vec<Argument<'_>>) -> Vec<AnyTensor> {
+        let one = |(id, output): (&BufferId, AnyTensor)| {
+            let buffer = &self.algorithm.buffers[*id];
+            if output.layout().is_none() {
+                return output;
+            }
+            let unpacked = kernel.unpack(&buffer.name, &output).expect("it unpacks");
+            let bits = |t: &AnyTensor| format!("{:?}", download(buffer.dtype, t));
+            assert_eq!(bits(&output), bits(&unpacked));
+            unpacked
+        };
+        self.algorithm.outputs.iter().zip(kernel.run(args).expect("it runs")).map(one).collect()
+    }
+
     /// Runs the variant; the results by buffer.
     fn launch(
         &self,
@@ -206,7 +221,12 @@ impl Variant {
             }
             !update
         });
-        let reads: HashMap<BufferId, AnyTensor> = tensors.into_iter().collect();
+        let given_as = |(id, tensor): (BufferId, AnyTensor)| {
+            let name = &algorithm.buffers[id].name;
+            let packed = self.program.tensors.iter().any(|t| t.name == *name && t.layout.is_some());
+            (id, if packed { kernel.pack(name, &tensor).expect("it packs") } else { tensor })
+        };
+        let reads: HashMap<BufferId, AnyTensor> = tensors.into_iter().map(given_as).collect();
         let mut slots: HashMap<BufferId, &mut AnyTensor> = updates.iter_mut().map(|(id, t)| (*id, t)).collect();
         let args: Vec<Argument<'_>> = algorithm
             .arguments
@@ -219,7 +239,11 @@ impl Variant {
                 nest::Argument::Scalar(id) => Argument::Scalar(scalar(given.scalars[id], algorithm.scalars[*id].dtype)),
             })
             .collect();
-        kernel.run_into(args, outputs.iter_mut()).expect("it runs");
+        if self.program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
+            outputs = self.packed_outputs(&kernel, args);
+        } else {
+            kernel.run_into(args, outputs.iter_mut()).expect("it runs");
+        }
         let results = algorithm.outputs.iter().copied().zip(outputs).chain(updates);
         results.map(|(id, tensor)| (id, download(algorithm.buffers[id].dtype, &tensor))).collect()
     }

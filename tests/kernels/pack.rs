@@ -85,3 +85,21 @@ fn an_intermediate_is_packed() {
         }
     }
 }
+
+#[test]
+fn the_caller_packs_and_unpacks() {
+    check("V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: caller, fill: 2.0); }", &SIZES);
+    check("V: conv<T = f16> for p { pack(y[n, c, h, w] => [n, c / 8, h, w, c % 8], when: caller); }", &SIZES);
+    let schedule = "V: conv<T = f32> for p {
+        pack(x[n, c, h, w] => [n, h, w, c], when: caller);
+        pack(w[o, c, y, x] => [o / 4, y, x, c, o % 4], when: caller);
+        pack(y[n, c, h, w] => [n, h, w, c / 4, c % 4], when: caller);
+        tile(oh: 4, ow: 4) => workgroup(y, x);
+        distribute(n, oc_o => workgroup(z, z));
+        distribute(oh, ow => thread(y, x));
+        reorder(fh, fw, ic, oc);
+        vectorize(oc, 4);
+        specialize(OC % 4 == 0);
+    }";
+    check(schedule, &SIZES);
+}

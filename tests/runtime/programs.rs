@@ -22,7 +22,7 @@ pub fn ceil_div(n: Size, by: i64) -> Size {
 }
 
 pub fn tensor(name: &str, dtype: DType, shape: Vec<Size>, role: Role) -> Tensor {
-    Tensor { name: name.into(), dtype, shape, role }
+    Tensor { name: name.into(), dtype, shape, layout: None, role }
 }
 
 pub fn symbol(name: &str) -> Dim {
@@ -123,6 +123,7 @@ pub fn axpy(way: Way) -> Program {
         dispatches: vec![axpy_dispatch(way, 0, 1, 2)],
         requires: requires(way),
         specialized: vec![],
+        conversions: vec![],
     }
 }
 
@@ -186,5 +187,6 @@ pub fn mark(based: [bool; 2]) -> Program {
         dispatches: vec![dispatch],
         requires: Requires { features: vec![Feature::Address], invocations: 1, local: [1; 3], ..Requires::default() },
         specialized: vec![],
+        conversions: vec![],
     }
 }

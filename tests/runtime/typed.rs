@@ -32,6 +32,7 @@ pub mod axpy {
         const NAME: &'static str = "axpy";
         type Args<'a> = Args<'a, T>;
         type Outputs = tw::Tensor<T>;
+        type Face = ();
     }
 }
 
@@ -63,6 +64,7 @@ pub mod bump {
         const NAME: &'static str = "bump";
         type Args<'a> = Args<'a>;
         type Outputs = ();
+        type Face = ();
     }
 }
 

@@ -19,8 +19,8 @@ pub(super) struct Face {
     pub(super) dtypes: Vec<(Ident, Vec<DType>)>,
     /// The arguments in order.
     pub(super) arguments: Vec<Argument>,
-    /// The element types of the outputs in order.
-    pub(super) outputs: Vec<TokenStream>,
+    /// The outputs in order.
+    pub(super) outputs: Vec<Output>,
     /// The declaration as Rust text, without attributes and body.
     pub(super) declaration: String,
 }
@@ -35,8 +35,20 @@ pub(super) struct Argument {
     pub(super) generic: Option<Ident>,
     /// What is passed.
     pub(super) kind: ArgumentKind,
+    /// The generic that an input's layout is.
+    pub(super) layout: Option<Ident>,
     /// The declaration: `input: T[N, C]`.
     pub(super) declaration: String,
+}
+
+/// An output.
+pub(super) struct Output {
+    /// The name.
+    pub(super) name: Ident,
+    /// The Rust type of an element.
+    pub(super) element: TokenStream,
+    /// The generic that its layout is.
+    pub(super) layout: Ident,
 }
 
 /// What is passed for an argument.
@@ -48,6 +60,11 @@ pub(super) enum ArgumentKind {
 }
 
 impl Face {
+    /// The layout generics: of inputs, then of outputs.
+    pub(super) fn layouts(&self) -> Vec<&Ident> {
+        self.arguments.iter().filter_map(|a| a.layout.as_ref()).chain(self.outputs.iter().map(|o| &o.layout)).collect()
+    }
+
     /// The face of a kernel that was read from these tokens, as far as it could be read.
     pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Face {
         let ident = |name: &Name| identifier(name, spans);
@@ -80,12 +97,19 @@ impl Face {
                 Some(_) => ArgumentKind::Input,
                 None => ArgumentKind::Scalar,
             },
+            layout: (!param.update && param.ty.shape.is_some()).then(|| layout(&param.name.text, &dtypes)),
             declaration: parameters.next().unwrap_or_default(),
         });
         // A name given twice is reported where the kernel is checked.
         let mut seen = HashSet::new();
         let arguments = arguments.filter(|a| seen.insert(a.name.to_string())).collect();
-        let outputs = kernel.outputs.iter().map(|output| element(&output.ty)).collect();
+        let output = |output: &crate::syntax::kernel::Output| Output {
+            name: ident(&output.name),
+            element: element(&output.ty),
+            layout: layout(&output.name.text, &dtypes),
+        };
+        let mut seen = HashSet::new();
+        let outputs = kernel.outputs.iter().filter(|o| seen.insert(&o.name.text)).map(output).collect();
         Face { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
     }
 
@@ -94,6 +118,15 @@ impl Face {
         let name = head.name.to_string();
         Face { declaration: format!("fn {name}"), name, dtypes: Vec::new(), arguments: Vec::new(), outputs: Vec::new() }
     }
+}
+
+/// The generic that a tensor's layout is.
+fn layout(tensor: &str, dtypes: &[(Ident, Vec<DType>)]) -> Ident {
+    let mut name = format!("Layout_{}", tensor.trim_start_matches("r#"));
+    while dtypes.iter().any(|(dtype, _)| *dtype == name) {
+        name.push('_');
+    }
+    Ident::new(&name, Span::call_site())
 }
 
 /// A name as an identifier at its place.

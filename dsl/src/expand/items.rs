@@ -3,7 +3,8 @@
 //! Every path is absolute and every trait method is called by its trait: the user may have no prelude, and modules and types
 //! of any name.
 
-use super::face::{Argument, ArgumentKind, Face};
+use super::face::{Argument, ArgumentKind, Face, Output};
+use super::packing;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -14,14 +15,16 @@ pub(super) fn items(face: &Face) -> TokenStream {
     let conversions = arguments.conversions();
     let list = arguments.list();
     let kernel = kernel(face, &arguments);
-    quote!(#definition #conversions #list #kernel)
+    let packing = packing::items(face);
+    quote!(#definition #conversions #list #kernel #packing)
 }
 
-/// The type `Args<'a, T>`: without the lifetime where no tensor is passed, and of those dtypes only that are.
+/// The type `Args<'a, T, Layout_x>`: without the lifetime where no tensor is passed, and of those dtypes only that are.
 struct Arguments<'f> {
     face: &'f Face,
     lifetime: Option<TokenStream>,
     dtypes: Vec<&'f Ident>,
+    layouts: Vec<&'f Ident>,
 }
 
 impl Arguments<'_> {
@@ -32,19 +35,20 @@ impl Arguments<'_> {
             face,
             lifetime: borrows.then(|| quote!('a,)),
             dtypes: face.dtypes.iter().map(|(name, _)| name).filter(used).collect(),
+            layouts: face.arguments.iter().filter_map(|a| a.layout.as_ref()).collect(),
         }
     }
 
-    /// `Args<'a, T>`.
+    /// `Args<'a, T, Layout_x>`.
     fn ty(&self) -> TokenStream {
-        let (lifetime, dtypes) = (&self.lifetime, &self.dtypes);
-        quote!(Args<#lifetime #(#dtypes),*>)
+        let (lifetime, dtypes, layouts) = (&self.lifetime, &self.dtypes, &self.layouts);
+        quote!(Args<#lifetime #(#dtypes,)* #(#layouts,)*>)
     }
 
-    /// `'a, T: Element`.
+    /// `'a, T: Element, Layout_x: Layout`.
     fn generics(&self) -> TokenStream {
-        let (lifetime, dtypes) = (&self.lifetime, &self.dtypes);
-        quote!(#lifetime #(#dtypes: ::tilewright::__private::Element),*)
+        let (lifetime, dtypes, layouts) = (&self.lifetime, elements(&self.dtypes), layouts(&self.layouts));
+        quote!(#lifetime #dtypes #layouts)
     }
 
     fn names(&self) -> Vec<&Ident> {
@@ -52,7 +56,7 @@ impl Arguments<'_> {
     }
 
     fn definition(&self) -> TokenStream {
-        let generics = self.generics();
+        let (lifetime, dtypes, layouts) = (&self.lifetime, elements(&self.dtypes), row_major(&self.layouts));
         let documentation = format!("The arguments of [`{}`](self), by name.", self.face.name);
         let fields = self.face.arguments.iter().map(|argument| {
             let (name, ty) = (&argument.name, rust_type(argument));
@@ -62,7 +66,7 @@ impl Arguments<'_> {
         quote! {
             #[doc = #documentation]
             #[derive(::core::fmt::Debug)]
-            pub struct Args<#generics> { #(#fields,)* }
+            pub struct Args<#lifetime #dtypes #layouts> { #(#fields,)* }
         }
     }
 
@@ -119,31 +123,58 @@ impl Arguments<'_> {
 fn rust_type(argument: &Argument) -> TokenStream {
     let element = &argument.element;
     match argument.kind {
-        ArgumentKind::Input => quote!(&'a ::tilewright::__private::Tensor<#element>),
+        ArgumentKind::Input => {
+            let layout = &argument.layout;
+            quote!(&'a ::tilewright::__private::Tensor<#element, #layout>)
+        }
         ArgumentKind::Update => quote!(&'a mut ::tilewright::__private::Tensor<#element>),
         ArgumentKind::Scalar => quote!(#element),
     }
 }
 
+/// `T: Element,`: each dtype generic.
+pub(super) fn elements(dtypes: &[&Ident]) -> TokenStream {
+    quote!(#(#dtypes: ::tilewright::__private::Element,)*)
+}
+
+/// `Layout_x: Layout,`: each layout generic.
+pub(super) fn layouts(layouts: &[&Ident]) -> TokenStream {
+    quote!(#(#layouts: ::tilewright::__private::Layout,)*)
+}
+
+/// `Layout_x = RowMajor,`: each layout generic, in a definition.
+fn row_major(layouts: &[&Ident]) -> TokenStream {
+    quote!(#(#layouts: ::tilewright::__private::Layout = ::tilewright::__private::RowMajor,)*)
+}
+
 /// The type that stands for the kernel, and what the runtime knows of it.
 fn kernel(face: &Face, arguments: &Arguments<'_>) -> TokenStream {
     let dtypes: Vec<&Ident> = face.dtypes.iter().map(|(name, _)| name).collect();
+    let all = face.layouts();
     let documentation = format!("The kernel [`{}`](self), as a type.", face.name);
     let (name, args) = (&face.name, arguments.ty());
-    let outputs = match face.outputs.as_slice() {
-        [one] => quote!(::tilewright::__private::Tensor<#one>),
-        all => quote!((#(::tilewright::__private::Tensor<#all>,)*)),
+    let output = |o: &Output| {
+        let Output { element, layout, .. } = o;
+        quote!(::tilewright::__private::Tensor<#element, #layout>)
     };
-    let generics = quote!(#(#dtypes: ::tilewright::__private::Element),*);
+    let outputs = match face.outputs.as_slice() {
+        [one] => output(one),
+        several => {
+            let several = several.iter().map(output);
+            quote!((#(#several,)*))
+        }
+    };
+    let (elements, defaults, layouts) = (elements(&dtypes), row_major(&all), layouts(&all));
     quote! {
         #[doc = #documentation]
         #[derive(::core::fmt::Debug)]
-        pub struct Kernel<#generics>(::core::marker::PhantomData<fn() -> (#(#dtypes,)*)>);
+        pub struct Kernel<#elements #defaults>(::core::marker::PhantomData<fn() -> (#(#dtypes,)* #(#all,)*)>);
 
-        impl<#generics> ::tilewright::__private::Kernel for Kernel<#(#dtypes),*> {
+        impl<#elements #layouts> ::tilewright::__private::Kernel for Kernel<#(#dtypes,)* #(#all,)*> {
             const NAME: &'static ::core::primitive::str = #name;
             type Args<'a> = #args;
             type Outputs = #outputs;
+            type Face = Face<#(#dtypes,)* #(#all,)*>;
         }
     }
 }

@@ -28,6 +28,7 @@ mod head;
 mod items;
 mod kernel;
 mod link;
+mod packing;
 mod profile;
 mod schedule;
 mod tokens;

@@ -5,10 +5,11 @@ use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
 use super::{Backend, profile, tokens, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
-use crate::launch::DType;
+use crate::launch::{DType, Digit, Layout};
 use crate::syntax;
 use crate::syntax::schedule::Schedule;
-use proc_macro2::{TokenStream, TokenTree};
+use crate::variant::layouts;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 const FORM: &str = "a schedule is `pub NAME: kernel<T = f32> for profile where facts { directives }`";
@@ -57,15 +58,13 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     let kernel = linked.kernel.as_ref().and_then(|k| errors.keep(syntax::kernel::parse(k.clone(), &mut spans).into_result()));
     let after = spans.last();
     let profile = linked.profiles.as_ref().and_then(|p| errors.keep(profile::resolve(p, &mut spans)));
-    let ty = match (&kernel, &linked.kernel) {
+    let dtypes = match (&kernel, &linked.kernel) {
         (Some(kernel), Some(tokens)) => {
             let dtypes = Face::new(kernel, tokens, &spans).dtypes;
-            let dtypes = dtypes.iter().map(|(name, choices)| (name.to_string(), choices.first().copied()));
-            kernel_type(&head, dtypes)
+            dtypes.iter().map(|(name, choices)| (name.to_string(), choices.first().copied())).collect()
         }
-        _ => kernel_type(&head, linked.dtypes.iter().map(|name| (name.clone(), None))),
+        _ => linked.dtypes.iter().map(|name| (name.clone(), None)).collect::<Vec<_>>(),
     };
-    let item = Item { head: &head.head, ty };
     let made = match (&schedule, &kernel, &profile) {
         (Some(schedule), Some(kernel), Some(profile)) => {
             let blamed = head.blame(&mut spans);
@@ -75,6 +74,12 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
         _ => None,
     };
     let reported = errors.to_tokens(&spans);
+    let layouts = match (&made, &schedule, &kernel) {
+        (Some(made), ..) => made.layouts(),
+        (None, Some(schedule), Some(kernel)) => layouts(kernel, schedule),
+        _ => Vec::new(),
+    };
+    let item = Item { head: &head.head, ty: kernel_type(&head, dtypes, &layouts) };
     let item = match made {
         Some(made) => item.whole(&made, &spans),
         None => item.broken(),
@@ -92,15 +97,34 @@ fn blame_head(errors: Errors, head: SpanId, in_kernel: impl Fn(SpanId) -> bool) 
     Errors(errors.0.into_iter().map(blame).collect())
 }
 
-/// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype.
-fn kernel_type(head: &ScheduleHead, dtypes: impl Iterator<Item = (String, Option<DType>)>) -> TokenStream {
+/// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype; and the layouts of
+/// inputs and outputs, where one is packed.
+fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, layouts: &[Option<Layout>]) -> TokenStream {
     let bound = bindings(head.arguments.clone());
-    let arguments = dtypes.map(|(name, first)| {
+    let packed = layouts.iter().any(Option::is_some);
+    let layouts = layouts.iter().filter(|_| packed).map(|layout| layout_type(layout.as_ref(), head.head.here()));
+    let arguments = dtypes.into_iter().map(|(name, first)| {
         let said = bound.iter().find(|(generic, _)| *generic == name).and_then(|(_, value)| DType::from_name(value));
         rust_type(said.or(first).unwrap_or(DType::F32), head.head.here())
     });
     let kernel = hidden(&head.kernel, "Kernel");
-    quote_spanned!(head.head.here()=> #kernel<#(#arguments),*>)
+    quote_spanned!(head.head.here()=> #kernel<#(#arguments,)* #(#layouts,)*>)
+}
+
+/// A layout as a Rust type.
+fn layout_type(layout: Option<&Layout>, at: Span) -> TokenStream {
+    let Some(layout) = layout else { return quote_spanned!(at=> ::tilewright::__private::RowMajor) };
+    let digit = |d: &Digit| {
+        let Digit { axis, divide, .. } = d;
+        match (d.divide, d.modulo) {
+            (1, None) => quote_spanned!(at=> ::tilewright::__private::Axis<#axis>),
+            (_, None) => quote_spanned!(at=> ::tilewright::__private::Quotient<#axis, #divide>),
+            (1, Some(modulo)) => quote_spanned!(at=> ::tilewright::__private::Remainder<#axis, #modulo>),
+            (_, Some(modulo)) => quote_spanned!(at=> ::tilewright::__private::Middle<#axis, #divide, #modulo>),
+        }
+    };
+    let digits = layout.0.iter().map(digit);
+    quote_spanned!(at=> ::tilewright::__private::Packed<(#(#digits,)*)>)
 }
 
 /// Every `name = word`.

@@ -3,7 +3,7 @@
 use super::Backend;
 use crate::cost::{Work, cost};
 use crate::diag::{Error, Errors, Spans};
-use crate::launch::{self, Size};
+use crate::launch::{self, Layout, Role, Size};
 use crate::nest::{Program, State, print};
 use crate::profile::Profile;
 use crate::schedule::tune::Choice;
@@ -49,6 +49,12 @@ pub(super) fn default_schedule(kernel: &Kernel) -> Schedule {
 }
 
 impl Made {
+    /// The layouts of inputs and outputs, in order.
+    pub(super) fn layouts(&self) -> Vec<Option<Layout>> {
+        let face = self.program.tensors.iter().filter(|t| matches!(t.role, Role::Input | Role::Output));
+        face.map(|t| t.layout.clone()).collect()
+    }
+
     /// `Variant::__new("NAME", b"…")`. The launch program is one literal: of a list of integers rustc takes twice as long.
     pub(super) fn value(&self, at: Span) -> TokenStream {
         let (name, program) = (&self.program.variant, Literal::byte_string(&self.program.encode()));

@@ -123,11 +123,15 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
             Size::Const(0)
         }
     };
-    let mut made = Vec::new();
+    let (mut made, mut memory) = (Vec::new(), Vec::new());
     for buffer in tensors.buffers() {
         let b = &program.buffers[*buffer];
-        let shape = b.shape.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect();
-        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, role: role(&b.space) });
+        let mut shape =
+            |s: &[ExprId]| s.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect::<Vec<_>>();
+        let packed = program.packed(*buffer);
+        memory.push(shape(&b.shape));
+        let (shape, layout) = (shape(packed.map_or(&b.shape, |p| &p.shape)), packed.map(|p| p.layout.clone()));
+        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, role: role(&b.space) });
     }
     let mut dims = Vec::new();
     for dim in program.dims.values() {
@@ -147,7 +151,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         }
         Vec::new()
     });
-    let limits = limits(program, &made);
+    let limits = limits(program, &made, memory);
     errors.into_result()?;
     Ok(launch::Program {
         kernel: program.name.clone(),
@@ -164,6 +168,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         dispatches: Vec::new(),
         requires: launch::Requires::default(),
         specialized: Vec::new(),
+        conversions: Vec::new(),
     })
 }
 
@@ -202,7 +207,7 @@ fn scalars(program: &Program) -> Vec<launch::Scalar> {
 }
 
 /// What index arithmetic of 32 bits must reach: every tensor's elements, and every extent that a split rounds up.
-fn limits(program: &Program, tensors: &[launch::Tensor]) -> Vec<launch::Limit> {
+fn limits(program: &Program, tensors: &[launch::Tensor], memory: Vec<Vec<Size>>) -> Vec<launch::Limit> {
     let product = |factors: Vec<Size>| factors.into_iter().reduce(|a, b| Size::Mul(a.into(), b.into())).unwrap_or(Size::Const(1));
     let mut limits: Vec<launch::Limit> = Vec::new();
     let mut limit = |what: String, size: Size| {
@@ -211,8 +216,8 @@ fn limits(program: &Program, tensors: &[launch::Tensor]) -> Vec<launch::Limit> {
             limits.push(launch::Limit { what, size });
         }
     };
-    for t in tensors {
-        limit(format!("the elements of `{}`", t.name), product(t.shape.clone()));
+    for (t, shape) in tensors.iter().zip(memory) {
+        limit(format!("the elements of `{}`", t.name), product(shape));
     }
     for axis in program.axes.values() {
         let parts = match &axis.fate {

@@ -17,7 +17,8 @@ pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
     let mut found = Vec::new();
     let mut shapes: Vec<(u32, u32, ExprId)> = Vec::new();
     for (n, buffer) in tensors.arguments().iter().enumerate() {
-        for (axis, extent) in program.buffers[*buffer].shape.iter().enumerate() {
+        let shape = program.packed(*buffer).map_or(&program.buffers[*buffer].shape, |p| &p.shape);
+        for (axis, extent) in shape.iter().enumerate() {
             shapes.push((n as u32, axis as u32, *extent));
         }
     }

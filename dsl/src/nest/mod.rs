@@ -159,6 +159,8 @@ pub struct Packed {
     pub buffer: BufferId,
     /// The row-major buffer that it is a copy of, or that is a copy of it; `None`: it is the tensor itself.
     pub of: Option<BufferId>,
+    /// Names of the tensor's indices.
+    pub axes: Vec<String>,
     /// The tensor's shape.
     pub shape: Vec<ExprId>,
     /// Where its elements are.

@@ -47,3 +47,15 @@ tilewright::kernel! {
         y[j, i] = x[i, j];
     }
 }
+
+tilewright::kernel! {
+    pub(crate) fn codes<N>(x: i32[N]) -> y: i32[N] {
+        y[i] = x[i] + 1;
+    }
+}
+
+tilewright::kernel! {
+    pub(crate) fn bump<N>(x: f32[N], y: &mut f32[N]) {
+        y[i] = x[i] + y[i];
+    }
+}

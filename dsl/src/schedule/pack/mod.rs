@@ -6,7 +6,6 @@
 //! | of | `when` | what happens |
 //! |---|---|---|
 //! | an input | `caller` | the argument is packed: its layout is in its type |
-//! | an input | `prepare` | a stage packs it once, when the caller prepares it ([`precompute`](super::precompute)) |
 //! | an input | `dispatch` | a stage `w_packed` packs it at each launch |
 //! | an output | `caller` | the result is packed: its layout is in its type |
 //! | an output | `dispatch` | the definition fills `y_packed`, and the stage `y` unpacks it at each launch |
@@ -29,15 +28,16 @@ use crate::expr::{Const, ExprId};
 use crate::launch::{DType, Layout};
 use crate::nest::{BufferId, Packed, Program, Space, StageId};
 use crate::syntax::expr::{Expr, ExprKind};
-use crate::syntax::schedule::{Directive, Item, Pack, Schedule, Statement, StatementKind, When};
+use crate::syntax::schedule::{Directive, DirectiveKind, Item, Pack, Schedule, Statement, StatementKind, When};
+
+/// How many digits a layout in a Rust type has at most.
+const MOST_DIGITS: usize = 12;
 
 /// What the rewrites of the algebra ask of the passes after them.
 #[derive(Default)]
 pub(crate) struct Rewritten {
     /// Stages that are stored although they are pointwise.
     pub(crate) stored: Vec<StageId>,
-    /// Those that are computed when an input is prepared, and what says so.
-    pub(crate) prepared: Vec<(StageId, SpanId)>,
 }
 
 /// Applies a schedule's packs, in order.
@@ -66,6 +66,8 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     let mut directive: Option<SpanId> = None;
     for item in &schedule.items {
         match item {
+            // To show a nest is not to schedule it.
+            Item::Directive(Directive { kind: DirectiveKind::Show, .. }) => {}
             Item::Directive(Directive { span, .. }) => directive = directive.or(Some(*span)),
             Item::Block { stages, .. } => directive = directive.or(stages.first().map(|s| s.span)),
             Item::Statement(statement) if statement.kind.rewrites() => {
@@ -98,7 +100,12 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
     let fill = fill(program, pack.fill.as_ref(), program.buffers[buffer].dtype)?;
     let axes = pack.axes.iter().map(|a| a.text.clone()).collect();
     let packing = Packing { buffer, axes, layout, fill, span: statement.span };
-    match (when(program, pack, buffer)?, program.buffers[buffer].space.clone()) {
+    let when = when(program, pack, buffer)?;
+    if when == Some(When::Caller) && packing.layout.0.len() > MOST_DIGITS {
+        let error = Error::new(statement.span, format!("a caller's tensor has at most {MOST_DIGITS} dimensions in memory"));
+        return Err(error.help("write fewer digits, or `when: dispatch`"));
+    }
+    match (when, program.buffers[buffer].space.clone()) {
         (Some(When::Caller), Space::Input) => packing.in_place(program, None),
         (Some(When::Caller), _) | (None, _) => {
             let stage = program.definition(buffer);
@@ -107,11 +114,10 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
         }
         (Some(_), Space::Output) => rewritten.stored.extend(packing.of_output(program)),
         (Some(when), _) => {
-            let stage = packing.of_input(program);
-            rewritten.stored.push(stage);
             if when == When::Prepare {
-                rewritten.prepared.push((stage, statement.span));
+                return Err(Error::new(statement.span, "`when: prepare` is not supported yet").help("write `when: caller`"));
             }
+            rewritten.stored.push(packing.of_input(program));
         }
     }
     Ok(())
@@ -141,7 +147,7 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
 fn when(program: &Program, pack: &Pack, buffer: BufferId) -> Result<Option<When>, Error> {
     let (name, space) = (&pack.tensor, &program.buffers[buffer].space);
     let choices = match space {
-        Space::Input => "`caller` (the argument is packed), `prepare` (once, before the launches) or `dispatch` (at each launch)",
+        Space::Input => "`caller` (the argument is packed) or `dispatch` (it is packed at each launch)",
         _ => "`caller` (the result is packed) or `dispatch` (it is unpacked at each launch)",
     };
     match (&pack.when, space) {
@@ -193,6 +199,6 @@ impl Packing {
     /// What the launch has to know of a packed tensor.
     fn packed(&self, program: &Program, buffer: BufferId, of: Option<BufferId>) -> Packed {
         let shape = program.buffers[self.buffer].shape.clone();
-        Packed { buffer, of, shape, layout: self.layout.clone(), fill: self.fill, span: self.span }
+        Packed { buffer, of, axes: self.axes.clone(), shape, layout: self.layout.clone(), fill: self.fill, span: self.span }
     }
 }

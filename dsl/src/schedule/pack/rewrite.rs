@@ -6,7 +6,7 @@ use crate::diag::SpanId;
 use crate::expr::{Binary, Compare, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::launch::{DType, Digit, Layout};
-use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Program, Space, Stage, StageId};
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Program, Space, Stage, StageId, State};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -138,7 +138,14 @@ impl Packing {
                 known.insert(of_old, part);
             }
             known.insert(axis_expr, value);
-            if !divides(program, &self.layout, n, logical) {
+            let whole = divides(program, &self.layout, n, logical);
+            if parts.len() > 1 {
+                let state = if whole { State::Proved } else { State::Guarded };
+                let name = &program.axes[*axis].name;
+                let what = format!("the digits of `{name}` end where it does: what is beyond holds the filling");
+                program.owe(what, state, self.span);
+            }
+            if !whole {
                 let within = program.exprs.compare(Compare::Lt, value, logical[n]);
                 inside = Some(both(&mut program.exprs, inside, within));
             }

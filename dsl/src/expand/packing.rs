@@ -1,0 +1,102 @@
+//! What a loaded kernel has besides running: `pack_filter`, which packs an argument as the kernel's schedules want it, and
+//! `unpack_output`. Each is there only where the layout in the kernel's type is a packed one.
+
+use super::face::{Argument, ArgumentKind, Face, Output};
+use super::items::{elements, layouts};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
+
+/// The type, and its methods.
+pub(super) fn items(face: &Face) -> TokenStream {
+    let made = Made { face, dtypes: face.dtypes.iter().map(|(name, _)| name).collect(), all: face.layouts() };
+    let definition = made.definition();
+    let inputs = face.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).map(|a| made.pack(a));
+    let outputs = face.outputs.iter().map(|o| made.unpack(o));
+    quote!(#definition #(#inputs)* #(#outputs)*)
+}
+
+struct Made<'f> {
+    face: &'f Face,
+    dtypes: Vec<&'f Ident>,
+    all: Vec<&'f Ident>,
+}
+
+impl Made<'_> {
+    fn definition(&self) -> TokenStream {
+        let (dtypes, all) = (&self.dtypes, &self.all);
+        let (elements, layouts) = (elements(dtypes), layouts(all));
+        let documentation = format!(
+            "What a loaded [`{}`](self) has besides running: what packs its arguments and unpacks its results.",
+            self.face.name
+        );
+        quote! {
+            #[doc = #documentation]
+            #[derive(::core::fmt::Debug)]
+            pub struct Face<#elements #layouts> {
+                kernel: ::tilewright::__private::DynKernel,
+                types: ::core::marker::PhantomData<fn() -> (#(#dtypes,)* #(#all,)*)>,
+            }
+
+            impl<#elements #layouts> ::tilewright::__private::Face for Face<#(#dtypes,)* #(#all,)*> {
+                fn new(kernel: ::tilewright::__private::DynKernel) -> Self {
+                    Self { kernel, types: ::core::marker::PhantomData }
+                }
+            }
+        }
+    }
+
+    /// A method of the type where one layout is packed.
+    fn method(&self, of: &Ident, method: TokenStream) -> TokenStream {
+        let (dtypes, elements) = (&self.dtypes, elements(&self.dtypes));
+        let others: Vec<&Ident> = self.all.iter().copied().filter(|l| *l != of).collect();
+        let (others, digits) = (layouts(&others), self.digits());
+        let packed = quote!(::tilewright::__private::Packed<#digits>);
+        let arguments = self.all.iter().map(|layout| if *layout == of { packed.clone() } else { quote!(#layout) });
+        quote! {
+            impl<#elements #others #digits> Face<#(#dtypes,)* #(#arguments,)*>
+            where
+                #packed: ::tilewright::__private::Layout,
+            {
+                #method
+            }
+        }
+    }
+
+    /// The generic of a packed layout's digits.
+    fn digits(&self) -> Ident {
+        let mut name = "Digits".to_owned();
+        while self.dtypes.iter().any(|dtype| **dtype == name) {
+            name.push('_');
+        }
+        Ident::new(&name, Span::call_site())
+    }
+
+    fn pack(&self, argument: &Argument) -> TokenStream {
+        let Some(layout) = &argument.layout else { return TokenStream::new() };
+        let (name, element, digits) = (&argument.name, &argument.element, self.digits());
+        let (method, text) = (format_ident!("pack_{}", name), name.to_string());
+        let documentation = format!("Packs `{}` as this kernel takes it.", argument.declaration);
+        let packed = quote!(::tilewright::__private::Tensor<#element, ::tilewright::__private::Packed<#digits>>);
+        let method = quote! {
+            #[doc = #documentation]
+            pub fn #method(&self, #name: &::tilewright::__private::Tensor<#element>) -> ::tilewright::__private::Result<#packed> {
+                ::tilewright::__private::AnyTensor::typed_as(self.kernel.pack(#text, #name.as_any())?)
+            }
+        };
+        self.method(layout, method)
+    }
+
+    fn unpack(&self, output: &Output) -> TokenStream {
+        let (name, element, digits) = (&output.name, &output.element, self.digits());
+        let (method, text) = (format_ident!("unpack_{}", name), name.to_string());
+        let documentation = format!("`{name}` as this kernel gives it, row-major.");
+        let packed = quote!(::tilewright::__private::Tensor<#element, ::tilewright::__private::Packed<#digits>>);
+        let method = quote! {
+            #[doc = #documentation]
+            pub fn #method(&self, #name: &#packed) -> ::tilewright::__private::Result<::tilewright::__private::Tensor<#element>> {
+                ::tilewright::__private::AnyTensor::typed_as(self.kernel.unpack(#text, #name.as_any())?)
+            }
+        };
+        self.method(&output.layout, method)
+    }
+}

@@ -1,0 +1,65 @@
+//! Between row-major tensors and those that a kernel wants or gives packed.
+
+use crate::argument::Argument;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::load::DynKernel;
+use crate::tensor::AnyTensor;
+use std::sync::OnceLock;
+use tilewright_launch::{Program, Role};
+
+/// What packs an input, or unpacks an output; loaded when it is first wanted.
+pub(crate) struct Conversion {
+    /// The tensor's name.
+    tensor: String,
+    packs: bool,
+    program: Program,
+    kernel: OnceLock<DynKernel>,
+}
+
+impl Conversion {
+    /// Those of a program.
+    pub(crate) fn of(program: &Program) -> Vec<Conversion> {
+        let one = |c: &tilewright_launch::Conversion| {
+            let tensor = program.tensors.get(c.tensor as usize)?;
+            let (packs, program) = (tensor.role == Role::Input, c.program.clone());
+            Some(Conversion { tensor: tensor.name.clone(), packs, program, kernel: OnceLock::new() })
+        };
+        program.conversions.iter().filter_map(one).collect()
+    }
+
+    fn run(&self, device: &Device, tensor: &AnyTensor) -> Result<AnyTensor> {
+        let kernel = match self.kernel.get() {
+            Some(kernel) => kernel,
+            None => {
+                let loaded = device.load_programs(vec![self.program.clone()])?;
+                self.kernel.get_or_init(|| loaded)
+            }
+        };
+        let outputs = kernel.run([Argument::Read(tensor)])?;
+        let malformed = || Error::Malformed { variant: self.program.variant.clone(), reason: "it has no output".to_owned() };
+        outputs.into_iter().next().ok_or_else(malformed)
+    }
+}
+
+impl DynKernel {
+    /// A row-major tensor, packed as the kernel wants the input of this name.
+    pub fn pack(&self, input: &str, tensor: &AnyTensor) -> Result<AnyTensor> {
+        self.convert(input, tensor, true)
+    }
+
+    /// The output of this name, which the kernel gave packed, as a row-major tensor.
+    pub fn unpack(&self, output: &str, tensor: &AnyTensor) -> Result<AnyTensor> {
+        self.convert(output, tensor, false)
+    }
+
+    fn convert(&self, name: &str, tensor: &AnyTensor, packs: bool) -> Result<AnyTensor> {
+        let found = self.conversions().iter().find(|c| c.tensor == name && c.packs == packs);
+        let Some(conversion) = found else {
+            let what = if packs { "no input" } else { "no output" };
+            let message = format!("has {what} `{name}` that is packed");
+            return Err(Error::Argument { kernel: self.name().to_owned(), message });
+        };
+        conversion.run(self.device(), tensor)
+    }
+}

@@ -1,0 +1,114 @@
+//! Layouts of tensors in their Rust types: a tensor that a schedule wants packed cannot be mistaken for a row-major one.
+//!
+//! `Packed<(Axis<0>, Quotient<1, 4>, Axis<2>, Remainder<1, 4>)>` is the layout of `pack(w[a, b, c] => [a, b / 4, c, b % 4])`: schedules
+//! that pack a tensor in the same way give its argument the same type. Kernels' `pack_…` and `unpack_…` convert.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use tilewright_launch as launch;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// How a tensor's elements lie in memory.
+pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
+    /// The same at run time; `None`: row-major.
+    #[doc(hidden)]
+    fn layout() -> Option<launch::Layout>;
+}
+
+/// Row by row, without gaps.
+#[derive(Clone, Copy, Debug)]
+pub struct RowMajor;
+
+/// The dimensions in memory are digits of indices, outermost first: a tuple of [`Axis`], [`Quotient`], [`Remainder`] and [`Middle`].
+#[derive(Debug)]
+pub struct Packed<D>(PhantomData<fn() -> D>);
+
+impl<D> Clone for Packed<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for Packed<D> {}
+
+/// A digit of an index.
+pub trait Digit: sealed::Sealed + Debug + 'static {
+    #[doc(hidden)]
+    const DIGIT: launch::Digit;
+}
+
+/// The index `A` as it is.
+#[derive(Debug)]
+pub struct Axis<const A: u32>;
+
+/// The index `A` divided by `N`.
+#[derive(Debug)]
+pub struct Quotient<const A: u32, const N: u32>;
+
+/// The index `A` modulo `N`.
+#[derive(Debug)]
+pub struct Remainder<const A: u32, const N: u32>;
+
+/// The index `A` divided by `N`, modulo `M`.
+#[derive(Debug)]
+pub struct Middle<const A: u32, const N: u32, const M: u32>;
+
+impl<const A: u32> sealed::Sealed for Axis<A> {}
+impl<const A: u32, const N: u32> sealed::Sealed for Quotient<A, N> {}
+impl<const A: u32, const N: u32> sealed::Sealed for Remainder<A, N> {}
+impl<const A: u32, const N: u32, const M: u32> sealed::Sealed for Middle<A, N, M> {}
+
+impl<const A: u32> Digit for Axis<A> {
+    const DIGIT: launch::Digit = launch::Digit { axis: A, divide: 1, modulo: None };
+}
+
+impl<const A: u32, const N: u32> Digit for Quotient<A, N> {
+    const DIGIT: launch::Digit = launch::Digit { axis: A, divide: N, modulo: None };
+}
+
+impl<const A: u32, const N: u32> Digit for Remainder<A, N> {
+    const DIGIT: launch::Digit = launch::Digit { axis: A, divide: 1, modulo: Some(N) };
+}
+
+impl<const A: u32, const N: u32, const M: u32> Digit for Middle<A, N, M> {
+    const DIGIT: launch::Digit = launch::Digit { axis: A, divide: N, modulo: Some(M) };
+}
+
+impl sealed::Sealed for RowMajor {}
+
+impl Layout for RowMajor {
+    fn layout() -> Option<launch::Layout> {
+        None
+    }
+}
+
+macro_rules! packed {
+    ($($($d:ident)*;)*) => {$(
+        impl<$($d: Digit),*> sealed::Sealed for Packed<($($d,)*)> {}
+
+        impl<$($d: Digit),*> Layout for Packed<($($d,)*)> {
+            fn layout() -> Option<launch::Layout> {
+                Some(launch::Layout(vec![$($d::DIGIT),*]))
+            }
+        }
+    )*};
+}
+
+// As many as the compiler lets a caller's tensor have.
+packed! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+    A B C D E F G H I;
+    A B C D E F G H I J;
+    A B C D E F G H I J K;
+    A B C D E F G H I J K L;
+}

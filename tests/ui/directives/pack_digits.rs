@@ -1,0 +1,22 @@
+//! What is no digit.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        pack(a[i, k] => [i, k + 1], when: dispatch);
+        pack(b[k, j] => [k % 8 / 2, j], when: dispatch);
+        pack(c[i, j] => [i, l], when: dispatch);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,20 @@
+//! An intermediate is packed where it is computed.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: softmax for vulkan_1_1 {
+        pack(m[b] => [b / 4, b % 4], when: dispatch);
+    }
+}
+
+fn main() {}

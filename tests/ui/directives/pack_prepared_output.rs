@@ -1,0 +1,20 @@
+//! A result cannot be prepared.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        pack(c[i, j] => [j, i], when: prepare);
+    }
+}
+
+fn main() {}

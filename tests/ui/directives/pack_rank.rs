@@ -1,0 +1,21 @@
+//! Another number of indices, and one twice.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        pack(a[i] => [i], when: dispatch);
+        pack(b[k, k] => [k, k], when: dispatch);
+    }
+}
+
+fn main() {}

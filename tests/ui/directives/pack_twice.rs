@@ -1,0 +1,21 @@
+//! A tensor that is packed twice.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        pack(a[i, k] => [k, i], when: caller);
+        pack(a[i, k] => [i / 2, i % 2, k], when: dispatch);
+    }
+}
+
+fn main() {}
