@@ -77,6 +77,7 @@ pub(crate) fn algebra(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> 
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;
     pack::come_first(schedule)?;
+    pack::not_inlined(schedule)?;
     let rewritten = pack::apply(&mut program, schedule)?;
     Ok((program, rewritten))
 }

@@ -240,7 +240,7 @@ impl Variant {
             })
             .collect();
         if self.program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
-            outputs = self.packed_outputs(&kernel, args);
+            outputs = self.packed_outputs(kernel, args);
         } else {
             kernel.run_into(args, outputs.iter_mut()).expect("it runs");
         }

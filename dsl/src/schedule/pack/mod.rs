@@ -23,10 +23,12 @@ pub(crate) mod program;
 mod rewrite;
 
 use super::number;
+use super::placement::is_placement;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::expr::{Const, ExprId};
 use crate::launch::{DType, Layout};
 use crate::nest::{BufferId, Packed, Program, Space, StageId};
+use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Pack, Schedule, Statement, StatementKind, When};
 
@@ -66,8 +68,9 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     let mut directive: Option<SpanId> = None;
     for item in &schedule.items {
         match item {
-            // To show a nest is not to schedule it.
+            // To show a nest is not to schedule it, and a place is one of the algebra's rewrites.
             Item::Directive(Directive { kind: DirectiveKind::Show, .. }) => {}
+            Item::Directive(Directive { kind, .. }) if is_placement(kind) => {}
             Item::Directive(Directive { span, .. }) => directive = directive.or(Some(*span)),
             Item::Block { stages, .. } => directive = directive.or(stages.first().map(|s| s.span)),
             Item::Statement(statement) if statement.kind.rewrites() => {
@@ -79,6 +82,21 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
                 }
             }
             Item::Statement(_) => {}
+        }
+    }
+    errors.into_result()
+}
+
+/// That no intermediate is both packed, and so stored, and inlined.
+pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
+    let packed = |name: &&Name| packs(schedule).find(|(pack, _)| pack.tensor.text == name.text);
+    let mut errors = Errors::new();
+    for item in &schedule.items {
+        let Item::Directive(Directive { kind: DirectiveKind::Inline(names), .. }) = item else { continue };
+        for (name, (_, statement)) in names.iter().filter_map(|name| Some((name, packed(&name)?))) {
+            let error = Error::new(name.span, format!("`{name}` is packed, and cannot be inlined"));
+            errors
+                .push(error.note_at(statement.span, "a layout is one in memory, where it is stored").help("leave one of them out"));
         }
     }
     errors.into_result()
