@@ -28,6 +28,8 @@ mod directives {
     mod pack {}
     #[doc = include_str!("../docs/directives/pin.md")]
     mod pin {}
+    #[doc = include_str!("../docs/directives/promote.md")]
+    mod promote {}
     #[doc = include_str!("../docs/directives/reorder.md")]
     mod reorder {}
     #[doc = include_str!("../docs/directives/root.md")]

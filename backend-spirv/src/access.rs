@@ -33,16 +33,47 @@ impl Emit<'_> {
             let count = self.values.int(b.versions.into());
             flat = self.values.floor_mod(index[0], count);
         }
+        let row = index.len().checked_sub(2).map(|at| index[at]);
         for (n, (extent, index)) in b.shape.iter().zip(&index[versions..]).enumerate() {
+            let last = n + 1 == b.shape.len();
+            let index = if last && b.swizzle > 0 { self.swizzled(buffer, row, *index)? } else { *index };
             let mut extent = self.resolve_in(*extent, View::ALL)?.0;
-            if n + 1 == b.shape.len() && b.row_pad > 0 {
+            if last && b.row_pad > 0 {
                 let pad = self.values.int(b.row_pad.into());
                 extent = self.values.plus(extent, pad);
             }
             let rows = self.values.times(flat, extent);
-            flat = self.values.plus(rows, *index);
+            flat = self.values.plus(rows, index);
         }
         Ok(flat)
+    }
+
+    /// Where an element of a swizzled row lies: its group's number is permuted by the row's. Lanes within one group stay
+    /// consecutive.
+    fn swizzled(&mut self, buffer: BufferId, row: Option<ValueId>, index: ValueId) -> Result<ValueId> {
+        let b = &self.program.buffers[buffer];
+        let by = b.swizzle as i32;
+        let length = b.shape.last().and_then(|e| self.program.exprs.as_int(*e)).unwrap_or(0);
+        let groups = length / i64::from(by);
+        let (Some(row), true) = (row, groups > 0) else { return Ok(index) };
+        let modulo = self.values.int(groups & groups.wrapping_neg());
+        let permuted = self.values.floor_mod(row, modulo);
+        let width = self.values.width(index);
+        let (at, lane) = match self.values.by_lane(index) {
+            ByLane::Linear { base, step: 1 } if by % width as i32 == 0 && self.values.is_multiple(base, width as i32) => {
+                (base, Some(self.values.lane(width)))
+            }
+            _ => (index, None),
+        };
+        let group = self.values.int(by.into());
+        let (number, within) = (self.values.floor_div(at, group), self.values.floor_mod(at, group));
+        let number = self.values.apply(ValueOp::Binary(tilewright_dsl::expr::Binary::Xor), &[number, permuted]);
+        let start = self.values.times(number, group);
+        let place = self.values.plus(start, within);
+        Ok(match lane {
+            Some(lane) => self.values.plus(place, lane),
+            None => place,
+        })
     }
 
     /// What a read gives at a row-major index, over all lanes. `None`: each lane must read for itself.

@@ -247,9 +247,15 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// Whether a compute that can be out of range reads a tensor that it updates.
+    /// Whether a compute that can be out of range reads a tensor that it updates, or writes back a shared copy of which
+    /// nothing was written there.
     fn reads_updated(&self, c: &Compute) -> bool {
-        let updated = |b: BufferId| self.program.buffers[b].space == Space::Update;
+        let hosted = self.program.hosts.contains_key(&c.stage);
+        let updated = |b: BufferId| match self.program.buffers[b].space {
+            Space::Update => true,
+            Space::Shared => hosted,
+            _ => false,
+        };
         !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
     }
 

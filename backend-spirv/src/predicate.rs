@@ -30,7 +30,7 @@ impl Emit<'_> {
 
     /// The number of a vector of consecutive values, how many vectors the extent is, and their width. Where the extent
     /// cuts vectors, or there are none: the values themselves, and 1.
-    fn vectors(&mut self, value: ValueId, extent: ValueId) -> (ValueId, ValueId, u32) {
+    pub(crate) fn vectors(&mut self, value: ValueId, extent: ValueId) -> (ValueId, ValueId, u32) {
         let width = self.values.width(value);
         if let ByLane::Linear { base, step: 1 } = self.values.by_lane(value)
             && self.values.is_multiple(base, width as i32)

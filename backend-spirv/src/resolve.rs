@@ -271,6 +271,8 @@ impl Emit<'_> {
         for (dim, (low, high)) in sides.iter().enumerate() {
             let Some(at) = index.get_mut(versions + dim).map(|v| *v) else { continue };
             let (zero, extent) = (self.values.int(0), self.resolve_in(shape[dim], view)?.0);
+            // Where vectors are on one side or the other, it is their number that is looked at, and they stay whole.
+            let (at, extent, width) = self.vectors(at, extent);
             let mut clamped = at;
             if *low {
                 let below = self.values.less(at, zero);
@@ -288,6 +290,10 @@ impl Emit<'_> {
             }
             if *low {
                 clamped = self.values.extreme(Binary::Max, clamped, zero);
+            }
+            if width > 1 {
+                let (first, lane) = (self.values.scaled(clamped, width as i32), self.values.lane(width));
+                clamped = self.values.plus(first, lane);
             }
             index[versions + dim] = clamped;
         }

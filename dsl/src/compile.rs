@@ -93,5 +93,5 @@ pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: Span
 
 /// The verifier between passes, in debug builds.
 fn check_form(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    if cfg!(debug_assertions) { verify::verify(program, profile) } else { Ok(()) }
+    if cfg!(debug_assertions) { verify::verify_scheduled(program, profile) } else { Ok(()) }
 }

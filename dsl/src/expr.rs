@@ -286,3 +286,4 @@ impl Expr {
 
 pub mod build;
 pub mod fill;
+pub mod linear;

@@ -11,6 +11,7 @@ mod harness;
 mod matmul;
 mod pack;
 mod placement;
+mod promote;
 mod random;
 mod reductions;
 mod semantics;

@@ -7,6 +7,7 @@
 use crate::conv::CONV2D;
 use crate::harness::{Fill, profiles, try_variant};
 use fastrand::Rng;
+use tilewright_dsl::profile::Profile;
 
 /// A kernel, its generics, its parallel axes, those of its reduction, its dims.
 struct Subject {
@@ -16,6 +17,8 @@ struct Subject {
     reduction: &'static [&'static str],
     dims: &'static [&'static str],
     scalars: &'static [f64],
+    /// What can be promoted.
+    tensors: &'static [&'static str],
 }
 
 const SUBJECTS: [Subject; 8] = [
@@ -28,6 +31,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &["k"],
         dims: &["M", "N", "K"],
         scalars: &[],
+        tensors: &["a", "b", "bias", "c"],
     },
     Subject {
         kernel: "fn scaled<M, N>(x: f32[M, N], c: &mut f32[M, N], by: f32) { c[i, j] = c[i, j] * by + x[i, j]; }",
@@ -36,6 +40,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &[],
         dims: &["M", "N"],
         scalars: &[0.5],
+        tensors: &["x", "c"],
     },
     Subject {
         kernel: CONV2D,
@@ -44,6 +49,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &["fh", "fw", "ic"],
         dims: &["N", "IH", "IW", "IC", "OC"],
         scalars: &[],
+        tensors: &["input", "filter", "output"],
     },
     Subject {
         kernel: "fn below<N, M>(x: f32[N, N], w: f32[M]) -> y: f32[N, M] { y[i, m] = sum(j in 0..i + 1) { x[i, j] * w[m] }; }",
@@ -52,6 +58,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &["j"],
         dims: &["N", "M"],
         scalars: &[],
+        tensors: &["x", "w", "y"],
     },
     Subject {
         kernel: "fn above<N>(x: i32[N, N]) -> y: i32[N] { y[i] = max(j in i..N) { x[i, j] * 3 - j }; }",
@@ -60,6 +67,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &["j"],
         dims: &["N"],
         scalars: &[],
+        tensors: &["x", "y"],
     },
     Subject {
         kernel: "fn blur<H, W>(x: f32[H, W]) -> y: f32[H, W] {
@@ -70,6 +78,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &["a", "b"],
         dims: &["H", "W"],
         scalars: &[],
+        tensors: &["x", "y"],
     },
     Subject {
         kernel: "fn peak<N, H, W>(x: i32[N, H, W]) -> y: i32[N] { y[n] = argmax(i in 0..H, j in 0..W) { x[n, i, j] }; }",
@@ -78,6 +87,7 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &["i", "j"],
         dims: &["N", "H", "W"],
         scalars: &[],
+        tensors: &["x", "y"],
     },
     Subject {
         kernel: "fn half<M, N>(x: f16[M, N], y: f16[N]) -> z: f16[N, M] { z[j, i] = if i >= 2 { x[i - 2, j] + y[j] } else { y[j] }; }",
@@ -86,12 +96,16 @@ const SUBJECTS: [Subject; 8] = [
         reduction: &[],
         dims: &["M", "N"],
         scalars: &[],
+        tensors: &["x", "y", "z"],
     },
 ];
 
 /// The names that a schedule may use, and how many it has made.
+#[derive(Clone)]
 struct Names {
     names: Vec<String>,
+    /// Tensors, and copies of them.
+    tensors: Vec<String>,
     made: usize,
 }
 
@@ -122,7 +136,8 @@ fn pick<'a>(random: &mut Rng, from: &[&'a str]) -> &'a str {
 fn directive(random: &mut Rng, names: &mut Names) -> String {
     let factor = |random: &mut Rng| pick(random, &["1", "2", "3", "4", "5", "8"]);
     let tail = |random: &mut Rng| pick(random, &["", "", " guard", " round_up", " exact", " peel", " peel", " shift"]);
-    match random.u8(..12) {
+    match random.u8(..15) {
+        12.. => promote(random, names),
         0 | 1 => {
             let (a, b, f, t) = (names.any(random), names.fresh(), factor(random), tail(random));
             format!("tile({a}: {f}{t} => {b});")
@@ -160,68 +175,171 @@ fn directive(random: &mut Rng, names: &mut Names) -> String {
     }
 }
 
+/// A copy, of a box or of some axes, anywhere.
+fn promote(random: &mut Rng, names: &mut Names) -> String {
+    let source = names.tensors[random.usize(..names.tensors.len())].clone();
+    names.made += 1;
+    let copy = format!("copy{}", names.made);
+    names.tensors.push(copy.clone());
+    let count = random.usize(..4);
+    let list = if random.u8(..4) > 0 { String::new() } else { format!("[{}]", names.several(random, count).join(", ")) };
+    let at = if random.u8(..3) == 0 { pick(random, &["workgroup", "thread"]).to_owned() } else { names.any(random) };
+    let to = pick(random, &["shared", "shared", "register"]);
+    let fill = pick(random, &["", "", "", "", "", "", ", fill: 0.0", ", fill: 0"]);
+    let layout = pick(random, &["", "", "", ", row_pad: 1", ", row_pad: 4", ", swizzle: 1", ", swizzle: 2"]);
+    let vector = pick(random, &["", "", "", "", "", "", "", "", ", vector: 2", ", vector: 4"]);
+    format!("promote({source} => {copy}{list}, at: {at}, to: {to}{fill}{layout}{vector});")
+}
+
 /// The name in backquotes after a text.
 fn named<'a>(error: &'a str, after: &str) -> Option<&'a str> {
     let rest = &error[error.find(after)? + after.len()..];
     rest.split('`').nth(1)
 }
 
+/// A number that the environment gives.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok())
+}
+
+/// A schedule in the making: directives that are refused are dropped.
+struct Draft<'s> {
+    subject: &'s Subject,
+    profile: Profile,
+    schedule: Vec<String>,
+}
+
+impl Draft<'_> {
+    fn text(&self) -> String {
+        format!("V: {} for p {{ {} }}", self.subject.head, self.schedule.join(" "))
+    }
+
+    /// Adds a directive, if it is not refused. That the verifier has to is a fault of the directive.
+    fn add(&mut self, directive: String) -> bool {
+        let unfinished = |error: &str| error.contains("is left over") || error.contains("at run time");
+        self.schedule.push(directive);
+        if let Err(error) = try_variant(self.subject.kernel, &self.text(), &self.profile)
+            && !unfinished(&error)
+        {
+            let verified = error.contains("in the dispatch of");
+            assert!(!verified, "the verifier refuses {}\n{}\n{error}", self.subject.kernel, self.text());
+            self.schedule.pop();
+            return false;
+        }
+        true
+    }
+
+    /// Makes serial or unrolls what is left over, and runs what came of it.
+    fn finish(mut self, case: u64, random: &mut Rng) -> bool {
+        for _ in 0..16 {
+            let Err(error) = try_variant(self.subject.kernel, &self.text(), &self.profile) else { break };
+            let repair = named(&error, "the parallel axis").map(|axis| format!("serial({axis});"));
+            match repair.or_else(|| named(&error, "would be indexed by").map(|axis| format!("unroll({axis});"))) {
+                Some(repair) => self.schedule.push(repair),
+                None => break,
+            }
+        }
+        let Ok(variant) = try_variant(self.subject.kernel, &self.text(), &self.profile) else { return false };
+        println!("case {case}: {}\n{}", self.subject.kernel, self.text());
+        for _ in 0..3 {
+            // A tile that is moved back needs room.
+            let least = if self.schedule.iter().any(|d| d.contains(" shift")) { 9 } else { 3 };
+            let dims: Vec<(&str, i64)> = self.subject.dims.iter().map(|d| (*d, random.i64(least..=least + 8))).collect();
+            if variant.admits(&dims) {
+                variant.check_filled(&dims, self.subject.scalars, &|_| Fill::Small);
+            }
+        }
+        true
+    }
+}
+
 #[test]
 #[allow(clippy::print_stdout, reason = "a failed test shows what it had printed")]
 fn schedules_at_random() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let (cases, seed) = (number("TILEWRIGHT_CASES").unwrap_or(48), number("TILEWRIGHT_SEED").unwrap_or(1));
     let mut taken = 0;
     for case in 0..cases {
         let mut random = Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(case));
-        let subject = &SUBJECTS[random.usize(..SUBJECTS.len())];
-        let [addresses, descriptors] = profiles();
-        let profile = if random.bool() { addresses } else { descriptors };
-        let all = subject.parallel.iter().chain(subject.reduction);
-        let mut names = Names { names: all.map(|n| n.to_string()).collect(), made: 0 };
-        let mut schedule: Vec<String> = Vec::new();
-        let text = |schedule: &[String]| format!("V: {} for p {{ {} }}", subject.head, schedule.join(" "));
-        let unfinished = |error: &str| error.contains("is left over") || error.contains("at run time");
+        let (mut draft, mut names) = begin(&mut random);
         let length = 2 + random.usize(..8);
         for _ in 0..40 {
-            if schedule.len() == length {
+            if draft.schedule.len() == length {
                 break;
             }
-            let before = names.names.clone();
-            schedule.push(directive(&mut random, &mut names));
-            if let Err(error) = try_variant(subject.kernel, &text(&schedule), &profile)
-                && !unfinished(&error)
-            {
-                assert!(
-                    !error.contains("in the dispatch of"),
-                    "the verifier refuses {}\n{}\n{error}",
-                    subject.kernel,
-                    text(&schedule)
-                );
-                schedule.pop();
-                names.names = before;
+            let before = names.clone();
+            let directive = directive(&mut random, &mut names);
+            if !draft.add(directive) {
+                names = Names { made: names.made, ..before };
             }
         }
-        for _ in 0..16 {
-            let Err(error) = try_variant(subject.kernel, &text(&schedule), &profile) else { break };
-            let repair = named(&error, "the parallel axis").map(|axis| format!("serial({axis});"));
-            match repair.or_else(|| named(&error, "would be indexed by").map(|axis| format!("unroll({axis});"))) {
-                Some(repair) => schedule.push(repair),
-                None => break,
-            }
-        }
-        let Ok(variant) = try_variant(subject.kernel, &text(&schedule), &profile) else { continue };
-        taken += 1;
-        println!("case {case}: {}\n{}", subject.kernel, text(&schedule));
-        for _ in 0..3 {
-            // A tile that is moved back needs room.
-            let least = if schedule.iter().any(|d| d.contains(" shift")) { 9 } else { 3 };
-            let dims: Vec<(&str, i64)> = subject.dims.iter().map(|d| (*d, random.i64(least..=least + 8))).collect();
-            if variant.admits(&dims) {
-                variant.check_filled(&dims, subject.scalars, &|_| Fill::Small);
-            }
-        }
+        taken += u64::from(draft.finish(case, &mut random));
     }
     println!("{taken} of {cases} schedules ran");
     assert!(taken * 2 > cases, "only {taken} of {cases} schedules were legal");
+}
+
+/// A subject without directives, and the names that they may use.
+fn begin(random: &mut Rng) -> (Draft<'static>, Names) {
+    let subject = &SUBJECTS[random.usize(..SUBJECTS.len())];
+    let [addresses, descriptors] = profiles();
+    let profile = if random.bool() { addresses } else { descriptors };
+    let all = subject.parallel.iter().chain(subject.reduction);
+    let tensors = subject.tensors.iter().map(|n| n.to_string()).collect();
+    let names = Names { names: all.map(|n| n.to_string()).collect(), tensors, made: 0 };
+    (Draft { subject, profile, schedule: Vec::new() }, names)
+}
+
+/// Tiles for workgroups, threads and steps, and copies between them: most of such schedules are legal.
+#[test]
+#[allow(clippy::print_stdout, reason = "a failed test shows what it had printed")]
+fn copies_at_random() {
+    let (cases, seed) = (number("TILEWRIGHT_CASES").unwrap_or(12), number("TILEWRIGHT_SEED").unwrap_or(2));
+    let (mut taken, mut copies) = (0, 0);
+    for case in 0..cases {
+        let mut random = Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(case));
+        let (mut draft, mut names) = begin(&mut random);
+        let subject = draft.subject;
+        let factor = |random: &mut Rng| pick(random, &["2", "3", "4", "5", "8"]);
+        let tail = |random: &mut Rng| pick(random, &["", "", " round_up"]);
+        for (axis, slot) in subject.parallel.iter().zip(["y", "x", "z", "z"]) {
+            draft.add(format!("tile({axis}: {}{}) => workgroup({slot});", factor(&mut random), tail(&mut random)));
+        }
+        for axis in subject.reduction {
+            let outer = names.fresh();
+            if random.u8(..4) == 0 || !draft.add(format!("tile({axis}: {}{} => {outer});", factor(&mut random), tail(&mut random)))
+            {
+                names.names.pop();
+            }
+        }
+        for round in 0..2 {
+            if random.bool() {
+                let several = names.several(&mut random, 3);
+                draft.add(format!("reorder({});", several.join(", ")));
+            }
+            for _ in 0..random.usize(..10) {
+                let before = names.tensors.clone();
+                let directive = promote(&mut random, &mut names);
+                if !draft.add(directive) {
+                    names.tensors = before;
+                }
+            }
+            if round == 0 {
+                for (axis, slot) in subject.parallel.iter().zip(["y", "x", "z"]) {
+                    let ways = [format!("distribute({axis} => thread({slot}));"), format!("tile({axis}: 2) => thread({slot});")];
+                    draft.add(ways[random.usize(..2)].clone());
+                }
+            }
+        }
+        for axis in names.names.clone() {
+            if random.bool() {
+                draft.add(format!("unroll({axis});"));
+            }
+        }
+        let made = draft.schedule.iter().filter(|d| d.starts_with("promote")).count();
+        if draft.finish(case, &mut random) {
+            (taken, copies) = (taken + 1, copies + made);
+        }
+    }
+    println!("{taken} of {cases} schedules ran, with {copies} copies");
+    assert!(taken * 2 > cases && copies as u64 > cases / 4, "only {taken} of {cases} schedules were legal, with {copies} copies");
 }

@@ -247,7 +247,7 @@ impl Checker<'_> {
 
     /// A new buffer.
     pub(super) fn buffer(&mut self, name: &Name, dtype: DType, shape: Vec<ExprId>, space: Space) -> BufferId {
-        let buffer = Buffer { name: name.text.clone(), dtype, shape, space, row_pad: 0, versions: 1, span: name.span };
+        let buffer = Buffer { name: name.text.clone(), dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span: name.span };
         self.program.buffers.push(buffer)
     }
 }

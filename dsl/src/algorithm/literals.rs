@@ -215,6 +215,29 @@ impl Checker<'_> {
     }
 }
 
+/// A number of a directive, as a value of a type.
+pub fn literal(e: &Expr, dtype: DType) -> Result<Const, Error> {
+    let of = |value: f64| Const::number(value, dtype);
+    let wrong = || Error::new(e.span, format!("expected {} known at compile time", article(dtype))).help("write a number");
+    match &e.kind {
+        ExprKind::Bool(b) if dtype == DType::Bool => Ok(Const { dtype, bits: u32::from(*b) }),
+        ExprKind::Path(names) => match names.as_slice() {
+            [first, last] if DType::from_name(first.as_str()) == Some(dtype) => {
+                named_constant(dtype, last.as_str()).map(of).ok_or_else(wrong)
+            }
+            _ => Err(wrong()),
+        },
+        ExprKind::Neg(a) if matches!(a.kind, ExprKind::Path(_)) && dtype.is_float() => Ok(of(-literal(a, dtype)?.value())),
+        _ => match arithmetic(e) {
+            Some((_, true)) if !dtype.is_float() => Err(wrong()),
+            Some((value, _)) if dtype.is_float() && of(value).value().is_infinite() => Err(wrong()),
+            Some((value, _)) if !dtype.is_float() && of(value).value() != value => Err(wrong()),
+            Some((value, _)) if dtype != DType::Bool => Ok(of(value)),
+            _ => Err(wrong()),
+        },
+    }
+}
+
 /// The value of arithmetic of numbers, and whether it is a float's.
 fn arithmetic(e: &Expr) -> Option<(f64, bool)> {
     match &e.kind {

@@ -39,6 +39,7 @@ mod values;
 
 pub use evaluate::evaluate;
 pub use inline::inline;
+pub use literals::literal;
 pub use signature::{Argument, Element, Signature, Tensor, check_generic, signature};
 
 use crate::diag::{Error, Errors, SpanId};

@@ -36,7 +36,11 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
     match program.exprs.get(expr) {
         Expr::Const(c) if c.value().is_nan() => Nothing,
         Expr::Const(c) => Exactly(c.value()),
-        Expr::Read(read) if program.finite.contains(&read.buffer) => Finite,
+        Expr::Read(read) if program.finite.contains(&read.buffer) => match &read.outside {
+            crate::expr::Outside::Fill(fill, _) if matches!(part(*fill), Nothing) => Nothing,
+            crate::expr::Outside::Fill(fill, _) if matches!(part(*fill), Exactly(v) if !v.is_finite()) => Nothing,
+            _ => Finite,
+        },
         Expr::Binary(op, a, b) => match (op, part(*a), part(*b)) {
             (Binary::Mul, Exactly(0.0), Exactly(x)) | (Binary::Mul, Exactly(x), Exactly(0.0)) if x.is_finite() => Exactly(0.0),
             (Binary::Mul, Exactly(0.0), Finite) | (Binary::Mul, Finite, Exactly(0.0)) => Exactly(0.0),

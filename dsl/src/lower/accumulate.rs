@@ -44,7 +44,7 @@ fn continues(program: &Program, stage: StageId) -> Option<StageId> {
 /// One reduction's nest.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, finish, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
-    let outermost = |f: &Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || program.axes[a].kind == AxisKind::Reduction);
+    let outermost = |f: &Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || is_of(program, a, &over));
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
     let mut inside = path.frames.split_off(place);
     let tile = parallel(program, &inside);
@@ -92,6 +92,11 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let alloc = |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, span)];
     let body = [before, state.into_iter().rev().fold(body, alloc), after].concat();
     Ok(close(path.frames, body))
+}
+
+/// Whether an axis is made of those of a reduction.
+fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
+    program.axes[axis].kind == AxisKind::Reduction && program.roots(axis).iter().any(|root| over.contains(root))
 }
 
 /// The loops over parallel axes.
@@ -167,7 +172,16 @@ fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, axes: &[
     let one = |(i, identity): (usize, &ExprId)| {
         let name = if monoid.identity.len() == 1 { format!("{name}_acc") } else { format!("{name}_acc{i}") };
         let dtype = program.exprs.dtype(*identity);
-        program.buffers.push(Buffer { name, dtype, shape: shape.clone(), space: Space::Register, row_pad: 0, versions: 1, span })
+        program.buffers.push(Buffer {
+            name,
+            dtype,
+            shape: shape.clone(),
+            space: Space::Register,
+            row_pad: 0,
+            swizzle: 0,
+            versions: 1,
+            span,
+        })
     };
     monoid.identity.iter().enumerate().map(one).collect()
 }

@@ -3,14 +3,20 @@
 //! Every pass in order, each with the reason why it stands there:
 //! 1. [`bounds`]: loops whose extent names an inexact axis get the extent of its clamped value. Before anything copies
 //!    loops.
-//! 2. [`accumulate`]: reductions become init, update and finish over registers. After all directives, which move loops
+//! 2. [`settle`]: copies that leave what they are made of. After extents have changed.
+//! 3. [`accumulate`]: reductions become init, update and finish over registers. After all directives, which move loops
 //!    of one perfect nest.
-//! 3. [`local`]: the workgroup's size, read off the loops bound to threads. Last: nothing moves any more.
+//! 4. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
+//!    or writes some of it; nothing moves any more.
+//! 5. [`local`]: the workgroup's size, read off the loops bound to threads, and predicates on invocations that a stage has no
+//!    use for. Last: computes are all there.
 
 pub mod accumulate;
+pub mod barriers;
 pub mod bounds;
 pub mod launch;
 pub mod local;
+pub mod settle;
 pub mod solve;
 
 use crate::diag::Errors;
@@ -19,7 +25,9 @@ use crate::nest::Program;
 /// Lowers every dispatch.
 pub fn lower(program: &mut Program) -> Result<(), Errors> {
     bounds::clamp(program);
+    settle::run(program);
     accumulate::run(program)?;
+    barriers::run(program);
     local::run(program);
     Ok(())
 }

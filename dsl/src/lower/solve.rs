@@ -113,8 +113,16 @@ mod tests {
         let dims = ["a", "b", "c"].map(|name| p.dims.push(Dim { name: name.into(), derived: None, span: SpanId::NONE }));
         let ids = dims.map(|d| p.exprs.dim(d));
         let shape = f(&mut p.exprs, ids);
-        let buffer =
-            Buffer { name: "x".into(), dtype: DType::F32, shape, space: Space::Input, row_pad: 0, versions: 1, span: SpanId::NONE };
+        let buffer = Buffer {
+            name: "x".into(),
+            dtype: DType::F32,
+            shape,
+            space: Space::Input,
+            row_pad: 0,
+            swizzle: 0,
+            versions: 1,
+            span: SpanId::NONE,
+        };
         let buffer = p.buffers.push(buffer);
         p.arguments.push(Argument::Tensor(buffer));
         (p, dims)

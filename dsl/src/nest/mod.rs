@@ -50,8 +50,9 @@
 //! Every shared buffer of a dispatch has bytes of its own, and so has every [`Collect`] that needs some.
 //!
 //! # Stages within stages
-//! A promoted tensor's copy is a stage ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]) whose buffer is the
-//! copy. A stage that is computed at a loop of another shares that loop's axis: its own root's [`Fate`] is a split whose
+//! [`Program::hosts`] lists the stages that stand within the nest of another one. A promoted tensor's copy is such a stage
+//! ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]) whose buffer is the copy; where a result is promoted, it is the
+//! one that writes it back, and the host writes the copy. A stage that is computed at a loop of another shares that loop's axis: its own root's [`Fate`] is a split whose
 //! parts are the other's axis and its own, so that one axis can be a part of several.
 
 mod axis;
@@ -67,6 +68,7 @@ use crate::arena::{Arena, id};
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use tilewright_launch::{DType, Layout, Relation};
 
 id! {
@@ -126,6 +128,8 @@ pub struct Program {
     pub peels: Vec<Peel>,
     /// Tensors that the schedule's head says hold neither infinities nor NaN.
     pub finite: Vec<BufferId>,
+    /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
+    pub hosts: BTreeMap<StageId, StageId>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.
@@ -208,6 +212,9 @@ pub struct Buffer {
     pub space: Space,
     /// Elements by which each row (the innermost dimension) of a local buffer is longer than its shape says.
     pub row_pad: u32,
+    /// If above 0: the elements of a shared buffer's rows lie in groups of so many, and those of row `r` are permuted: group
+    /// `g` lies where group `g ^ (r % m)` would, where `m` is the largest power of two that divides the groups of a row.
+    pub swizzle: u32,
     /// Copies of a local buffer for multi-buffering. If more than 1, accesses carry the version as an extra first index,
     /// taken modulo this.
     pub versions: u32,

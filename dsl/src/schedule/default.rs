@@ -15,10 +15,10 @@ pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let axis = match parallel.as_slice() {
         [] => return Ok(()),
         [one] => *one,
-        several => fuse::fuse(nest, several, unused(nest, "points"), blame)?,
+        several => fuse::fuse(nest, several, nest.unused("points"), blame)?,
     };
     let count = i64::from(nest.profile.invocations.min(nest.profile.local[0])).min(INVOCATIONS);
-    let names = [unused(nest, "points_workgroup"), unused(nest, "points_thread")];
+    let names = [nest.unused("points_workgroup"), nest.unused("points_thread")];
     let have = nest.program.exprs.as_int(nest.program.axes[axis].extent);
     let threads = have.map_or(count, |have| count.min(have.max(1)));
     let parts = split::split(nest, axis, blame, &[None, Some((threads, blame))], None, &names, blame)?;
@@ -26,13 +26,4 @@ pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         distribute::bind(nest, &[part], &Target { level, slots: vec![(Slot::X, blame)], span: blame }, blame)?;
     }
     Ok(())
-}
-
-/// A name that no axis of the stage ever had.
-fn unused(nest: &StageNest<'_>, name: &str) -> String {
-    let mut name = name.to_owned();
-    while nest.axes.iter().any(|a| nest.name(*a) == name) {
-        name.push('_');
-    }
-    name
 }

@@ -34,6 +34,7 @@ pub fn check_count(axes: usize, target: &Target) -> Applied {
 /// Whether an axis (or its outer part) can be distributed.
 pub fn check_axis(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, target: &Target) -> Applied {
     let name = nest.name(axis);
+    super::copies::check_target(nest, target, blame)?;
     if nest.is_reduction(axis) {
         let error = Error::new(blame, format!("`{name}` is a reduction's axis: its iterations contribute to one element"));
         return Err(
@@ -118,7 +119,7 @@ pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: Sp
 /// Fuses the axes that share a thread coordinate, so that each coordinate has one.
 fn fold(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId) -> Result<Vec<(AxisId, Slot)>, Error> {
     let mut bound = Vec::new();
-    for slot in [Slot::Z, Slot::Y, Slot::X] {
+    for slot in [Slot::Linear, Slot::Z, Slot::Y, Slot::X] {
         let pairs = axes.iter().zip(&target.slots).filter(|(_, (s, _))| *s == slot);
         let mine: Vec<AxisId> = pairs.map(|(a, _)| *a).filter(|a| !nest.program.is_single(*a)).collect();
         match mine.as_slice() {

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 impl StageNest<'_> {
     /// Gives every loop that needs it its hull. `span` is the directive that moved loops.
     pub fn take_hulls(&mut self, span: SpanId) -> Result<(), Error> {
-        let mut outside: HashSet<AxisId> = HashSet::new();
+        let mut outside: HashSet<AxisId> = self.placed.around.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         for at in 0..self.path.frames.len() {
             let Some((axis, exec)) = self.path.frames[at].as_loop() else { continue };
             let inner: HashSet<AxisId> = self.path.axes().filter(|a| !outside.contains(a)).collect();
@@ -48,13 +48,14 @@ impl StageNest<'_> {
 
     /// The value of an axis over the axes that loops bind, even if the axis is itself one of those.
     pub fn on_loops_through(&mut self, value: ExprId, axis: AxisId) -> ExprId {
-        let bound: HashSet<AxisId> = self.path.axes().filter(|a| *a != axis).collect();
+        let mut bound = self.bound_axes();
+        bound.remove(&axis);
         self.program.over_leaves(value, &bound)
     }
 
     /// An expression over the axes that loops bind.
     pub fn on_loops(&mut self, expr: ExprId) -> ExprId {
-        let bound: HashSet<AxisId> = self.path.axes().collect();
+        let bound = self.bound_axes();
         self.program.over_leaves(expr, &bound)
     }
 }
@@ -87,7 +88,7 @@ pub(crate) fn largest(program: &mut Program, expr: ExprId, over: &HashSet<AxisId
 }
 
 /// The upper (or lower) bound of an expression over some axes.
-fn bound(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
+pub(super) fn bound(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
     if !program.exprs.uses_axis(expr, &mut |a| over.contains(&a)) {
         return Some(expr);
     }

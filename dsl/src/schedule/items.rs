@@ -1,8 +1,10 @@
 //! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
 
+use super::promote::Copied;
 use super::twins::Twins;
 use super::{
-    Applied, StageNest, default, distribute, fuse, left_over, placement, reorder, serial, show, split, tile, unroll, vectorize,
+    Applied, StageNest, copies, default, distribute, fuse, left_over, placement, promote, reorder, serial, show, split, tile,
+    unroll, vectorize,
 };
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId, Tail};
@@ -40,6 +42,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let mut outcome = Outcome::default();
     let scheduled: Vec<StageId> = program.stages.ids().filter(|s| program.is_planned(*s)).collect();
     let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
+    let mut of_copy: Vec<(&Name, &Vec<Directive>)> = Vec::new();
     for item in items {
         match item {
             // Done before the first nest was made.
@@ -55,15 +58,34 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
             Item::Statement(_) => {}
             Item::Block { stages, directives } => {
                 for name in stages {
-                    if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
+                    if copies::is_promised(items, name) {
+                        of_copy.push((name, directives));
+                    } else if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
                         give(&mut of_stage, stage, directives.iter().filter(|d| !placement::is_placement(&d.kind)));
                     }
                 }
             }
         }
     }
+    let mut made: Vec<(Copied, bool)> = Vec::new();
     for (stage, directives) in of_stage {
-        schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
+        let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
+        made.extend(copies.into_iter().map(|copy| (copy, false)));
+    }
+    // A copy's nest stands within that of the stage that reads it: it is scheduled when that is done.
+    for (copy, scheduled) in &mut made {
+        let named = |(name, _): &&(&Name, &Vec<Directive>)| program.buffers[copy.buffer].name == name.text;
+        let directives: Vec<&Directive> = of_copy.iter().filter(named).flat_map(|(_, directives)| directives.iter()).collect();
+        if !directives.is_empty() {
+            *scheduled = directives.iter().any(|d| d.kind != DirectiveKind::Show);
+            if *scheduled {
+                copies::lanes(program, profile, copy, &mut outcome.errors);
+            }
+            schedule_stage(program, profile, copy.stage, &directives, blame, &mut outcome, watch);
+        }
+    }
+    if outcome.errors.is_empty() {
+        copies::finish(program, profile, &made, &mut outcome, watch);
     }
     outcome
 }
@@ -111,11 +133,11 @@ fn schedule_stage(
     blame: SpanId,
     outcome: &mut Outcome,
     watch: &mut Watch<'_>,
-) {
-    let Some(mut twins) = Twins::open(program, profile, stage) else { return };
+) -> Vec<Copied> {
+    let Some(mut twins) = Twins::open(program, profile, stage) else { return Vec::new() };
     let mut applied = Ok(());
-    // To show a nest is not to schedule it.
-    if directives.iter().all(|d| d.kind == DirectiveKind::Show) {
+    // To show a nest is not to schedule it. A copy without directives is scheduled when its host is done.
+    if directives.iter().all(|d| d.kind == DirectiveKind::Show) && !program.hosts.contains_key(&stage) {
         applied = twins.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
         watch(At::Heuristic(stage), &twins.shown(program));
     }
@@ -125,7 +147,11 @@ fn schedule_stage(
             outcome.warnings.push(show::apply(&twins.shown(program), twins.dispatch(), span));
             continue;
         }
-        applied = twins.apply(program, profile, span, peels(&directive.kind), &mut |nest| one(nest, directive));
+        let warnings = &mut outcome.warnings;
+        applied = twins.apply(program, profile, span, peels(&directive.kind), &mut |nest| {
+            one(nest, directive, warnings)?;
+            copies::check(nest, span)
+        });
         if applied.is_err() {
             break;
         }
@@ -136,6 +162,7 @@ fn schedule_stage(
         twins.store(program)
     };
     outcome.errors.keep(applied.and_then(|()| left_over(program, &mut twins)));
+    twins.copies()
 }
 
 /// Whether a directive may make copies of the nest.
@@ -149,7 +176,7 @@ fn peels(kind: &DirectiveKind) -> bool {
 }
 
 /// Applies one directive to a copy.
-fn one(nest: &mut StageNest<'_>, directive: &Directive) -> Applied {
+fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -> Applied {
     let span = directive.span;
     match &directive.kind {
         DirectiveKind::Split { axis, factors, tail, names } => split::apply(nest, axis, factors, *tail, names, span),
@@ -160,6 +187,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive) -> Applied {
         DirectiveKind::Serial(axes) => serial::apply(nest, axes),
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
+        DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }
 }

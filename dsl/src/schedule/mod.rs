@@ -4,6 +4,8 @@
 //! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
 //! its rule, its errors and its rewrite of a [`StageNest`].
 
+pub mod attach;
+mod copies;
 pub mod default;
 pub mod distribute;
 pub mod fuse;
@@ -19,6 +21,7 @@ pub(crate) mod pack;
 pub mod peel;
 pub mod pin;
 pub mod placement;
+pub mod promote;
 pub mod reorder;
 pub mod round_up;
 pub mod serial;
@@ -33,12 +36,14 @@ pub mod unroll;
 pub mod vectorize;
 
 pub use items::{At, Outcome, Watch, apply};
+use promote::place_varying;
 
 use crate::diag::{Error, SpanId};
 use crate::facts::Prover;
 use crate::nest::path::Path;
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Phase, Program, StageId};
 use crate::profile::Profile;
+use attach::Placed;
 use std::collections::HashSet;
 
 /// One stage's nest while directives rewrite it.
@@ -51,8 +56,12 @@ pub struct StageNest<'a> {
     pub stage: StageId,
     /// Which dispatch computes it.
     pub dispatch: usize,
-    /// The way to its compute.
+    /// The way to its compute: its own loops.
     pub path: Path,
+    /// What stands around its own loops, beside them and within them.
+    pub placed: Placed,
+    /// The copies that `promote` made.
+    pub copies: Vec<promote::Copied>,
     /// Every axis of the stage that ever was, oldest first.
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
@@ -71,16 +80,18 @@ impl<'a> StageNest<'a> {
     /// The nest of a stage; `None` if no dispatch computes it.
     pub fn open(program: &'a mut Program, profile: &'a Profile, stage: StageId) -> Option<StageNest<'a>> {
         let open = |(i, d): (usize, &crate::nest::Dispatch)| Some((i, Path::open(&d.body, stage, Phase::Whole)?));
-        let (dispatch, path) = program.plan.iter().enumerate().find_map(open)?;
+        let (dispatch, mut path) = program.plan.iter().enumerate().find_map(open)?;
         let axes = program.root_axes(stage);
-        let serial = HashSet::new();
+        let placed = Placed::open(program, stage, &axes, &mut path);
+        let (serial, copies) = (HashSet::new(), Vec::new());
         let (model, pieces, peeled) = (None, Vec::new(), Vec::new());
-        Some(StageNest { program, profile, stage, dispatch, path, axes, serial, twins: 1, model, pieces, peeled })
+        let twins = 1;
+        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, twins, model, pieces, peeled })
     }
 
     /// Puts the nest back into the plan.
     pub fn store(&mut self) {
-        self.program.plan[self.dispatch].body = self.path.clone().close();
+        self.program.plan[self.dispatch].body = self.placed.assembled(self.program, &self.path);
     }
 
     /// Sets the compute's predicates anew, after axes have changed.
@@ -94,6 +105,21 @@ impl<'a> StageNest<'a> {
         let id = self.program.axes.push(axis);
         self.axes.push(id);
         id
+    }
+
+    /// Adds an axis that the algorithm does not know.
+    fn made(&mut self, name: String, extent: crate::expr::ExprId, span: SpanId) -> AxisId {
+        let kind = AxisKind::Parallel;
+        self.add_axis(Axis { name, extent, kind, def: AxisDef::Made, fate: Fate::Live, span })
+    }
+
+    /// A name that no axis of the stage ever had.
+    fn unused(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.axes.iter().any(|a| self.name(*a) == name) {
+            name.push('_');
+        }
+        name
     }
 
     /// A part of `of`: live, of the same kind.

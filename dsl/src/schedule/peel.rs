@@ -37,6 +37,11 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, "`peel` takes off one tile, and this split has other parts than its place and its points");
         return Err(error.help(format!("split in two, `split({name}, [_, 8] peel => …)`, and then the tile")));
     }
+    if let Some(attached) = nest.placed.attached.first() {
+        let error = Error::new(blame, "`peel` would make a copy of the nest, and of what is promoted within it");
+        let error = error.note_at(attached.span, "it was promoted here");
+        return Err(error.help("write `guard`, `round_up` or `shift` for this tail"));
+    }
     if nest.twins >= LIMIT {
         let error = Error::new(blame, format!("this would make more than {LIMIT} copies of the nest"));
         return Err(error.note("every `peel` doubles them").help("write `guard` for some of the tails"));

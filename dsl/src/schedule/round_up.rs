@@ -3,13 +3,22 @@
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
+use crate::expr::ExprId;
 use crate::expr::fill::{Known, at_fill};
-use crate::nest::{AxisId, Body, State};
+use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
 
 /// Checks that the item is the identity where every read that depends on the axis gives 0.
 pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
     let program = &*nest.program;
     let Body::Reduce { monoid, lift, .. } = &program.stages[nest.stage].body else { return Ok(()) };
+    if let Some(copy) = in_registers(program, &nest.path.compute.value, axis) {
+        let (copy, name) = (&program.buffers[copy], nest.name(axis));
+        let error =
+            Error::new(blame, format!("`{}` is a copy in registers that `{name}` indexes: nothing there is filled", copy.name));
+        return Err(error
+            .note_at(copy.span, "it is promoted here")
+            .help(format!("tile `{name}` before the promotion, or write `guard`")));
+    }
     let roots = program.roots(axis);
     let filled = |read: &crate::expr::Read| read.index.iter().any(|i| program.exprs.uses_axis(*i, &mut |a| roots.contains(&a)));
     for (item, identity) in lift.iter().zip(&monoid.identity) {
@@ -37,4 +46,11 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
     let state = if nest.program.finite.is_empty() { State::Proved } else { State::Assumed };
     nest.program.owe(what, state, blame);
     Ok(())
+}
+
+/// A copy in registers that is read at an axis.
+fn in_registers(program: &Program, values: &[ExprId], axis: AxisId) -> Option<BufferId> {
+    let reads = values.iter().flat_map(|v| program.exprs.reads(*v));
+    let mut local = reads.filter(|r| program.buffers[r.buffer].space == Space::Register);
+    local.find(|r| r.index.iter().any(|i| program.exprs.uses_axis(*i, &mut |a| a == axis))).map(|r| r.buffer)
 }

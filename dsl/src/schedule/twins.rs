@@ -5,7 +5,9 @@
 //! then, for each axis that it peeled, on a copy of what was before, which takes the rest of that axis
 //! ([`super::peel::Piece`]). At the end, [`super::merge`] puts the twins together in one nest.
 
+use super::attach::Placed;
 use super::peel::Piece;
+use super::promote::Copied;
 use super::{Applied, StageNest, merge};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
@@ -35,6 +37,9 @@ pub(super) struct Twin {
     pub(super) path: Path,
     pub(super) axes: Vec<AxisId>,
     serial: HashSet<AxisId>,
+    /// Copies, which only a nest without twins has.
+    placed: Placed,
+    copies: Vec<Copied>,
     /// The twin that it was taken from, and what was peeled.
     pub(super) from: Option<From>,
 }
@@ -72,8 +77,11 @@ impl Twins {
     /// The nest of a stage; `None` if no dispatch computes it.
     pub(super) fn open(program: &mut Program, profile: &Profile, stage: StageId) -> Option<Twins> {
         let nest = StageNest::open(program, profile, stage)?;
-        let (path, axes, serial) = (nest.path, nest.axes, nest.serial);
-        Some(Twins { dispatch: nest.dispatch, all: vec![Twin { stage, path, axes, serial, from: None }] })
+        let (path, axes, serial, placed) = (nest.path, nest.axes, nest.serial, nest.placed);
+        Some(Twins {
+            dispatch: nest.dispatch,
+            all: vec![Twin { stage, path, axes, serial, placed, copies: nest.copies, from: None }],
+        })
     }
 
     /// Applies a directive to every twin; `peels`: it may make more.
@@ -101,10 +109,12 @@ impl Twins {
         let (given, twins, profile, dispatch) = (pieces.len(), self.all.len(), work.profile, self.dispatch);
         let (stage, path, axes, serial) = (twin.stage, twin.path.clone(), twin.axes.clone(), twin.serial.clone());
         let (peeled, was) = (Vec::new(), work.peels.then(|| program.clone()));
-        let mut nest = StageNest { program, profile, stage, dispatch, path, axes, serial, twins, model, pieces, peeled };
+        let (placed, copies) = (twin.placed.clone(), twin.copies.clone());
+        let mut nest =
+            StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, twins, model, pieces, peeled };
         let applied = (work.directive)(&mut nest);
-        let StageNest { path, axes, serial, peeled, .. } = nest;
-        self.all[at] = Twin { path, axes, serial, ..twin };
+        let StageNest { path, placed, copies, axes, serial, peeled, .. } = nest;
+        self.all[at] = Twin { path, placed, copies, axes, serial, ..twin };
         applied?;
         if let (Some(record), Some((_, twin))) = (record, given.checked_sub(1).and_then(|last| peeled.get(last))) {
             program.peels.push(Peel { twin: *twin, ..record });
@@ -125,8 +135,16 @@ impl Twins {
 
     /// Puts the twins into the plan.
     pub(super) fn store(&self, program: &mut Program) -> Result<(), Error> {
-        program.plan[self.dispatch].body = merge::merged(self, program)?;
+        program.plan[self.dispatch].body = match self.all.as_slice() {
+            [one] => one.placed.assembled(program, &one.path),
+            _ => merge::merged(self, program)?,
+        };
         Ok(())
+    }
+
+    /// The copies that were made.
+    pub(super) fn copies(self) -> Vec<Copied> {
+        self.all.into_iter().flat_map(|twin| twin.copies).collect()
     }
 
     /// The program with the nest as it stands. The twins stay apart.
@@ -176,7 +194,7 @@ fn clone(program: &mut Program, was: &Program, twin: &Twin) -> Twin {
     compute.dst.iter_mut().for_each(|Access { index, .. }| index.iter_mut().for_each(|i| *i = renamed.expr(program, *i)));
     compute.preds.iter_mut().for_each(|Pred { axis, .. }| *axis = renamed.axis(*axis));
     let serial = twin.serial.iter().map(|axis| renamed.axis(*axis)).collect();
-    Twin { stage, path, axes, serial, from: None }
+    Twin { stage, path, axes, serial, placed: Placed::default(), copies: Vec::new(), from: None }
 }
 
 /// Which axis of a twin is which of the first.

@@ -19,13 +19,18 @@ const BYTES: i64 = 16;
 
 /// The directive.
 pub fn apply(nest: &mut StageNest<'_>, name: &Name, lanes: &Expr, scalar: bool, span: SpanId) -> Applied {
-    let axis = nest.axis(name)?;
     let count = nest.positive(lanes, "the number of lanes")?;
+    by(nest, name, (count, lanes.span), scalar, span)
+}
+
+/// Vectorizes an axis by a number.
+pub fn by(nest: &mut StageNest<'_>, name: &Name, (count, blame): (i64, SpanId), scalar: bool, span: SpanId) -> Applied {
+    let axis = nest.axis(name)?;
     split::plain(nest, axis, name.span)?;
     let axis = nest.as_in_full(axis, span)?;
     // Where the rest of a peeled axis ends, it cuts a vector.
     let scalar = scalar || nest.is_rest();
-    let at = check(nest, axis, name, count, lanes.span)?;
+    let at = check(nest, axis, name, count, blame)?;
     let inner = lanes_of(nest, axis, name, count, span)?;
     if let Some(at) = at {
         let outer = nest.axis(name)?;

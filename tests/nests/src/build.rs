@@ -98,7 +98,7 @@ impl Builder {
     /// A buffer of any kind.
     pub fn buffer(&mut self, name: &str, dtype: DType, shape: &[ExprId], space: Space) -> BufferId {
         let (name, shape) = (name.into(), shape.to_vec());
-        self.p.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, versions: 1, span: SpanId::NONE })
+        self.p.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span: SpanId::NONE })
     }
 
     /// The id of the stage that [`Builder::stage`] will add next: axes name it before it is there.

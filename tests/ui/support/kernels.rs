@@ -55,7 +55,37 @@ tilewright::kernel! {
 }
 
 tilewright::kernel! {
+    pub(crate) fn gather<N, M>(x: f32[N], at: i32[M]) -> y: f32[M] {
+        y[i] = x.clamp()[at[i]];
+    }
+}
+
+tilewright::kernel! {
     pub(crate) fn bump<N>(x: f32[N], y: &mut f32[N]) {
         y[i] = x[i] + y[i];
+    }
+}
+
+tilewright::kernel! {
+    pub(crate) fn triangle<N>(x: f32[N, N]) -> y: f32[N] {
+        y[i] = sum(j in 0..i + 1) { x[i, j] };
+    }
+}
+
+tilewright::kernel! {
+    pub(crate) fn padded<N>(x: f32[N]) -> y: f32[N] {
+        y[i] = x.pad(0.0)[i - 1] + x.pad(0.0)[i + 1];
+    }
+}
+
+tilewright::kernel! {
+    pub(crate) fn sgemm<M, N, K>(a: f32[M, K], b: f32[K, N], c: &mut f32[M, N]) {
+        c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] } + c[i, j];
+    }
+}
+
+tilewright::kernel! {
+    pub(crate) fn gram<N, K>(a: f32[N, K]) -> c: f32[N, N] {
+        c[i, j] = sum(k in 0..K) { a[i, k] * a[j, k] };
     }
 }

@@ -10,10 +10,14 @@ use std::collections::{HashMap, HashSet};
 
 /// The name of every axis, by its index.
 pub(super) fn axes(program: &Program) -> Vec<String> {
-    let families: Vec<Option<StageId>> = program.axes.ids().map(|axis| stage(program, axis)).collect();
-    let mut stages_of: HashMap<&str, HashSet<Option<StageId>>> = HashMap::new();
+    let made: HashMap<AxisId, StageId> = program.stages.iter().flat_map(|(id, s)| s.axes.iter().map(move |a| (*a, id))).collect();
+    let families: Vec<Option<StageId>> = program.axes.ids().map(|axis| stage(program, axis, &made)).collect();
+    // Stages of one name (a copy in a prologue, and in a loop) are told apart by primes.
+    let names: HashMap<StageId, &str> = program.stages.iter().map(|(id, s)| (id, s.name.as_str())).collect();
+    let named = |stage: StageId| names.get(&stage).copied().unwrap_or_default();
+    let mut stages_of: HashMap<&str, HashSet<Option<&str>>> = HashMap::new();
     for (id, axis) in program.axes.iter() {
-        stages_of.entry(&axis.name).or_default().insert(families[id.index()]);
+        stages_of.entry(&axis.name).or_default().insert(families[id.index()].map(named));
     }
     let (mut seen, mut names) = (HashSet::new(), Vec::new());
     for (id, axis) in program.axes.iter() {
@@ -31,13 +35,13 @@ pub(super) fn axes(program: &Program) -> Vec<String> {
     names
 }
 
-/// The stage that an axis comes from; `None` for axes of copies.
-fn stage(program: &Program, axis: AxisId) -> Option<StageId> {
+/// The stage that an axis comes from; `made` knows those of copies.
+fn stage(program: &Program, axis: AxisId, made: &HashMap<AxisId, StageId>) -> Option<StageId> {
     match &program.axes[axis].def {
         AxisDef::Root(stage) => Some(first(program, *stage)),
-        AxisDef::Part { of, .. } => stage(program, *of),
-        AxisDef::Fused(digits) => digits.first().and_then(|digit| stage(program, *digit)),
-        AxisDef::Made => None,
+        AxisDef::Part { of, .. } => stage(program, *of, made),
+        AxisDef::Fused(digits) => digits.first().and_then(|digit| stage(program, *digit, made)),
+        AxisDef::Made => made.get(&axis).copied(),
     }
 }
 

@@ -21,6 +21,7 @@ impl Printer<'_> {
     pub fn declaration(&self, buffer: BufferId) -> String {
         let b = &self.program.buffers[buffer];
         let pad = if b.row_pad > 0 { format!(" + {}", b.row_pad) } else { String::new() };
+        let pad = if b.swizzle > 0 { format!("{pad} swizzled by {}", b.swizzle) } else { pad };
         let versions = if b.versions > 1 { format!("{} x ", b.versions) } else { String::new() };
         let matrices = match &b.space {
             Space::Fragment { operand, rows, columns } => format!(" of {rows} x {columns}, {}", operand_name(*operand)),

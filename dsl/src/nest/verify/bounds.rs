@@ -61,7 +61,7 @@ impl Checks<'_> {
 }
 
 /// The sides of a dimension on which an access must be proved inside.
-fn sides(touch: &Touch, dimension: usize) -> (bool, bool) {
+pub(super) fn sides(touch: &Touch, dimension: usize) -> (bool, bool) {
     match &touch.outside {
         Outside::Never => (true, true),
         Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(dimension).map_or((true, true), |(low, high)| (!low, !high)),

@@ -7,7 +7,7 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, Block, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Tail};
+use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, Program, Slot, Space, Tail};
 use crate::profile::Profile;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ impl<'v> Checks<'v> {
     ) -> Checks<'v> {
         let mut local = dispatch.local;
         if local == [1, 1, 1] {
-            measure(program, &dispatch.body, &mut local);
+            local = crate::lower::local::size(program, &dispatch.body);
         }
         let printer = Printer::new(program);
         Checks { program, profile, provers, dispatch, local, sites, printer, peeled, errors: RefCell::default() }
@@ -312,23 +312,5 @@ impl<'v> Checks<'v> {
             _ => false,
         };
         part || less == more || self.provers.leaves.less_equal(less, more)
-    }
-}
-
-/// What the loops that are bound to threads ask for.
-fn measure(program: &Program, block: &Block, local: &mut [u32; 3]) {
-    for node in block {
-        if let NodeKind::Loop(looped) = &node.kind
-            && let Exec::Bind(Level::Thread, slot) = looped.exec
-        {
-            let extent = program.exprs.as_int(program.axes[looped.axis].extent).and_then(|n| u32::try_from(n).ok());
-            let at = match slot {
-                Slot::X | Slot::Linear => 0,
-                Slot::Y => 1,
-                Slot::Z => 2,
-            };
-            local[at] = local[at].max(extent.unwrap_or(1));
-        }
-        node.blocks().for_each(|inner| measure(program, inner, local));
     }
 }

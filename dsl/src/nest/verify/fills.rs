@@ -45,13 +45,17 @@ impl Checks<'_> {
             _ => return false,
         };
         let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return false };
-        let depends = if filled { self.filled_axes(site, axis) } else { Default::default() };
         let (value, extent) = (self.provers.value(axis), self.extent(axis));
         let past = scratch.exprs.compare(Compare::Ge, value, extent);
         items.len() == monoid.identity.len()
             && items.iter().zip(&monoid.identity).all(|(item, identity)| {
                 let item = scratch.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
-                    Expr::Read(read) if read.index.iter().any(|i| exprs.uses_axis(*i, &mut |a| depends.contains(&a))) => {
+                    // What is emitted fills the reads whose index is made of the axis, not of its parts alone.
+                    Expr::Read(read)
+                        if filled
+                            && *self.space(read.buffer) != Space::Register
+                            && read.index.iter().any(|i| exprs.uses_axis(*i, &mut |a| self.program.passes(a, axis))) =>
+                    {
                         let dtype = exprs.dtype(e);
                         Some(exprs.constant(crate::expr::Const::number(0.0, dtype)))
                     }

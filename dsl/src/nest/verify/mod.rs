@@ -102,6 +102,18 @@ impl fmt::Display for Rule {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
+    check(program, profile, true)
+}
+
+/// Checks a nest before lowering has placed its barriers.
+///
+/// # Errors
+/// Everything else that is wrong with it.
+pub fn verify_scheduled(program: &Program, profile: &Profile) -> Result<(), Errors> {
+    check(program, profile, false)
+}
+
+fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Errors> {
     let mut scratch = program.clone();
     let axes = program.axes.ids().map(|axis| scratch.exprs.axis(axis)).collect();
     let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
@@ -121,7 +133,9 @@ pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
             checks.reductions();
             checks.written();
             checks.uniform();
-            checks.hazards();
+            if barriers {
+                checks.hazards();
+            }
             checks.races();
         }
         errors.extend(checks.errors.into_inner());

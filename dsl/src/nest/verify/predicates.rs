@@ -5,8 +5,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
-use crate::nest::{AxisDef, AxisId, Fate, NodeKind, Tail};
-use std::collections::BTreeSet;
+use crate::nest::{AxisId, Fate, NodeKind, Tail};
 
 impl Checks<'_> {
     /// All of it.
@@ -69,21 +68,5 @@ impl Checks<'_> {
             _ => error.note(format!("there are more invocations than `{name}` has values; the leaf {harm}")),
         };
         self.error(error.help("list the axis among the predicates of the leaf"));
-    }
-
-    /// The axes that a predicate with the tail [`Tail::RoundUp`] fills: what the axis became, and what became the axis.
-    pub(super) fn filled_axes(&self, site: &Site<'_>, axis: AxisId) -> BTreeSet<AxisId> {
-        let made = self.made_of([axis], site);
-        let mut filled: BTreeSet<AxisId> = made.leaves.into_iter().chain(made.consumed).collect();
-        let mut open = vec![axis];
-        while let Some(axis) = open.pop() {
-            filled.insert(axis);
-            match &self.program.axes[axis].def {
-                AxisDef::Root(_) | AxisDef::Made => {}
-                AxisDef::Part { of, .. } => open.push(*of),
-                AxisDef::Fused(digits) => open.extend(digits),
-            }
-        }
-        filled
     }
 }

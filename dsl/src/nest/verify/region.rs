@@ -4,62 +4,27 @@
 //! An index is a sum of multiples of axes. Those that vary on the writer's own are *free*: together they must reach every
 //! element of a range. What is left is the same for the reader, which must stay within the range.
 
-use super::bounds::matrix_side;
+use super::bounds::{self, matrix_side};
 use super::context::{Checks, MadeOf};
 use super::site::{Site, Touch};
-use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::expr::linear::Linear;
+use crate::expr::{Expr, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::nest::{AxisId, Exec, Fate, Level, Space};
 use std::collections::BTreeMap;
 
-/// A sum.
-#[derive(Debug, Default)]
-pub(super) struct Sum {
-    pub(super) axes: BTreeMap<AxisId, i64>,
-    /// What is no multiple of an axis, and how many times.
-    pub(super) rest: Vec<(ExprId, i64)>,
-    pub(super) constant: i64,
-}
-
 /// A range of one dimension: `width` elements from a fixed place.
 #[derive(Debug)]
 struct Range {
-    from: Sum,
+    from: Linear,
     width: i64,
     free: Vec<AxisId>,
 }
 
 impl Checks<'_> {
     /// An index as a sum.
-    pub(super) fn sum(&self, index: ExprId) -> Sum {
-        let mut sum = Sum::default();
-        self.add_to(&mut sum, index, 1);
-        sum
-    }
-
-    fn add_to(&self, sum: &mut Sum, e: ExprId, times: i64) {
-        let exprs = &self.program.exprs;
-        match *exprs.get(e) {
-            Expr::Axis(axis) => *sum.axes.entry(axis).or_default() += times,
-            Expr::Binary(Binary::Add, a, b) => {
-                self.add_to(sum, a, times);
-                self.add_to(sum, b, times);
-            }
-            Expr::Binary(Binary::Sub, a, b) => {
-                self.add_to(sum, a, times);
-                self.add_to(sum, b, -times);
-            }
-            Expr::Unary(Unary::Neg, a) => self.add_to(sum, a, -times),
-            Expr::Binary(Binary::Mul, a, b) => match (exprs.as_int(a), exprs.as_int(b)) {
-                (Some(n), _) => self.add_to(sum, b, times * n),
-                (_, Some(n)) => self.add_to(sum, a, times * n),
-                _ => sum.rest.push((e, times)),
-            },
-            _ => match exprs.as_int(e) {
-                Some(n) => sum.constant += times * n,
-                None => sum.rest.push((e, times)),
-            },
-        }
+    pub(super) fn sum(&self, index: ExprId) -> Linear {
+        self.program.exprs.linear(index)
     }
 
     /// Whether what `writer` writes, with its loops below `depth` and all invocations, holds what `reader` reads.
@@ -67,7 +32,7 @@ impl Checks<'_> {
         let ((site, touch), buffer) = (writer, &self.program.buffers[writer.1.buffer]);
         let versions = usize::from(buffer.versions > 1);
         let shared = buffer.space == Space::Shared;
-        if shared && !self.writes_anyway(site, reader.0, depth) {
+        if shared && !self.writes_anyway(writer, reader, depth) {
             return false;
         }
         let mut free: Vec<AxisId> = Vec::new();
@@ -83,6 +48,15 @@ impl Checks<'_> {
                 return false;
             }
             free.extend(&range.free);
+            // What is kept inside its buffer can be anywhere in it.
+            if bounds::sides(reader.1, dimension) != (true, true) {
+                let all = range.from.is_constant() && range.from.constant <= 0;
+                let reach = range.from.constant + range.width;
+                if !all || self.program.exprs.as_int(buffer.shape[dimension]).is_none_or(|n| reach < n) {
+                    return false;
+                }
+                continue;
+            }
             if !self.holds(&[*from], reader.0, |prover| within(self, prover, &range, *from, sides[1])) {
                 return false;
             }
@@ -92,12 +66,38 @@ impl Checks<'_> {
 
     /// Whether the writer's predicates cut off nothing that the reader reads: each is on its own loops, or the reader has
     /// it too.
-    fn writes_anyway(&self, writer: &Site<'_>, reader: &Site<'_>, depth: usize) -> bool {
-        writer.preds().iter().all(|pred| {
-            let leaves = self.made_of([pred.axis], writer).leaves;
-            let own = leaves.iter().all(|leaf| self.is_own(writer, *leaf, depth, true) || self.single(*leaf));
-            own || reader.preds().iter().any(|other| other.axis == pred.axis)
+    fn writes_anyway(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), depth: usize) -> bool {
+        writer.0.preds().iter().all(|pred| {
+            let leaves = self.made_of([pred.axis], writer.0).leaves;
+            let own = leaves.iter().all(|leaf| self.is_own(writer.0, *leaf, depth, true) || self.single(*leaf));
+            own || reader.0.preds().iter().any(|other| other.axis == pred.axis) || self.guarded_alike(writer, reader, pred.axis)
         })
+    }
+
+    /// Whether the reader has a predicate that says of its element what the writer's says of that element: the same value
+    /// below the same extent, over other axes.
+    fn guarded_alike(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), axis: AxisId) -> bool {
+        let exprs = &self.program.exprs;
+        let place = |(to, from): (&ExprId, &ExprId)| match exprs.get(*to) {
+            Expr::Axis(axis) => Some((*axis, *from)),
+            _ => None,
+        };
+        let places: BTreeMap<AxisId, ExprId> = writer.1.index.iter().zip(&reader.1.index).filter_map(place).collect();
+        let mut scratch = self.program.clone();
+        let written = scratch.axis_value(axis, &|a| places.contains_key(&a) || writer.0.binds(a));
+        let written = scratch.exprs.replace(written, &mut |exprs, e| match exprs.get(e) {
+            Expr::Axis(a) => places.get(a).copied(),
+            _ => None,
+        });
+        let candidates: Vec<(AxisId, ExprId)> = reader
+            .0
+            .preds()
+            .iter()
+            .filter(|pred| self.provers.leaves.equal(self.extent(pred.axis), self.extent(axis)))
+            .map(|pred| (pred.axis, scratch.axis_value(pred.axis, &|a| reader.0.binds(a))))
+            .collect();
+        let leaves = Prover::on_leaves(&scratch);
+        candidates.into_iter().any(|(_, read)| leaves.equal(read, written))
     }
 
     fn is_owner(&self, site: &Site<'_>, index: ExprId) -> bool {
@@ -118,7 +118,7 @@ impl Checks<'_> {
     fn range(&self, site: &Site<'_>, index: ExprId, side: i64, depth: usize) -> Option<Range> {
         let mut sum = self.sum(index);
         let shared = site.touches.iter().any(|touch| touch.writes && *self.space(touch.buffer) == Space::Shared);
-        let mut from = Sum { axes: BTreeMap::new(), rest: std::mem::take(&mut sum.rest), constant: sum.constant };
+        let mut from = Linear { axes: BTreeMap::new(), rest: std::mem::take(&mut sum.rest), constant: sum.constant };
         let mut steps: Vec<(i64, i64)> = if side > 1 { vec![(1, side)] } else { Vec::new() };
         let mut free = Vec::new();
         while let Some((axis, times)) = sum.axes.pop_first() {
@@ -165,7 +165,7 @@ impl Checks<'_> {
     }
 
     /// A sum as a polynomial of a prover.
-    pub(super) fn poly(&self, prover: &Prover<'_>, sum: &Sum) -> Option<Poly> {
+    pub(super) fn poly(&self, prover: &Prover<'_>, sum: &Linear) -> Option<Poly> {
         let axes = sum.axes.iter().map(|(axis, times)| (self.provers.value(*axis), *times));
         axes.chain(sum.rest.iter().copied())
             .try_fold(Poly::constant(sum.constant), |total, (e, times)| total.add(&prover.poly(e)?.scale(i128::from(times))?))

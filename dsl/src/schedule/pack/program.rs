@@ -36,7 +36,7 @@ fn conversion(of: &Program, packed: &Packed) -> Program {
     let memory = rewrite::memory(&mut program, &packed.layout, &shape);
     let mut buffer = |name: &str, shape: &[ExprId], space: Space| {
         let (name, shape, dtype, span) = (name.to_owned(), shape.to_vec(), tensor.dtype, packed.span);
-        program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, versions: 1, span })
+        program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span })
     };
     let (from, to) = match packs {
         true => (buffer(&tensor.name, &shape, Space::Input), buffer("packed", &memory, Space::Output)),

@@ -61,7 +61,7 @@ impl Packing {
         let shape = memory(program, &self.layout, &logical);
         let name = unused(program, &format!("{name}_packed"));
         let (space, span) = (Space::Temporary, self.span);
-        let copy = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, versions: 1, span });
+        let copy = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
         program.packed.push(self.packed(program, copy, Some(self.buffer)));
         copy
     }

@@ -1,15 +1,15 @@
 //! A directive: its name, and which parser reads its arguments.
 
 use super::statements::STATEMENTS;
-use super::{Directive, DirectiveKind, target, tiles, vectorize};
+use super::{Directive, DirectiveKind, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
-const DIRECTIVES: [&str; 11] =
-    ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "inline", "root", "show"];
-const LATER: [&str; 8] = ["promote", "compute_at", "rfactor", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
+const DIRECTIVES: [&str; 12] =
+    ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "promote", "inline", "root", "show"];
+const LATER: [&str; 7] = ["compute_at", "rfactor", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {
@@ -30,6 +30,7 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive
             Ok(DirectiveKind::Distribute { axes, target })
         })?,
         "vectorize" => cursor.inside(Delimiter::Parenthesis, vectorize::vectorize)?,
+        "promote" => cursor.inside(Delimiter::Parenthesis, promote::promote)?,
         plain => {
             let what = if matches!(plain, "inline" | "root") { "a stage" } else { "an axis" };
             let (axes, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;

@@ -6,6 +6,7 @@
 mod directives;
 mod head;
 mod items;
+mod promote;
 mod statements;
 mod target;
 mod tiles;
@@ -121,12 +122,48 @@ pub enum DirectiveKind {
         /// Whether access lane by lane is meant where alignment is not proved.
         scalar: bool,
     },
+    /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.
+    Promote(Box<Promote>),
     /// `inline(s)`.
     Inline(Vec<Name>),
     /// `root(s)`.
     Root(Vec<Name>),
     /// `show`.
     Show,
+}
+
+/// The arguments of `promote`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promote {
+    /// The tensor, or copy, that is copied.
+    pub source: Name,
+    /// The copy.
+    pub name: Option<Name>,
+    /// The axes that index it.
+    pub list: Option<Vec<Name>>,
+    /// An axis, or a level.
+    pub at: Name,
+    /// Where the copy lives.
+    pub to: Memory,
+    /// Where that stands.
+    pub to_span: SpanId,
+    /// What stands where it leaves the tensor.
+    pub fill: Option<Expr>,
+    /// Elements by which rows are longer.
+    pub row_pad: Option<Expr>,
+    /// Elements that are copied at a time.
+    pub vector: Option<Expr>,
+    /// Elements that a swizzle moves together.
+    pub swizzle: Option<Expr>,
+}
+
+/// Memory that a schedule can put something into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A workgroup's.
+    Shared,
+    /// An invocation's.
+    Register,
 }
 
 /// A factor of a split.

@@ -25,6 +25,9 @@ pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
         }
         Ok(slots)
     })?;
+    if let Some((_, at)) = slots.iter().find(|(slot, _)| *slot == Slot::Linear && level == Level::Workgroup) {
+        return Err(Error::new(*at, "workgroups have no linear coordinate").help("the coordinates are `x`, `y` and `z`"));
+    }
     let span = cursor.join(name.span, end);
     Ok(Target { level, slots, span })
 }
@@ -35,10 +38,10 @@ fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
         "x" => Slot::X,
         "y" => Slot::Y,
         "z" => Slot::Z,
+        "linear" => Slot::Linear,
         _ => {
-            return Err(
-                Error::new(name.span, format!("there is no coordinate `{name}`")).help("the coordinates are `x`, `y` and `z`")
-            );
+            let help = "the coordinates are `x`, `y` and `z`, and `linear` for all of them, x fastest";
+            return Err(Error::new(name.span, format!("there is no coordinate `{name}`")).help(help));
         }
     };
     Ok((slot, name.span))

@@ -1,0 +1,76 @@
+//! Where copies leave what they are made of, looked at again: loops around a copy may run further than when it was promoted,
+//! because a later directive has split or moved them, or because their extent was clamped ([`super::bounds`]). A copy has no
+//! predicate for that: what it reads is kept inside its source instead.
+
+use crate::expr::{Expr, ExprId, Outside, Read, Sides};
+use crate::facts::Prover;
+use crate::nest::{AxisId, Block, Body, NodeKind, Program};
+use std::collections::HashSet;
+
+/// Settles every copy.
+pub fn run(program: &mut Program) {
+    if program.hosts.is_empty() {
+        return;
+    }
+    for at in 0..program.plan.len() {
+        let mut body = std::mem::take(&mut program.plan[at].body);
+        block(program, &mut body, &mut Vec::new());
+        program.plan[at].body = body;
+    }
+}
+
+fn block(program: &mut Program, nodes: &mut Block, around: &mut Vec<AxisId>) {
+    for node in nodes {
+        let looped = if let NodeKind::Loop(l) = &node.kind { Some(l.axis) } else { None };
+        around.extend(looped);
+        if let NodeKind::Compute(compute) = &mut node.kind
+            && program.hosts.contains_key(&compute.stage)
+            && matches!(program.stages[compute.stage].body, Body::Map(_))
+        {
+            for value in &mut compute.value {
+                *value = settled(program, *value, around);
+            }
+        }
+        node.blocks_mut().for_each(|inner| block(program, inner, around));
+        if looped.is_some() {
+            around.pop();
+        }
+    }
+}
+
+/// A value whose reads stay inside.
+fn settled(program: &mut Program, value: ExprId, around: &[AxisId]) -> ExprId {
+    let bound: HashSet<AxisId> = around.iter().copied().collect();
+    let mut value = value;
+    for read in program.exprs.reads(value) {
+        let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, &bound)).collect();
+        let known: Sides = match &read.outside {
+            Outside::Never => Sides::new(),
+            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.clone(),
+        };
+        let sides = sides(program, &read, &index, &known);
+        if sides == known || sides.iter().all(|(low, high)| !low && !high) {
+            continue;
+        }
+        let outside = match &read.outside {
+            Outside::Fill(fill, _) => Outside::Fill(*fill, sides),
+            Outside::Never | Outside::Clamp(_) => Outside::Clamp(sides),
+        };
+        let new = Expr::Read(Read { outside, ..read.clone() });
+        value = program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
+            Expr::Read(r) if *r == read => Some(exprs.add(new.clone(), exprs.dtype(id))),
+            _ => None,
+        });
+    }
+    value
+}
+
+/// The sides that are known, and those that are not proved inside.
+fn sides(program: &Program, read: &Read, index: &[ExprId], known: &Sides) -> Sides {
+    let prover = Prover::on_leaves(program);
+    let side = |(n, (index, extent)): (usize, (&ExprId, &ExprId))| {
+        let (low, high) = known.get(n).copied().unwrap_or((false, false));
+        (low || !prover.nonneg(*index), high || !prover.less(*index, *extent))
+    };
+    index.iter().zip(&program.buffers[read.buffer].shape).enumerate().map(side).collect()
+}

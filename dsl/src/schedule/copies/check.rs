@@ -1,0 +1,128 @@
+//! What is checked of copies when all of a schedule is applied: registers are indexed by constants, and every invocation of
+//! the workgroup copies another part.
+
+use crate::diag::Error;
+use crate::expr::{Expr, ExprId};
+use crate::lower::local;
+use crate::nest::{AxisId, Block, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
+use crate::profile::Profile;
+use crate::schedule::Applied;
+use crate::schedule::promote::Copied;
+use std::collections::HashSet;
+
+/// Registers have no address: no loop that stays one counts their elements.
+pub(super) fn constant(program: &mut Program, copy: &Copied) -> Applied {
+    if program.buffers[copy.buffer].space != Space::Register {
+        return Ok(());
+    }
+    for at in 0..program.plan.len() {
+        let body = std::mem::take(&mut program.plan[at].body);
+        let found = Search { copy }.block(program, &body, &mut Vec::new());
+        program.plan[at].body = body;
+        found?;
+    }
+    Ok(())
+}
+
+struct Search<'c> {
+    copy: &'c Copied,
+}
+
+impl Search<'_> {
+    fn block(&self, program: &mut Program, block: &Block, around: &mut Vec<(AxisId, Exec)>) -> Applied {
+        for node in block {
+            if let NodeKind::Compute(compute) = &node.kind {
+                self.compute(program, compute, around)?;
+            }
+            let looped = if let NodeKind::Loop(l) = &node.kind { Some((l.axis, l.exec)) } else { None };
+            around.extend(looped);
+            for inner in node.blocks() {
+                self.block(program, inner, around)?;
+            }
+            if looped.is_some() {
+                around.pop();
+            }
+        }
+        Ok(())
+    }
+
+    fn compute(&self, program: &mut Program, compute: &Compute, around: &[(AxisId, Exec)]) -> Applied {
+        let mut index: Vec<ExprId> = Vec::new();
+        for value in &compute.value {
+            index.extend(program.exprs.reads(*value).into_iter().filter(|r| r.buffer == self.copy.buffer).flat_map(|r| r.index));
+        }
+        index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.clone()));
+        let bound: HashSet<AxisId> = around.iter().map(|(a, _)| *a).collect();
+        for e in index {
+            let e = program.over_leaves(e, &bound);
+            let serial = around.iter().find(|(axis, exec)| {
+                *exec == Exec::Serial && !program.is_single(*axis) && program.exprs.any(e, &mut |e| *e == Expr::Axis(*axis))
+            });
+            if let Some((axis, _)) = serial {
+                let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[*axis].name);
+                let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
+                let error = error.note(format!("`{name}` is a loop, and registers have no address"));
+                let own = program.stages[self.copy.stage].axes.iter().any(|a| program.comes_from(*axis, &[*a]));
+                let help = if own { format!("write `{copy} {{ unroll({name}); }}`") } else { format!("write `unroll({name})`") };
+                return Err(error.help(help));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every invocation of the workgroup copies another part of what they copy together.
+pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
+    if program.buffers[copy.buffer].space != Space::Shared {
+        return Ok(());
+    }
+    let name = program.buffers[copy.buffer].name.clone();
+    for dispatch in &program.plan {
+        let mut slots = Vec::new();
+        if !around(&dispatch.body, copy, &mut slots) {
+            continue;
+        }
+        let local = local::size(program, &dispatch.body);
+        let count: u32 = local.iter().product();
+        if count > profile.invocations || local.iter().zip(profile.local).any(|(n, most)| *n > most) {
+            let [x, y, z] = local;
+            let error =
+                Error::new(copy.span, format!("with the copy `{name}`, a workgroup of {x}x{y}x{z} has {count} invocations"));
+            return Err(error.help(format!("`{}` guarantees {}", profile.name, profile.invocations)));
+        }
+        for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
+            if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
+                let error = Error::new(
+                    copy.span,
+                    format!("{} invocations in `{letter}` would all copy the same part of `{name}`", local[n]),
+                );
+                return Err(error
+                    .help(format!("distribute an axis of the copy to them: `{name} {{ distribute(… => thread({letter})); }}`")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Finds the copy's compute, and what the loops around it are bound to.
+fn around(block: &Block, copy: &Copied, slots: &mut Vec<Slot>) -> bool {
+    block.iter().any(|node| {
+        if let NodeKind::Compute(c) = &node.kind {
+            return c.stage == copy.stage && c.phase == Phase::Whole;
+        }
+        let slot = match &node.kind {
+            NodeKind::Loop(l) => match l.exec {
+                Exec::Bind(Level::Workgroup, _) => None,
+                Exec::Bind(_, slot) => Some(slot),
+                _ => None,
+            },
+            _ => None,
+        };
+        slots.extend(slot);
+        let found = node.blocks().any(|inner| around(inner, copy, slots));
+        if !found && slot.is_some() {
+            slots.pop();
+        }
+        found
+    })
+}

@@ -1,0 +1,388 @@
+//! The schedules of copies: what a copy without directives gets, and what is checked of all of them in the end.
+//!
+//! A copy that the invocations of a workgroup make together is one row of items, dealt to them round by round; the dimension
+//! along which device memory is contiguous runs fastest, in vectors as wide as is proved. A copy to registers is written out,
+//! and as wide.
+
+mod check;
+mod owners;
+mod reuse;
+
+use crate::diag::{Error, Errors, SpanId};
+use crate::expr::{ExprId, Outside, Read};
+use crate::lower::{local, settle};
+use crate::nest::path::{Frame, Head};
+use crate::nest::{AxisId, BufferId, Exec, Level, Program, Slot, Space};
+use crate::profile::Profile;
+use crate::schedule::attach::Attached;
+use crate::schedule::lanes::{Along, along};
+use crate::schedule::promote::Copied;
+use crate::schedule::{Applied, At, Outcome, StageNest, Watch, fuse, place_varying, split, vectorize};
+use crate::syntax::Name;
+use crate::syntax::schedule::{Directive, DirectiveKind, Item, Target};
+
+/// What an invocation reads or writes at once, at most.
+const BYTES: i64 = 16;
+
+/// Whether a directive of the schedule promises a copy of that name.
+pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
+    let promises = |d: &Directive| match &d.kind {
+        DirectiveKind::Promote(p) => p.name.as_ref().is_some_and(|n| n.text == name.text),
+        _ => false,
+    };
+    items.iter().any(|item| match item {
+        Item::Directive(directive) => promises(directive),
+        Item::Block { directives, .. } => directives.iter().any(promises),
+        Item::Statement(_) => false,
+    })
+}
+
+/// Puts the default schedule on a copy.
+pub(in crate::schedule) fn default(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
+    let Some(mut nest) = StageNest::open(program, profile, copy.stage) else { return Ok(()) };
+    let lanes = widen(&mut nest, copy)?;
+    if nest.program.buffers[copy.buffer].space == Space::Shared {
+        together(&mut nest, copy.span)?;
+    } else {
+        for frame in &mut nest.path.frames {
+            if let Head::Loop { axis, exec: Exec::Serial } = frame.head {
+                frame.head = Head::Loop { axis, exec: Exec::Unroll };
+            }
+        }
+    }
+    if let Some(lanes) = lanes.filter(|n| *n > 1) {
+        let name = &nest.program.buffers[copy.buffer].name;
+        nest.program.owe(format!("`{name}` is copied {lanes} elements at a time"), crate::nest::State::Proved, copy.span);
+    }
+    nest.store();
+    Ok(())
+}
+
+/// Puts a copy's loops into vectors as wide as it says, for the block that schedules the rest.
+pub(in crate::schedule) fn lanes(program: &mut Program, profile: &Profile, copy: &Copied, errors: &mut Errors) {
+    if copy.vector.is_none() {
+        return;
+    }
+    if let Some(mut nest) = StageNest::open(program, profile, copy.stage) {
+        let widened = widen(&mut nest, copy);
+        nest.store();
+        errors.keep(widened);
+    }
+}
+
+/// The contiguous dimension innermost, and in vectors: how wide, if it is found.
+fn widen(nest: &mut StageNest<'_>, copy: &Copied) -> Result<Option<i64>, Error> {
+    let (memory, index, read) = far_side(nest);
+    let Some(axis) = contiguous(nest, &index) else {
+        return match copy.vector {
+            Some((n, span)) if n > 1 => Err(not_contiguous(nest, memory, span)),
+            _ => Ok(None),
+        };
+    };
+    let innermost = nest.path.frames.len() - 1;
+    if let Some(at) = nest.path.position(axis) {
+        let frame = nest.path.frames.remove(at);
+        nest.path.frames.insert(innermost, frame);
+    }
+    let bytes = i64::from(nest.program.buffers[memory].dtype.bytes());
+    let extent = nest.program.exprs.as_int(nest.program.axes[axis].extent).unwrap_or(1);
+    let fits = |n: &i64| extent % n == 0;
+    let width = match copy.vector {
+        Some((n, span)) => {
+            explicit(nest, copy, memory, (axis, extent), n, span)?;
+            match is_wide(nest, memory, &index, read.as_ref(), axis, n) {
+                Ok(()) => n,
+                Err(fact) => return Err(not_wide(nest, memory, n, &fact, span)),
+            }
+        }
+        None => {
+            let widths: Vec<i64> = std::iter::successors(Some(BYTES / bytes), |n| Some(n / 2)).take_while(|n| *n > 1).collect();
+            let wide = widths.into_iter().filter(fits).find(|n| is_wide(nest, memory, &index, read.as_ref(), axis, *n).is_ok());
+            wide.unwrap_or(1)
+        }
+    };
+    if width > 1 {
+        let name = Name { text: nest.name(axis).to_owned(), span: copy.span };
+        vectorize::by(nest, &name, (width, copy.span), true, copy.span)?;
+    }
+    Ok(Some(width))
+}
+
+/// What is said of `vector` before its alignment.
+fn explicit(nest: &StageNest<'_>, copy: &Copied, memory: BufferId, (axis, extent): (AxisId, i64), n: i64, span: SpanId) -> Applied {
+    let buffer = &nest.program.buffers[memory];
+    let bytes = i64::from(buffer.dtype.bytes());
+    if !(n as u64).is_power_of_two() || n * bytes > BYTES {
+        let error = Error::new(span, format!("{n} elements of {} at a time", buffer.dtype));
+        return Err(
+            error.help(format!("a vector has a power of two of elements, and at most {BYTES} bytes: {} elements", BYTES / bytes))
+        );
+    }
+    if extent % n != 0 {
+        let (name, copy) = (nest.name(axis), &nest.program.buffers[copy.buffer].name);
+        let error = Error::new(span, format!("{n} does not divide the {extent} elements of `{copy}` along `{name}`"));
+        return Err(error.help("choose a number that divides them"));
+    }
+    Ok(())
+}
+
+fn not_contiguous(nest: &StageNest<'_>, memory: BufferId, span: SpanId) -> Error {
+    let name = &nest.program.buffers[memory].name;
+    let error = Error::new(span, format!("no loop of the copy runs over consecutive elements of `{name}`"));
+    error.help("leave out `vector`: elements are copied one by one")
+}
+
+fn not_wide(nest: &StageNest<'_>, memory: BufferId, n: i64, fact: &str, span: SpanId) -> Error {
+    let name = &nest.program.buffers[memory].name;
+    let error = Error::new(
+        span,
+        format!("that vectors of {n} elements of `{name}` are aligned, and lie within it or outside it, is not proved"),
+    );
+    error
+        .note(format!("`{fact}` is missing"))
+        .help(format!("state it in the schedule's head, `where {fact}`, or leave out `vector`"))
+}
+
+/// The memory further from the invocation: the buffer, the index there, and the read, unless it is written.
+fn far_side(nest: &StageNest<'_>) -> (BufferId, Vec<ExprId>, Option<Read>) {
+    let compute = &nest.path.compute;
+    if let Some(dst) = compute.dst.first()
+        && nest.program.buffers[dst.buffer].space.is_global()
+    {
+        return (dst.buffer, dst.index.clone(), None);
+    }
+    let read = compute.value.iter().flat_map(|v| nest.program.exprs.reads(*v)).next();
+    match read {
+        Some(read) => (read.buffer, read.index.to_vec(), Some(read)),
+        None => (nest.program.stages[nest.stage].buffer, Vec::new(), None),
+    }
+}
+
+/// The own loop along which consecutive elements lie.
+fn contiguous(nest: &mut StageNest<'_>, index: &[ExprId]) -> Option<AxisId> {
+    let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
+    let (last, outer) = leaves.split_last()?;
+    let sum = nest.program.exprs.linear(*last);
+    let plain = |a: &AxisId| {
+        let named = |e: ExprId| nest.program.exprs.uses_axis(e, &mut |b| b == *a);
+        sum.axes.get(a) == Some(&1) && !sum.rest.iter().any(|(e, _)| named(*e)) && !outer.iter().any(|e| named(*e))
+    };
+    nest.path.axes().find(plain)
+}
+
+/// Whether vectors of `n` along an axis are whole: aligned, and on one side of the tensor's end. Or the missing fact.
+fn is_wide(
+    nest: &mut StageNest<'_>,
+    memory: BufferId,
+    index: &[ExprId],
+    read: Option<&Read>,
+    axis: AxisId,
+    n: i64,
+) -> Result<(), String> {
+    if n == 1 {
+        return Ok(());
+    }
+    match along(nest, memory, index, axis, n) {
+        Along::Wide => {}
+        Along::Unaligned(fact) => return Err(fact),
+        Along::Uniform | Along::Apart => return Err("consecutive elements".into()),
+    }
+    let sides = match read.map(|r| &r.outside) {
+        None | Some(Outside::Never) => return Ok(()),
+        Some(Outside::Clamp(sides) | Outside::Fill(_, sides)) => sides.last().copied().unwrap_or((false, false)),
+    };
+    let Some(row) = nest.program.buffers[memory].shape.last().copied() else { return Ok(()) };
+    let row_text = nest.text(row);
+    match sides {
+        (false, true) if !nest.prover().divides(n, row) => Err(format!("{row_text} % {n} == 0")),
+        (true, _) => Err("an index that is not negative".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Deals the items to the invocations of the workgroup.
+fn together(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+    let [x, y, z] = local::size(nest.program, &nest.program.plan[nest.dispatch].body);
+    let invocations = i64::from(x) * i64::from(y) * i64::from(z);
+    let plain = |f: &Frame| f.as_loop().filter(|(_, e)| *e == Exec::Serial).map(|(a, _)| a);
+    let axes: Vec<AxisId> = nest.path.frames.iter().filter_map(plain).collect();
+    let item = match axes.as_slice() {
+        [] => return one_writes(nest, invocations, span),
+        _ if invocations == 1 => return Ok(()),
+        [one] => *one,
+        several => {
+            let name = nest.unused("item");
+            fuse::fuse(nest, several, name, span)?
+        }
+    };
+    let items = nest.program.exprs.as_int(nest.program.axes[item].extent).unwrap_or(1);
+    let mine = if items <= invocations {
+        item
+    } else {
+        let names = [nest.unused("round"), nest.unused("thread")];
+        split::split(nest, item, span, &[None, Some((invocations, span))], None, &names, span)?[1]
+    };
+    if let Some(at) = nest.path.position(mine) {
+        nest.path.frames[at].head = Head::Loop { axis: mine, exec: Exec::Bind(Level::Thread, Slot::Linear) };
+    }
+    Ok(())
+}
+
+/// One element (or vector), which the first invocation copies.
+fn one_writes(nest: &mut StageNest<'_>, invocations: i64, span: SpanId) -> Applied {
+    if invocations == 1 {
+        return Ok(());
+    }
+    let extent = nest.program.exprs.int(1);
+    let name = nest.unused("thread");
+    let axis = nest.made(name, extent, span);
+    nest.path.frames.insert(0, Frame::looped(axis, Exec::Bind(Level::Thread, Slot::Linear), span));
+    Ok(())
+}
+
+/// What is computed within another stage's nest is not distributed to workgroups, and registers not to invocations.
+pub(in crate::schedule) fn check_target(nest: &StageNest<'_>, target: &Target, blame: SpanId) -> Applied {
+    let Some(host) = nest.program.hosts.get(&nest.stage) else { return Ok(()) };
+    let stage = &nest.program.stages[nest.stage];
+    let (name, host) = (&stage.name, &nest.program.stages[*host].name);
+    if target.level == Level::Workgroup {
+        let error = Error::new(blame, format!("`{name}` is made within each workgroup of `{host}`"));
+        return Err(error.help("distribute it to the invocations of a workgroup: `thread(…)`"));
+    }
+    if nest.program.buffers[stage.buffer].space == Space::Register {
+        let error = Error::new(blame, format!("`{name}` lies in registers, and each invocation makes its own"));
+        return Err(error.help("unroll its axes, or copy to `shared`"));
+    }
+    Ok(())
+}
+
+/// After each directive: what is attached can still stand where it does.
+pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+    for attached in nest.placed.attached.clone() {
+        let copy = attached.buffer.map_or_else(String::new, |b| nest.program.buffers[b].name.clone());
+        if let Some(frame) = nest.lanes_around(&attached) {
+            let name = frame.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
+            let error = Error::new(span, format!("`{copy}` would be made among the lanes of `{name}`"));
+            return Err(error
+                .note_at(attached.span, format!("`{copy}` is made at a loop that is put in lanes"))
+                .help("promote further out"));
+        }
+        outside_of_reduction(nest, &attached, &copy, span)?;
+        if attached.together {
+            not_fixed(nest, &attached, &copy, span)?;
+            uniform(nest, &attached, &copy, span)?;
+        } else {
+            owned(nest, &attached, &copy, span)?;
+        }
+    }
+    Ok(())
+}
+
+/// A result is written back outside the loops of its reduction.
+fn outside_of_reduction(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
+    if !nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer) {
+        return Ok(());
+    }
+    let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
+    let around = plain[..nest.place_of(attached)].iter().filter_map(|f| f.as_loop());
+    let Some((axis, _)) = around.into_iter().find(|(a, _)| nest.is_reduction(*a)) else { return Ok(()) };
+    let name = nest.name(axis);
+    let error = Error::new(span, format!("`{copy}` would be written back inside the reduction's loop over `{name}`"));
+    let error = error.note_at(attached.span, "the result is promoted here");
+    Err(error.help(format!("keep `{name}` inside the loops at which the result is promoted")))
+}
+
+/// A loop around what is done together does not become invocations, which would each need another copy.
+fn not_fixed(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
+    let bound = nest.path.frames.iter().filter(|f| crate::schedule::attach::is_invocation(f));
+    let mut axes = bound.filter_map(|f| f.as_loop().map(|(a, _)| a));
+    let Some(axis) = axes.find(|a| nest.program.comes_from(*a, &attached.outer)) else { return Ok(()) };
+    let name = nest.name(axis);
+    let error = Error::new(span, format!("`{copy}` is shared, and holds what is read at one value of `{name}`"));
+    let error = error.note_at(attached.span, format!("`{copy}` is promoted inside its loop here"));
+    Err(error.help(format!("distribute `{name}` before the promotion: the copy then has its whole range")))
+}
+
+/// What is done together stands in no loop that invocations run differently.
+fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
+    let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
+    for frame in &plain[..nest.place_of(attached)] {
+        if let Some((axis, thread, made)) = place_varying(nest, frame) {
+            let (name, thread) = (nest.name(axis), nest.name(thread));
+            let error = Error::new(
+                span,
+                format!("`{copy}` is made together inside the loop over `{name}`, which not all invocations run alike"),
+            );
+            let error = error.note_at(attached.span, format!("`{copy}` is promoted here"));
+            let error =
+                error.note_at(made, format!("the extent of `{name}` depends on `{thread}`, which is distributed to invocations"));
+            return Err(error.help(format!("promote outside `{name}`, or copy to registers")));
+        }
+    }
+    Ok(())
+}
+
+/// Registers are not indexed by which invocation it is.
+fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
+    let values = nest.path.compute.value.clone();
+    let reads: Vec<Read> =
+        values.iter().flat_map(|v| nest.program.exprs.reads(*v)).filter(|r| Some(r.buffer) == attached.buffer).collect();
+    let threads: Vec<(AxisId, SpanId)> = nest
+        .path
+        .frames
+        .iter()
+        .filter(|f| crate::schedule::attach::is_invocation(f))
+        .filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span)))
+        .collect();
+    for index in reads.iter().flat_map(|r| r.index.clone()) {
+        let index = nest.on_loops(index);
+        let used = threads.iter().find(|(t, _)| nest.program.exprs.uses_axis(index, &mut |a| a == *t));
+        if let Some((thread, _)) = used {
+            let name = nest.name(*thread);
+            let error = Error::new(
+                span,
+                format!("`{copy}` holds what all values of `{name}` read, and each invocation has registers of its own"),
+            );
+            let error = error.note_at(attached.span, format!("`{copy}` is promoted here"));
+            return Err(error.help(format!("distribute `{name}` before the promotion: it is then fixed in each copy")));
+        }
+    }
+    Ok(())
+}
+
+/// The predicates of a copy's nest: directives after it may have split what its loops share with the host.
+fn refresh(program: &mut Program, profile: &Profile, copy: &Copied) {
+    if let Some(mut nest) = StageNest::open(program, profile, copy.stage) {
+        nest.refresh();
+        nest.store();
+    }
+}
+
+/// Schedules the copies that have no block, and checks all of them.
+pub(in crate::schedule) fn finish(
+    program: &mut Program,
+    profile: &Profile,
+    made: &[(Copied, bool)],
+    outcome: &mut Outcome,
+    watch: &mut Watch<'_>,
+) {
+    made.iter().for_each(|(copy, _)| refresh(program, profile, copy));
+    settle::run(program);
+    for (copy, _) in made.iter().filter(|(_, scheduled)| !scheduled) {
+        outcome.errors.keep(default(program, profile, copy));
+        watch(At::Heuristic(copy.stage), program);
+    }
+    // What follows would only repeat what is wrong with a copy's schedule.
+    if !outcome.errors.is_empty() {
+        return;
+    }
+    owners::run(program);
+    for (copy, _) in made {
+        let constant = check::constant(program, copy);
+        let whole = constant.and_then(|()| check::shared_out(program, profile, copy));
+        if outcome.errors.keep(whole).is_some() {
+            reuse::check(program, copy, &mut outcome.warnings);
+        }
+    }
+    local::predicate_surplus(program);
+}

@@ -1,0 +1,132 @@
+//! Registers that live outside loops bound to invocations.
+//!
+//! A copy to registers stands inside the axes bound to invocations, as far as its place allows. Where those stand further in
+//! (behind a shared copy), each invocation still has its own: the buffer gets a dimension for each such axis, which takes no
+//! room, and the copy's nest the loops.
+
+use crate::diag::SpanId;
+use crate::expr::{Expr, ExprId};
+use crate::nest::{Access, AxisId, Block, Body, BufferId, Exec, Level, Loop, Node, NodeKind, Program, Space, StageId};
+
+/// A loop bound to invocations.
+type Bound = (AxisId, Exec, SpanId);
+
+/// Gives registers their owners, in every dispatch.
+pub(super) fn run(program: &mut Program) {
+    for at in 0..program.plan.len() {
+        let mut body = std::mem::take(&mut program.plan[at].body);
+        block(program, &mut body);
+        program.plan[at].body = body;
+    }
+}
+
+fn block(program: &mut Program, nodes: &mut Block) {
+    for node in nodes {
+        if let NodeKind::Alloc { buffer, body } = &mut node.kind
+            && program.buffers[*buffer].space == Space::Register
+        {
+            let mut owners = Vec::new();
+            readers(program, body, *buffer, &mut Vec::new(), &mut owners);
+            if !owners.is_empty() {
+                own(program, body, *buffer, &owners);
+            }
+        }
+        node.blocks_mut().for_each(|inner| block(program, inner));
+    }
+}
+
+/// The loops bound to invocations around what reads a buffer.
+fn readers(program: &Program, nodes: &Block, buffer: BufferId, around: &mut Vec<Bound>, found: &mut Vec<Bound>) {
+    for node in nodes {
+        if let NodeKind::Compute(compute) = &node.kind {
+            let finish = finish_of(program, compute.stage);
+            let reads =
+                compute.value.iter().copied().chain(finish).flat_map(|v| program.exprs.reads(v)).any(|r| r.buffer == buffer);
+            found
+                .extend(around.iter().filter(|_| reads).filter(|b| !found.iter().any(|f| f.0 == b.0)).copied().collect::<Vec<_>>());
+        }
+        let bound = match &node.kind {
+            NodeKind::Loop(l) => match l.exec {
+                Exec::Bind(level, _) if level != Level::Workgroup => Some((l.axis, l.exec, node.span)),
+                _ => None,
+            },
+            _ => None,
+        };
+        around.extend(bound);
+        node.blocks().for_each(|inner| readers(program, inner, buffer, around, found));
+        if bound.is_some() {
+            around.pop();
+        }
+    }
+}
+
+fn finish_of(program: &Program, stage: StageId) -> Option<ExprId> {
+    match &program.stages[stage].body {
+        Body::Reduce { finish, .. } => Some(*finish),
+        Body::Map(_) => None,
+    }
+}
+
+/// Adds the owners' dimensions to a buffer, its accesses, and the loops around what writes it.
+fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Bound]) {
+    let extents: Vec<ExprId> = owners.iter().map(|(axis, ..)| program.axes[*axis].extent).collect();
+    program.buffers[buffer].shape.splice(0..0, extents);
+    let index: Vec<ExprId> = owners.iter().map(|(axis, ..)| program.exprs.axis(*axis)).collect();
+    for node in body.iter_mut() {
+        if writes(node, buffer) {
+            let inner = std::mem::replace(node, Node::new(NodeKind::Alloc { buffer, body: Vec::new() }, node.span));
+            let wrapped = owners.iter().rev().fold(vec![inner], |body, (axis, exec, span)| {
+                vec![Node::new(NodeKind::Loop(Loop { axis: *axis, exec: *exec, body }), *span)]
+            });
+            wrapped.into_iter().for_each(|new| *node = new);
+        }
+    }
+    let mut finishes = Vec::new();
+    index_all(program, body, buffer, &index, &mut finishes);
+    for stage in finishes {
+        if let Some(finish) = finish_of(program, stage) {
+            let new = indexed(program, finish, buffer, &index);
+            if let Body::Reduce { finish, .. } = &mut program.stages[stage].body {
+                *finish = new;
+            }
+        }
+    }
+}
+
+/// Whether a node writes a buffer, and binds no invocations around that.
+fn writes(node: &Node, buffer: BufferId) -> bool {
+    match &node.kind {
+        NodeKind::Compute(compute) => compute.dst.iter().any(|d| d.buffer == buffer),
+        NodeKind::Loop(Loop { exec: Exec::Bind(..), .. }) => false,
+        _ => node.blocks().flatten().any(|inner| writes(inner, buffer)),
+    }
+}
+
+fn index_all(program: &mut Program, nodes: &mut Block, buffer: BufferId, index: &[ExprId], stages: &mut Vec<StageId>) {
+    for node in nodes {
+        if let NodeKind::Compute(compute) = &mut node.kind {
+            for value in &mut compute.value {
+                *value = indexed(program, *value, buffer, index);
+            }
+            for Access { index: old, .. } in compute.dst.iter_mut().filter(|d| d.buffer == buffer) {
+                old.splice(0..0, index.iter().copied());
+            }
+            if !stages.contains(&compute.stage) {
+                stages.push(compute.stage);
+            }
+        }
+        node.blocks_mut().for_each(|inner| index_all(program, inner, buffer, index, stages));
+    }
+}
+
+/// An expression whose reads of a buffer have more indices in front.
+fn indexed(program: &mut Program, value: ExprId, buffer: BufferId, index: &[ExprId]) -> ExprId {
+    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id).clone() {
+        Expr::Read(read) if read.buffer == buffer => {
+            let dtype = exprs.dtype(id);
+            let all: Vec<ExprId> = index.iter().chain(&read.index).copied().collect();
+            Some(exprs.read(buffer, dtype, all))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,82 @@
+//! Whether a copy pays: a warning where what is copied is read once.
+//!
+//! Not of one that changes how its elements lie (a list in another order than the tensor's, rows that are padded or permuted,
+//! vectors that were asked for), nor of results, which are written back together.
+
+use crate::diag::{Error, Errors};
+use crate::nest::{AxisId, Block, Body, BufferId, Exec, Level, NodeKind, Program, Space, StageId};
+use crate::schedule::promote::Copied;
+
+/// Warns of a copy that nothing reuses.
+pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
+    let buffer = &program.buffers[copy.buffer];
+    if copy.vector.is_some() || copy.reordered || buffer.row_pad > 0 || program.stages[copy.stage].buffer != copy.buffer {
+        return;
+    }
+    let elements = buffer.shape.iter().try_fold(1i64, |n, e| n.checked_mul(program.exprs.as_int(*e)?));
+    let reads = program
+        .plan
+        .iter()
+        .find_map(|d| life(&d.body, copy.buffer))
+        .map(|body| Count { program, copy, private: buffer.space == Space::Register }.block(body, Some(1)));
+    let (Some(elements), Some(Some(reads))) = (elements, reads) else { return };
+    if reads <= elements {
+        let source = if buffer.space == Space::Register { "an invocation" } else { "a workgroup" };
+        let error = Error::new(
+            copy.span,
+            format!("nothing reuses `{}`: {source} copies {elements} elements and reads {reads}", buffer.name),
+        );
+        warnings.push(error.help("leave the copy out, or promote further out"));
+    }
+}
+
+/// What stands in a buffer's life.
+fn life(block: &Block, buffer: BufferId) -> Option<&Block> {
+    block.iter().find_map(|node| match &node.kind {
+        NodeKind::Alloc { buffer: b, body } if *b == buffer => Some(body),
+        _ => node.blocks().find_map(|inner| life(inner, buffer)),
+    })
+}
+
+struct Count<'c> {
+    program: &'c Program,
+    copy: &'c Copied,
+    private: bool,
+}
+
+impl Count<'_> {
+    /// How many elements a block reads, run that many times; `None`: it is not known.
+    fn block(&self, block: &Block, times: Option<i64>) -> Option<i64> {
+        block.iter().try_fold(0i64, |total, node| {
+            let more = match &node.kind {
+                NodeKind::Compute(c) if c.stage == self.copy.stage => 0,
+                NodeKind::Compute(c) => match self.reads(c.stage, &c.value) {
+                    0 => 0,
+                    reads => times?.checked_mul(reads)?,
+                },
+                NodeKind::Loop(l) => {
+                    self.block(&l.body, times.zip(self.runs(l.axis, l.exec)).and_then(|(a, b)| a.checked_mul(b)))?
+                }
+                _ => node.blocks().try_fold(0i64, |n, inner| n.checked_add(self.block(inner, times)?))?,
+            };
+            total.checked_add(more)
+        })
+    }
+
+    fn runs(&self, axis: AxisId, exec: Exec) -> Option<i64> {
+        match exec {
+            Exec::Bind(level, _) if self.private && level != Level::Workgroup => Some(1),
+            _ => self.program.exprs.as_int(self.program.axes[axis].extent),
+        }
+    }
+
+    fn reads(&self, stage: StageId, values: &[crate::expr::ExprId]) -> i64 {
+        let exprs = &self.program.exprs;
+        let finish = match &self.program.stages[stage].body {
+            Body::Reduce { finish, .. } => Some(*finish),
+            Body::Map(_) => None,
+        };
+        let reads = values.iter().copied().chain(finish).flat_map(|v| exprs.reads(v));
+        reads.filter(|r| r.buffer == self.copy.buffer).count() as i64
+    }
+}

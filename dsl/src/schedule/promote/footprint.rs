@@ -1,0 +1,426 @@
+//! What is read under a place, and the copy of it.
+//!
+//! Every index is looked at over the axes that loops bind. Those *inside* vary under the place; the others are fixed there.
+//! - Without a list: in each dimension the index is `low + what varies`, where `low` names fixed axes alone; the copy holds
+//!   the elements from the lowest to the highest that any value of what varies reaches. The steps of a stride are not left
+//!   out. Several reads must lie at constant distances from each other.
+//! - With a list: the copy holds the element that is read, at all values of the listed axes.
+
+use super::{Wanted, as_read, call, made_axis};
+use crate::diag::{Error, list};
+use crate::expr::linear::Linear;
+use crate::expr::{Expr, ExprId, Read};
+use crate::nest::{AxisId, Block, Body, Exec, NodeKind};
+use crate::schedule::StageNest;
+use crate::schedule::hull::bound;
+use crate::syntax::Name;
+use std::collections::HashSet;
+
+/// A copy's axes, what they stand for in the source, and where reads find their elements.
+pub(super) struct Footprint {
+    /// One for each dimension.
+    pub(super) axes: Vec<AxisId>,
+    /// The source's element, over these axes and the fixed ones.
+    pub(super) index: Vec<ExprId>,
+    /// The elements that are read, each over the axes that vary: the copy's where they are listed, else the nest's own.
+    pub(super) read_at: Vec<Vec<ExprId>>,
+    /// The axes that vary under the place and that the index names.
+    pub(super) used: Vec<AxisId>,
+    /// What the reads say of elements outside.
+    pub(super) outside: crate::expr::Outside,
+    /// Every read that the copy serves, with its index there.
+    pub(super) places: Vec<(ExprId, Vec<ExprId>)>,
+    /// Axes that the copy's axes stand for, each with its replacement.
+    pub(super) listed: Vec<(AxisId, AxisId)>,
+}
+
+/// A read, with its index over the axes that loops bind.
+struct Seen {
+    id: ExprId,
+    read: Read,
+    index: Vec<ExprId>,
+}
+
+/// The reads under a place: of the stage itself, of its result if that is computed there, and of what is attached deeper.
+pub(super) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, Read)> {
+    let mut values: Vec<ExprId> = nest.path.compute.value.clone();
+    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body
+        && place.has_result
+    {
+        values.push(*finish);
+    }
+    for attached in nest.placed.attached.iter().filter(|a| nest.place_of(a) > place.depth) {
+        values_of(&attached.before, &mut values);
+        values_of(&attached.after, &mut values);
+    }
+    let exprs = &nest.program.exprs;
+    let mut found: Vec<(ExprId, Read)> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut open: Vec<ExprId> = values.into_iter().rev().collect();
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        if let Some(read) = as_read(exprs, id) {
+            found.push((id, read.clone()));
+        }
+        open.extend(exprs.get(id).operands().into_iter().rev());
+    }
+    found
+}
+
+fn values_of(block: &Block, values: &mut Vec<ExprId>) {
+    for node in block {
+        if let NodeKind::Compute(compute) = &node.kind {
+            values.extend(&compute.value);
+        }
+        node.blocks().for_each(|inner| values_of(inner, values));
+    }
+}
+
+/// Shows every value that a block computes to `f`, which may replace it.
+pub(super) fn values_mut(block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
+    for node in block {
+        if let NodeKind::Compute(compute) = &mut node.kind {
+            compute.value.iter_mut().for_each(&mut *f);
+        }
+        node.blocks_mut().for_each(|inner| values_mut(inner, f));
+    }
+}
+
+/// Shows every loop of a block to `f`.
+pub(super) fn loops(block: &Block, f: &mut dyn FnMut(AxisId, Exec)) {
+    for node in block {
+        if let NodeKind::Loop(looped) = &node.kind {
+            f(looped.axis, looped.exec);
+        }
+        node.blocks().for_each(|inner| loops(inner, f));
+    }
+}
+
+/// Whether a block reads a buffer of that name.
+pub(super) fn block_reads(nest: &StageNest<'_>, block: &Block, name: &str) -> bool {
+    let mut values = Vec::new();
+    values_of(block, &mut values);
+    values.iter().flat_map(|v| nest.program.exprs.reads(*v)).any(|r| nest.program.buffers[r.buffer].name == name)
+}
+
+/// The copy of what is read of the source under the place.
+pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<Footprint, Error> {
+    check_alive(nest, wanted)?;
+    let reads = reads(nest, &wanted.place).into_iter().filter(|(_, read)| read.buffer == wanted.source);
+    let mut seen = Vec::new();
+    let mut bound = nest.bound_axes();
+    bound.extend(&wanted.place.inside);
+    for (id, read) in reads.collect::<Vec<_>>() {
+        if read.index.iter().any(|i| !nest.program.exprs.reads(*i).is_empty()) {
+            let text = nest.text(id);
+            let error = Error::new(wanted.promote.source.span, format!("`{text}` is read at an index that depends on data"));
+            return Err(error.help("which elements are read is known only at run time: read the tensor itself"));
+        }
+        let index = read.index.iter().map(|i| nest.program.over_leaves(*i, &bound)).collect();
+        seen.push(Seen { id, read, index });
+    }
+    let used = used(nest, wanted, &seen);
+    let footprint = match &wanted.promote.list {
+        Some(names) => listed(nest, wanted, seen, names)?,
+        None => boxed(nest, wanted, &seen)?,
+    };
+    Ok(Footprint { used, ..footprint })
+}
+
+/// The axes that vary and that indices name.
+fn used(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Vec<AxisId> {
+    let mut used = Vec::new();
+    for index in seen.iter().flat_map(|s| &s.index) {
+        nest.program.exprs.uses_axis(*index, &mut |a| {
+            if wanted.place.inside.contains(&a) && !used.contains(&a) {
+                used.push(a);
+            }
+            false
+        });
+    }
+    used
+}
+
+/// A copy's source must live where it is copied from.
+fn check_alive(nest: &StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
+    let Some(attached) = nest.attached_buffer(wanted.source) else { return Ok(()) };
+    if nest.place_of(attached) <= wanted.place.depth {
+        return Ok(());
+    }
+    let (name, at) = (&wanted.promote.source, &wanted.promote.at);
+    let error = Error::new(at.span, format!("`{name}` is a copy that is made further in than `{at}`"));
+    Err(error.note_at(attached.span, "it is made here").help("promote from it where it lives: at the same loop, or further in"))
+}
+
+/// The copy that the listed axes index.
+fn listed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>, names: &[Name]) -> Result<Footprint, Error> {
+    let ids = nest.axes(names)?;
+    for (axis, name) in ids.iter().zip(names) {
+        check_listed(nest, wanted, *axis, name)?;
+    }
+    let inside = &wanted.place.inside;
+    let missing = |nest: &StageNest<'_>, seen: &Seen| {
+        let mut missing = Vec::new();
+        for index in &seen.index {
+            nest.program.exprs.uses_axis(*index, &mut |a| {
+                if inside.contains(&a) && !ids.contains(&a) && !missing.contains(&a) {
+                    missing.push(a);
+                }
+                false
+            });
+        }
+        missing
+    };
+    let left_out: Vec<Vec<AxisId>> = seen.iter().map(|s| missing(nest, s)).collect();
+    let Some(first) = left_out.iter().position(Vec::is_empty) else {
+        return Err(leaves_out(nest, wanted, &seen, &left_out, names));
+    };
+    let same = |s: &Seen| s.index == seen[first].index && s.read.outside == seen[first].read.outside;
+    if let Some(other) = seen.iter().zip(&left_out).find(|(s, left)| left.is_empty() && !same(s)) {
+        let (one, two) = (nest.text(seen[first].id), nest.text(other.0.id));
+        let error = Error::new(wanted.promote.source.span, format!("the listed axes index both `{one}` and `{two}`"));
+        return Err(error.help("leave out the list: the copy then has the tensor's dimensions, and holds both"));
+    }
+    let mut axes = Vec::new();
+    for (axis, name) in ids.iter().zip(names) {
+        let extent = literal(nest, wanted, *axis, name)?;
+        axes.push(made_axis(nest, &name.text, extent, name.span));
+    }
+    let pairs: Vec<(AxisId, AxisId)> = ids.iter().copied().zip(axes.iter().copied()).collect();
+    let index: Vec<ExprId> = seen[first].index.iter().map(|i| replaced(nest, *i, &pairs)).collect();
+    let place: Vec<ExprId> = ids.iter().map(|a| nest.program.exprs.axis(*a)).collect();
+    let places = seen.iter().filter(|s| same(s)).map(|s| (s.id, place.clone())).collect();
+    let read_at = vec![index.clone()];
+    Ok(Footprint { axes, index, read_at, used: Vec::new(), outside: seen[first].read.outside.clone(), places, listed: pairs })
+}
+
+/// An expression over a copy's axes instead of those that they stand for.
+pub(super) fn replaced(nest: &mut StageNest<'_>, e: ExprId, pairs: &[(AxisId, AxisId)]) -> ExprId {
+    nest.program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+        Expr::Axis(a) => pairs.iter().find(|(old, _)| old == a).map(|(_, new)| *new).map(|new| exprs.axis(new)),
+        _ => None,
+    })
+}
+
+/// A listed axis varies under the place.
+fn check_listed(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<(), Error> {
+    if wanted.place.inside.contains(&axis) || !nest.is_bound(axis) {
+        return Ok(());
+    }
+    let frame = nest.path.position(axis).map(|at| &nest.path.frames[at]);
+    let at = &wanted.promote.at;
+    if let Some(frame) = frame.filter(|f| crate::schedule::attach::is_invocation(f)) {
+        let error = Error::new(name.span, format!("`{name}` is distributed to invocations, and each has registers of its own"));
+        return Err(error
+            .note_at(frame.span, "it was distributed here")
+            .help("leave it out of the list: it is fixed for a copy to registers"));
+    }
+    let error = Error::new(name.span, format!("`{name}` has one value under `{at}`: its loop stands around it"));
+    Err(error.help(format!("leave it out of the list, or promote outside the loop over `{name}`")))
+}
+
+/// Every read names axes that the list leaves out.
+fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[Vec<AxisId>], names: &[Name]) -> Error {
+    let nearest = left.iter().enumerate().min_by_key(|(_, l)| l.len()).map_or(0, |(i, _)| i);
+    let missing: Vec<&str> = left[nearest].iter().map(|a| nest.name(*a)).collect();
+    let (read, at) = (nest.text(seen[nearest].id), &wanted.promote.at);
+    let span = wanted.promote.name.as_ref().map_or(wanted.span, |n| n.span);
+    let error = Error::new(span, format!("the list leaves out {}, on which `{read}` depends under `{at}`", list(&missing)));
+    let all: Vec<&str> = names.iter().map(|n| n.as_str()).chain(missing.iter().copied()).collect();
+    let whole = call(&wanted.promote.source, &format!("{}[{}]", wanted.name, all.join(", ")));
+    let inner = missing.first().map_or_else(String::new, |m| format!(", or promote inside the loop over `{m}`"));
+    error.help(format!("write `{whole}`{inner}"))
+}
+
+/// The extent of a listed axis, or a bound of it.
+fn literal(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<i64, Error> {
+    let extent = nest.program.axes[axis].extent;
+    if let Some(n) = nest.program.exprs.as_int(extent) {
+        return Ok(n);
+    }
+    let extent = nest.on_loops(extent);
+    match nest.prover().upper(extent) {
+        Some(most) => Ok(most.max(1)),
+        None => Err(unbounded(nest, wanted, axis, name.span)),
+    }
+}
+
+/// An extent that nothing bounds.
+fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, span: crate::diag::SpanId) -> Error {
+    let (name, extent) = (nest.name(axis), nest.text(nest.program.axes[axis].extent));
+    let copy = &wanted.name;
+    let error = Error::new(
+        span,
+        format!("the size of `{copy}` is not bounded: `{name}` runs over `0..{extent}` under `{}`", wanted.promote.at),
+    );
+    error.help(format!("tile `{name}` and promote inside the outer part, or state a bound: `where {extent} <= 64`"))
+}
+
+/// The copy with the tensor's dimensions.
+fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result<Footprint, Error> {
+    let dimensions = nest.program.buffers[wanted.source].shape.len();
+    let order: Vec<AxisId> = nest.path.axes().collect();
+    let (mut axes, mut index, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    let mut places: Vec<(ExprId, Vec<ExprId>)> = seen.iter().map(|s| (s.id, Vec::new())).collect();
+    for dimension in 0..dimensions {
+        let range = range(nest, wanted, seen, dimension)?;
+        let name = dimension_name(nest, seen, dimension, &mut names);
+        let axis = made_axis(nest, &name, range.width, wanted.span);
+        let low = nest.program.exprs.of_linear(&range.low, &order);
+        let at = nest.program.exprs.axis(axis);
+        index.push(nest.program.exprs.sum(low, at));
+        for (place, s) in places.iter_mut().zip(seen) {
+            let mut offset = nest.program.exprs.linear(s.index[dimension]);
+            offset.add(&range.low, -1);
+            let at = if range.width == 1 { nest.program.exprs.int(0) } else { nest.program.exprs.of_linear(&offset, &order) };
+            place.1.push(at);
+        }
+        axes.push(axis);
+    }
+    let outside = common_outside(wanted, seen)?;
+    let read_at = seen.iter().map(|s| s.index.clone()).collect();
+    Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
+}
+
+/// Elements of one dimension.
+struct Range {
+    low: Linear,
+    width: i64,
+}
+
+/// From the lowest to the highest element that is read in a dimension.
+fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension: usize) -> Result<Range, Error> {
+    let mut found: Option<Range> = None;
+    for s in seen {
+        let (low, high) = ends(nest, wanted, s, dimension)?;
+        let mut span = high;
+        span.add(&low, -1);
+        let span = nest.program.exprs.of_linear(&span, &[]);
+        let Some(last) = nest.prover().upper(span) else { return Err(opaque(nest, wanted, s, dimension)) };
+        let width = last + 1;
+        let Some(range) = &mut found else {
+            found = Some(Range { low, width });
+            continue;
+        };
+        let mut distance = low.clone();
+        distance.add(&range.low, -1);
+        let Some(distance) = constant(nest, &distance) else {
+            let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
+            let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` do not lie at a constant distance"));
+            return Err(error.help("a copy without a list is one box: list the axes of the read that is to be promoted"));
+        };
+        let end = (range.width).max(distance + width);
+        if distance < 0 {
+            range.low = low;
+        }
+        range.width = end - distance.min(0);
+    }
+    found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
+}
+
+/// A difference that is a number.
+fn constant(nest: &mut StageNest<'_>, difference: &Linear) -> Option<i64> {
+    if difference.is_constant() {
+        return Some(difference.constant);
+    }
+    let difference = nest.program.exprs.of_linear(difference, &[]);
+    nest.prover().poly(difference)?.as_constant().and_then(|n| i64::try_from(n).ok())
+}
+
+/// The lowest and the highest that an index can be under the place, over fixed axes.
+fn ends(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usize) -> Result<(Linear, Linear), Error> {
+    let inside = &wanted.place.inside;
+    let index = nest.program.exprs.linear(seen.index[dimension]);
+    let mut low = Linear { constant: index.constant, ..Linear::default() };
+    let mut high = low.clone();
+    for (axis, times) in &index.axes {
+        if !inside.contains(axis) {
+            low.axes.insert(*axis, *times);
+            high.axes.insert(*axis, *times);
+            continue;
+        }
+        let last = last(nest, wanted, *axis)?;
+        let end = if *times < 0 { &mut low } else { &mut high };
+        end.constant += times * last;
+    }
+    for (e, times) in &index.rest {
+        let varies = nest.program.exprs.uses_axis(*e, &mut |a| inside.contains(&a));
+        let (from, to) = match varies {
+            false => (*e, *e),
+            true => {
+                let ends = bound(nest.program, *e, inside, *times < 0).zip(bound(nest.program, *e, inside, *times > 0));
+                ends.ok_or_else(|| opaque(nest, wanted, seen, dimension))?
+            }
+        };
+        let (from, to) = (nest.program.exprs.linear(from), nest.program.exprs.linear(to));
+        low.add(&from, *times);
+        high.add(&to, *times);
+    }
+    Ok((low, high))
+}
+
+/// The last value of an axis, or a bound of it.
+fn last(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId) -> Result<i64, Error> {
+    let extent = nest.program.axes[axis].extent;
+    if let Some(n) = nest.program.exprs.as_int(extent) {
+        return Ok((n - 1).max(0));
+    }
+    let extent = nest.on_loops(extent);
+    match nest.prover().upper(extent) {
+        Some(most) => Ok((most - 1).max(0)),
+        None => Err(unbounded(nest, wanted, axis, wanted.promote.source.span)),
+    }
+}
+
+/// An index of which no range is found.
+fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usize) -> Error {
+    let (read, index) = (nest.text(seen.id), nest.text(seen.read.index[dimension]));
+    let error = Error::new(
+        wanted.promote.source.span,
+        format!("how many elements `{read}` reaches under `{}` is not bounded", wanted.promote.at),
+    );
+    let error = error.note(format!("no bound is found for the range of `{index}`"));
+    error.help(format!("list the axes: `{}`", call(&wanted.promote.source, &format!("{}[…]", wanted.name))))
+}
+
+/// What a dimension is called: after the axes that index it.
+fn dimension_name(nest: &StageNest<'_>, seen: &[Seen], dimension: usize, taken: &mut Vec<String>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    let index = nest.program.exprs.linear(seen[0].read.index[dimension]);
+    for axis in index.axes.keys() {
+        names.push(nest.name(*axis).to_owned());
+    }
+    let mut name = if names.is_empty() { format!("d{dimension}") } else { names.join("_") };
+    if taken.contains(&name) {
+        name = format!("{name}{dimension}");
+    }
+    taken.push(name.clone());
+    name
+}
+
+/// What all reads say of elements outside the tensor.
+fn common_outside(wanted: &Wanted<'_>, seen: &[Seen]) -> Result<crate::expr::Outside, Error> {
+    use crate::expr::Outside;
+    let mut common = Outside::Never;
+    for s in seen {
+        common = match (common, s.read.outside.clone()) {
+            (Outside::Never, other) | (other, Outside::Never) => other,
+            (Outside::Clamp(a), Outside::Clamp(b)) => Outside::Clamp(join(&a, &b)),
+            (Outside::Fill(f, a), Outside::Fill(g, b)) if f == g => Outside::Fill(f, join(&a, &b)),
+            _ => {
+                let error = Error::new(
+                    wanted.promote.source.span,
+                    format!("reads of `{}` differ in what lies outside it", wanted.promote.source),
+                );
+                return Err(error.help("a copy has one value there: list the axes of the read that is to be promoted"));
+            }
+        };
+    }
+    Ok(common)
+}
+
+fn join(a: &crate::expr::Sides, b: &crate::expr::Sides) -> crate::expr::Sides {
+    a.iter().zip(b).map(|((a, b), (c, d))| (*a || *c, *b || *d)).collect()
+}

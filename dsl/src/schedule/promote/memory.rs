@@ -1,0 +1,131 @@
+//! Whether a copy fits: the bytes that it takes, those that are there, and what makes it so large.
+
+use super::Wanted;
+use crate::diag::Error;
+use crate::launch::{DType, Feature};
+use crate::nest::{AxisDef, AxisId, Block, BufferId, NodeKind, Program, Space};
+use crate::profile::Profile;
+use crate::schedule::StageNest;
+use crate::schedule::unroll::LIMIT;
+use crate::syntax::schedule::Memory;
+
+/// The padding and the swizzle of a copy's rows, as the directive says them.
+pub(super) fn layout(nest: &StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
+    let promote = wanted.promote;
+    for (what, expr) in [("row_pad", &promote.row_pad), ("swizzle", &promote.swizzle)] {
+        if let Some(expr) = expr.as_ref().filter(|_| promote.to == Memory::Register) {
+            let error = Error::new(expr.span, format!("registers have no rows in memory: `{what}` is for shared copies"));
+            return Err(error.help(format!("leave out `{what}`")));
+        }
+    }
+    let number = |expr: &Option<crate::syntax::expr::Expr>, what: &str| match expr {
+        Some(expr) => nest.positive(expr, what).map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+        None => Ok(0),
+    };
+    let (row_pad, swizzle) = (number(&promote.row_pad, "`row_pad`")?, number(&promote.swizzle, "`swizzle`")?);
+    let Some(expr) = promote.swizzle.as_ref() else { return Ok((row_pad, 0)) };
+    if row_pad > 0 {
+        let error = Error::new(expr.span, "`row_pad` and `swizzle` both keep columns in different banks");
+        return Err(error.help("one of them is enough"));
+    }
+    let extent = |axis: &AxisId| nest.program.exprs.as_int(nest.program.axes[*axis].extent).unwrap_or(1);
+    let row = axes.last().map_or(1, extent);
+    if axes.len() < 2 || row % i64::from(swizzle) != 0 || row / i64::from(swizzle) % 2 != 0 {
+        let error = Error::new(expr.span, format!("rows of {row} elements cannot be permuted in groups of {swizzle}"));
+        return Err(error.help("a row has an even number of groups, and there are several rows; else use `row_pad`"));
+    }
+    Ok((row_pad, swizzle))
+}
+
+/// The bytes of an element of a buffer in local memory, where halves without arithmetic are kept as floats.
+fn element_bytes(program: &Program, profile: &Profile, buffer: BufferId) -> i64 {
+    match program.buffers[buffer].dtype {
+        DType::F16 if !profile.has(Feature::F16) => 4,
+        DType::Bool => 4,
+        dtype => i64::from(dtype.bytes()),
+    }
+}
+
+/// The bytes of a local buffer, its padding included; `None`: its shape is not made of literals.
+fn bytes(program: &Program, profile: &Profile, buffer: BufferId) -> Option<i64> {
+    let b = &program.buffers[buffer];
+    let mut shape: Vec<i64> = b.shape.iter().map(|n| program.exprs.as_int(*n)).collect::<Option<_>>()?;
+    if let Some(row) = shape.last_mut() {
+        *row = row.checked_add(i64::from(b.row_pad))?;
+    }
+    shape.iter().try_fold(element_bytes(program, profile, buffer) * i64::from(b.versions), |product, n| product.checked_mul(*n))
+}
+
+/// The shared buffers of a nest, each with its bytes.
+fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
+    let mut found = Vec::new();
+    for node in block {
+        if let NodeKind::Alloc { buffer, .. } = node.kind
+            && program.buffers[buffer].space == Space::Shared
+        {
+            found.push((buffer, bytes(program, profile, buffer).unwrap_or(0)));
+        }
+        node.blocks().for_each(|inner| found.extend(shared_bytes(program, profile, inner)));
+    }
+    found
+}
+
+/// Refuses a copy for which there is no room.
+pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, used: &[AxisId]) -> Result<(), Error> {
+    let program = &*nest.program;
+    let Some(takes) = bytes(program, nest.profile, buffer).filter(|n| *n <= i64::from(i32::MAX)) else {
+        return Err(with_reasons(
+            nest,
+            buffer,
+            used,
+            Error::new(wanted.span, format!("`{}` takes more than 2^31 bytes", wanted.name)),
+        ));
+    };
+    if program.buffers[buffer].space == Space::Register {
+        let elements = takes / element_bytes(program, nest.profile, buffer);
+        if elements > LIMIT {
+            let error =
+                Error::new(wanted.span, format!("`{}` has {elements} elements in the registers of each invocation", wanted.name));
+            return Err(with_reasons(nest, buffer, used, error.note(format!("at most {LIMIT} are written out"))));
+        }
+        return Ok(());
+    }
+    let others = shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
+    let taken: i64 = others.iter().map(|(_, bytes)| bytes).sum();
+    let there = i64::from(nest.profile.shared_bytes);
+    if taken + takes <= there {
+        return Ok(());
+    }
+    let error = Error::new(wanted.span, format!("`{}` does not fit: it takes {takes} bytes of shared memory", wanted.name));
+    let profile = &nest.profile.name;
+    let error = match others.is_empty() {
+        true => error.note(format!("`{profile}` has {there}")),
+        false => error.note(format!("`{profile}` has {there}, of which {taken} are taken")),
+    };
+    let each = |error: Error, (b, bytes): &(BufferId, i64)| {
+        error.note_at(program.buffers[*b].span, format!("`{}` takes {bytes}", program.buffers[*b].name))
+    };
+    Err(with_reasons(nest, buffer, used, others.iter().fold(error, each)))
+}
+
+/// Says what a buffer's shape comes from.
+fn with_reasons(nest: &StageNest<'_>, buffer: BufferId, used: &[AxisId], error: Error) -> Error {
+    let program = &*nest.program;
+    let b = &program.buffers[buffer];
+    let extent = |e| program.exprs.as_int(e).unwrap_or(0);
+    let shape: Vec<String> = b.shape.iter().map(|n| extent(*n).to_string()).collect();
+    let pad = if b.row_pad > 0 { format!(", rows padded by {}", b.row_pad) } else { String::new() };
+    let error = error.note(format!("its shape is [{}] of {}{pad}", shape.join(", "), b.dtype));
+    // The largest part of a split is what a smaller tile helps most.
+    let parts = used.iter().filter(|a| matches!(program.axes[**a].def, AxisDef::Part { .. }));
+    let largest = parts.max_by_key(|a| extent(program.axes[**a].extent));
+    match largest {
+        Some(axis) => {
+            let (name, n) = (nest.name(*axis), extent(program.axes[*axis].extent));
+            error
+                .note_at(program.axes[*axis].span, format!("`{name}` has {n} values by this directive"))
+                .help("make the tile smaller")
+        }
+        None => error.help("tile the axes, and promote inside the outer parts"),
+    }
+}

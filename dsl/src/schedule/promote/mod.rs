@@ -1,0 +1,268 @@
+//! `promote(input => x[ic], at: ow, to: register, vector: 8)`: a copy of what is read under a place of the nest.
+//!
+//! The copy is a stage ([`crate::nest::Body::Map`] on [`crate::nest::AxisDef::Made`] axes) attached at the place
+//! ([`super::attach`]); what the nest reads of the tensor there, it then reads of the copy. Without a list the copy has the
+//! tensor's dimensions, and in each of them the range that is read; with one, the listed axes index it, and it holds what is
+//! read at their values ([`footprint`]). A result is promoted the other way round: it is computed into the copy, and a stage
+//! after it writes that back ([`output`]).
+//!
+//! Axes bound to invocations have their whole range for a copy to shared memory, and are fixed for one to registers.
+//!
+//! Refused: a place that encloses no such read, or several different ones; indices that depend on data; an extent without a
+//! bound that is a literal; a list that leaves out an axis; a shared copy under one invocation's loops, or one that does not
+//! fit; a fill where the tensor's own padding is another, or that is not the identity where a rounded-up axis needs it.
+
+mod footprint;
+mod memory;
+mod output;
+mod place;
+mod value;
+
+pub(super) use place::varying as place_varying;
+
+use super::attach::Attached;
+use super::{Applied, StageNest};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::expr::{Expr, ExprId};
+use crate::nest::{
+    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Node, NodeKind, Phase,
+    Space, Stage, StageId,
+};
+use crate::syntax::Name;
+use crate::syntax::schedule::{Memory, Promote};
+use place::Place;
+
+/// A copy, as the rest of the schedule knows it.
+#[derive(Clone, Debug)]
+pub struct Copied {
+    /// The stage that writes it, or writes it back.
+    pub stage: StageId,
+    /// The copy.
+    pub buffer: BufferId,
+    /// The axes past whose ends it holds a fill, and that.
+    pub filled: Vec<(AxisId, f64)>,
+    /// Whether the listed axes have another order than the tensor's dimensions.
+    pub reordered: bool,
+    /// Elements at a time, if that is said, and where.
+    pub vector: Option<(i64, SpanId)>,
+    /// The directive.
+    pub span: SpanId,
+}
+
+/// The copy that a directive asks for, as far as it is known.
+struct Wanted<'p> {
+    promote: &'p Promote,
+    place: Place,
+    source: BufferId,
+    name: String,
+    span: SpanId,
+}
+
+/// What was made of it.
+struct Copy {
+    buffer: BufferId,
+    stage: StageId,
+    filled: Vec<(AxisId, f64)>,
+    reordered: bool,
+}
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings: &mut crate::diag::Errors) -> Applied {
+    if nest.is_copy() {
+        let error =
+            Error::new(span, format!("`{}` is a copy, which reads each element once", nest.program.stages[nest.stage].name));
+        return Err(error.help("promote where the copy is read: outside its block"));
+    }
+    if nest.twins > 1 {
+        let error = Error::new(span, "a copy would have to be made in each of the nests that `peel` has made of this one");
+        return Err(error.help("write `guard`, `round_up` or `shift` instead of `peel`"));
+    }
+    let place = place::find(nest, promote)?;
+    let name = copy_name(nest, promote)?;
+    if let Some(source) = output::source(nest, promote)? {
+        return output::apply(nest, Wanted { promote, place, source, name, span });
+    }
+    let source = source(nest, promote, &place)?;
+    let wanted = Wanted { promote, place, source, name, span };
+    let footprint = footprint::of(nest, &wanted)?;
+    let value = value::of(nest, &wanted, &footprint, warnings)?;
+    let buffer = add_buffer(nest, &wanted, &footprint.axes, &footprint.used)?;
+    let index: Vec<ExprId> = footprint.axes.iter().map(|a| nest.program.exprs.axis(*a)).collect();
+    let dst = Access { buffer, index };
+    let stage = add_stage(nest, &wanted, buffer, &footprint.axes, value);
+    let block = loops(
+        nest,
+        &footprint.axes,
+        Compute { stage, phase: Phase::Whole, dst: vec![dst], value: vec![value], preds: vec![] },
+        span,
+    );
+    let filled = value::filled_axes(nest, &wanted, &footprint);
+    value::inherit_finite(nest.program, wanted.source, buffer, value);
+    redirect(nest, &wanted, buffer, &footprint.places);
+    let reordered = is_reordered(nest, &footprint);
+    attach(nest, &wanted, Copy { buffer, stage, filled, reordered }, (block, Vec::new()))?;
+    value::check_identity(nest, &wanted)
+}
+
+impl StageNest<'_> {
+    /// Whether the stage is a copy that `promote` made.
+    pub(super) fn is_copy(&self) -> bool {
+        self.is_hosted() && self.program.stages[self.stage].is_copy(self.program)
+    }
+}
+
+impl Stage {
+    /// Whether this is a copy's stage: on axes that no algorithm knows.
+    pub fn is_copy(&self, program: &crate::nest::Program) -> bool {
+        matches!(self.body, Body::Map(_)) && self.axes.iter().all(|a| program.axes[*a].def == AxisDef::Made)
+    }
+}
+
+/// What the copy is called: as said, or after the tensor.
+fn copy_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
+    let word = if promote.to == Memory::Shared { "shared" } else { "register" };
+    let (name, span) = match &promote.name {
+        Some(name) => (name.text.clone(), name.span),
+        None => (format!("{}_{word}", promote.source), promote.source.span),
+    };
+    let program = &*nest.program;
+    let buffer = program.buffers.values().find(|b| b.name == name).map(|b| b.span);
+    let stage = program.stages.ids().map(|s| &program.stages[s]).find(|s| s.name == name).map(|s| s.span);
+    match buffer.or(stage) {
+        None => Ok(name),
+        Some(other) => {
+            let error = Error::new(span, format!("the name `{name}` is already used")).note_at(other, "by what is defined here");
+            Err(error.help(format!("choose another name: `promote({} => another_name, …)`", promote.source)))
+        }
+    }
+}
+
+/// The tensor or copy that is meant: one that is read under the place.
+fn source(nest: &StageNest<'_>, promote: &Promote, place: &Place) -> Result<BufferId, Error> {
+    let name = &promote.source;
+    let read: Vec<BufferId> = footprint::reads(nest, place).iter().map(|(_, read)| read.buffer).collect();
+    let names = || read.iter().map(|b| nest.program.buffers[*b].name.as_str());
+    if let Some(buffer) = read.iter().find(|b| nest.program.buffers[**b].name == name.text) {
+        return Ok(*buffer);
+    }
+    let here = match names().next() {
+        None => "nothing is read there".to_owned(),
+        Some(_) => {
+            let mut names: Vec<&str> = names().collect();
+            names.dedup();
+            format!("what is read there is {}", list(names))
+        }
+    };
+    if !nest.program.buffers.values().any(|b| b.name == name.text) {
+        let error = Error::new(name.span, format!("there is no tensor or copy `{name}`"));
+        return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(here)));
+    }
+    let copies = nest.placed.attached.iter().filter(|a| footprint::block_reads(nest, &a.before, &name.text));
+    let copies: Vec<&str> = copies.filter_map(|a| a.buffer).map(|b| nest.program.buffers[b].name.as_str()).collect();
+    let error = Error::new(name.span, format!("`{name}` is not read under `{}`", promote.at));
+    let error = if copies.is_empty() { error } else { error.note(format!("it is read by the copy {}", list(&copies))) };
+    let help = match copies.first() {
+        Some(copy) => format!("promote from the copy: `promote({copy} => …)`"),
+        None => here,
+    };
+    Err(error.help(help))
+}
+
+/// A dimension of a copy.
+fn made_axis(nest: &mut StageNest<'_>, name: &str, extent: i64, span: SpanId) -> AxisId {
+    let extent = nest.program.exprs.int(extent);
+    let (name, kind) = (name.to_owned(), AxisKind::Parallel);
+    nest.program.axes.push(Axis { name, extent, kind, def: AxisDef::Made, fate: Fate::Live, span })
+}
+
+/// The copy's buffer; `used` are the nest's axes that make it as large as it is.
+fn add_buffer(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId], used: &[AxisId]) -> Result<BufferId, Error> {
+    let to = wanted.promote.to;
+    let (row_pad, swizzle) = memory::layout(nest, wanted, axes)?;
+    let shape = axes.iter().map(|a| nest.program.axes[*a].extent).collect();
+    let space = if to == Memory::Shared { Space::Shared } else { Space::Register };
+    let dtype = nest.program.buffers[wanted.source].dtype;
+    let buffer = Buffer { name: wanted.name.clone(), dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };
+    let buffer = nest.program.buffers.push(buffer);
+    memory::check(nest, wanted, buffer, used)?;
+    Ok(buffer)
+}
+
+fn add_stage(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, axes: &[AxisId], value: ExprId) -> StageId {
+    let (name, body) = (wanted.name.clone(), Body::Map(value));
+    let stage = nest.program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, span: wanted.span });
+    nest.program.hosts.insert(stage, nest.stage);
+    stage
+}
+
+/// Plain loops around a compute; axes of one value have none.
+fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, span: SpanId) -> Block {
+    let leaf = vec![Node::new(NodeKind::Compute(compute), span)];
+    axes.iter()
+        .rev()
+        .filter(|a| !nest.program.is_single(**a))
+        .fold(leaf, |body, axis| vec![Node::new(NodeKind::Loop(Loop { axis: *axis, exec: Exec::Serial, body }), span)])
+}
+
+/// Lets the nest read the copy instead of its source.
+fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, places: &[(ExprId, Vec<ExprId>)]) {
+    let dtype = nest.program.buffers[buffer].dtype;
+    let mut new = std::collections::HashMap::new();
+    for (read, index) in places {
+        new.insert(*read, nest.program.exprs.read(buffer, dtype, index.iter().copied()));
+    }
+    let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
+    nest.path.compute.value.iter_mut().for_each(&mut moved);
+    let deep = |a: &Attached, nest: &StageNest<'_>| nest.place_of(a) > wanted.place.depth;
+    let mut attached = std::mem::take(&mut nest.placed.attached);
+    for a in &mut attached {
+        if deep(a, nest) {
+            let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
+            footprint::values_mut(&mut a.before, &mut moved);
+            footprint::values_mut(&mut a.after, &mut moved);
+        }
+    }
+    nest.placed.attached = attached;
+    if wanted.place.has_result
+        && let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body
+    {
+        let finish = nest.program.exprs.replace(*finish, &mut |_, id| new.get(&id).copied());
+        if let Body::Reduce { finish: old, .. } = &mut nest.program.stages[nest.stage].body {
+            *old = finish;
+        }
+    }
+}
+
+/// Whether the last axis is not the one along which the source lies.
+fn is_reordered(nest: &StageNest<'_>, footprint: &footprint::Footprint) -> bool {
+    let (Some(last), Some(index)) = (footprint.axes.last(), footprint.index.last()) else { return false };
+    nest.program.exprs.linear(*index).axes.get(last) != Some(&1)
+}
+
+/// Attaches the copy's stage at its place.
+fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, beside: (Block, Block)) -> Applied {
+    let Wanted { promote, place, span, .. } = wanted;
+    let Copy { buffer, stage, filled, reordered } = copy;
+    let (before, after) = beside;
+    let together = promote.to == Memory::Shared;
+    nest.placed.attached.push(Attached { buffer: Some(buffer), outer: place.outer.clone(), together, before, after, span: *span });
+    let vector = match &promote.vector {
+        Some(expr) => Some((nest.positive(expr, "`vector`")?, expr.span)),
+        None => None,
+    };
+    nest.copies.push(Copied { stage, buffer, filled, reordered, vector, span: *span });
+    Ok(())
+}
+
+/// The index expressions of a read, or nothing if it is another expression.
+fn as_read(exprs: &crate::expr::Exprs, id: ExprId) -> Option<&crate::expr::Read> {
+    match exprs.get(id) {
+        Expr::Read(read) => Some(read),
+        _ => None,
+    }
+}
+
+/// A name of the directive, for errors.
+fn call(name: &Name, rest: &str) -> String {
+    format!("promote({name} => {rest}, …)")
+}

@@ -1,0 +1,144 @@
+//! Where a copy is made: at an axis' loop, or under all axes of a level.
+
+use crate::diag::{Error, SpanId};
+use crate::nest::path::Frame;
+use crate::nest::{AxisId, AxisKind, Exec, Level};
+use crate::schedule::StageNest;
+use crate::schedule::attach::is_invocation;
+use crate::syntax::schedule::{Memory, Promote};
+use std::collections::HashSet;
+
+/// A place in the nest of a stage.
+pub(super) struct Place {
+    /// How many of the loops that count no invocations are around it.
+    pub(super) depth: usize,
+    /// Their axes.
+    pub(super) outer: Vec<AxisId>,
+    /// The axes that vary under it.
+    pub(super) inside: HashSet<AxisId>,
+    /// Whether the stage's result is computed under it: no loop of its reduction is around.
+    pub(super) has_result: bool,
+}
+
+/// The place that `at` names.
+pub(super) fn find(nest: &StageNest<'_>, promote: &Promote) -> Result<Place, Error> {
+    let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !is_invocation(f)).collect();
+    let workgroups = plain.iter().take_while(|f| f.level().is_some()).count();
+    let at = &promote.at;
+    let depth = match at.as_str() {
+        "workgroup" => workgroups,
+        "thread" | "subgroup" => {
+            if promote.to == Memory::Shared {
+                let error = Error::new(at.span, format!("a shared copy at `{at}`: all invocations of a workgroup share it"));
+                return Err(error.help("write `at: workgroup`, or copy to registers"));
+            }
+            let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
+            let bound = nest.path.frames.iter().rposition(|f| matches!(f.level(), Some((l, _)) if l == level));
+            let Some(bound) = bound else {
+                let error =
+                    Error::new(at.span, format!("no axis of `{}` is distributed to {at}s", nest.program.stages[nest.stage].name));
+                return Err(error.help("distribute first, or name the axis at whose loop the copy is made"));
+            };
+            nest.path.frames[..bound].iter().filter(|f| !is_invocation(f)).count()
+        }
+        _ => of_axis(nest, promote, &plain, workgroups)?,
+    };
+    let outer: Vec<AxisId> = plain[..depth].iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
+    let reduces = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Reduction;
+    let has_result = !outer.iter().any(reduces);
+    check_uniform(nest, promote, &plain[..depth])?;
+    Ok(Place { depth, inside: inside(nest, promote.to, depth), outer, has_result })
+}
+
+/// The place just inside an axis' loop.
+fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups: usize) -> Result<usize, Error> {
+    let name = &promote.at;
+    let axis = nest.axis(name)?;
+    let Some(at) = nest.path.position(axis) else {
+        let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
+        return Err(error.help(nest.there_are()));
+    };
+    let frame = &nest.path.frames[at];
+    let refuse = |what: &str, help: &str| {
+        Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "it was made that here").help(help))
+    };
+    match frame.as_loop() {
+        Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "promote at a loop around the lanes"),
+        Some((_, Exec::Bind(Level::Workgroup, _))) => Ok(workgroups),
+        Some((_, Exec::Bind(..))) if promote.to == Memory::Shared => {
+            refuse("distributed to invocations, which share the copy", "write `at: workgroup`, or promote at a loop")
+        }
+        Some((_, Exec::Bind(..))) => Ok(nest.path.frames[..at].iter().filter(|f| !is_invocation(f)).count()),
+        _ => Ok(plain.iter().position(|f| f.as_loop().is_some_and(|(a, _)| a == axis)).map_or(workgroups, |at| at + 1)),
+    }
+}
+
+/// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations.
+fn inside(nest: &StageNest<'_>, to: Memory, depth: usize) -> HashSet<AxisId> {
+    let mut inside = HashSet::new();
+    let mut plain = 0;
+    for frame in &nest.path.frames {
+        let Some((axis, _)) = frame.as_loop() else { continue };
+        let varies = match is_invocation(frame) {
+            true => to == Memory::Shared,
+            false => {
+                plain += 1;
+                plain > depth
+            }
+        };
+        if varies {
+            inside.insert(axis);
+        }
+    }
+    for attached in nest.placed.attached.iter().filter(|a| nest.place_of(a) > depth) {
+        for block in [&attached.before, &attached.after] {
+            super::footprint::loops(block, &mut |axis, exec| {
+                let bound = matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup);
+                if !bound || to == Memory::Shared {
+                    inside.insert(axis);
+                }
+            });
+        }
+    }
+    inside
+}
+
+/// A shared copy stands in no loop whose extent differs among the invocations that make it together.
+fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> Result<(), Error> {
+    if promote.to == Memory::Register {
+        return Ok(());
+    }
+    for frame in around {
+        if let Some((axis, thread, span)) = varying(nest, frame) {
+            let (name, thread) = (nest.name(axis), nest.name(thread));
+            let error = Error::new(
+                promote.at.span,
+                format!("a shared copy inside the loop over `{name}`, which not all invocations run alike"),
+            );
+            let error = error.note_at(span, format!("its extent depends on `{thread}`, which is distributed to invocations"));
+            return Err(error.help(format!("promote outside `{name}`, or copy to registers")));
+        }
+    }
+    Ok(())
+}
+
+/// The axis of a loop, and one bound to invocations that its extent depends on.
+pub(in crate::schedule) fn varying(nest: &StageNest<'_>, frame: &Frame) -> Option<(AxisId, AxisId, SpanId)> {
+    let (axis, _) = frame.as_loop()?;
+    // Triangular ranges are rare: of the others nothing needs to be found out.
+    if !nest.program.exprs.uses_axis(nest.program.axes[axis].extent, &mut |_| true) {
+        return None;
+    }
+    let bound: HashSet<AxisId> = nest.bound_axes();
+    let threads: Vec<(AxisId, SpanId)> = nest
+        .path
+        .frames
+        .iter()
+        .chain(&nest.placed.around)
+        .filter(|f| is_invocation(f))
+        .filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span)))
+        .collect();
+    let mut scratch = nest.program.clone();
+    let extent = scratch.over_leaves(nest.program.axes[axis].extent, &bound);
+    threads.into_iter().find(|(t, _)| scratch.exprs.uses_axis(extent, &mut |a| a == *t)).map(|(t, span)| (axis, t, span))
+}

@@ -1,0 +1,222 @@
+//! What a copy's elements are: the source's, and what stands where that has none.
+//!
+//! A copy is made of whole boxes, which can leave the tensor where a tile leaves its axis. There it holds `fill`, or the
+//! nearest element: what reads that has a predicate. Where a rounded-up reduction has none, the item must be its identity;
+//! so the fill stands wherever the tile leaves the axis, also where that is still within the tensor.
+
+use super::footprint::{Footprint, replaced};
+use super::{Wanted, as_read};
+use crate::algorithm::literal;
+use crate::diag::{Error, Errors};
+use crate::expr::fill::{Known, at_fill, known_by};
+use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::nest::{AxisId, AxisKind, Body, BufferId, Fate, Program, State, Tail};
+use crate::schedule::StageNest;
+use std::collections::HashSet;
+
+/// The value of a copy's element.
+pub(super) fn of(
+    nest: &mut StageNest<'_>,
+    wanted: &Wanted<'_>,
+    footprint: &Footprint,
+    warnings: &mut Errors,
+) -> Result<ExprId, Error> {
+    let dtype = nest.program.buffers[wanted.source].dtype;
+    let fill = match &wanted.promote.fill {
+        Some(expr) => {
+            let constant = literal(expr, dtype)?;
+            Some(nest.program.exprs.constant(constant))
+        }
+        None => None,
+    };
+    let sides = sides(nest, wanted.source, &footprint.index);
+    let leaves = sides.iter().any(|(low, high)| *low || *high);
+    let outside = match (footprint.outside.clone(), fill) {
+        (Outside::Fill(pad, _), Some(fill)) if pad != fill && leaves => return Err(two_fills(nest, wanted, pad, fill)),
+        (Outside::Clamp(given), Some(_)) if leaves && given.iter().any(|(low, high)| *low || *high) => {
+            let error = Error::new(
+                wanted.span,
+                format!("`{}` is read with `clamp()`: outside it lies its nearest element", wanted.promote.source),
+            );
+            return Err(error.help("leave out `fill`"));
+        }
+        (Outside::Fill(pad, _), _) if leaves => Outside::Fill(pad, sides),
+        (_, Some(fill)) if leaves => Outside::Fill(fill, sides),
+        _ if leaves => Outside::Clamp(sides),
+        _ => Outside::Never,
+    };
+    if leaves {
+        let how = if matches!(outside, Outside::Fill(..)) { "filled" } else { "clamped" };
+        let what = format!("`{}` can leave `{}`: it is {how} there", wanted.name, wanted.promote.source);
+        nest.program.owe(what, State::Guarded, wanted.span);
+    } else {
+        nest.program.owe(format!("`{}` lies within `{}`", wanted.name, wanted.promote.source), State::Proved, wanted.span);
+    }
+    let read = Read { buffer: wanted.source, index: footprint.index.iter().copied().collect(), outside };
+    let mut value = nest.program.exprs.add(Expr::Read(read), dtype);
+    let mut cut = false;
+    for (_, past) in axes_left(nest, wanted, footprint) {
+        let Some(fill) = fill else { continue };
+        if !beyond_too(nest, wanted, footprint, past) && !footprint.listed.is_empty() {
+            value = nest.program.exprs.select(past, fill, value);
+            cut = true;
+        }
+    }
+    if wanted.promote.fill.is_some() && !leaves && !cut {
+        let span = wanted.promote.fill.as_ref().map_or(wanted.span, |f| f.span);
+        let warning =
+            Error::new(span, format!("nothing of `{}` is filled: it lies within `{}`", wanted.name, wanted.promote.source));
+        warnings.push(warning.help("leave out `fill`"));
+    }
+    Ok(value)
+}
+
+/// The tensor's own padding and the fill differ.
+fn two_fills(nest: &StageNest<'_>, wanted: &Wanted<'_>, pad: ExprId, fill: ExprId) -> Error {
+    let (source, pad, fill) = (&wanted.promote.source, nest.text(pad), nest.text(fill));
+    let span = wanted.promote.fill.as_ref().map_or(wanted.span, |f| f.span);
+    let error = Error::new(span, format!("the copy cannot be filled by `{fill}`: `{source}` is padded by `{pad}`"));
+    error.help(format!("outside `{source}` stands what the algorithm says: leave out `fill`"))
+}
+
+/// The sides on which an index can leave a buffer.
+fn sides(nest: &StageNest<'_>, buffer: BufferId, index: &[ExprId]) -> Sides {
+    let prover = nest.prover();
+    let one = |(index, n): (&ExprId, &ExprId)| (!prover.nonneg(*index), !prover.less(*index, *n));
+    index.iter().zip(&nest.program.buffers[buffer].shape).map(one).collect()
+}
+
+/// The reduction's axes that the copy's tile can leave, each with the condition that it has.
+fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint) -> Vec<(AxisId, ExprId)> {
+    let Some(read) = footprint.places.first().and_then(|(id, _)| as_read(&nest.program.exprs, *id)).cloned() else {
+        return Vec::new();
+    };
+    let mut named = Vec::new();
+    for index in &read.index {
+        nest.program.exprs.uses_axis(*index, &mut |a| {
+            named.push(a);
+            false
+        });
+    }
+    let mut left = Vec::new();
+    for pred in nest.program.predicates(&named) {
+        if nest.program.axes[pred.axis].kind != AxisKind::Reduction {
+            continue;
+        }
+        let value = nest.program.exprs.axis(pred.axis);
+        let value = nest.on_loops(value);
+        if nest.program.exprs.uses_axis(value, &mut |a| wanted.place.inside.contains(&a)) {
+            let value = replaced(nest, value, &footprint.listed);
+            let extent = nest.program.axes[pred.axis].extent;
+            left.push((pred.axis, nest.program.exprs.compare(Compare::Ge, value, extent)));
+        }
+    }
+    left
+}
+
+/// Whether the element is outside the tensor, and filled, wherever a condition holds.
+fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, past: ExprId) -> bool {
+    let prover = nest.prover().assuming(past, true);
+    let shape = &nest.program.buffers[wanted.source].shape;
+    let beyond = |index: &Vec<ExprId>| index.iter().zip(shape).any(|(index, n)| prover.less_equal(*n, *index));
+    footprint.read_at.iter().all(beyond)
+}
+
+/// Past the end of a rounded-up reduction's axis the items must still be the identity.
+pub(super) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
+    let Body::Reduce { monoid, .. } = nest.program.stages[nest.stage].body.clone() else { return Ok(()) };
+    for pred in nest.path.compute.preds.clone() {
+        if pred.tail != Tail::RoundUp {
+            continue;
+        }
+        for (item, identity) in nest.path.compute.value.iter().zip(&monoid.identity) {
+            let program = &*nest.program;
+            let known = known_by(program, *item, &|e| match program.exprs.get(e) {
+                Expr::Read(read) => filled(nest, read, pred.axis),
+                _ => None,
+            });
+            let right = at_fill(program, *identity, &|_| false);
+            if matches!((known, right), (Known::Exactly(a), Known::Exactly(b)) if a == b) {
+                continue;
+            }
+            let (name, copy) = (nest.name(pred.axis), &wanted.name);
+            let error = Error::new(
+                wanted.span,
+                format!(
+                    "past the end of `{name}`, which is rounded up, `{copy}` does not make the item the identity of `{}`",
+                    monoid.name
+                ),
+            );
+            let span = match &nest.program.axes[pred.axis].fate {
+                Fate::Split(split) => split.span,
+                _ => wanted.span,
+            };
+            let error = error.note_at(span, format!("`{name}` is rounded up here"));
+            let help = match (&wanted.promote.fill, pred.axis) {
+                (Some(_), _) if nest.copies.last().is_some_and(|c| c.filled.iter().any(|(a, _)| *a == pred.axis)) => {
+                    "the fill must make the item the identity: 0.0 for a product that is summed".into()
+                }
+                (Some(_), _) => format!(
+                    "past the end of `{name}` the copy can lie within the tensor: list the axes, so that it is filled there"
+                ),
+                (None, _) => "write `fill: 0.0`, or `guard` instead of `round_up`".into(),
+            };
+            return Err(error.help(help));
+        }
+    }
+    Ok(())
+}
+
+/// What a read is past the end of an axis.
+fn filled(nest: &StageNest<'_>, read: &Read, axis: AxisId) -> Option<Known> {
+    if let Some(copy) = nest.copies.iter().find(|c| c.buffer == read.buffer) {
+        return copy.filled.iter().find(|(a, _)| *a == axis).map(|(_, value)| Known::Exactly(*value));
+    }
+    let depends = read.index.iter().any(|i| nest.program.exprs.uses_axis(*i, &mut |a| nest.program.passes(a, axis)));
+    depends.then_some(Known::Exactly(0.0))
+}
+
+/// The axes past whose end a copy holds its fill.
+pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint) -> Vec<(AxisId, f64)> {
+    if let Some(copy) = nest.copies.iter().find(|c| c.buffer == wanted.source) {
+        return copy.filled.clone();
+    }
+    let dtype = nest.program.buffers[wanted.source].dtype;
+    let Some(Ok(constant)) = wanted.promote.fill.as_ref().map(|expr| literal(expr, dtype)) else { return Vec::new() };
+    let left = axes_left(nest, wanted, footprint);
+    let holds = |(axis, past): (AxisId, ExprId)| {
+        let right = !footprint.listed.is_empty() || beyond_too(nest, wanted, footprint, past);
+        right.then_some((axis, constant.value()))
+    };
+    left.into_iter().filter_map(holds).collect()
+}
+
+impl Program {
+    /// Whether the value of `axis` is made of that of `of`, over whatever loops there are.
+    pub fn passes(&self, axis: AxisId, of: AxisId) -> bool {
+        let (mut open, mut seen) = (vec![axis], HashSet::new());
+        while let Some(axis) = open.pop() {
+            if axis == of {
+                return true;
+            }
+            if !seen.insert(axis) {
+                continue;
+            }
+            match &self.axes[axis].fate {
+                Fate::Live => {}
+                Fate::Split(split) => open.extend(&split.parts),
+                Fate::Fused { into, .. } => open.push(*into),
+            }
+        }
+        false
+    }
+}
+
+/// So that a copy of what is finite is known to be.
+pub(super) fn inherit_finite(program: &mut Program, source: BufferId, copy: BufferId, value: ExprId) {
+    let finite = at_fill(program, value, &|_| false);
+    let whole = program.finite.contains(&source) && matches!(finite, Known::Finite);
+    if whole && !program.finite.contains(&copy) {
+        program.finite.push(copy);
+    }
+}

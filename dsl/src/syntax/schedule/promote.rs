@@ -1,0 +1,71 @@
+//! The arguments of `promote`.
+
+use super::{DirectiveKind, Memory, Promote};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::syntax::expr::Expr;
+use crate::syntax::{Cursor, Name, expr};
+use proc_macro2::Delimiter;
+
+/// What stands after the copy's name.
+const KEYS: [&str; 6] = ["at", "to", "fill", "row_pad", "vector", "swizzle"];
+
+pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
+    let source = cursor.name("a tensor")?;
+    let (mut name, mut axes) = (None, None);
+    if cursor.eat("=>").is_some() {
+        name = Some(cursor.name("a name for the copy")?);
+        if cursor.peek_group(Delimiter::Bracket) {
+            axes = Some(cursor.inside(Delimiter::Bracket, listed)?.0);
+        }
+    }
+    let (mut at, mut to, mut values) = (None, None, [const { None }; 4]);
+    while cursor.eat(",").is_some() && !cursor.is_empty() {
+        let key = cursor.name("`at`, `to` or another key")?;
+        cursor.expect(":")?;
+        let given = match key.as_str() {
+            "at" => at.replace(cursor.name("an axis, `workgroup`, `subgroup` or `thread`")?).is_some(),
+            "to" => to.replace(memory(cursor)?).is_some(),
+            "fill" | "row_pad" | "vector" | "swizzle" => {
+                let at = KEYS.iter().position(|k| *k == key.as_str()).unwrap_or(2) - 2;
+                values[at].replace(expr::arithmetic(cursor)?).is_some()
+            }
+            other => {
+                let error = Error::new(key.span, format!("`promote` has no `{other}`"));
+                let help = did_you_mean(other, KEYS);
+                return Err(error.help(help.unwrap_or_else(|| format!("what can be said of a copy is {}", list(KEYS)))));
+            }
+        };
+        if given {
+            return Err(Error::new(key.span, format!("`{key}` is given twice")));
+        }
+    }
+    let missing = |key: &str, what: &str| {
+        let error = Error::new(source.span, format!("`promote` needs `{key}`: {what}"));
+        error.help(format!("write `promote({source} => {source}_copy, at: …, to: …)`"))
+    };
+    let at = at.ok_or_else(|| missing("at", "the axis at whose loop the copy is made, or `workgroup`, `subgroup` or `thread`"))?;
+    let (to, to_span) = to.ok_or_else(|| missing("to", "`shared` or `register`"))?;
+    let [fill, row_pad, vector, swizzle]: [Option<Expr>; 4] = values;
+    let promote = Promote { source, name, list: axes, at, to, to_span, fill, row_pad, vector, swizzle };
+    Ok(DirectiveKind::Promote(Box::new(promote)))
+}
+
+/// `k, i`; an empty list is a copy of one element.
+fn listed(cursor: &mut Cursor<'_>) -> Result<Vec<Name>, Error> {
+    if cursor.is_empty() { Ok(Vec::new()) } else { super::directives::names_to(cursor, "") }
+}
+
+/// `shared` or `register`.
+pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error> {
+    let name = cursor.name("`shared` or `register`")?;
+    let memory = match name.as_str() {
+        "shared" => Memory::Shared,
+        "register" => Memory::Register,
+        other => {
+            let error = Error::new(name.span, format!("there is no memory `{other}`"));
+            let help = did_you_mean(other, ["shared", "register"]);
+            return Err(error.help(help.unwrap_or_else(|| "a copy lives in `shared` or `register` memory".into())));
+        }
+    };
+    Ok((memory, name.span))
+}

@@ -1,0 +1,120 @@
+//! Golden nests of `promote`: where copies are made, what they hold, and where barriers stand.
+
+mod steps;
+
+use steps::lowered;
+
+const SGEMM: &str = "fn sgemm<M, N, K>(a: f32[M, K], b: f32[K, N], alpha: f32, beta: f32, c: &mut f32[M, N]) {
+    c[i, j] = alpha * sum(k in 0..K) { a[i, k] * b[k, j] } + beta * c[i, j];
+}";
+const MATMUL: &str =
+    "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
+const CONV: &str =
+    "fn conv2d<T: f32 | f16, N, IH, IW, IC, OC, FH = 3, FW = 3, S = 1, OH = (IH - FH) / S + 1, OW = (IW - FW) / S + 1>(
+    input: T[N, IH, IW, IC], filter: T[FH, FW, IC, OC]) -> output: T[N, OH, OW, OC] {
+    output[n, oh, ow, oc] = sum(fh in 0..FH, fw in 0..FW, ic in 0..IC) {
+        input[n, oh * S + fh, ow * S + fw, ic] * filter[fh, fw, ic, oc]
+    };
+}";
+const NCHW: &str = "fn conv_nchw<T: f32 | f16, N, IH, IW, IC, OC, FH = 3, FW = 3, OH = IH - FH + 1, OW = IW - FW + 1>(
+    input: T[N, IC, IH, IW], filter: T[OC, IC, FH, FW]) -> output: T[N, OC, OH, OW] {
+    output[n, oc, oh, ow] = sum(ic in 0..IC, fh in 0..FH, fw in 0..FW) {
+        input[n, ic, oh + fh, ow + fw] * filter[oc, ic, fh, fw]
+    };
+}";
+const BLUR: &str = "fn blur<H, W>(x: f32[H, W], w: f32[5]) -> y: f32[H, W] {
+    let t[i, j]: f32[H, W] = sum(a in 0..5) { x.clamp()[i + a - 2, j] * w[a] };
+    y[i, j] = sum(b in 0..5) { t.clamp()[i, j + b - 2] * w[b] };
+}";
+
+#[test]
+fn boxes_in_shared_memory() {
+    insta::assert_snapshot!(lowered(
+        MATMUL,
+        "for vulkan_1_1",
+        "tile(i: 8, j: 8) => workgroup(y, x);
+         distribute(i, j => thread(y, x));
+         tile(k: 8 => k_o);
+         promote(a => a_s, at: k_o, to: shared);
+         promote(b => b_s, at: k_o, to: shared);"
+    ));
+}
+
+#[test]
+fn sgemm() {
+    insta::assert_snapshot!(lowered(
+        SGEMM,
+        "for arm_valhall",
+        "tile(i: 128 round_up, j: 128 round_up) => workgroup(y, x);
+         tile(k: 8 round_up => k_o);
+         reorder(k_o, k, i, j);
+         promote(a => a_s[k, i], at: k_o, to: shared, fill: 0.0, row_pad: 4);
+         promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0);
+         split(i, [2, 16, 4] => i_r, i_t, i_v);
+         split(j, [2, 16, 4] => j_r, j_t, j_v);
+         distribute(i_t, j_t => thread(y, x));
+         promote(a_s => a_r[i_r, i_v], at: k, to: register);
+         promote(b_s => b_r[j_r, j_v], at: k, to: register);
+         unroll(k, i_r, i_v, j_r);
+         vectorize(j_v, 4, unaligned: scalar);"
+    ));
+}
+
+#[test]
+fn a_preloaded_filter_in_f16() {
+    insta::assert_snapshot!(lowered(
+        CONV,
+        "<T = f16> for arm_valhall where OH % 2 == 0, OW % 8 == 0, OC % 32 == 0, IC % 8 == 0",
+        "tile(n: 1, oh: 2, ow: 8, oc: 32) => workgroup(z, z, y, x);
+         tile(oh: 1, ow: 4, oc: 8) => thread(z, y, x);
+         tile(ic: 8 => ic_o);
+         reorder(fh, fw, ic_o, ow, ic, oc);
+         promote(filter => f[ic, oc], at: ic_o, to: register, vector: 8);
+         promote(input => x[ic], at: ow, to: register, vector: 8);
+         unroll(ow, ic);
+         vectorize(oc, 8);"
+    ));
+}
+
+#[test]
+fn implicit_gemm() {
+    insta::assert_snapshot!(lowered(
+        NCHW,
+        "<T = f16> for arm_valhall",
+        "fuse(oh, ow => p);
+         fuse(ic, fh, fw => k);
+         tile(n: 1, oc: 32 round_up, p: 32 round_up) => workgroup(z, y, x);
+         tile(k: 32 round_up => k_o);
+         reorder(k_o, k, oc, p);
+         promote(input => cols[k, p], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+         promote(filter => w[oc, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+         promote(output => out[oc, p], at: workgroup, to: shared);
+         tile(oc: 4, p: 4) => thread(y, x);
+         unroll(oc, p);"
+    ));
+}
+
+#[test]
+fn a_halo() {
+    insta::assert_snapshot!(lowered(
+        CONV,
+        "<T = f32, S = 2> for vulkan_1_1",
+        "tile(n: 1, oh: 1, ow: 8, oc: 8) => workgroup(z, z, y, x);
+         distribute(ow, oc => thread(y, x));
+         tile(ic: 16 => ic_o);
+         reorder(ic_o, fh, fw, ic);
+         promote(input => x_s, at: ic_o, to: shared, fill: 0.0);
+         x_s { fuse(oh_fh, ic => t); distribute(t => thread(linear)); serial(ow_fw); }"
+    ));
+}
+
+#[test]
+fn a_blur() {
+    insta::assert_snapshot!(lowered(
+        BLUR,
+        "for vulkan_1_1",
+        "t { tile(i: 8, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); promote(x => x_s, at: workgroup, to: shared); }
+         y { tile(i: 8, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); promote(t => t_s, at: workgroup, to: shared);
+             promote(w => w_r, at: workgroup, to: register); unroll(b); }"
+    ));
+}

@@ -1,0 +1,22 @@
+//! A fill where the algorithm pads by another value.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: padded for vulkan_1_1 {
+        tile(i: 64) => workgroup(x);
+        promote(x => x_s, at: workgroup, to: shared, fill: 1.0);
+        distribute(i => thread(x));
+    }
+}
+
+fn main() {}

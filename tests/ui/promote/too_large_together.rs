@@ -1,0 +1,26 @@
+//! A copy for which an earlier one leaves no room.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for arm_valhall {
+        tile(i: 128, j: 128) => workgroup(y, x);
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 1);
+        promote(b => b_s[j, k], at: k_o, to: shared, row_pad: 1);
+        tile(i: 8, j: 8) => thread(y, x);
+        unroll(i, j);
+    }
+}
+
+fn main() {}

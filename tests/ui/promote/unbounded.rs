@@ -1,0 +1,22 @@
+//! An extent that no literal bounds.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for arm_valhall {
+        tile(i: 16, j: 16) => workgroup(y, x);
+        promote(a => a_s, at: workgroup, to: shared);
+        distribute(i, j => thread(y, x));
+    }
+}
+
+fn main() {}
