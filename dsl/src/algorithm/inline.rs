@@ -102,6 +102,20 @@ fn rebuild(exprs: &mut Exprs, mapped: Expr, old: ExprId) -> ExprId {
 
 /// A stage's value where it is read.
 fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> ExprId {
+    let (points, inside) = points(exprs, axes, buffer, read);
+    let value = exprs.replace(body, &mut |exprs, id| match exprs.get(id) {
+        Expr::Axis(axis) => points.get(axis).copied(),
+        _ => None,
+    });
+    match (&read.outside, inside) {
+        (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
+        _ => value,
+    }
+}
+
+/// The value of each of a stage's axes where it is read, kept within the stage; and whether the read is inside, if it may
+/// not be.
+pub fn points(exprs: &mut Exprs, axes: &[AxisId], buffer: &Buffer, read: &Read) -> (HashMap<AxisId, ExprId>, Option<ExprId>) {
     let (mut points, mut inside) = (HashMap::new(), None);
     for (d, ((axis, index), extent)) in axes.iter().zip(&read.index).zip(&buffer.shape).enumerate() {
         let (low, high) = match &read.outside {
@@ -111,14 +125,7 @@ fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &
         let point = bring_inside(exprs, *index, *extent, (low, high), &mut inside);
         points.insert(*axis, point);
     }
-    let value = exprs.replace(body, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(axis) => points.get(axis).copied(),
-        _ => None,
-    });
-    match (&read.outside, inside) {
-        (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
-        _ => value,
-    }
+    (points, inside)
 }
 
 /// An index brought inside its dimension on the sides where it may leave it; `inside` collects where it does not.

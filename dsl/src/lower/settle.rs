@@ -4,7 +4,7 @@
 
 use crate::expr::{Expr, ExprId, Outside, Read, Sides};
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, Body, NodeKind, Program};
+use crate::nest::{AxisId, Block, Body, NodeKind, Phase, Program, Space};
 use std::collections::HashSet;
 
 /// Settles every copy.
@@ -25,10 +25,17 @@ fn block(program: &mut Program, nodes: &mut Block, around: &mut Vec<AxisId>) {
         around.extend(looped);
         if let NodeKind::Compute(compute) = &mut node.kind
             && program.hosts.contains_key(&compute.stage)
-            && matches!(program.stages[compute.stage].body, Body::Map(_))
         {
+            // What has a predicate counts as its last value.
+            let known: Vec<AxisId> = around.iter().copied().chain(compute.preds.iter().map(|pred| pred.axis)).collect();
             for value in &mut compute.value {
-                *value = settled(program, *value, around);
+                *value = settled(program, *value, &known);
+            }
+            if let (Phase::Whole, Body::Reduce { finish, .. }) = (compute.phase, program.stages[compute.stage].body.clone()) {
+                let settled = settled(program, finish, &known);
+                if let Body::Reduce { finish, .. } = &mut program.stages[compute.stage].body {
+                    *finish = settled;
+                }
             }
         }
         node.blocks_mut().for_each(|inner| block(program, inner, around));
@@ -38,11 +45,13 @@ fn block(program: &mut Program, nodes: &mut Block, around: &mut Vec<AxisId>) {
     }
 }
 
-/// A value whose reads stay inside.
-fn settled(program: &mut Program, value: ExprId, around: &[AxisId]) -> ExprId {
-    let bound: HashSet<AxisId> = around.iter().copied().collect();
+/// A value whose reads stay inside, over axes that are within their extents.
+fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
+    let bound: HashSet<AxisId> = known.iter().copied().collect();
     let mut value = value;
-    for read in program.exprs.reads(value) {
+    // Registers have no address, and their indices are literals.
+    let memory = |program: &Program, read: &Read| program.buffers[read.buffer].space != Space::Register;
+    for read in program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>() {
         let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, &bound)).collect();
         let known: Sides = match &read.outside {
             Outside::Never => Sides::new(),
@@ -67,7 +76,7 @@ fn settled(program: &mut Program, value: ExprId, around: &[AxisId]) -> ExprId {
 
 /// The sides that are known, and those that are not proved inside.
 fn sides(program: &Program, read: &Read, index: &[ExprId], known: &Sides) -> Sides {
-    let prover = Prover::on_leaves(program);
+    let prover = Prover::new(program);
     let side = |(n, (index, extent)): (usize, (&ExprId, &ExprId))| {
         let (low, high) = known.get(n).copied().unwrap_or((false, false));
         (low || !prover.nonneg(*index), high || !prover.less(*index, *extent))

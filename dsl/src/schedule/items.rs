@@ -3,8 +3,8 @@
 use super::promote::Copied;
 use super::twins::Twins;
 use super::{
-    Applied, StageNest, copies, default, distribute, fuse, left_over, placement, promote, reorder, serial, show, split, tile,
-    unroll, vectorize,
+    Applied, StageNest, compute_at, copies, default, distribute, fuse, left_over, placement, promote, reorder, serial, show, split,
+    tile, unroll, vectorize,
 };
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId, Tail};
@@ -68,7 +68,12 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         }
     }
     let mut made: Vec<(Copied, bool)> = Vec::new();
-    for (stage, directives) in of_stage {
+    // What is computed at a loop is scheduled there.
+    let placed = |name: &str| placement::computed_at(items).any(|p| p.source.text == name);
+    for (stage, mut directives) in
+        of_stage.into_iter().filter(|(stage, _)| !placed(&program.stages[*stage].name)).collect::<Vec<_>>()
+    {
+        compute_at::consumers_first(program, &mut directives);
         let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
         made.extend(copies.into_iter().map(|copy| (copy, false)));
     }
@@ -87,6 +92,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     if outcome.errors.is_empty() {
         copies::finish(program, profile, &made, &mut outcome, watch);
     }
+    program.plan.retain(|dispatch| !dispatch.body.is_empty());
     outcome
 }
 
@@ -188,6 +194,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
+        DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 //! its rule, its errors and its rewrite of a [`StageNest`].
 
 pub mod attach;
+mod compute_at;
 mod copies;
 pub mod default;
 pub mod distribute;

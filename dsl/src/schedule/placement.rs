@@ -1,4 +1,5 @@
-//! Where intermediates live: `inline(s)`, `root(s)`, and what is so without a word.
+//! Where intermediates live: `inline(s)`, `root(s)`, and what is so without a word. What [`super::compute_at`] places is a root
+//! until then.
 //!
 //! A pointwise intermediate is inlined: it becomes part of what reads it. A reduction is a root: a dispatch of its own
 //! stores it in a temporary. These directives are rewrites of the algorithm's stages, and are applied before the first nest is
@@ -10,7 +11,7 @@
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Body, Program, StageId};
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item};
+use crate::syntax::schedule::{Directive, DirectiveKind, Item, Promote};
 
 /// The intermediates that are not inlined although they are pointwise.
 ///
@@ -23,6 +24,7 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
         let (names, keep) = match &directive.kind {
             DirectiveKind::Inline(names) => (names.as_slice(), false),
             DirectiveKind::Root(names) => (names.as_slice(), true),
+            DirectiveKind::ComputeAt(placed) => (std::slice::from_ref(&placed.source), true),
             _ => continue,
         };
         for name in names {
@@ -41,6 +43,14 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
 /// Whether a directive gives an intermediate its place, and rewrites no nest.
 pub(super) fn is_placement(kind: &DirectiveKind) -> bool {
     matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_))
+}
+
+/// What is to be computed at a loop of another stage.
+pub(super) fn computed_at(items: &[Item]) -> impl Iterator<Item = &Promote> {
+    directives(items).filter_map(|directive| match &directive.kind {
+        DirectiveKind::ComputeAt(placed) => Some(&**placed),
+        _ => None,
+    })
 }
 
 /// Every directive, in blocks too.

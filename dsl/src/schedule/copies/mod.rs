@@ -12,7 +12,7 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{ExprId, Outside, Read};
 use crate::lower::{local, settle};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, BufferId, Exec, Level, Program, Slot, Space};
+use crate::nest::{AxisId, AxisKind, Body, BufferId, Exec, Level, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::attach::Attached;
 use crate::schedule::lanes::{Along, along};
@@ -28,6 +28,7 @@ const BYTES: i64 = 16;
 pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
     let promises = |d: &Directive| match &d.kind {
         DirectiveKind::Promote(p) => p.name.as_ref().is_some_and(|n| n.text == name.text),
+        DirectiveKind::ComputeAt(p) => p.source.text == name.text,
         _ => false,
     };
     items.iter().any(|item| match item {
@@ -40,19 +41,23 @@ pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
 /// Puts the default schedule on a copy.
 pub(in crate::schedule) fn default(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     let Some(mut nest) = StageNest::open(program, profile, copy.stage) else { return Ok(()) };
-    let lanes = widen(&mut nest, copy)?;
+    let reduces = matches!(nest.program.stages[copy.stage].body, Body::Reduce { .. });
+    let lanes = if reduces { None } else { widen(&mut nest, copy)? };
     if nest.program.buffers[copy.buffer].space == Space::Shared {
         together(&mut nest, copy.span)?;
     } else {
         for frame in &mut nest.path.frames {
-            if let Head::Loop { axis, exec: Exec::Serial } = frame.head {
+            if let Head::Loop { axis, exec: Exec::Serial } = frame.head
+                && nest.program.axes[axis].kind == AxisKind::Parallel
+            {
                 frame.head = Head::Loop { axis, exec: Exec::Unroll };
             }
         }
     }
     if let Some(lanes) = lanes.filter(|n| *n > 1) {
         let name = &nest.program.buffers[copy.buffer].name;
-        nest.program.owe(format!("`{name}` is copied {lanes} elements at a time"), crate::nest::State::Proved, copy.span);
+        let how = if copy.computed { "computed" } else { "copied" };
+        nest.program.owe(format!("`{name}` is {how} {lanes} elements at a time"), crate::nest::State::Proved, copy.span);
     }
     nest.store();
     Ok(())
@@ -205,7 +210,8 @@ fn together(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     let [x, y, z] = local::size(nest.program, &nest.program.plan[nest.dispatch].body);
     let invocations = i64::from(x) * i64::from(y) * i64::from(z);
     let plain = |f: &Frame| f.as_loop().filter(|(_, e)| *e == Exec::Serial).map(|(a, _)| a);
-    let axes: Vec<AxisId> = nest.path.frames.iter().filter_map(plain).collect();
+    let parallel = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Parallel;
+    let axes: Vec<AxisId> = nest.path.frames.iter().filter_map(plain).filter(parallel).collect();
     let item = match axes.as_slice() {
         [] => return one_writes(nest, invocations, span),
         _ if invocations == 1 => return Ok(()),

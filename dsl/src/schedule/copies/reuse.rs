@@ -10,7 +10,12 @@ use crate::schedule::promote::Copied;
 /// Warns of a copy that nothing reuses.
 pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
     let buffer = &program.buffers[copy.buffer];
-    if copy.vector.is_some() || copy.reordered || buffer.row_pad > 0 || program.stages[copy.stage].buffer != copy.buffer {
+    if copy.computed
+        || copy.vector.is_some()
+        || copy.reordered
+        || buffer.row_pad > 0
+        || program.stages[copy.stage].buffer != copy.buffer
+    {
         return;
     }
     let elements = buffer.shape.iter().try_fold(1i64, |n, e| n.checked_mul(program.exprs.as_int(*e)?));

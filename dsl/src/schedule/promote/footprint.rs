@@ -10,28 +10,28 @@ use super::{Wanted, as_read, call, made_axis};
 use crate::diag::{Error, list};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Read};
-use crate::nest::{AxisId, Block, Body, Exec, NodeKind};
+use crate::nest::{AxisId, Block, Body, Exec, Node, NodeKind, Program, StageId};
 use crate::schedule::StageNest;
 use crate::schedule::hull::bound;
 use crate::syntax::Name;
 use std::collections::HashSet;
 
 /// A copy's axes, what they stand for in the source, and where reads find their elements.
-pub(super) struct Footprint {
+pub(in crate::schedule) struct Footprint {
     /// One for each dimension.
-    pub(super) axes: Vec<AxisId>,
+    pub(in crate::schedule) axes: Vec<AxisId>,
     /// The source's element, over these axes and the fixed ones.
-    pub(super) index: Vec<ExprId>,
+    pub(in crate::schedule) index: Vec<ExprId>,
     /// The elements that are read, each over the axes that vary: the copy's where they are listed, else the nest's own.
-    pub(super) read_at: Vec<Vec<ExprId>>,
+    pub(in crate::schedule) read_at: Vec<Vec<ExprId>>,
     /// The axes that vary under the place and that the index names.
-    pub(super) used: Vec<AxisId>,
+    pub(in crate::schedule) used: Vec<AxisId>,
     /// What the reads say of elements outside.
-    pub(super) outside: crate::expr::Outside,
+    pub(in crate::schedule) outside: crate::expr::Outside,
     /// Every read that the copy serves, with its index there.
-    pub(super) places: Vec<(ExprId, Vec<ExprId>)>,
+    pub(in crate::schedule) places: Vec<(ExprId, Vec<ExprId>)>,
     /// Axes that the copy's axes stand for, each with its replacement.
-    pub(super) listed: Vec<(AxisId, AxisId)>,
+    pub(in crate::schedule) listed: Vec<(AxisId, AxisId)>,
 }
 
 /// A read, with its index over the axes that loops bind.
@@ -42,16 +42,16 @@ struct Seen {
 }
 
 /// The reads under a place: of the stage itself, of its result if that is computed there, and of what is attached deeper.
-pub(super) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, Read)> {
+pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, Read)> {
     let mut values: Vec<ExprId> = nest.path.compute.value.clone();
     if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body
         && place.has_result
     {
         values.push(*finish);
     }
-    for attached in nest.placed.attached.iter().filter(|a| nest.place_of(a) > place.depth) {
-        values_of(&attached.before, &mut values);
-        values_of(&attached.after, &mut values);
+    for attached in nest.placed.attached.iter().filter(|a| place.encloses(nest.place_of(a))) {
+        values_of(nest.program, &attached.before, &mut values);
+        values_of(nest.program, &attached.after, &mut values);
     }
     let exprs = &nest.program.exprs;
     let mut found: Vec<(ExprId, Read)> = Vec::new();
@@ -69,13 +69,26 @@ pub(super) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, 
     found
 }
 
-fn values_of(block: &Block, values: &mut Vec<ExprId>) {
+/// What a block computes, the results of its reductions included.
+pub(in crate::schedule) fn values_of(program: &Program, block: &Block, values: &mut Vec<ExprId>) {
     for node in block {
         if let NodeKind::Compute(compute) = &node.kind {
             values.extend(&compute.value);
+            if let Body::Reduce { finish, .. } = &program.stages[compute.stage].body {
+                values.push(*finish);
+            }
         }
-        node.blocks().for_each(|inner| values_of(inner, values));
+        node.blocks().for_each(|inner| values_of(program, inner, values));
     }
+}
+
+/// The stages that a block computes.
+pub(in crate::schedule) fn stages(block: &Block) -> Vec<StageId> {
+    let of = |node: &Node| match &node.kind {
+        NodeKind::Compute(compute) => vec![compute.stage],
+        _ => node.blocks().flat_map(stages).collect(),
+    };
+    block.iter().flat_map(of).collect()
 }
 
 /// Shows every value that a block computes to `f`, which may replace it.
@@ -101,12 +114,12 @@ pub(super) fn loops(block: &Block, f: &mut dyn FnMut(AxisId, Exec)) {
 /// Whether a block reads a buffer of that name.
 pub(super) fn block_reads(nest: &StageNest<'_>, block: &Block, name: &str) -> bool {
     let mut values = Vec::new();
-    values_of(block, &mut values);
+    values_of(nest.program, block, &mut values);
     values.iter().flat_map(|v| nest.program.exprs.reads(*v)).any(|r| nest.program.buffers[r.buffer].name == name)
 }
 
 /// The copy of what is read of the source under the place.
-pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<Footprint, Error> {
+pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<Footprint, Error> {
     check_alive(nest, wanted)?;
     let reads = reads(nest, &wanted.place).into_iter().filter(|(_, read)| read.buffer == wanted.source);
     let mut seen = Vec::new();

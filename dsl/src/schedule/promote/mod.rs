@@ -12,11 +12,11 @@
 //! bound that is a literal; a list that leaves out an axis; a shared copy under one invocation's loops, or one that does not
 //! fit; a fill where the tensor's own padding is another, or that is not the identity where a rounded-up axis needs it.
 
-mod footprint;
+pub(super) mod footprint;
 mod memory;
 mod output;
-mod place;
-mod value;
+pub(super) mod place;
+pub(super) mod value;
 
 pub(super) use place::varying as place_varying;
 
@@ -43,6 +43,8 @@ pub struct Copied {
     pub filled: Vec<(AxisId, f64)>,
     /// Whether the listed axes have another order than the tensor's dimensions.
     pub reordered: bool,
+    /// Whether its elements are computed, and not copied.
+    pub computed: bool,
     /// Elements at a time, if that is said, and where.
     pub vector: Option<(i64, SpanId)>,
     /// The directive.
@@ -50,20 +52,20 @@ pub struct Copied {
 }
 
 /// The copy that a directive asks for, as far as it is known.
-struct Wanted<'p> {
-    promote: &'p Promote,
-    place: Place,
-    source: BufferId,
-    name: String,
-    span: SpanId,
+pub(super) struct Wanted<'p> {
+    pub(super) promote: &'p Promote,
+    pub(super) place: Place,
+    pub(super) source: BufferId,
+    pub(super) name: String,
+    pub(super) span: SpanId,
 }
 
 /// What was made of it.
-struct Copy {
-    buffer: BufferId,
-    stage: StageId,
-    filled: Vec<(AxisId, f64)>,
-    reordered: bool,
+pub(super) struct Copy {
+    pub(super) buffer: BufferId,
+    pub(super) stage: StageId,
+    pub(super) filled: Vec<(AxisId, f64)>,
+    pub(super) reordered: bool,
 }
 
 /// The directive.
@@ -176,7 +178,12 @@ fn made_axis(nest: &mut StageNest<'_>, name: &str, extent: i64, span: SpanId) ->
 }
 
 /// The copy's buffer; `used` are the nest's axes that make it as large as it is.
-fn add_buffer(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId], used: &[AxisId]) -> Result<BufferId, Error> {
+pub(super) fn add_buffer(
+    nest: &mut StageNest<'_>,
+    wanted: &Wanted<'_>,
+    axes: &[AxisId],
+    used: &[AxisId],
+) -> Result<BufferId, Error> {
     let to = wanted.promote.to;
     let (row_pad, swizzle) = memory::layout(nest, wanted, axes)?;
     let shape = axes.iter().map(|a| nest.program.axes[*a].extent).collect();
@@ -196,7 +203,7 @@ fn add_stage(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, ax
 }
 
 /// Plain loops around a compute; axes of one value have none.
-fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, span: SpanId) -> Block {
+pub(super) fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, span: SpanId) -> Block {
     let leaf = vec![Node::new(NodeKind::Compute(compute), span)];
     axes.iter()
         .rev()
@@ -205,7 +212,7 @@ fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, span: SpanId) 
 }
 
 /// Lets the nest read the copy instead of its source.
-fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, places: &[(ExprId, Vec<ExprId>)]) {
+pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, places: &[(ExprId, Vec<ExprId>)]) {
     let dtype = nest.program.buffers[buffer].dtype;
     let mut new = std::collections::HashMap::new();
     for (read, index) in places {
@@ -213,23 +220,30 @@ fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, pla
     }
     let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
     nest.path.compute.value.iter_mut().for_each(&mut moved);
-    let deep = |a: &Attached, nest: &StageNest<'_>| nest.place_of(a) > wanted.place.depth;
+    let deep = |a: &Attached, nest: &StageNest<'_>| wanted.place.encloses(nest.place_of(a));
     let mut attached = std::mem::take(&mut nest.placed.attached);
     for a in &mut attached {
         if deep(a, nest) {
             let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
             footprint::values_mut(&mut a.before, &mut moved);
             footprint::values_mut(&mut a.after, &mut moved);
+            for stage in footprint::stages(&a.before).into_iter().chain(footprint::stages(&a.after)) {
+                finish_mut(nest, stage, &new);
+            }
         }
     }
     nest.placed.attached = attached;
-    if wanted.place.has_result
-        && let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body
-    {
-        let finish = nest.program.exprs.replace(*finish, &mut |_, id| new.get(&id).copied());
-        if let Body::Reduce { finish: old, .. } = &mut nest.program.stages[nest.stage].body {
-            *old = finish;
-        }
+    if wanted.place.has_result {
+        finish_mut(nest, nest.stage, &new);
+    }
+}
+
+/// Replaces reads in what a stage stores of its reduction.
+fn finish_mut(nest: &mut StageNest<'_>, stage: StageId, new: &std::collections::HashMap<ExprId, ExprId>) {
+    let Body::Reduce { finish, .. } = &nest.program.stages[stage].body else { return };
+    let finish = nest.program.exprs.replace(*finish, &mut |_, id| new.get(&id).copied());
+    if let Body::Reduce { finish: old, .. } = &mut nest.program.stages[stage].body {
+        *old = finish;
     }
 }
 
@@ -240,22 +254,27 @@ fn is_reordered(nest: &StageNest<'_>, footprint: &footprint::Footprint) -> bool 
 }
 
 /// Attaches the copy's stage at its place.
-fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, beside: (Block, Block)) -> Applied {
+pub(super) fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, beside: (Block, Block)) -> Applied {
     let Wanted { promote, place, span, .. } = wanted;
     let Copy { buffer, stage, filled, reordered } = copy;
     let (before, after) = beside;
     let together = promote.to == Memory::Shared;
-    nest.placed.attached.push(Attached { buffer: Some(buffer), outer: place.outer.clone(), together, before, after, span: *span });
+    let attached = Attached { buffer: Some(buffer), outer: place.outer.clone(), together, before, after, span: *span };
+    match place.around {
+        true => nest.placed.attached.insert(0, attached),
+        false => nest.placed.attached.push(attached),
+    }
     let vector = match &promote.vector {
         Some(expr) => Some((nest.positive(expr, "`vector`")?, expr.span)),
         None => None,
     };
-    nest.copies.push(Copied { stage, buffer, filled, reordered, vector, span: *span });
+    let computed = place.around;
+    nest.copies.push(Copied { stage, buffer, filled, reordered, computed, vector, span: *span });
     Ok(())
 }
 
 /// The index expressions of a read, or nothing if it is another expression.
-fn as_read(exprs: &crate::expr::Exprs, id: ExprId) -> Option<&crate::expr::Read> {
+pub(super) fn as_read(exprs: &crate::expr::Exprs, id: ExprId) -> Option<&crate::expr::Read> {
     match exprs.get(id) {
         Expr::Read(read) => Some(read),
         _ => None,

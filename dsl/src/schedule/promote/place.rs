@@ -9,19 +9,28 @@ use crate::syntax::schedule::{Memory, Promote};
 use std::collections::HashSet;
 
 /// A place in the nest of a stage.
-pub(super) struct Place {
+pub(in crate::schedule) struct Place {
     /// How many of the loops that count no invocations are around it.
-    pub(super) depth: usize,
+    pub(in crate::schedule) depth: usize,
     /// Their axes.
-    pub(super) outer: Vec<AxisId>,
+    pub(in crate::schedule) outer: Vec<AxisId>,
     /// The axes that vary under it.
-    pub(super) inside: HashSet<AxisId>,
+    pub(in crate::schedule) inside: HashSet<AxisId>,
     /// Whether the stage's result is computed under it: no loop of its reduction is around.
-    pub(super) has_result: bool,
+    pub(in crate::schedule) has_result: bool,
+    /// Whether it is around what is attached at the same loop.
+    pub(in crate::schedule) around: bool,
+}
+
+impl Place {
+    /// Whether what is attached at a depth is under the place.
+    pub(in crate::schedule) fn encloses(&self, depth: usize) -> bool {
+        depth > self.depth || (self.around && depth == self.depth)
+    }
 }
 
 /// The place that `at` names.
-pub(super) fn find(nest: &StageNest<'_>, promote: &Promote) -> Result<Place, Error> {
+pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Result<Place, Error> {
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !is_invocation(f)).collect();
     let workgroups = plain.iter().take_while(|f| f.level().is_some()).count();
     let at = &promote.at;
@@ -47,7 +56,7 @@ pub(super) fn find(nest: &StageNest<'_>, promote: &Promote) -> Result<Place, Err
     let reduces = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Reduction;
     let has_result = !outer.iter().any(reduces);
     check_uniform(nest, promote, &plain[..depth])?;
-    Ok(Place { depth, inside: inside(nest, promote.to, depth), outer, has_result })
+    Ok(Place { depth, inside: inside(nest, promote.to, depth, false), outer, has_result, around: false })
 }
 
 /// The place just inside an axis' loop.
@@ -74,7 +83,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
 }
 
 /// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations.
-fn inside(nest: &StageNest<'_>, to: Memory, depth: usize) -> HashSet<AxisId> {
+pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize, around: bool) -> HashSet<AxisId> {
     let mut inside = HashSet::new();
     let mut plain = 0;
     for frame in &nest.path.frames {
@@ -90,7 +99,7 @@ fn inside(nest: &StageNest<'_>, to: Memory, depth: usize) -> HashSet<AxisId> {
             inside.insert(axis);
         }
     }
-    for attached in nest.placed.attached.iter().filter(|a| nest.place_of(a) > depth) {
+    for attached in nest.placed.attached.iter().filter(|a| nest.place_of(a) + usize::from(around) > depth) {
         for block in [&attached.before, &attached.after] {
             super::footprint::loops(block, &mut |axis, exec| {
                 let bound = matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup);

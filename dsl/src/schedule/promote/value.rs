@@ -15,7 +15,7 @@ use crate::schedule::StageNest;
 use std::collections::HashSet;
 
 /// The value of a copy's element.
-pub(super) fn of(
+pub(in crate::schedule) fn of(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
     footprint: &Footprint,
@@ -123,7 +123,7 @@ fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, 
 }
 
 /// Past the end of a rounded-up reduction's axis the items must still be the identity.
-pub(super) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
+pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     let Body::Reduce { monoid, .. } = nest.program.stages[nest.stage].body.clone() else { return Ok(()) };
     for pred in nest.path.compute.preds.clone() {
         if pred.tail != Tail::RoundUp {

@@ -7,9 +7,22 @@ use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
-const DIRECTIVES: [&str; 12] =
-    ["split", "tile", "fuse", "reorder", "distribute", "serial", "unroll", "vectorize", "promote", "inline", "root", "show"];
-const LATER: [&str; 7] = ["compute_at", "rfactor", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
+const DIRECTIVES: [&str; 13] = [
+    "split",
+    "tile",
+    "fuse",
+    "reorder",
+    "distribute",
+    "serial",
+    "unroll",
+    "vectorize",
+    "promote",
+    "compute_at",
+    "inline",
+    "root",
+    "show",
+];
+const LATER: [&str; 6] = ["rfactor", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {
@@ -31,6 +44,7 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive
         })?,
         "vectorize" => cursor.inside(Delimiter::Parenthesis, vectorize::vectorize)?,
         "promote" => cursor.inside(Delimiter::Parenthesis, promote::promote)?,
+        "compute_at" => cursor.inside(Delimiter::Parenthesis, promote::compute_at)?,
         plain => {
             let what = if matches!(plain, "inline" | "root") { "a stage" } else { "an axis" };
             let (axes, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;

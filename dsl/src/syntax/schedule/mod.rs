@@ -124,6 +124,8 @@ pub enum DirectiveKind {
     },
     /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.
     Promote(Box<Promote>),
+    /// `compute_at(s, k_o, to: shared, row_pad: 4)`: as a promotion of the temporary that a root would have.
+    ComputeAt(Box<Promote>),
     /// `inline(s)`.
     Inline(Vec<Name>),
     /// `root(s)`.

@@ -1,4 +1,4 @@
-//! The arguments of `promote`.
+//! The arguments of `promote` and `compute_at`.
 
 use super::{DirectiveKind, Memory, Promote};
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -48,6 +48,37 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let [fill, row_pad, vector, swizzle]: [Option<Expr>; 4] = values;
     let promote = Promote { source, name, list: axes, at, to, to_span, fill, row_pad, vector, swizzle };
     Ok(DirectiveKind::Promote(Box::new(promote)))
+}
+
+/// `s, k_o, to: shared, row_pad: 4`.
+pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
+    let source = cursor.name("a stage")?;
+    cursor.expect(",")?;
+    let at = cursor.name("an axis, `workgroup`, `subgroup` or `thread`")?;
+    let (mut to, mut row_pad) = (None, None);
+    while cursor.eat(",").is_some() && !cursor.is_empty() {
+        let key = cursor.name("`to` or `row_pad`")?;
+        cursor.expect(":")?;
+        let given = match key.as_str() {
+            "to" => to.replace(memory(cursor)?).is_some(),
+            "row_pad" => row_pad.replace(expr::arithmetic(cursor)?).is_some(),
+            other => {
+                let error = Error::new(key.span, format!("`compute_at` has no `{other}`"));
+                let help = did_you_mean(other, ["to", "row_pad"]);
+                return Err(error.help(help.unwrap_or_else(|| "what can be said is `to` and `row_pad`".into())));
+            }
+        };
+        if given {
+            return Err(Error::new(key.span, format!("`{key}` is given twice")));
+        }
+    }
+    let missing = || {
+        let error = Error::new(source.span, "`compute_at` needs `to`: `shared` or `register`");
+        error.help(format!("write `compute_at({source}, {at}, to: …)`"))
+    };
+    let (to, to_span) = to.ok_or_else(missing)?;
+    let (name, list, fill, vector, swizzle) = (None, None, None, None, None);
+    Ok(DirectiveKind::ComputeAt(Box::new(Promote { source, name, list, at, to, to_span, fill, row_pad, vector, swizzle })))
 }
 
 /// `k, i`; an empty list is a copy of one element.

@@ -1,0 +1,188 @@
+//! `compute_at(s, k_o, to: shared, row_pad: 4)`: an intermediate computed under a loop of what reads it, exactly as much of it as
+//! is read there, in registers or shared memory. It is a promotion of the temporary that a root would have
+//! ([`super::promote`]), whose elements are not copied but computed: a stage with axes of its own, named as the algorithm names
+//! them, within the nest of its consumer. `s { … }` schedules it there.
+//!
+//! A run of `compute_at` is applied consumers first ([`consumers_first`]): so each finds the reads of those that it serves. What is
+//! computed later stands around them.
+//!
+//! Refused: a stage that something else reads, outside of the place; registers for what the invocations of a workgroup
+//! compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
+//! fit.
+
+use super::promote::place::{self, Place};
+use super::promote::{Copy, Wanted, add_buffer, as_read, attach, footprint, loops, redirect, value};
+use super::{Applied, StageNest};
+use crate::algorithm::inline::points;
+use crate::diag::{Error, Errors, SpanId, list};
+use crate::expr::{Expr, ExprId, Outside, Read};
+use crate::nest::{Access, Axis, AxisDef, AxisId, AxisKind, Body, BufferId, Compute, Fate, Phase, Program, Stage, StageId};
+use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
+use std::collections::HashMap;
+
+/// Sorts every run of `compute_at` by what reads what.
+pub(super) fn consumers_first(program: &Program, directives: &mut [&Directive]) {
+    let placed = |d: &&Directive| match &d.kind {
+        DirectiveKind::ComputeAt(placed) => program.stages.ids().find(|s| program.stages[*s].name == placed.source.text),
+        _ => None,
+    };
+    for run in directives.chunk_by_mut(|a, b| placed(a).is_some() && placed(b).is_some()) {
+        run.sort_by_key(|d| std::cmp::Reverse(placed(d)));
+    }
+}
+
+/// The directive.
+pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings: &mut Errors) -> Applied {
+    let name = &promote.source;
+    let Some(stage) = nest.program.stages.ids().find(|s| nest.program.stages[*s].name == name.text) else { return Ok(()) };
+    if stage == nest.stage {
+        let error = Error::new(name.span, format!("`{name}` would be computed within its own nest"));
+        return Err(error.help("place it at a loop of a stage that reads it"));
+    }
+    if nest.twins > 1 {
+        let error = Error::new(span, "`compute_at` in a nest of which `peel` has made copies");
+        return Err(error.help("write `guard`, `round_up` or `shift` for that tail"));
+    }
+    let mut place = place::find(nest, promote)?;
+    place.around = true;
+    place.inside = place::inside(nest, promote.to, place.depth, true);
+    check_readers(nest, stage, &place, promote)?;
+    let source = nest.program.stages[stage].buffer;
+    let wanted = Wanted { promote, place, source, name: name.text.clone(), span };
+    let footprint = footprint::of(nest, &wanted)?;
+    for (axis, of) in footprint.axes.iter().zip(nest.program.stages[stage].axes.clone()) {
+        nest.program.axes[*axis].name = nest.program.axes[of].name.clone();
+    }
+    let read = value::of(nest, &wanted, &footprint, warnings)?;
+    let Some(read) = as_read(&nest.program.exprs, read).cloned() else { return Ok(()) };
+    let buffer = add_buffer(nest, &wanted, &footprint.axes, &footprint.used)?;
+    let read = needed(&footprint, read);
+    let computed = define(nest, stage, buffer, &footprint.axes, &read, span);
+    let index = footprint.axes.iter().map(|a| nest.program.exprs.axis(*a)).collect();
+    let dst = vec![Access { buffer, index }];
+    let compute = Compute { stage: computed.stage, phase: Phase::Whole, dst, value: computed.value, preds: Vec::new() };
+    let axes = [&footprint.axes[..], &computed.over].concat();
+    let block = loops(nest, &axes, compute, span);
+    redirect(nest, &wanted, buffer, &footprint.places);
+    attach(nest, &wanted, Copy { buffer, stage: computed.stage, filled: Vec::new(), reordered: false }, (block, Vec::new()))?;
+    forget(nest.program, stage);
+    value::check_identity(nest, &wanted)
+}
+
+/// Takes the root's dispatch out of the plan. The others keep their places until all of a schedule is applied.
+fn forget(program: &mut Program, stage: StageId) {
+    for dispatch in &mut program.plan {
+        if crate::nest::path::Path::open(&dispatch.body, stage, Phase::Whole).is_some() {
+            dispatch.body.clear();
+        }
+    }
+}
+
+/// Everything that reads the stage does so under the place.
+fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &Promote) -> Applied {
+    let program = &*nest.program;
+    let buffer = program.stages[stage].buffer;
+    let reads = |values: &[ExprId]| values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
+    let mut others = Vec::new();
+    for (at, dispatch) in program.plan.iter().enumerate().filter(|(at, _)| *at != nest.dispatch) {
+        let mut values = Vec::new();
+        footprint::values_of(program, &dispatch.body, &mut values);
+        if reads(&values) {
+            others.push(program.plan[at].name.clone());
+        }
+    }
+    for attached in nest.placed.attached.iter() {
+        let mut values = Vec::new();
+        footprint::values_of(program, &attached.before, &mut values);
+        footprint::values_of(program, &attached.after, &mut values);
+        let name = || attached.buffer.map_or_else(String::new, |b| program.buffers[b].name.clone());
+        if reads(&values) && !place.encloses(nest.place_of(attached)) {
+            others.push(name());
+        } else if reads(&values) && attached.together && promote.to == Memory::Register {
+            let error = Error::new(
+                promote.to_span,
+                format!("`{}` is read by `{}`, which the invocations of a workgroup compute together", promote.source, name()),
+            );
+            return Err(error.note("registers are one invocation's").help("write `to: shared`"));
+        }
+    }
+    if let Body::Reduce { finish, .. } = &program.stages[nest.stage].body
+        && !place.has_result
+        && reads(&[*finish])
+    {
+        others.push(program.stages[nest.stage].name.clone());
+    }
+    let (name, at) = (&promote.source, &promote.at);
+    if others.is_empty() {
+        return Ok(());
+    }
+    let error = Error::new(name.span, format!("`{name}` is also read by {}, outside of the loop `{at}`", list(&others)));
+    Err(error.note("a stage is computed in one place").help(format!(
+        "compute it where all of its readers are: further out, or leave it out, and `{name}` has a dispatch of its own"
+    )))
+}
+
+/// The read without clamps but those that the algorithm asks for. Past the end of a tile, any value will do: no one uses it, and
+/// the reads within it are kept inside what they read.
+fn needed(footprint: &footprint::Footprint, read: Read) -> Read {
+    let outside = match (&footprint.outside, read.outside) {
+        (Outside::Clamp(sides), Outside::Clamp(_)) => Outside::Clamp(sides.clone()),
+        (_, Outside::Clamp(_)) => Outside::Never,
+        (_, other) => other,
+    };
+    Read { outside, ..read }
+}
+
+/// What is computed of a stage.
+struct Computed {
+    stage: StageId,
+    value: Vec<ExprId>,
+    over: Vec<AxisId>,
+}
+
+/// The stage that computes what `read` reads, over a local buffer's axes.
+fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisId], read: &Read, span: SpanId) -> Computed {
+    let program = &mut *nest.program;
+    let old = program.stages[of].clone();
+    let temporary = program.buffers[old.buffer].clone();
+    let (mut points, inside) = points(&mut program.exprs, &old.axes, &temporary, read);
+    let (name, body) = (old.name.clone(), old.body.clone());
+    let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, span });
+    program.hosts.insert(stage, nest.stage);
+    let fill = |program: &mut Program, value: ExprId| match (&read.outside, inside) {
+        (Outside::Fill(fill, _), Some(inside)) => program.exprs.select(inside, value, *fill),
+        _ => value,
+    };
+    match old.body {
+        Body::Map(value) => {
+            let value = at(program, value, &points);
+            let value = fill(program, value);
+            program.stages[stage].body = Body::Map(value);
+            Computed { stage, value: vec![value], over: Vec::new() }
+        }
+        Body::Reduce { monoid, over, lift, finish } => {
+            let mut own = Vec::new();
+            for axis in over {
+                let Axis { name, extent, .. } = program.axes[axis].clone();
+                let extent = at(program, extent, &points);
+                let (def, kind) = (AxisDef::Root(stage), AxisKind::Reduction);
+                own.push(program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span }));
+                let here = program.exprs.axis(own[own.len() - 1]);
+                points.insert(axis, here);
+            }
+            let lift: Vec<ExprId> = lift.into_iter().map(|item| at(program, item, &points)).collect();
+            let finish = at(program, finish, &points);
+            let finish = fill(program, finish);
+            program.stages[stage].body = Body::Reduce { monoid, over: own.clone(), lift: lift.clone(), finish };
+            Computed { stage, value: lift, over: own }
+        }
+    }
+}
+
+/// An expression with axes replaced.
+fn at(program: &mut Program, e: ExprId, points: &HashMap<AxisId, ExprId>) -> ExprId {
+    program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+        Expr::Axis(axis) => points.get(axis).copied(),
+        _ => None,
+    })
+}
