@@ -18,6 +18,8 @@ mod profiles {}
 
 /// `docs/directives/`.
 mod directives {
+    #[doc = include_str!("../docs/directives/compute_at.md")]
+    mod compute_at {}
     #[doc = include_str!("../docs/directives/distribute.md")]
     mod distribute {}
     #[doc = include_str!("../docs/directives/fuse.md")]

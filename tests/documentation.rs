@@ -98,6 +98,7 @@ fn name(item: &Item) -> &'static str {
         DirectiveKind::Serial(_) => "serial",
         DirectiveKind::Unroll(_) => "unroll",
         DirectiveKind::Vectorize { .. } => "vectorize",
+        DirectiveKind::ComputeAt(_) => "compute_at",
         DirectiveKind::Inline(_) => "inline",
         DirectiveKind::Root(_) => "root",
         DirectiveKind::Promote(_) => "promote",

@@ -7,7 +7,7 @@
 #[test]
 fn compile_fail() {
     let cases = trybuild::TestCases::new();
-    for folder in ["kernel", "profile", "head", "directives", "layouts", "promote"] {
+    for folder in ["kernel", "profile", "head", "directives", "layouts", "promote", "compute_at"] {
         cases.compile_fail(format!("tests/ui/{folder}/*.rs"));
     }
 }

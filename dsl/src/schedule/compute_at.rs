@@ -16,7 +16,9 @@ use super::{Applied, StageNest};
 use crate::algorithm::inline::points;
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::expr::{Expr, ExprId, Outside, Read};
-use crate::nest::{Access, Axis, AxisDef, AxisId, AxisKind, Body, BufferId, Compute, Fate, Phase, Program, Stage, StageId};
+use crate::nest::{
+    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, NodeKind, Phase, Program, Stage, StageId,
+};
 use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
 use std::collections::HashMap;
 
@@ -82,44 +84,64 @@ fn forget(program: &mut Program, stage: StageId) {
 fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &Promote) -> Applied {
     let program = &*nest.program;
     let buffer = program.stages[stage].buffer;
+    let name = |stage: StageId| program.stages[stage].name.clone();
+    let mut here = vec![nest.stage];
+    for attached in &nest.placed.attached {
+        let readers = [readers(program, &attached.before, buffer), readers(program, &attached.after, buffer)].concat();
+        if place.encloses(nest.place_of(attached)) {
+            here.extend(&readers);
+            if let Some(reader) = readers.first().filter(|_| attached.together && promote.to == Memory::Register) {
+                let what = format!(
+                    "`{}` is read by `{}`, which the invocations of a workgroup compute together",
+                    promote.source,
+                    name(*reader)
+                );
+                let error = Error::new(promote.to_span, what);
+                return Err(error.note("registers are one invocation's").help("write `to: shared`"));
+            }
+        }
+    }
+    let everywhere = program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffer));
+    let mut others: Vec<String> = everywhere.filter(|reader| !here.contains(reader)).map(name).collect();
     let reads = |values: &[ExprId]| values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
-    let mut others = Vec::new();
-    for (at, dispatch) in program.plan.iter().enumerate().filter(|(at, _)| *at != nest.dispatch) {
-        let mut values = Vec::new();
-        footprint::values_of(program, &dispatch.body, &mut values);
-        if reads(&values) {
-            others.push(program.plan[at].name.clone());
-        }
-    }
-    for attached in nest.placed.attached.iter() {
-        let mut values = Vec::new();
-        footprint::values_of(program, &attached.before, &mut values);
-        footprint::values_of(program, &attached.after, &mut values);
-        let name = || attached.buffer.map_or_else(String::new, |b| program.buffers[b].name.clone());
-        if reads(&values) && !place.encloses(nest.place_of(attached)) {
-            others.push(name());
-        } else if reads(&values) && attached.together && promote.to == Memory::Register {
-            let error = Error::new(
-                promote.to_span,
-                format!("`{}` is read by `{}`, which the invocations of a workgroup compute together", promote.source, name()),
-            );
-            return Err(error.note("registers are one invocation's").help("write `to: shared`"));
-        }
-    }
     if let Body::Reduce { finish, .. } = &program.stages[nest.stage].body
         && !place.has_result
         && reads(&[*finish])
     {
-        others.push(program.stages[nest.stage].name.clone());
+        others.push(name(nest.stage));
     }
     let (name, at) = (&promote.source, &promote.at);
-    if others.is_empty() {
-        return Ok(());
+    let Some(first) = others.first() else { return Ok(()) };
+    let error = Error::new(name.span, format!("`{name}` is also read by {}, outside of `{at}`", list(&others)));
+    let error = error.note("a stage is computed in one place, under which all of its readers are");
+    let help = match *first == program.stages[nest.stage].name {
+        true => format!("the places around all of them are {}", list(around_reduction(nest))),
+        false => format!("compute {} here too, or leave this out: `{name}` then has a dispatch of its own", list(&others)),
+    };
+    Err(error.help(help))
+}
+
+/// The stages of a block that read a buffer.
+fn readers(program: &Program, block: &Block, buffer: BufferId) -> Vec<StageId> {
+    let mut found = Vec::new();
+    for node in block {
+        let mut values = Vec::new();
+        if let NodeKind::Compute(compute) = &node.kind {
+            footprint::values_of(program, std::slice::from_ref(node), &mut values);
+            let reads = values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
+            found.extend(reads.then_some(compute.stage));
+        }
+        node.blocks().for_each(|inner| found.extend(readers(program, inner, buffer)));
     }
-    let error = Error::new(name.span, format!("`{name}` is also read by {}, outside of the loop `{at}`", list(&others)));
-    Err(error.note("a stage is computed in one place").help(format!(
-        "compute it where all of its readers are: further out, or leave it out, and `{name}` has a dispatch of its own"
-    )))
+    found
+}
+
+/// The places outside of the stage's reduction.
+fn around_reduction(nest: &StageNest<'_>) -> Vec<String> {
+    let outer = nest.path.axes().take_while(|axis| !nest.is_reduction(*axis));
+    let mut places = vec!["workgroup".to_owned()];
+    places.extend(outer.map(|axis| nest.name(axis).to_owned()));
+    places
 }
 
 /// The read without clamps but those that the algorithm asks for. Past the end of a tile, any value will do: no one uses it, and

@@ -77,17 +77,26 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
         made.extend(copies.into_iter().map(|copy| (copy, false)));
     }
-    // A copy's nest stands within that of the stage that reads it: it is scheduled when that is done.
-    for (copy, scheduled) in &mut made {
+    // A copy's nest stands within that of the stage that reads it: it is scheduled when that is done. It may make more.
+    let mut at = 0;
+    while let Some((copy, scheduled)) = made.get_mut(at) {
+        at += 1;
         let named = |(name, _): &&(&Name, &Vec<Directive>)| program.buffers[copy.buffer].name == name.text;
-        let directives: Vec<&Directive> = of_copy.iter().filter(named).flat_map(|(_, directives)| directives.iter()).collect();
-        if !directives.is_empty() {
-            *scheduled = directives.iter().any(|d| d.kind != DirectiveKind::Show);
-            if *scheduled {
-                copies::lanes(program, profile, copy, &mut outcome.errors);
-            }
-            schedule_stage(program, profile, copy.stage, &directives, blame, &mut outcome, watch);
+        let mut directives: Vec<&Directive> = of_copy.iter().filter(named).flat_map(|(_, directives)| directives.iter()).collect();
+        if directives.is_empty() {
+            continue;
         }
+        *scheduled = directives.iter().any(|d| d.kind != DirectiveKind::Show);
+        if *scheduled {
+            copies::lanes(program, profile, copy, &mut outcome.errors);
+        }
+        compute_at::consumers_first(program, &mut directives);
+        let stage = copy.stage;
+        let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
+        made.extend(copies.into_iter().map(|copy| (copy, false)));
+    }
+    if outcome.errors.is_empty() {
+        placement::settled(program, items, &mut outcome.errors);
     }
     if outcome.errors.is_empty() {
         copies::finish(program, profile, &made, &mut outcome, watch);

@@ -36,8 +36,25 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
             }
         }
     }
+    for item in items {
+        let Item::Block { stages, directives } = item else { continue };
+        for placed in directives.iter().filter_map(computed) {
+            let own = stages.iter().any(|stage| stage.text == placed.source.text);
+            let error = Error::new(placed.source.span, format!("`{}` would be computed within its own nest", placed.source));
+            errors.keep(if own { Err(error.help("place it at a loop of a stage that reads it")) } else { Ok(()) });
+        }
+    }
     errors.into_result()?;
     Ok(kept)
+}
+
+/// That everything placed was computed there: stages can be placed within each other.
+pub(super) fn settled(program: &Program, items: &[Item], errors: &mut Errors) {
+    let hosted = |name: &Name| program.hosts.keys().any(|stage| program.stages[*stage].name == name.text);
+    for placed in computed_at(items).filter(|placed| !hosted(&placed.source)) {
+        let error = Error::new(placed.source.span, format!("`{}` is placed in the nest of a stage that has none", placed.source));
+        errors.push(error.note("the stage of the block in which this stands is itself placed, and computed nowhere"));
+    }
 }
 
 /// Whether a directive gives an intermediate its place, and rewrites no nest.
@@ -47,10 +64,14 @@ pub(super) fn is_placement(kind: &DirectiveKind) -> bool {
 
 /// What is to be computed at a loop of another stage.
 pub(super) fn computed_at(items: &[Item]) -> impl Iterator<Item = &Promote> {
-    directives(items).filter_map(|directive| match &directive.kind {
-        DirectiveKind::ComputeAt(placed) => Some(&**placed),
+    directives(items).filter_map(computed)
+}
+
+fn computed(directive: &Directive) -> Option<&Promote> {
+    match &directive.kind {
+        DirectiveKind::ComputeAt(placed) => Some(placed),
         _ => None,
-    })
+    }
 }
 
 /// Every directive, in blocks too.

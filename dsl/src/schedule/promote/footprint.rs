@@ -70,7 +70,7 @@ pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> 
 }
 
 /// What a block computes, the results of its reductions included.
-pub(in crate::schedule) fn values_of(program: &Program, block: &Block, values: &mut Vec<ExprId>) {
+pub(in crate::schedule) fn values_of(program: &Program, block: &[Node], values: &mut Vec<ExprId>) {
     for node in block {
         if let NodeKind::Compute(compute) = &node.kind {
             values.extend(&compute.value);
@@ -268,7 +268,8 @@ fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, span: crat
         span,
         format!("the size of `{copy}` is not bounded: `{name}` runs over `0..{extent}` under `{}`", wanted.promote.at),
     );
-    error.help(format!("tile `{name}` and promote inside the outer part, or state a bound: `where {extent} <= 64`"))
+    let place = if wanted.promote.computed { "compute it" } else { "promote" };
+    error.help(format!("tile `{name}` and {place} inside the outer part, or state a bound: `where {extent} <= 64`"))
 }
 
 /// The copy with the tensor's dimensions.
@@ -322,7 +323,7 @@ fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension
         let Some(distance) = constant(nest, &distance) else {
             let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
             let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` do not lie at a constant distance"));
-            return Err(error.help("a copy without a list is one box: list the axes of the read that is to be promoted"));
+            return Err(error.help(one_box(wanted)));
         };
         let end = (range.width).max(distance + width);
         if distance < 0 {
@@ -331,6 +332,13 @@ fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension
         range.width = end - distance.min(0);
     }
     found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
+}
+
+fn one_box(wanted: &Wanted<'_>) -> &'static str {
+    match wanted.promote.computed {
+        true => "what is computed is one box: place it further in, or write `root` instead",
+        false => "a copy without a list is one box: list the axes of the read that is to be promoted",
+    }
 }
 
 /// A difference that is a number.
@@ -395,7 +403,10 @@ fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usi
         format!("how many elements `{read}` reaches under `{}` is not bounded", wanted.promote.at),
     );
     let error = error.note(format!("no bound is found for the range of `{index}`"));
-    error.help(format!("list the axes: `{}`", call(&wanted.promote.source, &format!("{}[…]", wanted.name))))
+    error.help(match wanted.promote.computed {
+        true => "place it further in, or write `root` instead".to_owned(),
+        false => format!("list the axes: `{}`", call(&wanted.promote.source, &format!("{}[…]", wanted.name))),
+    })
 }
 
 /// What a dimension is called: after the axes that index it.
@@ -427,7 +438,10 @@ fn common_outside(wanted: &Wanted<'_>, seen: &[Seen]) -> Result<crate::expr::Out
                     wanted.promote.source.span,
                     format!("reads of `{}` differ in what lies outside it", wanted.promote.source),
                 );
-                return Err(error.help("a copy has one value there: list the axes of the read that is to be promoted"));
+                return Err(error.help(match wanted.promote.computed {
+                    true => "it has one value there: write `root` instead",
+                    false => "a copy has one value there: list the axes of the read that is to be promoted",
+                }));
             }
         };
     }

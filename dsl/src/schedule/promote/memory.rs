@@ -14,7 +14,13 @@ pub(super) fn layout(nest: &StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId])
     let promote = wanted.promote;
     for (what, expr) in [("row_pad", &promote.row_pad), ("swizzle", &promote.swizzle)] {
         if let Some(expr) = expr.as_ref().filter(|_| promote.to == Memory::Register) {
-            let error = Error::new(expr.span, format!("registers have no rows in memory: `{what}` is for shared copies"));
+            let error = Error::new(
+                expr.span,
+                format!(
+                    "registers have no rows in memory: `{what}` is for shared {}",
+                    if promote.computed { "memory" } else { "copies" }
+                ),
+            );
             return Err(error.help(format!("leave out `{what}`")));
         }
     }

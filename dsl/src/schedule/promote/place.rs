@@ -38,15 +38,22 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
         "workgroup" => workgroups,
         "thread" | "subgroup" => {
             if promote.to == Memory::Shared {
-                let error = Error::new(at.span, format!("a shared copy at `{at}`: all invocations of a workgroup share it"));
-                return Err(error.help("write `at: workgroup`, or copy to registers"));
+                let what = if promote.computed { "shared memory" } else { "a shared copy" };
+                let error = Error::new(at.span, format!("{what} at `{at}`: all invocations of a workgroup share it"));
+                return Err(error.help(match promote.computed {
+                    true => "name `workgroup` as the place, or write `to: register`",
+                    false => "write `at: workgroup`, or copy to registers",
+                }));
             }
             let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
             let bound = nest.path.frames.iter().rposition(|f| matches!(f.level(), Some((l, _)) if l == level));
             let Some(bound) = bound else {
                 let error =
                     Error::new(at.span, format!("no axis of `{}` is distributed to {at}s", nest.program.stages[nest.stage].name));
-                return Err(error.help("distribute first, or name the axis at whose loop the copy is made"));
+                return Err(error.help(match promote.computed {
+                    true => "distribute first, or name an axis",
+                    false => "distribute first, or name the axis at whose loop the copy is made",
+                }));
             };
             nest.path.frames[..bound].iter().filter(|f| !is_invocation(f)).count()
         }
@@ -74,9 +81,10 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     match frame.as_loop() {
         Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "promote at a loop around the lanes"),
         Some((_, Exec::Bind(Level::Workgroup, _))) => Ok(workgroups),
-        Some((_, Exec::Bind(..))) if promote.to == Memory::Shared => {
-            refuse("distributed to invocations, which share the copy", "write `at: workgroup`, or promote at a loop")
-        }
+        Some((_, Exec::Bind(..))) if promote.to == Memory::Shared => match promote.computed {
+            true => refuse("distributed to invocations, which share the memory", "name `workgroup` or a loop as the place"),
+            false => refuse("distributed to invocations, which share the copy", "write `at: workgroup`, or promote at a loop"),
+        },
         Some((_, Exec::Bind(..))) => Ok(nest.path.frames[..at].iter().filter(|f| !is_invocation(f)).count()),
         _ => Ok(plain.iter().position(|f| f.as_loop().is_some_and(|(a, _)| a == axis)).map_or(workgroups, |at| at + 1)),
     }

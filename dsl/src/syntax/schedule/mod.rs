@@ -134,9 +134,11 @@ pub enum DirectiveKind {
     Show,
 }
 
-/// The arguments of `promote`.
+/// The arguments of `promote`, and of `compute_at`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promote {
+    /// Whether it is `compute_at`: the elements are computed.
+    pub computed: bool,
     /// The tensor, or copy, that is copied.
     pub source: Name,
     /// The copy.

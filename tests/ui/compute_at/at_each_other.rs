@@ -1,0 +1,24 @@
+//! Two stages within each other.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::{kernel, schedule};
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: softmax for vulkan_1_1 {
+        s { compute_at(m, b, to: register); }
+        m { compute_at(s, b, to: register); }
+        tile(b: 1) => workgroup(y);
+        tile(j: 64) => workgroup(x);
+        distribute(j => thread(x));
+    }
+}
+
+fn main() {}
