@@ -1,6 +1,6 @@
 //! Intermediates in the places that a schedule gives them.
 
-use crate::harness::{profiles, variant};
+use crate::harness::{profiles, try_variant, variant};
 
 const SOFTMAX: &str = "fn softmax<B, N>(x: f32[B, N]) -> y: f32[B, N] {
     let m[b]: f32[B] = max(j in 0..N) { x[b, j] };
@@ -162,3 +162,46 @@ fn pointwise_stages_at_loops() {
         check(CHAIN, &text, if places.contains("root") { 2 } else { 1 }, &boxes);
     }
 }
+
+/// Two intermediates at every place there is, in every memory: each schedule is refused with a reason, or right.
+#[test]
+fn every_place() {
+    let hosts = [
+        "tile(i: 4, j: 16) => workgroup(y, x); distribute(i, j => thread(y, x));",
+        "tile(i: 4, j: 16) => workgroup(y, x); tile(i: 2 round_up, j: 5) => thread(y, x); unroll(i, j);",
+        "tile(i: 3, j: 32) => workgroup(y, x); tile(j: 16 => jo); serial(i); unroll(jo); distribute(j => thread(x));",
+        "distribute(i => workgroup(y)); tile(j: 24) => workgroup(x); tile(j: 8 => jo); serial(jo); vectorize(j, 4, unaligned: scalar); unroll(j);",
+    ];
+    let places = ["i", "j", "workgroup", "thread"];
+    let sizes = [[("H", 7), ("W", 33)], [("H", 4), ("W", 16)], [("H", 1), ("W", 9)]];
+    let mut taken = 0;
+    for host in hosts {
+        for unroll in ["", "unroll(k);"] {
+            for (n, (first, second)) in places.iter().flat_map(|a| places.iter().map(move |b| (a, b))).enumerate() {
+                let [to, other] =
+                    [["shared", "register"], ["register", "register"], ["shared", "shared"], ["register", "shared"]][n % 4];
+                let text = format!(
+                    "V: chained for p {{ {host} {unroll} compute_at(a, {first}, to: {to}); compute_at(b, {second}, to: {other}); }}"
+                );
+                match try_variant(CHAINED, &text, &profiles()[n % 2]) {
+                    Ok(variant) => {
+                        taken += 1;
+                        sizes.iter().for_each(|dims| variant.check(&dims[..], &[]));
+                    }
+                    Err(error) => {
+                        let verified = error.contains("in the dispatch of") || error.contains("flow: ");
+                        assert!(!verified, "the verifier refuses {text}\n{error}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(taken >= 12, "only {taken} are legal");
+}
+
+/// A reduction reads what another stage computes, and a result reads both.
+const CHAINED: &str = "fn chained<H, W>(x: f32[H, W], w: f32[3]) -> y: f32[H, W] {
+    let a[i, j]: f32[H, W] = x.clamp()[i, j + 1] * 2.0 - x[i, j];
+    let b[i, j]: f32[H, W] = sum(d in 0..3) { a.pad(0.5)[i, j + d - 1] * w[d] };
+    y[i, j] = sum(k in 0..2) { b.pad(1.0)[i + k - 1, j] + b[i, j] * w[k] } + a.pad(0.5)[i - 1, j];
+}";

@@ -85,10 +85,12 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
     let program = &*nest.program;
     let buffer = program.stages[stage].buffer;
     let name = |stage: StageId| program.stages[stage].name.clone();
-    let mut here = vec![nest.stage];
+    let (mut here, mut elsewhere) = (vec![nest.stage], Vec::new());
     for attached in &nest.placed.attached {
         let readers = [readers(program, &attached.before, buffer), readers(program, &attached.after, buffer)].concat();
-        if place.encloses(nest.place_of(attached)) {
+        if !place.encloses(nest.place_of(attached)) {
+            elsewhere.extend(readers);
+        } else {
             here.extend(&readers);
             if let Some(reader) = readers.first().filter(|_| attached.together && promote.to == Memory::Register) {
                 let what = format!(
@@ -101,8 +103,11 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
             }
         }
     }
-    let everywhere = program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffer));
-    let mut others: Vec<String> = everywhere.filter(|reader| !here.contains(reader)).map(name).collect();
+    // What is attached is in the plan when the nest is stored.
+    elsewhere.extend(program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffer)));
+    elsewhere.sort();
+    elsewhere.dedup();
+    let mut others: Vec<String> = elsewhere.into_iter().filter(|reader| !here.contains(reader)).map(name).collect();
     let reads = |values: &[ExprId]| values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
     if let Body::Reduce { finish, .. } = &program.stages[nest.stage].body
         && !place.has_result
@@ -168,6 +173,10 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
     let old = program.stages[of].clone();
     let temporary = program.buffers[old.buffer].clone();
     let (mut points, inside) = points(&mut program.exprs, &old.axes, &temporary, read);
+    if let Outside::Fill(..) = &read.outside {
+        // What is computed where the fill stands is not used.
+        points = old.axes.iter().copied().zip(read.index.iter().copied()).collect();
+    }
     let (name, body) = (old.name.clone(), old.body.clone());
     let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, span });
     program.hosts.insert(stage, nest.stage);
