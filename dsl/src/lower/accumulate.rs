@@ -31,6 +31,21 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
             }
         }
     }
+    errors.into_result()?;
+    beside(program)
+}
+
+/// Every rest was found beside its full tiles.
+fn beside(program: &Program) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    for peel in &program.peels {
+        let left = |d: &crate::nest::Dispatch| Path::open(&d.body, peel.rest, Phase::Whole).is_some();
+        if program.axes[peel.axis].kind == AxisKind::Reduction && program.plan.iter().any(left) {
+            let name = &program.axes[peel.axis].name;
+            let error = Error::new(peel.span, format!("the full tiles of `{name}` and its rest do not stand in one nest"));
+            errors.push(error.note("they add to the same accumulators").help("write `guard` for this tail"));
+        }
+    }
     errors.into_result()
 }
 
