@@ -63,7 +63,7 @@ pub fn compile_choice(
     check_form(&program, profile)?;
     lower::lower(&mut program)?;
     watch(At::Lowered, &program);
-    verify::verify(&program, profile)?;
+    verify::verify_lowered(&program, profile)?;
     let mut warnings = outcome.warnings;
     warnings.extend(tune::unused(&program));
     Ok(Compiled { program, warnings })

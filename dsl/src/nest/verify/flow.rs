@@ -7,7 +7,7 @@ use super::{Rule, pieces};
 use crate::diag::{Error, Errors};
 use crate::expr::Expr;
 use crate::nest::{BufferId, Program, Space};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// All of it.
 pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<'_>>], errors: &mut Errors) {
@@ -28,11 +28,14 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
         let whole = touches(sites).filter(|(_, touch)| touch.writes && is_whole(program, provers, touch));
         written.extend(whole.map(|(_, touch)| touch.buffer));
     }
-    for output in program.outputs.iter().filter(|output| !written.contains(output)) {
-        let buffer = &program.buffers[*output];
+    let updated = program.stages.values().map(|stage| stage.buffer).filter(|b| program.buffers[*b].space == Space::Update);
+    let results: BTreeSet<BufferId> = program.outputs.iter().copied().chain(updated).collect();
+    for result in results.into_iter().filter(|result| !written.contains(result)) {
+        let buffer = &program.buffers[result];
+        let what = if buffer.space == Space::Update { "tensor" } else { "output" };
         errors.push(Error::new(
             buffer.span,
-            format!("{}: the output `{}` is not written, or not all of it", Rule::Flow, buffer.name),
+            format!("{}: the {what} `{}` is not written, or not all of it", Rule::Flow, buffer.name),
         ));
     }
 }

@@ -21,7 +21,8 @@
 //! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
 //!     every path and around every loop.
 //! 11. `races`: no two invocations write one element.
-//! 12. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
+//! 12. `values`: what a leaf computes is what its stage says.
+//! 13. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
 
@@ -41,10 +42,11 @@ mod region;
 mod scope;
 mod site;
 mod uniform;
+mod values;
 mod written;
 
 use super::Program;
-use crate::diag::Errors;
+use crate::diag::{Error, Errors, SpanId};
 use crate::profile::Profile;
 use context::Checks;
 use std::fmt;
@@ -74,6 +76,8 @@ pub enum Rule {
     Barrier,
     /// Two invocations that write one element.
     Race,
+    /// A value that is not its stage's.
+    Value,
     /// An output that is not written, or a temporary that is read before.
     Flow,
 }
@@ -92,9 +96,30 @@ impl fmt::Display for Rule {
             Rule::Uniformity => "uniformity",
             Rule::Barrier => "missing barrier",
             Rule::Race => "race",
+            Rule::Value => "value",
             Rule::Flow => "flow",
         })
     }
+}
+
+/// Checks a nest of the last form: as [`verify`], and that every workgroup has the invocations that loops are bound to.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors> {
+    verify(program, profile)?;
+    let mut errors = Errors::new();
+    for dispatch in &program.plan {
+        let [x, y, z] = crate::lower::local::size(program, &dispatch.body);
+        if dispatch.local == [1, 1, 1] && [x, y, z] != [1, 1, 1] {
+            let what = format!("loops of `{}` are bound to {x} x {y} x {z} invocations, and it has one", dispatch.name);
+            errors.push(Error::new(
+                dispatch.body.first().map_or(SpanId::NONE, |node| node.span),
+                format!("{}: {what}", Rule::Limits),
+            ));
+        }
+    }
+    errors.into_result()
 }
 
 /// Checks a nest of any form.
@@ -137,6 +162,7 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
                 checks.hazards();
             }
             checks.races();
+            checks.values();
         }
         errors.extend(checks.errors.into_inner());
     }

@@ -3,7 +3,7 @@
 use tilewright_dsl::expr::{ExprId, Exprs};
 use tilewright_dsl::launch::Relation;
 use tilewright_dsl::nest::verify::{Rule, verify};
-use tilewright_dsl::nest::{AxisId, Block, Compute, Condition, Exec, How, Loop, Node, NodeKind, Program, print};
+use tilewright_dsl::nest::{AxisId, Block, Body, Compute, Condition, Exec, How, Loop, Node, NodeKind, Program, print};
 use tilewright_dsl::profile::Profile;
 use tilewright_nests::build::*;
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, roomy};
@@ -82,6 +82,24 @@ pub(crate) fn at_least_one(program: &mut Program, left: ExprId) {
     let right = program.exprs.int(1);
     let (text, span) = ("at least 1".into(), Default::default());
     program.conditions.push(Condition { left, relation: Relation::Ge, right, text, span });
+}
+
+/// Makes what the computes say whose line contains `text` what their stages say.
+pub(crate) fn said(program: &mut Program, text: &str) {
+    let mut plan = std::mem::take(&mut program.plan);
+    let mut said = Vec::new();
+    for dispatch in &mut plan {
+        each_compute(&mut dispatch.body, &mut |compute, node_line| {
+            said.extend(node_line(program).contains(text).then(|| (compute.stage, compute.value.clone())));
+        });
+    }
+    program.plan = plan;
+    for (stage, values) in said {
+        match &mut program.stages[stage].body {
+            Body::Map(value) => *value = values[0],
+            Body::Reduce { lift, .. } => *lift = values,
+        }
+    }
 }
 
 /// Replaces a part of every expression of the first compute whose line contains `text`.

@@ -232,6 +232,24 @@ fn flow() {
     let cases = vec![
         ("an output that nothing writes", changed(conv(), |p| drop(remove(p, "workgroup z")))),
         (
+            "a tensor to be updated that nothing writes",
+            changed(conv(), |p| {
+                let output = std::mem::take(&mut p.outputs)[0];
+                p.buffers[output].space = Space::Update;
+                drop(remove(p, "finish output"));
+            }),
+        ),
+        (
+            "a tensor that is updated in part",
+            changed(conv(), |p| {
+                let output = std::mem::take(&mut p.outputs)[0];
+                p.buffers[output].space = Space::Update;
+                // It has a row more than the axis has values.
+                let (rows, one) = (p.buffers[output].shape[1], p.exprs.int(1));
+                p.buffers[output].shape[1] = p.exprs.sum(rows, one);
+            }),
+        ),
+        (
             "a temporary read before it is written",
             changed(norm(), |p| {
                 let mean = p.buffers.ids().find(|b| p.buffers[*b].name == "mean");
@@ -240,7 +258,8 @@ fn flow() {
                 replace(p, "write y", |exprs, e| match exprs.get(e).clone() {
                     Expr::Read(read) if read.index.is_empty() => Some(exprs.read(mean?, DType::F32, [row])),
                     _ => None,
-                })
+                });
+                said(p, "write y");
             }),
         ),
         (
@@ -258,7 +277,8 @@ fn flow() {
                         Some(exprs.add(Expr::Read(other), DType::F32))
                     }
                     _ => None,
-                })
+                });
+                said(p, "update acc");
             }),
         ),
         (

@@ -3,10 +3,10 @@
 use crate::edit::*;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::verify::Rule;
+use tilewright_dsl::nest::verify::{Rule, verify_lowered};
 use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Tail, print};
 use tilewright_nests::build::*;
-use tilewright_nests::{HaloConv, TiledMatmul};
+use tilewright_nests::{HaloConv, TiledMatmul, roomy};
 
 #[test]
 fn predicates() {
@@ -24,6 +24,7 @@ fn predicates() {
                 }
                 _ => None,
             });
+            said(p, "update acc");
             p.finite.extend(finite.then(|| p.buffers.ids().find(|b| p.buffers[*b].name == "b")).flatten());
             // The first row of b is read; there is one.
             let extent = p.axes[k].extent;
@@ -282,4 +283,45 @@ fn before_lowering() {
         }),
     )];
     insta::assert_snapshot!("before_lowering_predicate", refused(cases, Rule::Predicate));
+}
+
+/// Where no copy is read, a leaf computes its stage's expression itself.
+#[test]
+fn values() {
+    let further = |text: &str| {
+        changed(conv(), |p| {
+            let one = p.exprs.int(1);
+            replace(p, text, |exprs, e| match exprs.get(e).clone() {
+                Expr::Read(read) if !read.index.is_empty() => {
+                    let index = exprs.sum(read.index[0], one);
+                    Some(exprs.read(read.buffer, DType::F32, [index].into_iter().chain(read.index[1..].iter().copied())))
+                }
+                _ => None,
+            });
+        })
+    };
+    let doubled = changed(conv(), |p| {
+        let mut plan = std::mem::take(&mut p.plan);
+        for dispatch in &mut plan {
+            each_compute(&mut dispatch.body, &mut |compute, _| {
+                if compute.phase == Phase::Finish {
+                    compute.value.iter_mut().for_each(|value| *value = p.exprs.sum(*value, *value));
+                }
+            });
+        }
+        p.plan = plan;
+    });
+    let cases = vec![("an item one further", further("update acc")), ("a result doubled", doubled)];
+    insta::assert_snapshot!(refused(cases, Rule::Value));
+}
+
+/// The last form has the invocations that its loops are bound to.
+#[test]
+fn local_sizes() {
+    let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
+    assert!(verify_lowered(&lowered, &roomy()).is_ok());
+    let forgotten = changed(lowered, |p| p.plan[0].local = [1; 3]);
+    accepted("before lowering", &forgotten);
+    let errors = verify_lowered(&forgotten, &roomy()).expect_err("they are forgotten");
+    assert_eq!(errors.0[0].message, "limits: loops of `c` are bound to 8 x 8 x 1 invocations, and it has one");
 }

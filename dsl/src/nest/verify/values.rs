@@ -1,0 +1,63 @@
+//! What a leaf computes is what its stage says, to the letter: expressions name the algorithm's axes in every form of a nest, so
+//! no directive has a reason to change one, but to have it read a copy. What reads copies is left to those who look at them.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::Site;
+use crate::expr::{Expr, ExprId};
+use crate::nest::{Body, BufferId, Compute, NodeKind, Phase, Space};
+use std::collections::HashSet;
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn values(&self) {
+        for site in self.sites {
+            let NodeKind::Compute(compute) = &site.node.kind else { continue };
+            let is_right = match (&self.program.stages[compute.stage].body, compute.phase) {
+                (Body::Map(value), Phase::Whole) => self.same(&compute.value, &[*value], &[]),
+                (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(&compute.value, lift, &[]),
+                (Body::Reduce { finish, .. }, Phase::Finish) => self.same(&compute.value, &[*finish], &self.accumulators(compute)),
+                _ => true,
+            };
+            if !is_right {
+                let (line, stage) = (self.line(site), self.stage(compute.stage));
+                self.refuse(Rule::Value, site.span(), format!("`{line}` is not what `{stage}` says"));
+            }
+        }
+    }
+
+    /// Whether values are those wanted, as far as they read no copies. They read accumulators where those name the state.
+    fn same(&self, values: &[ExprId], wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
+        let exprs = &self.program.exprs;
+        let is_copy = |buffer: BufferId| !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+        let mut copied = |e: &Expr| matches!(e, Expr::Read(read) if is_copy(read.buffer) && !accumulators.contains(&read.buffer));
+        if values.len() != wanted.len() || values.iter().any(|value| exprs.any(*value, &mut copied)) {
+            return values.len() == wanted.len();
+        }
+        let mut open: Vec<(ExprId, ExprId)> = values.iter().copied().zip(wanted.iter().copied()).collect();
+        let mut seen = HashSet::new();
+        while let Some((value, wanted)) = open.pop() {
+            if !seen.insert((value, wanted)) {
+                continue;
+            }
+            match (exprs.get(value), exprs.get(wanted)) {
+                (Expr::Read(read), Expr::State(n)) if accumulators.get(*n as usize) == Some(&read.buffer) => {}
+                // All but the operands, which are compared in turn.
+                (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Where a reduction keeps its state, component by component.
+    fn accumulators(&self, finish: &Compute) -> Vec<BufferId> {
+        let update = |site: &Site<'_>| match &site.node.kind {
+            NodeKind::Compute(c) if c.stage == finish.stage && c.phase == Phase::Update => {
+                Some(c.dst.iter().map(|place| place.buffer).collect())
+            }
+            _ => None,
+        };
+        self.sites.iter().find_map(update).unwrap_or_default()
+    }
+}
