@@ -87,7 +87,7 @@ pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: Span
     build::naive(&mut program);
     schedule::apply(&mut program, &[], profile, blame, &mut |_, _| {}).errors.into_result()?;
     lower::lower(&mut program)?;
-    verify::verify(&program, profile)?;
+    verify::verify_lowered(&program, profile)?;
     Ok(program)
 }
 
