@@ -221,7 +221,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
         let pieces = pieces(kernel, dispatch, &sources)?;
-        if pieces.is_empty() {
+        if pieces.is_empty() || writes_nothing(dispatch, &choice) {
             continue;
         }
         let constants = params::constants(dispatch, &choice.dims).map_err(|size| too_large(kernel, dispatch, size))?;
@@ -268,6 +268,7 @@ fn place(
         },
     );
     let mut placed = Vec::with_capacity(program.tensors.len());
+    let idle = is_idle(program, choice);
     for (tensor, shape) in program.tensors.iter().zip(&choice.shapes) {
         let memory = tensor.layout.as_ref().and_then(|l| l.memory(shape));
         let memory = memory.as_ref().unwrap_or(shape);
@@ -277,6 +278,10 @@ fn place(
             Role::Output => outputs.next(),
             Role::Temporary => None,
         };
+        if bytes == 0 && !idle && matches!(tensor.role, Role::Input | Role::Temporary) {
+            placed.push(nothing(&launch.device, tensor, shape)?);
+            continue;
+        }
         let memory = match (caller, tensor.role) {
             (Some(t), role) => {
                 if role != Role::Input {
@@ -301,6 +306,28 @@ fn place(
         placed.push(Placed { memory, bytes });
     }
     Ok(placed)
+}
+
+/// Whether all that a dispatch writes has no elements.
+fn writes_nothing(dispatch: &Dispatch, choice: &Choice) -> bool {
+    let mut written = dispatch.buffers.iter().filter(|u| u.writes).map(|u| choice.shapes.get(u.tensor as usize));
+    written.all(|shape| shape.is_some_and(|shape| shape.contains(&0)))
+}
+
+/// Whether a launch has nothing to write.
+fn is_idle(program: &Program, choice: &Choice) -> bool {
+    let results = program.tensors.iter().zip(&choice.shapes).filter(|(t, _)| matches!(t.role, Role::Output | Role::Update));
+    results.into_iter().all(|(_, shape)| shape.contains(&0))
+}
+
+/// Memory in the place of a tensor without elements. A read that may lie outside of it still reads, near its first element,
+/// and takes the fill instead of what it has read: so there must be something, as far as the other dimensions reach.
+fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
+    let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
+    let zeros = device.uninit_any(tensor.dtype, &shape)?;
+    zeros.clear()?;
+    let bytes = shape.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+    Ok(Placed { memory: zeros.memory().clone(), bytes })
 }
 
 /// Memory that an earlier launch of the batch used: the barrier that this makes necessary keeps the two apart.

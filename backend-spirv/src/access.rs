@@ -3,7 +3,7 @@
 use crate::emit::{Chunks, Emit, Result};
 use crate::module::{Id, Type};
 use crate::resolve::View;
-use crate::values::poly::ByLane;
+use crate::values::poly::{ByLane, Term};
 use crate::values::{ANY, Kind, Load, Op as ValueOp, Operands, ValueId};
 use rspirv::spirv::{MemoryAccess, Op, SelectionControl};
 use smallvec::SmallVec;
@@ -153,7 +153,8 @@ impl Emit<'_> {
 
     /// Looks at a read with the unrolled axes as unknowns: does one of them count consecutive elements?
     fn consecutive(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
-        let Expr::Read(read) = self.program.exprs.get(id) else { return Ok(1) };
+        let program = self.program;
+        let Expr::Read(read) = program.exprs.get(id) else { return Ok(1) };
         let unrolled = self.unrolled.clone();
         let mut unknowns = Vec::new();
         let before = self.bound.clone();
@@ -164,13 +165,27 @@ impl Emit<'_> {
             self.bound[axis.index()] = Some(crate::emit::Bound { value: unknown, owner: false });
         }
         let index: Result<Vec<ValueId>> = read.index.iter().map(|i| Ok(self.resolve_in(*i, View::ALL)?.0)).collect();
-        let flat = index.and_then(|index| self.flat(buffer, &index));
+        // Neighbours that may lie outside are not loaded together, though each of them would be clamped.
+        let flat = index.and_then(|mut index| {
+            self.keep_inside(read, &mut index, View::ALL)?;
+            self.flat(buffer, &index)
+        });
         self.bound = before;
         self.resolved = resolved;
         let sum = self.values.as_sum(flat?);
-        let step = |unknown: ValueId| sum.terms.iter().find(|t| t.factors.as_slice() == [unknown]).map_or(0, |t| t.by);
-        let group = unknowns.iter().filter(|(unknown, _)| step(*unknown) == 1).map(|(_, extent)| extent);
-        let group = group.map(|extent| if extent % 4 == 0 { 4 } else { 2 - extent % 2 }).max().unwrap_or(1);
+        let runs = |t: &Term, (unknown, extent): &(ValueId, u32), group: u32| {
+            t.factors.as_slice() == [*unknown] && t.by == 1 && extent % group == 0
+        };
+        // Groups that are read as a whole, or that no end of the buffer cuts.
+        let rows = program.buffers[buffer].shape.last().copied();
+        let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
+        let holds = |group: u32| {
+            let by = group as i32;
+            let along = |t: &Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
+            let whole = sum.constant % by == 0 && sum.terms.iter().all(|t| t.by % by == 0 || along(t));
+            sum.terms.iter().any(along) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
+        };
+        let group = [4, 2].into_iter().find(|group| holds(*group)).unwrap_or(1);
         Ok(match self.program.buffers[buffer].space {
             Space::Shared if self.shared_group(buffer) != group => 1,
             _ => group,
@@ -326,6 +341,24 @@ impl Emit<'_> {
             self.store_lane(to, one, View::ALL.lane(lane))?;
         }
         Ok(())
+    }
+
+    /// Stores one lane's value.
+    pub(crate) fn store_one(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
+        match self.program.buffers[to.buffer].space {
+            Space::Register => self.write_register_lane(to.buffer, &to.index, value, view),
+            _ => self.store_lane(to, value, view),
+        }
+    }
+
+    /// One lane's value of an accumulator.
+    pub(crate) fn load_one(&mut self, from: &Access, view: View) -> Result<ValueId> {
+        if self.program.buffers[from.buffer].space == Space::Register {
+            return self.read_register(from.buffer, &from.index, view);
+        }
+        let index: Result<Vec<ValueId>> = from.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
+        let flat = self.flat(from.buffer, &index?)?;
+        self.fetch(from.buffer, flat, 1)
     }
 
     /// Stores one lane's value to device or shared memory.

@@ -56,7 +56,10 @@ impl Emit<'_> {
     }
 
     pub(crate) fn half_arithmetic(&mut self, what: &str) -> Result<()> {
-        self.need(Feature::F16, what, "compute in f32 with `as f32`")
+        self.need(Feature::F16, what, "compute in f32 with `as f32`")?;
+        // Where the result is a bool, no type has asked for it.
+        self.module.capability(rspirv::spirv::Capability::Float16);
+        Ok(())
     }
 
     /// An instruction whose result is of the site's type.

@@ -6,9 +6,11 @@ use crate::resolve::View;
 use crate::values::{Kind, ValueId};
 use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
 use tilewright_dsl::diag::Error;
+use tilewright_dsl::expr::{Binary, Expr};
+use tilewright_dsl::facts::Prover;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{
-    AxisId, Block, Body, BufferId, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
+    AxisId, Block, Body, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
 };
 
 /// Loops of fewer words than this, all their iterations written out, are the driver's to unroll: for some it pays.
@@ -63,7 +65,7 @@ impl Emit<'_> {
     fn extent(&mut self, axis: AxisId) -> Result<ValueId> {
         self.resolved.clear();
         self.preds.clear();
-        self.resolve(self.program.axes[axis].extent)
+        self.extent_in(axis, View::ALL)
     }
 
     fn literal_extent(&mut self, axis: AxisId, what: &str) -> Result<u32> {
@@ -235,9 +237,10 @@ impl<'p> Emit<'p> {
         }
         let reduction = matches!(self.program.stages[c.stage].body, Body::Reduce { .. });
         match c.phase {
+            Phase::Update if self.must_not_run(c) => self.update_guarded(c),
             Phase::Update => self.update(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish if self.reads_updated(c) => self.assign_guarded(c),
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish if self.must_not_run(c) => self.assign_guarded(c),
             Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => self.assign(c),
         }
     }
@@ -247,8 +250,13 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// Whether a compute that can be out of range reads a tensor that it updates, or writes back a shared copy of which
-    /// nothing was written there.
+    /// Whether a compute must not even read where it is out of range.
+    fn must_not_run(&self, c: &Compute) -> bool {
+        self.reads_updated(c) || c.preds.iter().any(|pred| self.runs_over_nothing(pred.axis))
+    }
+
+    /// Whether a compute that can be out of range reads a tensor that it updates: it would read, at the clamped index, what
+    /// another invocation writes. Or whether it writes back a shared copy of which nothing was written there.
     fn reads_updated(&self, c: &Compute) -> bool {
         let hosted = self.program.hosts.contains_key(&c.stage);
         let updated = |b: BufferId| match self.program.buffers[b].space {
@@ -259,22 +267,61 @@ impl<'p> Emit<'p> {
         !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
     }
 
-    /// Assigns with the reads, too, under the guard: out of range they would read, at the clamped index, what another
-    /// invocation writes. Lanes that are not all in range have a guard each.
+    /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose
+    /// extents do not follow from the axis's.
+    fn runs_over_nothing(&self, axis: AxisId) -> bool {
+        let (axes, exprs) = (&self.program.axes, &self.program.exprs);
+        let extent = axes[axis].extent;
+        let Fate::Split(split) = &axes[axis].fate else { return false };
+        if exprs.as_int(extent).is_some_and(|n| n > 0) {
+            return false;
+        }
+        // The quotient, rounded up: of nothing it is nothing.
+        let prover = Prover::new(self.program);
+        let follows = |part: &AxisId| match exprs.get(axes[*part].extent) {
+            Expr::Binary(Binary::FloorDiv, whole, by) => exprs.as_int(*by).is_some_and(|by| {
+                let most = prover.poly(extent).and_then(|e| e.plus(by - 1));
+                most.is_some_and(|most| prover.less_equal(*whole, &most))
+            }),
+            _ => axes[*part].extent == extent,
+        };
+        !split.parts.iter().any(follows) && !prover.positive(extent)
+    }
+
+    /// Assigns with the reads, too, under the guard. Lanes that are not all in range have a guard each.
     fn assign_guarded(&mut self, c: &Compute) -> Result<()> {
+        self.guarded(&mut |e, lane| match lane {
+            None => e.assign(c),
+            Some(view) => c.dst.iter().zip(&c.value).try_for_each(|(to, value)| {
+                let value = e.resolve_in(*value, view)?.0;
+                e.store_one(to, value, view)
+            }),
+        })
+    }
+
+    /// Updates with the reads, too, under the guard.
+    fn update_guarded(&mut self, c: &Compute) -> Result<()> {
+        self.guarded(&mut |e, lane| match lane {
+            None => e.update(c),
+            Some(view) => {
+                let items = c.value.iter().map(|v| Ok(e.resolve_in(*v, view)?.0)).collect::<Result<_>>()?;
+                let states = c.dst.iter().map(|place| e.load_one(place, view)).collect::<Result<_>>()?;
+                let combined = e.combined(e.monoid(c.stage)?, states, items)?;
+                c.dst.iter().zip(combined).try_for_each(|(to, value)| e.store_one(to, value, view))
+            }
+        })
+    }
+
+    /// Code where the compute is in range: for all lanes at once, or for each in its view.
+    fn guarded(&mut self, f: &mut dyn FnMut(&mut Self, Option<View>) -> Result<()>) -> Result<()> {
         let guard = self.in_range(View::ALL)?;
         if self.values.width(guard) == 1 {
-            return self.under(guard, |e| e.assign(c));
+            return self.under(guard, |e| f(e, None));
         }
         for lane in 0..self.lanes.map_or(1, |(_, lanes)| lanes) {
             let view = View::ALL.lane(lane);
             let guard = self.in_range(view)?;
-            self.under(guard, |e| {
-                c.dst.iter().zip(&c.value).try_for_each(|(to, value)| {
-                    let value = e.resolve_in(*value, view)?.0;
-                    e.store_lane(to, value, view)
-                })
-            })?;
+            self.under(guard, |e| f(e, Some(view)))?;
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl Emit<'_> {
     fn holds(&mut self, n: usize, view: View) -> Result<ValueId> {
         let axis = self.preds[n].axis;
         let value = self.axis_unclamped(axis, view)?.0;
-        let extent = self.resolve_in(self.program.axes[axis].extent, view)?.0;
+        let extent = self.extent_in(axis, view)?;
         Ok(self.inside(value, extent))
     }
 

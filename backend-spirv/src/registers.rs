@@ -91,6 +91,15 @@ impl Emit<'_> {
         }
     }
 
+    /// Writes one lane's register.
+    pub(crate) fn write_register_lane(&mut self, buffer: BufferId, index: &[ExprId], value: ValueId, view: View) -> Result<()> {
+        match (self.elements(buffer, index, view)?, view.lane) {
+            (Elements::One(at), _) => self.write_one(buffer, at, value),
+            (at, Some(lane)) => self.write_one(buffer, at.lane(lane), value),
+            (_, None) => Err(self.error("all lanes are written as one: this is a fault of the compiler")),
+        }
+    }
+
     /// Whether lanes from an element on are whole variables.
     fn fits(&self, first: i64, lanes: u32, group: u32) -> bool {
         group == lanes.min(4) && first % i64::from(group) == 0

@@ -29,6 +29,11 @@ impl View {
         View { register: true, ..self }
     }
 
+    /// The same lanes, of what is no register's index.
+    fn of_memory(self) -> View {
+        View { register: false, ..self }
+    }
+
     fn key(self) -> u8 {
         // Lanes are few: a vector has at most 16 of them.
         self.lane.map_or(0, |l| l as u8 + 1) << 1 | u8::from(self.register)
@@ -159,8 +164,27 @@ impl Emit<'_> {
         let (value, mask) = self.axis_unclamped(axis, view)?;
         let pred = self.preds.iter().position(|p| p.axis == axis);
         let Some(pred) = pred.filter(|_| !view.register) else { return Ok((value, mask)) };
-        let extent = self.resolve_in(self.program.axes[axis].extent, view)?.0;
+        let extent = self.extent_in(axis, view)?;
         Ok((self.clamped(value, extent), mask | 1 << pred))
+    }
+
+    /// An axis's extent. The axes that it names count as clamped, whatever predicates the compute has.
+    pub(crate) fn extent_in(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
+        let program = self.program;
+        let extent = program.axes[axis].extent;
+        let mut named = Vec::new();
+        program.exprs.uses_axis(extent, &mut |a| {
+            named.push(a);
+            false
+        });
+        if named.is_empty() {
+            return Ok(self.resolve_in(extent, view)?.0);
+        }
+        let (preds, resolved) = (std::mem::take(&mut self.preds), std::mem::take(&mut self.resolved));
+        self.preds = program.predicates(&named);
+        let value = self.resolve_in(extent, view);
+        (self.preds, self.resolved) = (preds, resolved);
+        Ok(value?.0)
     }
 
     /// An axis's value over the axes that it is made of, which are clamped where they have predicates.
@@ -182,7 +206,7 @@ impl Emit<'_> {
             Fate::Split(split) => {
                 let (mut total, mut mask) = (self.values.int(0), 0);
                 for part in &split.parts {
-                    let extent = self.resolve_in(program.axes[*part].extent, View::ALL)?.0;
+                    let extent = self.extent_in(*part, view.of_memory())?;
                     let (digit, m) = self.axis(*part, view)?;
                     let scaled = self.values.times(total, extent);
                     total = self.values.plus(scaled, digit);
@@ -192,7 +216,7 @@ impl Emit<'_> {
             }
             Fate::Fused { into, digit, .. } => {
                 let (whole, mask) = self.axis(*into, view)?;
-                Ok((self.digit(*into, *digit, whole)?, mask))
+                Ok((self.digit(*into, *digit, whole, view.of_memory())?, mask))
             }
         }
     }
@@ -214,19 +238,19 @@ impl Emit<'_> {
     }
 
     /// A digit of a fused axis's value.
-    fn digit(&mut self, fused: AxisId, digit: usize, whole: ValueId) -> Result<ValueId> {
+    fn digit(&mut self, fused: AxisId, digit: usize, whole: ValueId, view: View) -> Result<ValueId> {
         let program = self.program;
         let AxisDef::Fused(digits) = &program.axes[fused].def else { return Ok(whole) };
         let mut later = self.values.int(1);
         for axis in digits.iter().skip(digit + 1) {
-            let extent = self.resolve_in(program.axes[*axis].extent, View::ALL)?.0;
+            let extent = self.extent_in(*axis, view)?;
             later = self.values.times(later, extent);
         }
         let quotient = self.values.floor_div(whole, later);
         if digit == 0 {
             return Ok(quotient);
         }
-        let extent = self.resolve_in(program.axes[digits[digit]].extent, View::ALL)?.0;
+        let extent = self.extent_in(digits[digit], view)?;
         Ok(self.values.floor_mod(quotient, extent))
     }
 
@@ -259,7 +283,7 @@ impl Emit<'_> {
     }
 
     /// Clamps the indices of a read that may leave its buffer; whether it is inside.
-    fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
+    pub(crate) fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
         let mut inside = self.values.boolean(true);
         let sides: &Sides = match &read.outside {
             Outside::Never => return Ok(inside),

@@ -5,6 +5,7 @@
 
 mod attention;
 mod conv;
+mod found;
 mod gather;
 mod golden;
 mod harness;

@@ -2,9 +2,11 @@
 //!
 //! It stands between the check and the naive nest, and is the default; a schedule that places such a stage keeps it. The
 //! stage's axes are replaced by the indices of the read. A read that may lie outside takes the nearest point of the
-//! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved.
+//! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved. Where that
+//! cannot be seen at the new place, they are clamped.
 
-use crate::expr::{Binary, Compare, Expr, ExprId, Exprs, Outside, Read};
+use crate::expr::{Binary, Compare, Expr, ExprId, Exprs, Outside, Read, Sides};
+use crate::facts::Prover;
 use crate::nest::{AxisId, Body, Buffer, BufferId, Program, Space, Stage, StageId};
 use std::collections::HashMap;
 use tilewright_launch::DType;
@@ -35,7 +37,11 @@ pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> b
                 *finish = substitute(program, *finish, &found);
             }
         }
+        let changed = !same(&program.stages[id].body, &body);
         program.stages[id].body = body;
+        if changed {
+            keep_inside(program, id);
+        }
         // Stages read earlier ones only, so what is substituted has nothing left to substitute.
         if pointwise(program, id) && !is_deep(program, id) {
             inlined.push(id);
@@ -43,6 +49,77 @@ pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> b
         }
     }
     inlined
+}
+
+/// Whether two bodies compute the same expressions.
+fn same(a: &Body, b: &Body) -> bool {
+    match (a, b) {
+        (Body::Map(a), Body::Map(b)) => a == b,
+        (Body::Reduce { lift: a, finish: f, .. }, Body::Reduce { lift: b, finish: g, .. }) => a == b && f == g,
+        _ => false,
+    }
+}
+
+/// Lets reads that are not proved inside at their new place take the nearest element. They are inside wherever their value
+/// counts, as they were proved for all points of their stage; but outside of it, and of a stage without points, it is the
+/// fill that counts.
+fn keep_inside(program: &mut Program, id: StageId) {
+    let mut body = program.stages[id].body.clone();
+    let axes = program.stages[id].axes.clone();
+    match &mut body {
+        Body::Map(value) => *value = kept_inside(program, *value, &axes),
+        Body::Reduce { over, lift, finish, .. } => {
+            let all: Vec<AxisId> = axes.iter().chain(over.iter()).copied().collect();
+            lift.iter_mut().for_each(|value| *value = kept_inside(program, *value, &all));
+            *finish = kept_inside(program, *finish, &axes);
+        }
+    }
+    program.stages[id].body = body;
+}
+
+/// An expression at points of some axes, whose reads stay inside.
+fn kept_inside(program: &mut Program, value: ExprId, axes: &[AxisId]) -> ExprId {
+    let mut value = value;
+    // Reads within indices first: what they are part of is another read then.
+    loop {
+        let open = open_reads(program, value, axes);
+        if open.is_empty() {
+            return value;
+        }
+        let Program { exprs, buffers, .. } = &mut *program;
+        value = rewrite(exprs, value, &mut |exprs, read| {
+            let outside = open.get(read)?.clone();
+            Some(exprs.add(Expr::Read(Read { outside, ..read.clone() }), buffers[read.buffer].dtype))
+        });
+    }
+}
+
+/// The reads that are not proved inside, each with what it then does outside.
+fn open_reads(program: &Program, value: ExprId, axes: &[AxisId]) -> HashMap<Read, Outside> {
+    let prover = Prover::new(program).within(axes.iter().copied());
+    let mut open = HashMap::new();
+    for read in program.exprs.reads(value) {
+        let mut sides: Sides = match &read.outside {
+            Outside::Never => read.index.iter().map(|_| (false, false)).collect(),
+            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.clone(),
+        };
+        let mut changed = false;
+        for ((index, extent), (low, high)) in read.index.iter().zip(&program.buffers[read.buffer].shape).zip(&mut sides) {
+            // What is clamped already is worth no proof: later ones, on other axes, need not find it.
+            let clamped = program.exprs.any(*index, &mut |e| matches!(e, Expr::Binary(Binary::Min | Binary::Max, ..)));
+            let wanted = (*low || clamped || !prover.nonneg(*index), *high || clamped || !prover.less(*index, *extent));
+            changed |= wanted != (*low, *high);
+            (*low, *high) = wanted;
+        }
+        if changed {
+            let outside = match &read.outside {
+                Outside::Fill(fill, _) => Outside::Fill(*fill, sides),
+                _ => Outside::Clamp(sides),
+            };
+            open.insert(read, outside);
+        }
+    }
+    open
 }
 
 /// The value with the reads of inlined stages replaced, those in indices too.

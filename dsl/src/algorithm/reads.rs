@@ -50,7 +50,10 @@ impl Checker<'_> {
                 match fill {
                     _ if closed => Outside::Never,
                     Some(fill) => Outside::Fill(fill, sides),
-                    None => Outside::Clamp(sides),
+                    None => {
+                        self.has_a_nearest(&shape, &sides, span);
+                        Outside::Clamp(sides)
+                    }
                 }
             }
         };
@@ -140,6 +143,15 @@ impl Checker<'_> {
                 (!inside(self, low), !inside(self, high))
             })
             .collect()
+    }
+
+    /// That there is a nearest element: no dimension that a clamped read may leave is empty. Proved, or checked at launch.
+    fn has_a_nearest(&mut self, shape: &[ExprId], sides: &Sides, span: SpanId) {
+        for (extent, (low, high)) in shape.iter().zip(sides) {
+            if (*low || *high) && !self.at_least_one(*extent) {
+                self.at_least(*extent, 1, span);
+            }
+        }
     }
 
     /// That a read stays inside, and where only the conditions around it say so.

@@ -1,19 +1,16 @@
 //! From a scheduled nest to the last one, which a backend emits.
 //!
 //! Every pass in order, each with the reason why it stands there:
-//! 1. [`bounds`]: loops whose extent names an inexact axis get the extent of its clamped value. Before anything copies
-//!    loops.
-//! 2. [`settle`]: copies that leave what they are made of. After extents have changed.
-//! 3. [`accumulate`]: reductions become init, update and finish over registers. After all directives, which move loops
+//! 1. [`settle`]: copies that leave what they are made of. Before anything copies loops.
+//! 2. [`accumulate`]: reductions become init, update and finish over registers. After all directives, which move loops
 //!    of one perfect nest.
-//! 4. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
+//! 3. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 5. [`local`]: the workgroup's size, read off the loops bound to threads, and predicates on invocations that a stage has no
+//! 4. [`local`]: the workgroup's size, read off the loops bound to threads, and predicates on invocations that a stage has no
 //!    use for. Last: computes are all there.
 
 pub mod accumulate;
 pub mod barriers;
-pub mod bounds;
 pub mod launch;
 pub mod local;
 pub mod settle;
@@ -24,7 +21,6 @@ use crate::nest::Program;
 
 /// Lowers every dispatch.
 pub fn lower(program: &mut Program) -> Result<(), Errors> {
-    bounds::clamp(program);
     settle::run(program);
     accumulate::run(program)?;
     barriers::run(program);

@@ -1,6 +1,6 @@
 //! Where copies leave what they are made of, looked at again: loops around a copy may run further than when it was promoted,
-//! because a later directive has split or moved them, or because their extent was clamped ([`super::bounds`]). A copy has no
-//! predicate for that: what it reads is kept inside its source instead.
+//! because a later directive has split or moved them, or because their extent names an axis that counts as clamped there. A copy
+//! has no predicate for that: what it reads is kept inside its source instead.
 
 use crate::expr::{Expr, ExprId, Outside, Read, Sides};
 use crate::facts::Prover;
@@ -79,7 +79,32 @@ fn sides(program: &Program, read: &Read, index: &[ExprId], known: &Sides) -> Sid
     let prover = Prover::new(program);
     let side = |(n, (index, extent)): (usize, (&ExprId, &ExprId))| {
         let (low, high) = known.get(n).copied().unwrap_or((false, false));
+        if is_clamped_apart(program, *index) {
+            return (true, true);
+        }
         (low || !prover.nonneg(*index), high || !prover.less(*index, *extent))
     };
     index.iter().zip(&program.buffers[read.buffer].shape).enumerate().map(side).collect()
+}
+
+/// Whether the extents of an index's axes, at any depth, name what can run past its own extent: there it counts as clamped, and
+/// in the index it does not.
+fn is_clamped_apart(program: &Program, index: ExprId) -> bool {
+    let named = |e: ExprId| {
+        let mut axes = Vec::new();
+        program.exprs.uses_axis(e, &mut |a| {
+            axes.push(a);
+            false
+        });
+        axes
+    };
+    let (mut open, mut seen) = (named(index), HashSet::new());
+    while let Some(axis) = open.pop() {
+        let bounds = named(program.axes[axis].extent);
+        if !program.predicates(&bounds).is_empty() {
+            return true;
+        }
+        open.extend(bounds.into_iter().filter(|a| seen.insert(*a)));
+    }
+    false
 }

@@ -24,14 +24,17 @@
 //! point where `value(a) >= extent(a)`:
 //! - in every read and every index of the compute, `a` counts as `extent(a) - 1` (the *clamped* value; what `a` is made
 //!   of is clamped first where it is itself in `preds`), so no read leaves its buffer;
+//! - where an extent names an inexact axis (`j in 0..i + 1`), that counts as clamped too, in loops and in predicates, with
+//!   everything that it is made of: past the end of `i`, a loop over `j` runs as at the last `i`;
 //! - a write to global or shared memory does not happen;
 //! - an update takes the monoid's identity instead of its item, if `a` belongs to the reduction. (For a parallel axis it
 //!   does not matter what the accumulator holds: its finish is predicated.)
 //! - with [`Tail::RoundUp`] on a reduction's axis, instead of the last: every read that depends on `a` gives 0. The
 //!   directive has proved that the item is then the identity.
 //!
-//! The clamped value of an axis whose extent is 0 is never used: such a loop runs no iteration, and a dispatch with an
-//! empty grid is not run.
+//! An axis whose extent is 0 has no value to clamp to. Its loops run no iteration, and a dispatch with an empty grid is not
+//! run; where they run all the same (a hull of `0..i` where `i` is 0), the backend runs the compute where its predicates
+//! hold, and nowhere else.
 //!
 //! An axis bound to threads whose extent is less than the slot's local size is also listed in `preds` of everything
 //! under its loop: the surplus invocations are those out of range.

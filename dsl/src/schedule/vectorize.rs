@@ -2,7 +2,7 @@
 //! stays with the outer part; the lanes stand innermost.
 //!
 //! Refused: a reduction's axis; a number of lanes that is no power of two, is not proved to divide the extent, or makes
-//! vectors of more than 16 bytes; a result that is not contiguous along the axis; a contiguous access whose alignment is
+//! vectors of more than 16 bytes, of the result or of what is read along them; a result that is not contiguous along the axis; a contiguous access whose alignment is
 //! not proved, with the fact that is missing (`unaligned: scalar` says that lane by lane is meant).
 
 use super::lanes::{Along, along};
@@ -43,7 +43,9 @@ pub fn by(nest: &mut StageNest<'_>, name: &Name, (count, blame): (i64, SpanId), 
     if count > 1 {
         nest.path.frames.push(Frame::looped(inner, Exec::Lanes, span));
     }
+    nest.take_hulls(span)?;
     nest.refresh();
+    check_bytes(nest, inner, count, blame)?;
     check_accesses(nest, inner, name, count, scalar, span)
 }
 
@@ -132,6 +134,20 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
     }
     if narrow > 0 {
         nest.program.owe(format!("{narrow} reads go lane by lane along `{name}`"), State::Guarded, span);
+    }
+    Ok(())
+}
+
+/// What is read along the lanes fits in a vector, as what is written does.
+fn check_bytes(nest: &mut StageNest<'_>, lanes: AxisId, count: i64, blame: SpanId) -> Applied {
+    for read in reads(nest) {
+        let bytes = i64::from(nest.program.buffers[read.buffer].dtype.bytes());
+        if count * bytes <= BYTES || along(nest, read.buffer, &read.index, lanes, count) == Along::Uniform {
+            continue;
+        }
+        let buffer = &nest.program.buffers[read.buffer];
+        let error = Error::new(blame, format!("{count} lanes of `{}: {}` are {} bytes", buffer.name, buffer.dtype, count * bytes));
+        return Err(error.help(format!("a vector has at most {BYTES} bytes: {} lanes", BYTES / bytes)));
     }
     Ok(())
 }

@@ -95,6 +95,23 @@ impl Case {
     pub fn facts_hold(&self, dims: &[(String, i64)]) -> bool {
         facts::hold(&self.kernel, &self.schedule.facts, dims)
     }
+
+    /// Whether a launch has a size below 1, or a reduction's range that can be too short: what the runtime may refuse.
+    pub fn has_open_sizes(&self, launch: usize) -> bool {
+        let dims = &self.launches[launch];
+        let small = |size: &Expr| self.kernel.size(size, dims).is_some_and(|n| n < 1);
+        let generics = self.kernel.generics.iter().any(|g| small(&Expr::name(&g.name)));
+        let shapes = self.kernel.arguments.iter().any(|a| match &a.kind {
+            ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => shape.iter().any(small),
+            ArgumentKind::Scalar => false,
+        });
+        let short = |range: &Range| match (self.kernel.size(&range.low, dims), self.kernel.size(&range.high, dims)) {
+            (Some(low), Some(high)) => high - low < 1,
+            _ => false,
+        };
+        let ranges = self.kernel.stages.iter().filter_map(Stage::reduction).any(|(_, ranges)| ranges.iter().any(short));
+        generics || shapes || ranges
+    }
 }
 
 /// Spreads a number over all bits.

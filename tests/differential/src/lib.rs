@@ -10,8 +10,15 @@
 
 pub mod board;
 pub mod case;
+pub mod compare;
+pub mod compile;
 pub mod inputs;
+pub mod judge;
 pub mod kernel;
+pub mod report;
+pub mod run;
 pub mod schedule;
+pub mod shrink;
+pub mod validate;
 
 pub use case::{Case, Pair, pair};

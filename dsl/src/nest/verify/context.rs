@@ -9,7 +9,7 @@ use crate::facts::{Poly, Prover};
 use crate::nest::print::Printer;
 use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, Program, Slot, Space, Tail};
 use crate::profile::Profile;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The two views of a program's axes.
@@ -19,14 +19,22 @@ pub(super) struct Provers<'v> {
     pub(super) roots: Prover<'v>,
     /// Consumed axes are what loops make them, past their extents.
     pub(super) leaves: Prover<'v>,
+    /// The first, of a program without facts: what the algorithm's own check proved, facts can make harder to see.
+    bare: OnceCell<Prover<'v>>,
+    without_facts: &'v Program,
     /// The value of every axis, by its index.
     axes: Vec<ExprId>,
 }
 
 impl<'v> Provers<'v> {
-    /// `axes` are the values of all axes, in order.
-    pub(super) fn new(program: &'v Program, axes: Vec<ExprId>) -> Provers<'v> {
-        Provers { roots: Prover::new(program), leaves: Prover::on_leaves(program), axes }
+    /// `axes` are the values of all axes, in order; `without_facts` is the same program, without facts.
+    pub(super) fn new(program: &'v Program, without_facts: &'v Program, axes: Vec<ExprId>) -> Provers<'v> {
+        let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, axes }
+    }
+
+    fn bare(&self) -> &Prover<'v> {
+        self.bare.get_or_init(|| Prover::new(self.without_facts))
     }
 
     /// An axis's value.
@@ -214,47 +222,43 @@ impl<'v> Checks<'v> {
         site.preds().iter().any(|pred| pred.axis == axis) || self.in_its_arm(axis, site)
     }
 
-    /// The axes in expressions that can run past their extents there, and that no predicate holds back. What holds an axis
-    /// back is its extent; so what that names counts too.
+    /// The axes in expressions that can run past their extents there, and that no predicate holds back.
     pub(super) fn running_past(&self, exprs: &[ExprId], site: &Site<'_>) -> BTreeSet<AxisId> {
-        let mut running = BTreeSet::new();
-        let mut open = self.named(exprs);
-        let mut seen = open.clone();
-        while let Some(axis) = open.pop_first() {
-            for past in self.made_of([axis], site).past {
-                if !self.guarded(past, site) {
-                    running.insert(past);
-                } else {
-                    let bounds = self.named_unclamped(self.extent(past));
-                    open.extend(bounds.into_iter().filter(|bound| seen.insert(*bound)));
-                }
-            }
-        }
-        running
+        self.made_of(self.named(exprs), site).past.into_iter().filter(|past| !self.guarded(*past, site)).collect()
     }
 
-    /// The axes that an extent names, but for `min(axis, last value of the axis)`.
-    fn named_unclamped(&self, extent: ExprId) -> BTreeSet<AxisId> {
-        match self.program.exprs.get(extent) {
-            Expr::Axis(axis) => BTreeSet::from([*axis]),
-            Expr::Binary(Binary::Min, a, b) => match self.program.exprs.get(*a) {
-                Expr::Axis(axis) if self.provers.roots.less(*b, self.extent(*axis)) => self.named_unclamped(*b),
-                _ => self.named(&[extent]),
-            },
-            other => other.operands().into_iter().flat_map(|operand| self.named_unclamped(operand)).collect(),
+    /// Whether the extents of axes in expressions, at any depth, name what runs past its own extent and counts as clamped
+    /// there, while no predicate clamps it at the leaf: then the two values differ.
+    fn is_clamped_apart(&self, exprs: &[ExprId], site: &Site<'_>) -> bool {
+        let (mut open, mut seen) = (self.named(exprs), BTreeSet::new());
+        while let Some(axis) = open.pop_first() {
+            let made = self.made_of([axis], site);
+            for part in made.leaves.into_iter().chain(made.consumed).filter(|part| seen.insert(*part)).collect::<Vec<_>>() {
+                let bounds = self.named(&[self.extent(part)]);
+                if self.made_of(bounds.iter().copied(), site).past.iter().any(|past| !self.guarded(*past, site)) {
+                    return true;
+                }
+                open.extend(bounds);
+            }
         }
+        false
     }
 
     /// Proves a claim about expressions at a leaf, in either view that is right there.
     pub(super) fn holds(&self, exprs: &[ExprId], site: &Site<'_>, claim: impl Fn(&Prover<'v>) -> bool) -> bool {
         let running = self.running_past(exprs, site);
         let surplus = running.iter().any(|axis| self.has_surplus(*axis, site));
-        if (running.is_empty() && claim(&self.provers.roots)) || (!surplus && claim(&self.provers.leaves)) {
+        if running.is_empty() && claim(&self.provers.roots) {
+            return true;
+        }
+        // On leaves an axis is past its extent wherever it is named.
+        if !surplus && !self.is_clamped_apart(exprs, site) && claim(&self.provers.leaves) {
             return true;
         }
         // `x[0]` names no axis: that there is an element is known from the loops around it, which run at least once.
-        let around = site.loops().flat_map(|l| self.program.roots(l.axis));
-        running.is_empty() && claim(&self.provers.roots.within(around))
+        let around: Vec<AxisId> = site.loops().flat_map(|l| self.program.roots(l.axis)).collect();
+        let holds = |prover: &Prover<'v>| claim(&prover.within(around.iter().copied()));
+        running.is_empty() && (holds(&self.provers.roots) || holds(self.provers.bare()))
     }
 
     /// The product of the extents of axes.
@@ -277,29 +281,14 @@ impl<'v> Checks<'v> {
 
     /// Whether parts that are within their extents stay below that of their axis.
     pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
-        let roots = &self.provers.roots;
-        let value = parts.iter().try_fold(Poly::constant(0), |value, part| {
-            let scaled = if value.is_zero() { value } else { value.mul(&roots.poly(self.extent(*part))?)? };
-            scaled.add(&roots.poly(self.provers.value(*part))?)
-        });
-        value.is_some_and(|value| roots.less(&value, self.extent(axis)))
+        self.value_of(parts).is_some_and(|value| self.provers.roots.less(&value, self.extent(axis)))
             || self.provers.leaves.less(self.provers.value(axis), self.extent(axis))
-    }
-
-    /// The axis, of `min(axis, its last value)`.
-    fn unclamped(&self, e: ExprId) -> ExprId {
-        let Expr::Binary(Binary::Min, a, b) = *self.program.exprs.get(e) else { return e };
-        match self.program.exprs.get(a) {
-            Expr::Axis(axis) if self.provers.roots.less(b, self.extent(*axis)) => a,
-            _ => e,
-        }
     }
 
     /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
     /// the prover sees only the whole. Where an axis is past its own extent, nothing needs to be reached.
     fn grows(&self, less: ExprId, more: ExprId) -> bool {
         use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
-        let (less, more) = (self.unclamped(less), self.unclamped(more));
         let exprs = &self.program.exprs;
         let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
         let part = match (exprs.get(less), exprs.get(more)) {
@@ -311,6 +300,22 @@ impl<'v> Checks<'v> {
             },
             _ => false,
         };
-        part || less == more || self.provers.leaves.less_equal(less, more)
+        part || less == more || self.provers.leaves.less_equal(less, more) || self.parts_grow(less, more)
+    }
+
+    /// [`Checks::grows`] of a split axis, whose parts count as clamped where an extent names it.
+    fn parts_grow(&self, less: ExprId, more: ExprId) -> bool {
+        let Expr::Axis(axis) = self.program.exprs.get(less) else { return false };
+        let Fate::Split(split) = &self.program.axes[*axis].fate else { return false };
+        self.value_of(&split.parts).is_some_and(|value| self.provers.roots.less_equal(&value, more))
+    }
+
+    /// The value of an axis by its parts, each within its extent.
+    fn value_of(&self, parts: &[AxisId]) -> Option<Poly> {
+        let roots = &self.provers.roots;
+        parts.iter().try_fold(Poly::constant(0), |value, part| {
+            let scaled = if value.is_zero() { value } else { value.mul(&roots.poly(self.extent(*part))?)? };
+            scaled.add(&roots.poly(self.provers.value(*part))?)
+        })
     }
 }

@@ -1,0 +1,192 @@
+//! Judges pairs until the time is up: `scripts/fuzz --seed 1 --seconds 600`. It fails where it finds something, and prints
+//! each kind of find once, made small, as a test.
+
+#![allow(clippy::print_stdout, reason = "it is a program")]
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
+use std::panic;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tilewright_differential::case::Case;
+use tilewright_differential::judge::{Find, Judge, Orders, Verdict};
+use tilewright_differential::report::{Report, rust_test};
+use tilewright_differential::shrink::shrink;
+
+/// Generated algorithms under generated schedules against an independent evaluation.
+#[derive(Parser)]
+struct Options {
+    /// What the cases are made from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How long.
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// How many pairs.
+    #[arg(long)]
+    pairs: Option<u64>,
+    /// The first case.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Only this case, with all that is known of it.
+    #[arg(long)]
+    case: Option<u64>,
+    /// Every so many cases run on Vulkan too; 0: none.
+    #[arg(long, default_value_t = 20)]
+    vulkan_every: u64,
+    /// Cases at a time.
+    #[arg(long, default_value_t = std::thread::available_parallelism().map_or(1, usize::from))]
+    jobs: usize,
+    /// Seconds to make a find small, at most.
+    #[arg(long, default_value_t = 60)]
+    shrink: u64,
+}
+
+/// One in so many cases is compiled twice.
+const TWICE: u64 = 8;
+
+/// What the threads share.
+struct Run<'a> {
+    options: &'a Options,
+    judge: &'a Judge,
+    next: AtomicU64,
+    end: Option<Instant>,
+    report: Mutex<Report>,
+    /// The first case of each kind of find.
+    finds: Mutex<BTreeMap<String, (u64, Case, Find)>>,
+    progress: ProgressBar,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let judge = match Judge::open(options.vulkan_every > 0) {
+        Ok(judge) => judge,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    panic::set_hook(Box::new(|_| {}));
+    match options.case {
+        Some(number) => one(&options, &judge, number),
+        None => many(&options, &judge),
+    }
+}
+
+/// One case, with all that is known of it.
+fn one(options: &Options, judge: &Judge, number: u64) -> ExitCode {
+    let case = Case::new(options.seed, number);
+    let pair = case.pair();
+    println!("{}\n\n{}\n\n{:?}\n{:?} {:?} {:?}\n", pair.kernel, pair.schedule, pair.profile, pair.dims, pair.scalars, pair.fills);
+    let orders = Orders { vulkan: options.vulkan_every > 0, twice: true };
+    let verdict = judge.judge(&case, orders);
+    match &verdict {
+        Verdict::Refused(refusal) => println!("refused:\n{}", refusal.text),
+        Verdict::Right(ran) => println!("right: {ran:?}"),
+        Verdict::Found(find) => {
+            println!("FOUND {:?}: {}\n", find.kind, find.text);
+            println!("{}", small(options, judge, number, &case, find, orders));
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// A find, made small, as a test.
+fn small(options: &Options, judge: &Judge, number: u64, case: &Case, find: &Find, orders: Orders) -> String {
+    let again = |case: &Case| match judge.judge(case, orders) {
+        Verdict::Found(find) => Some(find),
+        _ => None,
+    };
+    let (case, find) = shrink(case, find, Duration::from_secs(options.shrink), &again);
+    rust_test(&case, options.seed, number, &find)
+}
+
+fn many(options: &Options, judge: &Judge) -> ExitCode {
+    let start = Instant::now();
+    let length = options.pairs.or(options.seconds).unwrap_or(1000);
+    let run = Run {
+        options,
+        judge,
+        next: AtomicU64::new(options.from),
+        end: options.seconds.map(|s| start + Duration::from_secs(s)),
+        report: Mutex::default(),
+        finds: Mutex::default(),
+        progress: ProgressBar::new(length).with_style(style()),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| run.work(start));
+        }
+    });
+    run.progress.finish_and_clear();
+    let report = lock(&run.report).clone();
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "seed {}, cases {}.., {:.0} s, {:.1} pairs a second",
+        options.seed,
+        options.from,
+        seconds,
+        report.pairs as f64 / seconds
+    );
+    println!("{report}");
+    let finds = lock(&run.finds).clone();
+    for (number, case, find) in finds.values() {
+        let orders = run.orders(*number);
+        println!("{}", small(options, judge, *number, case, find, orders));
+    }
+    if finds.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl Run<'_> {
+    /// Judges cases until there are no more, or no more time.
+    fn work(&self, start: Instant) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let last = self.options.pairs.or(if self.end.is_none() { Some(1000) } else { None });
+            let late = self.end.is_some_and(|end| Instant::now() >= end);
+            if late || last.is_some_and(|last| number >= self.options.from + last) {
+                return;
+            }
+            let case = Case::new(self.options.seed, number);
+            let verdict = self.judge.judge(&case, self.orders(number));
+            let mut report = lock(&self.report);
+            report.add(number, &case, &verdict);
+            let (executed, kinds) = (report.executed, report.finds.len());
+            let done = if self.end.is_some() { start.elapsed().as_secs() } else { report.pairs };
+            drop(report);
+            self.progress.set_position(done);
+            self.progress.set_message(format!("case {number}, {executed} executed, {kinds} kinds of finds"));
+            if let Verdict::Found(find) = verdict {
+                self.note(number, case, find);
+            }
+        }
+    }
+
+    /// Notes a find, and says so at once: a long run may be stopped.
+    fn note(&self, number: u64, case: Case, find: Find) {
+        let mut finds = lock(&self.finds);
+        if !finds.contains_key(&find.key()) {
+            let line = find.text.lines().next().unwrap_or_default();
+            self.progress.suspend(|| eprintln!("seed {} case {number}: {:?}: {line}", self.options.seed, find.kind));
+            finds.insert(find.key(), (number, case, find));
+        }
+    }
+
+    fn orders(&self, number: u64) -> Orders {
+        let vulkan = self.options.vulkan_every > 0 && number.is_multiple_of(self.options.vulkan_every);
+        Orders { vulkan, twice: number.is_multiple_of(TWICE) }
+    }
+}
+
+fn style() -> ProgressStyle {
+    let template = ProgressStyle::with_template("{elapsed_precise} {bar:30} {pos}/{len} {msg}");
+    template.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

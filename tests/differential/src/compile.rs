@@ -1,0 +1,110 @@
+//! From text to a variant, as the macros do it, with what it was made of.
+
+use tilewright_dsl::diag::{Errors, Spans};
+use tilewright_dsl::launch;
+use tilewright_dsl::nest::Program;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::head;
+use tilewright_dsl::schedule::tune::{self, Choice};
+use tilewright_dsl::syntax::{self, Kernel, schedule::Schedule};
+use tilewright_dsl::variant::compile;
+
+/// A compiled variant.
+pub struct Variant {
+    /// What a launch runs.
+    pub program: launch::Program,
+    /// The algorithm that it must agree with.
+    pub algorithm: Program,
+    /// The nest that its words were made of.
+    pub nest: Program,
+}
+
+/// Why something did not compile.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// Everything that is said, with places.
+    pub text: String,
+    /// The rule of the first error: its message without names and numbers.
+    pub rule: String,
+    /// Whether the verifier refused what the directives had accepted.
+    pub by_verifier: bool,
+}
+
+/// Compiles a kernel under a schedule, both as text: `V: matmul for p { … }`.
+///
+/// # Errors
+/// Whatever is wrong.
+pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Variant, Refusal> {
+    let mut spans = Spans::new();
+    let parsed = parse(kernel, schedule, &mut spans)?;
+    parsed.choice(&Choice::default(), profile).map_err(|e| Refusal::new(&e, &spans))
+}
+
+/// Every choice of a schedule's tuned constants, as text, compiled or not.
+///
+/// # Errors
+/// What is wrong with all of them.
+pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Result<Vec<(String, Result<Variant, Refusal>)>, Refusal> {
+    let mut spans = Spans::new();
+    let parsed = parse(kernel, schedule, &mut spans)?;
+    let all = tune::choices(&parsed.kernel, &parsed.schedule).map_err(|e| Refusal::new(&e, &spans))?;
+    let one = |choice: &Choice| parsed.choice(choice, profile).map_err(|e| Refusal::new(&e, &spans));
+    Ok(all.iter().map(|choice| (choice.to_string(), one(choice))).collect())
+}
+
+/// Text, read and checked.
+struct Parsed {
+    kernel: Kernel,
+    schedule: Schedule,
+    algorithm: Program,
+}
+
+fn parse(kernel: &str, schedule: &str, spans: &mut Spans) -> Result<Parsed, Refusal> {
+    let tokens = |text: &str| text.parse().map_err(|e| Refusal::of_text(format!("{e}")));
+    let kernel = syntax::kernel::parse(tokens(kernel)?, spans).into_result().map_err(|e| Refusal::new(&e, spans))?;
+    let schedule = syntax::parse(tokens(schedule)?, spans, Schedule::parse).into_result().map_err(|e| Refusal::new(&e, spans))?;
+    let bindings = head::bindings(&kernel, &schedule).map_err(|e| Refusal::new(&e, spans))?;
+    let algorithm = tilewright_dsl::algorithm::check(&kernel, &bindings).map_err(|e| Refusal::new(&e, spans))?;
+    Ok(Parsed { kernel, schedule, algorithm })
+}
+
+impl Parsed {
+    fn choice(&self, choice: &Choice, profile: &Profile) -> Result<Variant, Errors> {
+        let made = compile(&self.kernel, &self.schedule, profile, choice, tilewright_spirv::compile)?;
+        Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), nest: made.nest })
+    }
+}
+
+impl Refusal {
+    fn new(errors: &Errors, spans: &Spans) -> Refusal {
+        let message = errors.0.first().map_or("nothing is said", |e| &e.message);
+        let noted = |e: &tilewright_dsl::diag::Error| e.notes.iter().any(|(note, _)| note.starts_with("in the dispatch of"));
+        let by_verifier = errors.0.iter().any(|e| noted(e) || e.message.starts_with("flow: "));
+        Refusal { text: errors.texts(spans), rule: rule(message), by_verifier }
+    }
+
+    fn of_text(text: String) -> Refusal {
+        Refusal { rule: rule(&text), text, by_verifier: false }
+    }
+}
+
+/// A message without what differs from case to case: names in backquotes, and numbers.
+pub fn rule(message: &str) -> String {
+    let mut rule = String::new();
+    for (n, part) in message.lines().next().unwrap_or_default().split('`').enumerate() {
+        if n % 2 == 1 {
+            rule.push('_');
+            continue;
+        }
+        let mut digits = false;
+        for c in part.chars() {
+            if !c.is_ascii_digit() {
+                rule.push(c);
+            } else if !digits {
+                rule.push('#');
+            }
+            digits = c.is_ascii_digit();
+        }
+    }
+    rule
+}

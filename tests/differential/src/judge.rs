@@ -1,0 +1,246 @@
+//! What a case comes to: refused with an error, run and right, or a find.
+
+use crate::case::Case;
+use crate::compare::compare;
+use crate::compile::{Refusal, Variant, rule, variant};
+use crate::inputs::Fill;
+use crate::run::{Inputs, admits, launch};
+use crate::validate::validate;
+use cpu_time::ThreadTime;
+use fastrand::Rng;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+use tilewright::{Device, Error, Options};
+use tilewright_dsl::algorithm::evaluate::evaluate;
+
+/// Processor time for a compilation, at most.
+const MOST: Duration = Duration::from_secs(1);
+
+/// What judges: the devices.
+pub struct Judge {
+    reference: Device,
+    vulkan: Option<Device>,
+}
+
+/// What to do with a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Orders {
+    /// Run it on Vulkan too.
+    pub vulkan: bool,
+    /// Compile it twice, and compare.
+    pub twice: bool,
+}
+
+/// What a case came to.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It does not compile, and the error says why.
+    Refused(Refusal),
+    /// It is right.
+    Right(Ran),
+    /// Something is wrong.
+    Found(Find),
+}
+
+/// What was run.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// Launches on the reference device.
+    pub launches: u32,
+    /// Launches on Vulkan.
+    pub on_vulkan: u32,
+    /// Why others were refused: sizes that a fact or a shape excludes.
+    pub refused: Vec<String>,
+    /// Launches of which more than a third of a result has no bound.
+    pub vague: u32,
+}
+
+/// A find.
+#[derive(Clone, Debug)]
+pub struct Find {
+    /// Of which kind.
+    pub kind: Kind,
+    /// What was seen.
+    pub text: String,
+}
+
+/// The kinds of finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The compiler, or the runtime, panicked.
+    Panic,
+    /// A compilation took too long.
+    Slow,
+    /// Two compilations of the same text differ.
+    Undetermined,
+    /// The verifier refused what the directives had accepted.
+    Verifier,
+    /// `spirv-val` refused the words.
+    Words,
+    /// The evaluation says that the algorithm is wrong, and the compiler accepted it.
+    Evaluation,
+    /// A launch was refused for no known reason.
+    Launch,
+    /// The reference device saw a fault.
+    Fault,
+    /// The validation layers said something.
+    Validation,
+    /// A wrong value.
+    Value,
+    /// Another error of a device.
+    Device,
+}
+
+impl Find {
+    fn new(kind: Kind, text: impl Into<String>) -> Find {
+        Find { kind, text: text.into() }
+    }
+
+    /// Finds of one cause have one key, as far as can be told.
+    pub fn key(&self) -> String {
+        match self.kind {
+            Kind::Value | Kind::Slow => format!("{:?}", self.kind),
+            kind => format!("{kind:?}: {}", rule(&self.text)),
+        }
+    }
+}
+
+impl Judge {
+    /// Opens the devices.
+    ///
+    /// # Errors
+    /// That a device is not there.
+    pub fn open(vulkan: bool) -> Result<Judge, Error> {
+        let reference = Options::new().device("reference").open()?;
+        let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
+        let device = if vulkan { Some(Options::from_env().validation(layers).cache(None).open()?) } else { None };
+        Ok(Judge { reference, vulkan: device })
+    }
+
+    /// Judges a case.
+    pub fn judge(&self, case: &Case, orders: Orders) -> Verdict {
+        let judged = catch_unwind(AssertUnwindSafe(|| self.judged(case, orders)));
+        // The places of tokens are kept by thread, and nobody asks for them any more.
+        proc_macro2::extra::invalidate_current_thread_spans();
+        judged.unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().cloned();
+            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            Verdict::Found(Find::new(Kind::Panic, said.unwrap_or_else(|| "a panic".into())))
+        })
+    }
+
+    fn judged(&self, case: &Case, orders: Orders) -> Verdict {
+        let pair = case.pair();
+        let start = ThreadTime::now();
+        let compiled = variant(&pair.kernel, &pair.schedule, &pair.profile);
+        let took = start.elapsed();
+        // Places count from the first token that a thread has read: what follows is to be read as if it were the first.
+        proc_macro2::extra::invalidate_current_thread_spans();
+        if took > MOST {
+            return Verdict::Found(Find::new(Kind::Slow, format!("{} ms for a compilation", took.as_millis())));
+        }
+        if orders.twice
+            && let Some(find) = differs(&compiled, &variant(&pair.kernel, &pair.schedule, &pair.profile))
+        {
+            return Verdict::Found(find);
+        }
+        let variant = match compiled {
+            Ok(variant) => variant,
+            Err(refusal) if refusal.by_verifier => {
+                let text = refusal.text.split_once("error: ").map_or(refusal.text.as_str(), |(_, text)| text);
+                return Verdict::Found(Find::new(Kind::Verifier, text));
+            }
+            Err(refusal) => return Verdict::Refused(refusal),
+        };
+        match self.run(case, &variant, orders.vulkan) {
+            Ok(ran) => Verdict::Right(ran),
+            Err(find) => Verdict::Found(find),
+        }
+    }
+
+    fn run(&self, case: &Case, variant: &Variant, vulkan: bool) -> Result<Ran, Find> {
+        validate(variant).map_err(|text| Find::new(Kind::Words, text))?;
+        let mut ran = Ran::default();
+        for (n, dims) in case.launches.iter().enumerate() {
+            let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let fill = |name: &str| case.fills.iter().find(|(n, _)| n == name).map_or(Fill::Small, |(_, fill)| *fill);
+            let mut random = Rng::with_seed(case.values.wrapping_add(n as u64));
+            match Inputs::new(&variant.algorithm, &dims, &case.scalars, &fill, &mut random) {
+                Ok(inputs) => self.launches(case, n, variant, &inputs, vulkan, &mut ran)?,
+                Err(why) => ran.refused.push(rule(&why)),
+            }
+        }
+        Ok(ran)
+    }
+
+    /// One launch on each device.
+    fn launches(&self, case: &Case, n: usize, variant: &Variant, inputs: &Inputs, vulkan: bool, ran: &mut Ran) -> Result<(), Find> {
+        let algorithm = &variant.algorithm;
+        let mut wanted = None;
+        for device in std::iter::once(&self.reference).chain(self.vulkan.iter().filter(|_| vulkan)) {
+            let own = std::ptr::eq(device, &self.reference);
+            let loaded = device.load_programs(vec![variant.program.clone()]);
+            let results = match loaded.and_then(|kernel| launch(&kernel, &variant.program, algorithm, inputs)) {
+                Ok(results) => results,
+                Err(error) => match excused(&error, case, n, variant) {
+                    Some(reason) => {
+                        ran.refused.push(reason);
+                        continue;
+                    }
+                    None => return Err(of_error(&error, &case.launches[n])),
+                },
+            };
+            if wanted.is_none() {
+                wanted = Some(evaluate(algorithm, &inputs.given).map_err(|text| Find::new(Kind::Evaluation, text))?);
+            }
+            let Some(wanted) = &wanted else { continue };
+            for (id, values) in results {
+                let buffer = &algorithm.buffers[id];
+                let unknown = compare(buffer, &wanted[&id], &values).map_err(|text| {
+                    let on = if own { "the reference device" } else { "Vulkan" };
+                    Find::new(Kind::Value, format!("{text} at {:?} on {on}", case.launches[n]))
+                })?;
+                ran.vague += u32::from(unknown * 3 > values.len());
+            }
+            if own { ran.launches += 1 } else { ran.on_vulkan += 1 }
+        }
+        Ok(())
+    }
+}
+
+/// The reason of a refusal that is right: the sizes, or the device.
+fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<String> {
+    match error {
+        Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
+        Error::NoVariant { reasons, .. } => {
+            let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
+            // A fact that does not hold: the schedule's, or one that is checked at launch.
+            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            (admits(&variant.program, &dims) != Some(true)).then_some(reason)
+        }
+        Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),
+        _ => None,
+    }
+}
+
+fn of_error(error: &Error, dims: &[(String, i64)]) -> Find {
+    let kind = match error {
+        Error::Fault { .. } | Error::Unwritten { .. } | Error::Words { .. } => Kind::Fault,
+        Error::Validation { .. } => Kind::Validation,
+        Error::NoVariant { .. } | Error::Shape { .. } | Error::Argument { .. } => Kind::Launch,
+        _ => Kind::Device,
+    };
+    Find::new(kind, format!("{error}\nat {dims:?}"))
+}
+
+/// What differs between two compilations of one text.
+fn differs(first: &Result<Variant, Refusal>, second: &Result<Variant, Refusal>) -> Option<Find> {
+    let text = match (first, second) {
+        (Ok(a), Ok(b)) if a.program == b.program => return None,
+        (Err(a), Err(b)) if a.text == b.text => return None,
+        (Ok(_), Ok(_)) => "two compilations give different programs".to_owned(),
+        (Err(a), Err(b)) => format!("two compilations are refused for different reasons\n{}\n{}", a.text, b.text),
+        (Ok(_), Err(e)) | (Err(e), Ok(_)) => format!("one compilation of two is refused\n{}", e.text),
+    };
+    Some(Find::new(Kind::Undetermined, text))
+}

@@ -1,0 +1,185 @@
+//! A variant on a device: inputs of random values, poisoned outputs, results as the evaluation has them.
+
+use crate::inputs::{Fill, random_value, typed};
+use fastrand::Rng;
+use half::f16;
+use std::collections::HashMap;
+use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Error, Result, Scalar};
+use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
+use tilewright_dsl::launch;
+use tilewright_dsl::nest::{self, BufferId, Program, Space};
+
+/// What a launch is given.
+pub struct Inputs {
+    /// Dims, scalars, tensors.
+    pub given: Given,
+    /// The shapes of all tensors.
+    pub shapes: HashMap<BufferId, Vec<i64>>,
+}
+
+impl Inputs {
+    /// Random inputs for sizes. `scalars` are in the kernel's order; `fill` says what a tensor holds.
+    ///
+    /// # Errors
+    /// That no tensors have such sizes.
+    pub fn new(
+        algorithm: &Program,
+        dims: &[(&str, i64)],
+        scalars: &[f64],
+        fill: &dyn Fn(&str) -> Fill,
+        random: &mut Rng,
+    ) -> Result<Inputs, String> {
+        let mut given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
+        for ((id, scalar), value) in algorithm.scalars.iter().zip(scalars) {
+            given.scalars.insert(id, typed(*value, scalar.dtype));
+        }
+        let shapes = shapes(algorithm, &given)?;
+        if let Some((id, shape)) = shapes.iter().find(|(_, shape)| shape.iter().any(|n| *n < 0)) {
+            return Err(format!("`{}` has the shape {shape:?}", algorithm.buffers[*id].name));
+        }
+        for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
+            let count: i64 = shapes[&id].iter().product();
+            let values = (0..count).map(|_| random_value(buffer.dtype, fill(&buffer.name), random)).collect();
+            given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
+        }
+        Ok(Inputs { given, shapes })
+    }
+}
+
+/// Runs a program; the results by buffer. What its types say is packed is packed, and unpacked.
+///
+/// # Errors
+/// What the device says.
+pub fn launch(
+    kernel: &DynKernel,
+    program: &launch::Program,
+    algorithm: &Program,
+    inputs: &Inputs,
+) -> Result<Vec<(BufferId, Vec<Value>)>> {
+    let device = kernel.device();
+    let of = |id: BufferId| algorithm.buffers[id].dtype;
+    let (mut reads, mut updates) = (HashMap::new(), HashMap::new());
+    for (id, tensor) in &inputs.given.tensors {
+        let buffer = &algorithm.buffers[*id];
+        let uploaded = upload(device, buffer.dtype, tensor)?;
+        let packed = program.tensors.iter().any(|t| t.name == buffer.name && t.layout.is_some());
+        let uploaded = if packed { kernel.pack(&buffer.name, &uploaded)? } else { uploaded };
+        if buffer.space == Space::Update {
+            updates.insert(*id, uploaded)
+        } else {
+            reads.insert(*id, uploaded)
+        };
+    }
+    let mut slots: HashMap<BufferId, &mut AnyTensor> = updates.iter_mut().map(|(id, t)| (*id, t)).collect();
+    let mut args = Vec::new();
+    for argument in &algorithm.arguments {
+        args.push(match argument {
+            nest::Argument::Tensor(id) => match slots.remove(id) {
+                Some(update) => Argument::Update(update),
+                None => Argument::Read(&reads[id]),
+            },
+            nest::Argument::Scalar(id) => Argument::Scalar(scalar(inputs.given.scalars[id], algorithm.scalars[*id].dtype)),
+        });
+    }
+    let outputs = match program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
+        true => unpacked(kernel, algorithm, kernel.run(args)?)?,
+        false => {
+            let outputs = algorithm.outputs.iter().map(|id| poisoned(device, of(*id), &inputs.shapes[id]));
+            let mut outputs: Vec<AnyTensor> = outputs.collect::<Result<_>>()?;
+            kernel.run_into(args, outputs.iter_mut())?;
+            outputs
+        }
+    };
+    let results = algorithm.outputs.iter().copied().zip(outputs).chain(updates);
+    results.map(|(id, tensor)| Ok((id, download(of(id), &tensor)?))).collect()
+}
+
+/// Packed results, unpacked on the device; and by the host, which agrees.
+fn unpacked(kernel: &DynKernel, algorithm: &Program, outputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
+    let one = |(id, output): (&BufferId, AnyTensor)| {
+        let buffer = &algorithm.buffers[*id];
+        if output.layout().is_none() {
+            return Ok(output);
+        }
+        let unpacked = kernel.unpack(&buffer.name, &output)?;
+        let bits = |t: &AnyTensor| Ok::<_, Error>(format!("{:?}", download(buffer.dtype, t)?));
+        assert_eq!(bits(&output)?, bits(&unpacked)?, "the host unpacks `{}` otherwise than the device", buffer.name);
+        Ok::<_, Error>(unpacked)
+    };
+    algorithm.outputs.iter().zip(outputs).map(one).collect()
+}
+
+/// Poisoned tensors for all arguments, of these sizes. Scalars there are none.
+///
+/// # Errors
+/// That no tensors have such sizes.
+pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> Result<Vec<AnyTensor>> {
+    let given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
+    let malformed = |reason| Error::Malformed { variant: algorithm.name.clone(), reason };
+    let shapes = shapes(algorithm, &given).map_err(malformed)?;
+    let tensors = algorithm.arguments.iter().filter_map(|argument| match argument {
+        nest::Argument::Tensor(id) => Some(poisoned(device, algorithm.buffers[*id].dtype, &shapes[id])),
+        nest::Argument::Scalar(_) => None,
+    });
+    tensors.collect()
+}
+
+/// Whether a program's facts hold for sizes. `None`: a dim has no value.
+pub fn admits(program: &launch::Program, dims: &[(&str, i64)]) -> Option<bool> {
+    let mut values: Vec<i64> = Vec::new();
+    for dim in &program.dims {
+        let given = dims.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
+        values.push(given.or_else(|| dim.derived.as_ref()?.eval(&values))?);
+    }
+    let mut conditions = program.facts.iter().map(|fact| &fact.condition);
+    let broken =
+        conditions.try_fold(false, |broken, c| Some(broken || !c.relation.holds(c.left.eval(&values)?, c.right.eval(&values)?)));
+    broken.map(|broken| !broken)
+}
+
+fn scalar(value: Value, dtype: DType) -> Scalar {
+    match dtype {
+        DType::F32 => Scalar::from(value.number() as f32),
+        DType::F16 => Scalar::from(f16::from_f64(value.number())),
+        DType::I32 => Scalar::from(value.number() as i32),
+        DType::U32 => Scalar::from(value.number() as u32),
+        _ => Scalar::from(value == Value::Bool(true)),
+    }
+}
+
+fn usizes(shape: &[i64]) -> Vec<usize> {
+    shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect()
+}
+
+fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<AnyTensor> {
+    let shape = usizes(&tensor.shape);
+    let numbers = || tensor.values.iter().map(|v| v.number());
+    Ok(match dtype {
+        DType::F32 => device.upload(&shape, &numbers().map(|v| v as f32).collect::<Vec<_>>())?.into_any(),
+        DType::F16 => device.upload(&shape, &numbers().map(f16::from_f64).collect::<Vec<_>>())?.into_any(),
+        DType::I32 => device.upload(&shape, &numbers().map(|v| v as i32).collect::<Vec<_>>())?.into_any(),
+        DType::U32 => device.upload(&shape, &numbers().map(|v| v as u32).collect::<Vec<_>>())?.into_any(),
+        _ => device.upload(&shape, &numbers().map(|v| v != 0.0).collect::<Vec<_>>())?.into_any(),
+    })
+}
+
+/// A tensor full of what no kernel computes.
+fn poisoned(device: &Device, dtype: DType, shape: &[i64]) -> Result<AnyTensor> {
+    let count = usizes(shape).iter().product::<usize>();
+    let values = match dtype {
+        DType::F32 | DType::F16 => vec![Value::float(-12345.0); count],
+        DType::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
+        _ => vec![Value::Int(123_456_789); count],
+    };
+    upload(device, dtype, &Tensor { shape: shape.to_vec(), values })
+}
+
+fn download(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value>> {
+    Ok(match dtype {
+        DType::F32 => tensor.download::<f32>()?.into_iter().map(|v| Value::float(v.into())).collect(),
+        DType::F16 => tensor.download::<f16>()?.into_iter().map(|v| Value::float(v.into())).collect(),
+        DType::I32 => tensor.download::<i32>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
+        DType::U32 => tensor.download::<u32>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
+        _ => tensor.download::<bool>()?.into_iter().map(Value::Bool).collect(),
+    })
+}

@@ -1,0 +1,33 @@
+//! `spirv-val`, which must be installed, and accept every module.
+
+use crate::compile::Variant;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Whether `spirv-val` accepts every module of a variant, of all its versions.
+///
+/// # Errors
+/// What it says of the first that it refuses.
+pub fn validate(variant: &Variant) -> Result<(), String> {
+    let versions = variant.program.clone().into_versions()?;
+    versions.iter().flat_map(|p| &p.dispatches).try_for_each(|dispatch| module(&dispatch.spirv))
+}
+
+/// Whether `spirv-val` accepts a module.
+fn module(words: &[u8]) -> Result<(), String> {
+    let mut tool = Command::new("spirv-val")
+        .args(["--target-env", "vulkan1.2", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("spirv-val does not start (Debian: apt install spirv-tools): {e}"))?;
+    // A module that it refuses early it does not read to the end.
+    let written = tool.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(words));
+    let output = tool.wait_with_output().map_err(|e| format!("spirv-val does not end: {e}"))?;
+    match (output.status.success(), written) {
+        (true, Ok(())) => Ok(()),
+        (true, Err(e)) => Err(format!("spirv-val does not read: {e}")),
+        _ => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}

@@ -1,0 +1,40 @@
+//! The same few pairs each time, judged as in a long run: a find fails, printed as a test.
+
+use tilewright_differential::Case;
+use tilewright_differential::judge::{Judge, Orders, Verdict};
+use tilewright_differential::report::{Report, rust_test};
+
+/// What the cases are made from.
+const SEED: u64 = 1;
+
+/// How many.
+const CASES: u64 = 150;
+
+/// Every so many run on Vulkan too.
+const VULKAN_EVERY: u64 = 12;
+
+#[test]
+fn a_few_pairs() {
+    let judge = Judge::open(true).expect("a Vulkan device, and the reference device");
+    let mut report = Report::default();
+    for number in 0..CASES {
+        let case = Case::new(SEED, number);
+        let orders = Orders { vulkan: number.is_multiple_of(VULKAN_EVERY), twice: number.is_multiple_of(4) };
+        let verdict = judge.judge(&case, orders);
+        report.add(number, &case, &verdict);
+        if let Verdict::Found(find) = verdict {
+            panic!("{}\n\nscripts/fuzz --seed {SEED} --case {number}", rust_test(&case, SEED, number, &find));
+        }
+    }
+    assert!(report.executed * 3 > CASES, "too few are legal:\n{report}");
+    assert!(report.on_vulkan > 0, "none ran on Vulkan:\n{report}");
+}
+
+#[test]
+fn the_same_again() {
+    for number in 0..100 {
+        let text = |seed| format!("{:?}", tilewright_differential::pair(seed, number));
+        assert_eq!(text(3), text(3));
+        assert_ne!(text(3), text(4));
+    }
+}

@@ -1,0 +1,206 @@
+//! What the differential tests found, made small. Each was wrong once.
+
+use crate::harness::{profiles, try_variant, variant};
+
+/// On both profiles, at all sizes.
+fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        sizes.iter().for_each(|dims| variant.check(dims, &[]));
+    }
+}
+
+/// The reading of a stage that has no points took an element of the tensor behind it that is not there; and the verifier
+/// refused it, for want of a proof that depends on there being points.
+#[test]
+fn reads_of_nothing() {
+    let kernel = "fn k<N, M, K>(x: f32[M, K], z: f32[N, K]) -> y: f32[N, K] { y[i, j] = x.pad(0.5)[i - 1, j] + z[i, j]; }";
+    let sizes = |n, m, k| [("N", n), ("M", m), ("K", k)];
+    check(kernel, "V: k for p {}", &[&sizes(3, 0, 40), &sizes(3, 2, 5), &sizes(0, 3, 4)]);
+
+    let kernel = "fn k<N, M>(x: f32[M], z: f32[N]) -> y: f32[N] {
+        let s[i]: f32[M] = x[M - 1 - i] * 2.0;
+        y[i] = s.pad(0.5)[i - 1] + z[i];
+    }";
+    let sizes = |n, m| [("N", n), ("M", m)];
+    check(kernel, "V: k for p {}", &[&sizes(3, 0), &sizes(3, 2), &sizes(2, 5), &sizes(0, 3)]);
+
+    let kernel = "fn k<N, M, H = M / 3>(x: f32[H, M], z: f32[N]) -> y: f32[N] {
+        let s[i]: f32[H] = x.clamp()[1 / 2, 1];
+        y[i] = s.pad(0.25)[i + 1] + z[i];
+    }";
+    check(kernel, "V: k for p {}", &[&sizes(3, 0), &sizes(3, 2), &sizes(2, 5), &sizes(3, 13)]);
+}
+
+/// The nearest element of nothing is checked at launch.
+#[test]
+fn the_nearest_of_nothing() {
+    let kernel = "fn k<N, M>(x: f32[M], z: f32[N]) -> y: f32[N] { y[i] = x.clamp()[i] + z[i]; }";
+    for profile in profiles() {
+        let variant = variant(kernel, "V: k for p {}", &profile);
+        variant.check(&[("N", 3), ("M", 1)], &[]);
+        for error in variant.refusals(&[("N", 3), ("M", 0)]) {
+            assert!(error.contains("M >= 1"), "{error}");
+        }
+    }
+}
+
+/// Past the end of fused axes, `j` in the bound of `k` was another one than `j` in the read.
+#[test]
+fn a_bound_by_a_fused_axis() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in j..N) { x[k] }; }";
+    let fused = "V: k for p { fuse(i, j => q); tile(q: 8) => workgroup(x); tile(q: 3 => r) => thread(x); serial(q); }";
+    for schedule in ["V: k for p {}", fused] {
+        check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 7)]]);
+    }
+}
+
+/// A loop moved out of its bound ran where its own range was empty, and read at -1.
+#[test]
+fn an_empty_range_under_a_hull() {
+    let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = max(k in 0..i) { x[j, i - 1 - k] }; }";
+    for schedule in [
+        "V: k for p { distribute(j => workgroup(x)); tile(i: 2) => workgroup(y); tile(k: 1 => k_o); reorder(k_o, k, i); unroll(i); }",
+        "V: k for p { tile(i: 3) => workgroup(x); reorder(j, k, i); unroll(i); serial(j); }",
+        "V: k for p where N % 2 == 0 { distribute(i => workgroup(x)); vectorize(j, 2); serial(j); }",
+        "V: k for p where N <= 8 { unroll(k); distribute(i, j => workgroup(x, y)); }",
+    ] {
+        check(kernel, schedule, &[&[("N", 2)], &[("N", 4)], &[("N", 8)]]);
+    }
+}
+
+/// Loops that are written out up to a bound run where the axis has no values.
+#[test]
+fn nothing_up_to_a_bound() {
+    let kernel = "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[M] { y[i] = sum(k in 0..N) { x[k] + z[i] }; }";
+    let schedule = "V: k for p where N <= 5 { unroll(k); distribute(i => workgroup(x)); }";
+    check(kernel, schedule, &[&[("N", 0), ("M", 3)], &[("N", 4), ("M", 2)]]);
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> (y: f32[N, M], z: f32[M]) { y[i, j] = x[i, j]; z[j] = 1.0; }";
+    let schedule = "V: k for p where N <= 4 { y { distribute(j => workgroup(x)); unroll(i); } }";
+    check(kernel, schedule, &[&[("N", 0), ("M", 3)], &[("N", 3), ("M", 2)]]);
+}
+
+/// Out of range, a reduction read at the clamped index what another invocation updates.
+#[test]
+fn a_reduction_over_what_is_updated() {
+    let kernel = "fn k<N>(x: i32[N, 3], y: &mut i32[N]) { y[i] = sum(k in 0..3) { x[i, k] * y[i] }; }";
+    for schedule in [
+        "V: k for p {}",
+        "V: k for p { tile(i: 2 => o); serial(o); distribute(i => thread(x)); }",
+        "V: k for p { tile(i: 8) => workgroup(x); tile(i: 2) => thread(x); reorder(k, i); vectorize(i, 2, unaligned: scalar); }",
+    ] {
+        check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 16)]]);
+    }
+}
+
+/// A comparison of f16 did not ask for f16.
+#[test]
+fn a_comparison_of_f16() {
+    let kernel = "fn k<N>(a: f16[N], x: f32[N]) -> y: f32[N] { y[i] = if a[i] <= a[0] { x[i] } else { 2.0 }; }";
+    check(kernel, "V: k for p {}", &[&[("N", 5)]]);
+}
+
+/// The bound of a reduction's range depends on the axis that goes into lanes.
+#[test]
+fn a_bound_in_lanes() {
+    let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(k in i..N) { x[k, i] }; }";
+    let schedule = "V: k for p { tile(i: 4) => workgroup(x); vectorize(i, 4, unaligned: scalar); }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 8)]]);
+}
+
+/// What is read along the lanes counts too.
+#[test]
+fn wide_reads_of_narrow_results() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: f16[N] { y[i] = x[i] as f16; }";
+    let [profile, _] = profiles();
+    let error = try_variant(kernel, "V: k for p where N % 8 == 0 { vectorize(i, 8); serial(i); }", &profile).err();
+    assert!(error.is_some_and(|e| e.contains("8 lanes of `x: i32` are 32 bytes")));
+    check(kernel, "V: k for p where N % 8 == 0 { vectorize(i, 4); serial(i); }", &[&[("N", 8)]]);
+}
+
+/// The extent of a part, of which the guard of each lane was made, was that of all lanes.
+#[test]
+fn guards_by_lane() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..i + 1, l in 0..i) { x.pad(0.0)[l - k] }; }";
+    let schedule = "V: k for p {
+        tile(i: 4 => z1) => workgroup(x);
+        split(k, [2, _] => z2, z3);
+        tile(j: 1) => workgroup(x);
+        vectorize(i, 4, unaligned: scalar);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 4)], &[("N", 9)]]);
+}
+
+/// Neighbours were loaded together, past the end of the tensor, where each of them is padded.
+#[test]
+fn padded_neighbours() {
+    for dtype in ["f32", "f16"] {
+        let kernel = format!("fn k<N>(x: {dtype}[N]) -> y: {dtype}[N] {{ y[i] = sum(k in 0..4) {{ x.pad(0.0)[k] * x[i] }}; }}");
+        let schedule = "V: k for p { unroll(k); distribute(i => workgroup(x)); }";
+        check(&kernel, schedule, &[&[("N", 1)], &[("N", 3)], &[("N", 5)]]);
+    }
+}
+
+/// Neighbours were loaded together with what lies past the end of the tensor: groups begin at multiples of their size, and
+/// the loop over them did not.
+#[test]
+fn neighbours_at_an_offset() {
+    let kernel = "fn k<N>(x: f32[5], z: f32[N]) -> y: f32[N] { y[i] = min(k in 1..5) { x[k] * z[i] }; }";
+    check(kernel, "V: k for p { unroll(k); distribute(i => workgroup(x)); }", &[&[("N", 3)]]);
+    let kernel = "fn k<N>(x: f32[(N - 1) * 2 + 4]) -> y: f32[N, N] { y[i, j] = sum(k in 0..4) { x[j * 2 + k] }; }";
+    check(kernel, "V: k for p where N == 4 { unroll(j, k); distribute(i => workgroup(x)); }", &[&[("N", 4)]]);
+}
+
+/// A read by data of an inlined stage, within the index of another one.
+#[test]
+fn inlined_in_an_index() {
+    let kernel = "fn k<N, M>(x: i32[M], t: f32[M, M], z: f32[N]) -> y: f32[N] {
+        let s[i]: f32[M] = t.clamp()[x[i] + 1, M - 1 - i];
+        y[i] = s.pad(0.5)[i - 2] + z[i];
+    }";
+    check(kernel, "V: k for p {}", &[&[("N", 3), ("M", 1)], &[("N", 5), ("M", 4)]]);
+}
+
+/// What was proved of a read on the algorithm's axes, the verifier did not find under facts.
+#[test]
+fn facts_in_the_way() {
+    let kernel = "fn k<N, H = N / 3>(x: f32[N]) -> y: f32[H] { y[j] = x.pad(-1.0)[1]; }";
+    check(kernel, "V: k for p where N <= 5, H % 1 == 0 {}", &[&[("N", 2)], &[("N", 5)]]);
+    check(kernel, "V: k for p where N <= 3, H % 3 == 0 {}", &[&[("N", 2)]]);
+}
+
+/// An axis in a bound, tiled again after the bounded loop had been moved out of it.
+#[test]
+fn tiled_after_the_hull() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, h] = sum(q in 0..h + 1) { x[q] }; }";
+    let schedule = "V: k for p {
+        tile(h: 3, i: 2 => z1) => workgroup(x, x);
+        reorder(q, i);
+        unroll(i);
+        split(h, [_, 2] => z2, z3);
+        distribute(z2, z3 => thread(x, y));
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 8)]]);
+}
+
+/// A loop over an intermediate without points that is written out up to a bound.
+#[test]
+fn an_intermediate_of_nothing() {
+    let kernel = "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[M] {
+        let s[i, h]: f32[N, M] = sum(k in 0..3) { x[i] + z[h] };
+        y[i] = z[i] + s.pad(0.0)[i, i];
+    }";
+    let schedule =
+        "V: k for p where N <= 6 { s { split(i, [2, 7] => i, z1); unroll(i); distribute(z1 => thread(z)); serial(h); } }";
+    check(kernel, schedule, &[&[("N", 0), ("M", 4)], &[("N", 3), ("M", 4)]]);
+}
+
+/// That the point of an inlined stage is inside was proved on its axes, and not where they are fused.
+#[test]
+fn inlined_at_a_difference() {
+    let kernel = "fn k<K, M>(x: f32[M, K]) -> y: f32[K, K] {
+        let s[i, j]: f32[M, K] = x[i, j];
+        y[i, j] = s.pad(0.5)[i - j, 1].min(s.clamp()[1, j]);
+    }";
+    check(kernel, "V: k for p {}", &[&[("K", 3), ("M", 1)], &[("K", 2), ("M", 7)]]);
+}
