@@ -1,5 +1,6 @@
 //! What a leaf computes is what its stage says, to the letter: expressions name the algorithm's axes in every form of a nest, so
-//! no directive has a reason to change one, but to have it read a copy. What reads copies is left to those who look at them.
+//! no directive has a reason to change one, but to have it read a copy, or to compute it where it is read. What is local is left to
+//! those who look at copies.
 
 use super::Rule;
 use super::context::Checks;
@@ -13,6 +14,10 @@ impl Checks<'_> {
     pub(super) fn values(&self) {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
+            // What is placed in another stage's nest is computed on axes of its own.
+            if !self.space(self.program.stages[compute.stage].buffer).is_global() {
+                continue;
+            }
             let is_right = match (&self.program.stages[compute.stage].body, compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(&compute.value, &[*value], &[]),
                 (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(&compute.value, lift, &[]),
