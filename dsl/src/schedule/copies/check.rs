@@ -4,7 +4,7 @@
 use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
 use crate::lower::local;
-use crate::nest::{AxisId, Block, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
+use crate::nest::{AxisId, Block, Body, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
@@ -48,8 +48,13 @@ impl Search<'_> {
 
     fn compute(&self, program: &mut Program, compute: &Compute, around: &[(AxisId, Exec)]) -> Applied {
         let mut index: Vec<ExprId> = Vec::new();
-        for value in &compute.value {
-            index.extend(program.exprs.reads(*value).into_iter().filter(|r| r.buffer == self.copy.buffer).flat_map(|r| r.index));
+        // What a reduction's result reads besides, it reads under the loops over its parallel axes.
+        let finish = match &program.stages[compute.stage].body {
+            Body::Reduce { finish, .. } if compute.phase == Phase::Whole => Some(*finish),
+            _ => None,
+        };
+        for value in compute.value.iter().copied().chain(finish) {
+            index.extend(program.exprs.reads(value).into_iter().filter(|r| r.buffer == self.copy.buffer).flat_map(|r| r.index));
         }
         index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.clone()));
         let bound: HashSet<AxisId> = around.iter().map(|(a, _)| *a).collect();

@@ -330,7 +330,10 @@ fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) 
 
 /// Registers are not indexed by which invocation it is.
 fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
-    let values = nest.path.compute.value.clone();
+    let mut values = nest.path.compute.value.clone();
+    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body {
+        values.push(*finish);
+    }
     let reads: Vec<Read> =
         values.iter().flat_map(|v| nest.program.exprs.reads(*v)).filter(|r| Some(r.buffer) == attached.buffer).collect();
     let threads: Vec<(AxisId, SpanId)> = nest

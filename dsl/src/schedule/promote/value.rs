@@ -152,14 +152,15 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
                 _ => wanted.span,
             };
             let error = error.note_at(span, format!("`{name}` is rounded up here"));
-            let help = match (&wanted.promote.fill, pred.axis) {
-                (Some(_), _) if nest.copies.last().is_some_and(|c| c.filled.iter().any(|(a, _)| *a == pred.axis)) => {
-                    "the fill must make the item the identity: 0.0 for a product that is summed".into()
+            let fills = nest.copies.last().is_some_and(|c| c.filled.iter().any(|(a, _)| *a == pred.axis));
+            let help = match &wanted.promote.fill {
+                None => "write `fill: 0.0`, or `guard` instead of `round_up`".to_owned(),
+                Some(_) if fills => "the fill must make the item the identity: 0.0 for a product that is summed".to_owned(),
+                Some(_) => {
+                    format!(
+                        "past the end of `{name}` the copy can lie within the tensor: list the axes, so that it is filled there"
+                    )
                 }
-                (Some(_), _) => format!(
-                    "past the end of `{name}` the copy can lie within the tensor: list the axes, so that it is filled there"
-                ),
-                (None, _) => "write `fill: 0.0`, or `guard` instead of `round_up`".into(),
             };
             return Err(error.help(help));
         }
