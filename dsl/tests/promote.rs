@@ -118,3 +118,30 @@ fn a_blur() {
              promote(w => w_r, at: workgroup, to: register); unroll(b); }"
     ));
 }
+
+/// What later directives would break, and what invocations do together, is refused where it is said.
+#[test]
+fn registers_are_one_invocations() {
+    let biased = "fn biased<M, N, K>(a: f32[M, K], b: f32[K, N], v: f32[N]) -> c: f32[M, N] {
+        c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] } + v[j];
+    }";
+    let text = lowered(
+        biased,
+        "for vulkan_1_1",
+        "tile(i: 8, j: 8) => workgroup(y, x);
+         promote(v => v_r[j], at: workgroup, to: register);
+         distribute(i, j => thread(y, x));",
+    );
+    assert!(text.starts_with("`v_r` holds what all values of `j` read"), "{text}");
+    let scaled = "fn scaled<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * 2.0; }";
+    let text = lowered(
+        scaled,
+        "for vulkan_1_1",
+        "tile(i: 4, j: 4) => workgroup(y, x);
+         promote(x => x_s, at: workgroup, to: shared, row_pad: 4);
+         promote(x_s => x_t, at: i, to: shared, row_pad: 4);
+         distribute(j => thread(x));
+         promote(x_s => x_r, at: j, to: register);",
+    );
+    assert!(text.starts_with("`x_s` is not read under `j`"), "{text}");
+}

@@ -49,7 +49,7 @@ pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> 
     {
         values.push(*finish);
     }
-    for attached in nest.placed.attached.iter().filter(|a| place.encloses(nest.place_of(a))) {
+    for attached in nest.placed.attached.iter().filter(|a| place.serves(a, nest.place_of(a))) {
         values_of(nest.program, &attached.before, &mut values);
         values_of(nest.program, &attached.after, &mut values);
     }

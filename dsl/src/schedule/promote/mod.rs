@@ -220,7 +220,7 @@ pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: Bu
     }
     let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
     nest.path.compute.value.iter_mut().for_each(&mut moved);
-    let deep = |a: &Attached, nest: &StageNest<'_>| wanted.place.encloses(nest.place_of(a));
+    let deep = |a: &Attached, nest: &StageNest<'_>| wanted.place.serves(a, nest.place_of(a));
     let mut attached = std::mem::take(&mut nest.placed.attached);
     for a in &mut attached {
         if deep(a, nest) {

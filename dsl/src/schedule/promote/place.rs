@@ -4,7 +4,7 @@ use crate::diag::{Error, SpanId};
 use crate::nest::path::Frame;
 use crate::nest::{AxisId, AxisKind, Exec, Level};
 use crate::schedule::StageNest;
-use crate::schedule::attach::is_invocation;
+use crate::schedule::attach::{Attached, is_invocation};
 use crate::syntax::schedule::{Memory, Promote};
 use std::collections::HashSet;
 
@@ -20,9 +20,16 @@ pub(in crate::schedule) struct Place {
     pub(in crate::schedule) has_result: bool,
     /// Whether it is around what is attached at the same loop.
     pub(in crate::schedule) around: bool,
+    /// Whether each invocation has what is made there: what they do together does not read that.
+    pub(in crate::schedule) private: bool,
 }
 
 impl Place {
+    /// Whether what is attached at a depth reads what is made at the place.
+    pub(in crate::schedule) fn serves(&self, attached: &Attached, depth: usize) -> bool {
+        self.encloses(depth) && !(self.private && attached.together)
+    }
+
     /// Whether what is attached at a depth is under the place.
     pub(in crate::schedule) fn encloses(&self, depth: usize) -> bool {
         depth > self.depth || (self.around && depth == self.depth)
@@ -63,7 +70,9 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
     let reduces = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Reduction;
     let has_result = !outer.iter().any(reduces);
     check_uniform(nest, promote, &plain[..depth])?;
-    Ok(Place { depth, inside: inside(nest, promote.to, depth, false), outer, has_result, around: false })
+    // A stage that is computed there has all its readers there, or is refused.
+    let private = promote.to == Memory::Register && !promote.computed;
+    Ok(Place { depth, inside: inside(nest, promote.to, depth, false), outer, has_result, around: false, private })
 }
 
 /// The place just inside an axis' loop.
