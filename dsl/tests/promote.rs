@@ -144,4 +144,12 @@ fn registers_are_one_invocations() {
          promote(x_s => x_r, at: j, to: register);",
     );
     assert!(text.starts_with("`x_s` is not read under `j`"), "{text}");
+    let text = lowered(
+        scaled,
+        "for vulkan_1_1",
+        "tile(i: 4, j: 4) => workgroup(y, x);
+         promote(x => x_r, at: workgroup, to: register);
+         promote(x_r => x_s, at: i, to: shared);",
+    );
+    assert!(text.starts_with("`x_r` lies in registers"), "{text}");
 }

@@ -85,6 +85,12 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
         return output::apply(nest, Wanted { promote, place, source, name, span });
     }
     let source = source(nest, promote, &place)?;
+    if promote.to == Memory::Shared && nest.program.buffers[source].space == Space::Register {
+        let name = &promote.source;
+        let error =
+            Error::new(name.span, format!("`{name}` lies in registers, which one invocation has: the others cannot copy it"));
+        return Err(error.help(format!("promote what `{name}` is a copy of, or copy to registers")));
+    }
     let wanted = Wanted { promote, place, source, name, span };
     let footprint = footprint::of(nest, &wanted)?;
     let value = value::of(nest, &wanted, &footprint, warnings)?;
