@@ -6,6 +6,8 @@
 //!                                └────────────────── evaluate ──────────────────▶ values with bounds ─ compare ─▶ judged
 //! ```
 //!
+//! [`mutants`] asks the other question: whether a nest with one thing wrong ([`mutate`]) is found out, and by whom.
+//!
 //! [`pair`] is a pure function of a seed and a number, so each case can be had again. The generators ask the compiler nothing.
 
 pub mod board;
@@ -15,6 +17,8 @@ pub mod compile;
 pub mod inputs;
 pub mod judge;
 pub mod kernel;
+pub mod mutants;
+pub mod mutate;
 pub mod report;
 pub mod run;
 pub mod schedule;

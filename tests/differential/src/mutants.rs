@@ -1,0 +1,241 @@
+//! Who finds a nest out: the verifier, the emitter, the reference device, the values, or nobody.
+
+use crate::compare::compare;
+use crate::compile::{self, Variant};
+use crate::mutate::{Kind, Mutant, mutants};
+use crate::run::{self, Inputs};
+use crate::{Pair, pair};
+use fastrand::Rng;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tilewright::{Device, Error};
+use tilewright_dsl::algorithm::evaluate::{Tensor, evaluate};
+use tilewright_dsl::launch;
+use tilewright_dsl::nest::verify::verify_lowered;
+use tilewright_dsl::nest::{BufferId, Program};
+use tilewright_dsl::profile::Profile;
+
+/// Who finds it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Found {
+    /// The verifier refuses it.
+    Verifier,
+    /// The verifier, or the emitter, panics: a defect of its own.
+    Panic(String),
+    /// The emitter refuses it.
+    Emitter,
+    /// The reference device reports a fault.
+    Fault(String),
+    /// A value is wrong, or nothing has written it.
+    Value(String),
+    /// The launch refuses it.
+    Launch(String),
+    /// Nobody: it computes what it should, without a fault.
+    Nobody,
+}
+
+impl Found {
+    /// Its column in a table.
+    fn column(&self) -> usize {
+        match self {
+            Found::Verifier => 0,
+            Found::Emitter => 1,
+            Found::Fault(_) => 2,
+            Found::Value(_) => 3,
+            Found::Launch(_) => 4,
+            Found::Nobody => 5,
+            Found::Panic(_) => 6,
+        }
+    }
+}
+
+const COLUMNS: [&str; 7] = ["verifier", "emitter", "fault", "values", "launch", "nobody", "panic"];
+
+/// How many of each kind were found by whom.
+#[derive(Default)]
+pub struct Table(BTreeMap<Kind, [usize; 7]>);
+
+impl Table {
+    /// Counts one.
+    pub fn count(&mut self, kind: Kind, found: &Found) {
+        self.0.entry(kind).or_default()[found.column()] += 1;
+    }
+
+    /// Those in a column, of all kinds.
+    pub fn total(&self, found: &Found) -> usize {
+        self.0.values().map(|row| row[found.column()]).sum()
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = format!("{:32}", "");
+        COLUMNS.iter().try_for_each(|c| write!(text, "{c:>10}"))?;
+        for (kind, row) in &self.0 {
+            write!(text, "\n{:32}", kind.to_string())?;
+            row.iter().try_for_each(|n| write!(text, "{n:>10}"))?;
+        }
+        f.write_str(&text)
+    }
+}
+
+/// Dims by name.
+type Sizes = &'static [(&'static str, i64)];
+
+/// Kernels and schedules with shared memory and barriers.
+const SHARED: [(&str, &str, Sizes); 2] = [
+    (
+        "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
+        "V: matmul for p {
+            tile(i: 16, j: 16) => workgroup(y, x);
+            tile(k: 8 => k_o);
+            reorder(k_o, k, i, j);
+            promote(a => a_s, at: k_o, to: shared);
+            promote(b => b_s, at: k_o, to: shared);
+            tile(i: 4, j: 4) => thread(y, x);
+            unroll(i, j);
+        }",
+        &[("M", 33), ("N", 18), ("K", 19)],
+    ),
+    (
+        "fn blur<H, W>(x: f32[H, W]) -> y: f32[H, W] {
+            let r[i, j]: f32[H, W] = sum(b in 0..3) { x.clamp()[i, j + b - 1] } / 3.0;
+            y[i, j] = sum(a in 0..3) { r.pad(0.25)[i + a - 1, j] } / 3.0;
+        }",
+        "V: blur for p {
+            tile(i: 8, j: 16) => workgroup(y, x);
+            distribute(i, j => thread(y, x));
+            compute_at(r, workgroup, to: shared);
+        }",
+        &[("H", 19), ("W", 37)],
+    ),
+];
+
+/// A good nest, and launches with what they should give.
+pub struct Subject {
+    variant: Variant,
+    profile: Profile,
+    launches: Vec<(Inputs, Vec<(BufferId, Tensor)>)>,
+    device: Device,
+}
+
+impl Subject {
+    /// The subject of a generated pair. `None`: it is refused, or has no launches.
+    ///
+    /// # Errors
+    /// That the good nest itself is not right.
+    pub fn new(seed: u64, case: u64, device: &Device) -> Result<Option<Subject>, String> {
+        Subject::of(&pair(seed, case), device).map_err(|wrong| format!("case {case} of seed {seed}: {wrong}"))
+    }
+
+    /// The subjects with memory that invocations share.
+    ///
+    /// # Errors
+    /// That one is not right.
+    pub fn shared(device: &Device) -> Result<Vec<Subject>, String> {
+        let subject = |(kernel, schedule, dims): &(&str, &str, Sizes)| {
+            let pair = Pair {
+                kernel: (*kernel).to_owned(),
+                schedule: (*schedule).to_owned(),
+                profile: Profile::mesa_lavapipe(),
+                dims: vec![dims.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()],
+                scalars: Vec::new(),
+                fills: Vec::new(),
+                values: 1,
+            };
+            let refused = || compile::variant(kernel, schedule, &pair.profile).err().map_or_else(String::new, |r| r.text);
+            Subject::of(&pair, device)?.ok_or_else(refused)
+        };
+        SHARED.iter().map(subject).collect()
+    }
+
+    fn of(pair: &Pair, device: &Device) -> Result<Option<Subject>, String> {
+        let Ok(variant) = compile::variant(&pair.kernel, &pair.schedule, &pair.profile) else { return Ok(None) };
+        let mut subject = Subject { variant, profile: pair.profile.clone(), launches: Vec::new(), device: device.clone() };
+        subject.launches = subject.launches(pair);
+        let program = subject.words(&subject.variant.nest).map_err(|e| format!("{e:?}"))?;
+        match subject.run(program) {
+            Found::Nobody if !subject.launches.is_empty() => Ok(Some(subject)),
+            Found::Nobody | Found::Launch(_) => Ok(None),
+            other => Err(format!("the nest itself: {other:?}")),
+        }
+    }
+
+    /// The pair's sizes and others, odd ones and small ones, as far as its facts admit them.
+    fn launches(&self, pair: &Pair) -> Vec<(Inputs, Vec<(BufferId, Tensor)>)> {
+        let mut sizes = pair.dims.clone();
+        for first in pair.dims.iter().take(1) {
+            for n in [1, 2, 3, 5, 7, 8, 13, 17] {
+                sizes.push(first.iter().map(|(name, _)| (name.clone(), n)).collect());
+            }
+            sizes.push(first.iter().map(|(name, n)| (name.clone(), n + 1)).collect());
+            sizes.push(first.iter().map(|(name, n)| (name.clone(), 2 * n)).collect());
+        }
+        let mut random = Rng::with_seed(pair.values);
+        let fill = |name: &str| pair.fills.iter().find(|(n, _)| n == name).map_or(crate::inputs::Fill::Small, |(_, fill)| *fill);
+        let launch = |dims: &Vec<(String, i64)>| {
+            let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            run::admits(&self.variant.program, &dims).filter(|admitted| *admitted)?;
+            let inputs = Inputs::new(&self.variant.algorithm, &dims, &pair.scalars, &fill, &mut random).ok()?;
+            let count: i64 = inputs.shapes.values().map(|s| s.iter().product::<i64>()).sum();
+            let wanted = if count <= 20_000 { evaluate(&self.variant.algorithm, &inputs.given).ok()? } else { return None };
+            Some((inputs, wanted.into_iter().collect()))
+        };
+        sizes.iter().filter_map(launch).collect()
+    }
+
+    /// Its mutants.
+    pub fn mutants(&self) -> Vec<Mutant> {
+        mutants(&self.variant.nest)
+    }
+
+    /// Who finds a mutant.
+    pub fn judge(&self, mutant: &Program) -> Found {
+        match catch_unwind(AssertUnwindSafe(|| verify_lowered(mutant, &self.profile))) {
+            Err(panic) => return Found::Panic(reason(&*panic)),
+            Ok(Err(_)) => return Found::Verifier,
+            Ok(Ok(())) => {}
+        }
+        match self.words(mutant) {
+            Ok(program) => self.run(program),
+            Err(found) => found,
+        }
+    }
+
+    /// A mutant that passes the verifier, as words.
+    fn words(&self, nest: &Program) -> Result<launch::Program, Found> {
+        match catch_unwind(AssertUnwindSafe(|| tilewright_spirv::compile(nest, &self.profile, "V"))) {
+            Err(panic) => Err(Found::Panic(reason(&*panic))),
+            Ok(Err(_)) => Err(Found::Emitter),
+            Ok(Ok(program)) => Ok(program),
+        }
+    }
+
+    fn run(&self, program: launch::Program) -> Found {
+        let kernel = match self.device.load_programs(vec![program.clone()]) {
+            Ok(kernel) => kernel,
+            Err(error) => return Found::Launch(error.to_string()),
+        };
+        for (inputs, wanted) in &self.launches {
+            let results = match run::launch(&kernel, &program, &self.variant.algorithm, inputs) {
+                Ok(results) => results,
+                Err(error @ Error::Unwritten { .. }) => return Found::Value(error.to_string()),
+                Err(error @ (Error::Fault { .. } | Error::Words { .. })) => return Found::Fault(error.to_string()),
+                Err(error) => return Found::Launch(error.to_string()),
+            };
+            for (id, got) in results {
+                let Some((_, wanted)) = wanted.iter().find(|(buffer, _)| *buffer == id) else { continue };
+                if let Err(wrong) = compare(&self.variant.algorithm.buffers[id], wanted, &got) {
+                    return Found::Value(wrong);
+                }
+            }
+        }
+        Found::Nobody
+    }
+}
+
+fn reason(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("it panicked").to_owned()
+}

@@ -1,0 +1,402 @@
+//! Nests with one thing wrong: what a directive or a pass might do, were it wrong.
+//!
+//! [`mutants`] gives every such nest that differs from a good one in a single place. Some mean the same as the good one: who
+//! judges them has to tell them apart.
+
+use std::fmt;
+use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::nest::{AxisDef, AxisKind, Block, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Slot, Tail, print};
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A barrier is missing.
+    Barrier,
+    /// A predicate is missing.
+    Predicate,
+    /// A predicate fills reads where it should take the identity, or the other way round.
+    Filled,
+    /// A reduction does not begin.
+    Init,
+    /// Or takes no items.
+    Update,
+    /// Or is not finished.
+    Finish,
+    /// A reduction is not collected from its invocations.
+    Collect,
+    /// A buffer lives no longer than an iteration of the loop that was in it.
+    Life,
+    /// A loop is missing: only its first iteration is done, if any.
+    Loop,
+    /// A loop is executed in another way.
+    Exec,
+    /// An axis has one point more.
+    More,
+    /// An axis has one point less.
+    Less,
+    /// A split that runs past its axis counts as exact, and is not guarded.
+    Exact,
+    /// What is written goes one element further.
+    Written,
+    /// What is read lies one element further.
+    Read,
+    /// A workgroup has more invocations, or fewer.
+    Local,
+    /// The arms of a branch are exchanged.
+    Branch,
+    /// Two neighbours are done in the other order.
+    Order,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Barrier => "a barrier deleted",
+            Kind::Predicate => "a predicate deleted",
+            Kind::Filled => "a fill for a guard, or back",
+            Kind::Init => "an init deleted",
+            Kind::Update => "an update deleted",
+            Kind::Finish => "a finish deleted",
+            Kind::Collect => "a collect deleted",
+            Kind::Life => "a buffer's life moved inward",
+            Kind::Loop => "a loop deleted",
+            Kind::Exec => "a loop executed otherwise",
+            Kind::More => "an extent and 1",
+            Kind::Less => "an extent less 1",
+            Kind::Exact => "an inexact split called exact",
+            Kind::Written => "a written index and 1",
+            Kind::Read => "a read index and 1",
+            Kind::Local => "another local size",
+            Kind::Branch => "a branch's arms exchanged",
+            Kind::Order => "neighbours exchanged",
+        })
+    }
+}
+
+/// A nest with one thing wrong.
+pub struct Mutant {
+    /// What kind of thing.
+    pub kind: Kind,
+    /// What.
+    pub what: String,
+    /// The nest.
+    pub program: Program,
+}
+
+/// A change to a block: it counts down the places where it applies, and changes the one that it meets at 0.
+type Change<'c> = &'c dyn Fn(&mut Program, &mut Block, &mut usize) -> Option<String>;
+
+/// All mutants of a nest.
+pub fn mutants(program: &Program) -> Vec<Mutant> {
+    let mut all = Vec::new();
+    let changes: [(Kind, Change<'_>); 14] = [
+        (Kind::Barrier, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::Barrier { .. }))),
+        (Kind::Predicate, &predicate),
+        (Kind::Filled, &filled),
+        (Kind::Init, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Init))),
+        (Kind::Update, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Update))),
+        (Kind::Finish, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Finish))),
+        (Kind::Collect, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::Collect(_)))),
+        (Kind::Life, &life),
+        (Kind::Loop, &no_loop),
+        (Kind::Exec, &exec),
+        (Kind::Written, &written),
+        (Kind::Read, &read),
+        (Kind::Branch, &branch),
+        (Kind::Order, &order),
+    ];
+    for (kind, change) in changes {
+        in_blocks(program, kind, change, &mut all);
+    }
+    extents(program, &mut all);
+    exact(program, &mut all);
+    local(program, &mut all);
+    all
+}
+
+fn in_blocks(program: &Program, kind: Kind, change: Change<'_>, all: &mut Vec<Mutant>) {
+    fn walk(program: &mut Program, block: &mut Block, left: &mut usize, change: Change<'_>) -> Option<String> {
+        let inner = block.iter_mut().flat_map(|node| node.blocks_mut());
+        for inner in inner {
+            if let Some(what) = walk(program, inner, left, change) {
+                return Some(what);
+            }
+        }
+        change(program, block, left)
+    }
+    for which in 0.. {
+        let (mut mutant, mut left) = (program.clone(), which);
+        let mut plan = std::mem::take(&mut mutant.plan);
+        let what = plan.iter_mut().find_map(|dispatch| walk(&mut mutant, &mut dispatch.body, &mut left, change));
+        mutant.plan = plan;
+        match what {
+            Some(what) => all.push(Mutant { kind, what, program: mutant }),
+            None => return,
+        }
+    }
+}
+
+/// Whether it is this one's turn.
+fn turn(left: &mut usize) -> bool {
+    let now = *left == 0;
+    *left = left.wrapping_sub(1);
+    now
+}
+
+fn is_phase(kind: &NodeKind, phase: Phase) -> bool {
+    matches!(kind, NodeKind::Compute(compute) if compute.phase == phase)
+}
+
+fn line(program: &Program, node: &tilewright_dsl::nest::Node) -> String {
+    print::Printer::new(program).line(node)
+}
+
+fn delete(program: &Program, block: &mut Block, left: &mut usize, is: impl Fn(&NodeKind) -> bool) -> Option<String> {
+    let at = (0..block.len()).find(|at| is(&block[*at].kind) && turn(left))?;
+    let node = block.remove(at);
+    Some(format!("without `{}`", line(program, &node)))
+}
+
+fn of_predicates(
+    program: &mut Program,
+    block: &mut Block,
+    left: &mut usize,
+    is: impl Fn(&Program, &Pred) -> bool,
+    change: fn(&mut Vec<Pred>, usize),
+) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        let NodeKind::Compute(compute) = &mut node.kind else { continue };
+        for at in 0..compute.preds.len() {
+            if is(program, &compute.preds[at]) && turn(left) {
+                let name = print::axis(program, compute.preds[at].axis);
+                change(&mut compute.preds, at);
+                return Some(format!("the predicate on `{name}` of `{text}`"));
+            }
+        }
+    }
+    None
+}
+
+fn predicate(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    of_predicates(
+        program,
+        block,
+        left,
+        |_, _| true,
+        |preds, at| {
+            preds.remove(at);
+        },
+    )
+}
+
+/// Of a reduction's axis: a parallel one's tiles run either way.
+fn filled(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    let reduced = |p: &Program, pred: &Pred| p.axes[pred.axis].kind == AxisKind::Reduction;
+    of_predicates(program, block, left, reduced, |preds, at| {
+        preds[at].tail = if preds[at].tail == Tail::RoundUp { Tail::Guard } else { Tail::RoundUp };
+    })
+}
+
+/// `register r { for i { … } }` as `for i { register r { … } }`.
+fn life(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        let NodeKind::Alloc { buffer, body } = &mut node.kind else { continue };
+        for at in 0..body.len() {
+            if !matches!(body[at].kind, NodeKind::Loop(_)) || !turn(left) {
+                continue;
+            }
+            let (buffer, span) = (*buffer, node.span);
+            let mut inner = std::mem::take(body);
+            if let NodeKind::Loop(looped) = &mut inner[at].kind {
+                let body = std::mem::take(&mut looped.body);
+                looped.body = vec![tilewright_dsl::nest::Node::new(NodeKind::Alloc { buffer, body }, span)];
+            }
+            // What stands beside the loop keeps a life of its own.
+            let alone = inner.len() == 1;
+            if alone {
+                *node = inner.remove(0);
+            } else {
+                *body = inner;
+            }
+            return Some(format!("`{text}` inside a loop"));
+        }
+    }
+    None
+}
+
+fn no_loop(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for at in 0..block.len() {
+        if matches!(block[at].kind, NodeKind::Loop(_)) && turn(left) {
+            let text = line(program, &block[at]);
+            if let NodeKind::Loop(looped) = block.remove(at).kind {
+                block.splice(at..at, looped.body);
+            }
+            return Some(format!("without `{text}`"));
+        }
+    }
+    None
+}
+
+/// Not what means the same: serial loops may be written out, and workgroups be counted in any coordinate.
+fn exec(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        let NodeKind::Loop(looped) = &mut node.kind else { continue };
+        let others: Vec<Exec> = match looped.exec {
+            Exec::Serial | Exec::Unroll => {
+                vec![
+                    Exec::Bind(Level::Thread, Slot::X),
+                    Exec::Bind(Level::Thread, Slot::Y),
+                    Exec::Bind(Level::Workgroup, Slot::X),
+                    Exec::Lanes,
+                ]
+            }
+            Exec::Lanes => vec![Exec::Bind(Level::Thread, Slot::X)],
+            Exec::Bind(Level::Workgroup, slot) => vec![Exec::Bind(Level::Thread, slot), Exec::Bind(Level::Subgroup, slot)],
+            Exec::Bind(level, slot) => {
+                let slots = [Slot::X, Slot::Y, Slot::Z].into_iter().filter(|other| *other != slot);
+                slots.map(|other| Exec::Bind(level, other)).chain([Exec::Serial, Exec::Bind(Level::Workgroup, slot)]).collect()
+            }
+        };
+        for other in others {
+            if turn(left) {
+                looped.exec = other;
+                return Some(format!("`{text}` as {other:?}"));
+            }
+        }
+    }
+    None
+}
+
+fn written(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        let NodeKind::Compute(compute) = &mut node.kind else { continue };
+        for access in &mut compute.dst {
+            for index in &mut access.index {
+                if turn(left) {
+                    *index = one_more(program, *index);
+                    return Some(format!("one further: `{text}`"));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Reads of the same place are one expression: they move together.
+fn read(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        let NodeKind::Compute(compute) = &mut node.kind else { continue };
+        for value in &mut compute.value {
+            for found in program.exprs.reads(*value) {
+                for d in 0..found.index.len() {
+                    if turn(left) {
+                        let mut moved = found.clone();
+                        moved.index[d] = one_more(program, found.index[d]);
+                        *value = program.exprs.replace(*value, &mut |exprs, id| match exprs.get(id) {
+                            Expr::Read(read) if *read == found => {
+                                let dtype = exprs.dtype(id);
+                                Some(exprs.add(Expr::Read(moved.clone()), dtype))
+                            }
+                            _ => None,
+                        });
+                        return Some(format!("a read one further in `{text}`"));
+                    }
+                }
+            }
+        }
+    }
+    None
+}
+
+fn one_more(program: &mut Program, of: ExprId) -> ExprId {
+    let one = program.exprs.int(1);
+    program.exprs.sum(of, one)
+}
+
+fn branch(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        if let NodeKind::Branch { then, other, .. } = &mut node.kind
+            && turn(left)
+        {
+            std::mem::swap(then, other);
+            return Some(format!("the arms of `{text}`"));
+        }
+    }
+    None
+}
+
+fn order(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for at in 1..block.len() {
+        if turn(left) {
+            let text = format!("`{}` after `{}`", line(program, &block[at - 1]), line(program, &block[at]));
+            block.swap(at - 1, at);
+            return Some(text);
+        }
+    }
+    None
+}
+
+fn extents(program: &Program, all: &mut Vec<Mutant>) {
+    for axis in program.axes.ids().filter(|axis| is_bound(program, *axis) && !is_range(program, *axis)) {
+        for (kind, by) in [(Kind::More, 1), (Kind::Less, -1)] {
+            let mut mutant = program.clone();
+            let by = mutant.exprs.int(by);
+            mutant.axes[axis].extent = mutant.exprs.sum(mutant.axes[axis].extent, by);
+            all.push(Mutant { kind, what: format!("`{}`", print::axis(program, axis)), program: mutant });
+        }
+    }
+}
+
+/// Whether an axis is the range of a reduction, as the algorithm says it: another one is another algorithm.
+fn is_range(program: &Program, axis: tilewright_dsl::nest::AxisId) -> bool {
+    let axis = &program.axes[axis];
+    axis.kind == AxisKind::Reduction && matches!(axis.def, AxisDef::Root(_))
+}
+
+/// Whether a loop runs over an axis.
+fn is_bound(program: &Program, axis: tilewright_dsl::nest::AxisId) -> bool {
+    fn binds(block: &Block, axis: tilewright_dsl::nest::AxisId) -> bool {
+        let own = |node: &tilewright_dsl::nest::Node| matches!(&node.kind, NodeKind::Loop(l) if l.axis == axis);
+        block.iter().any(|node| own(node) || node.blocks().any(|inner| binds(inner, axis)))
+    }
+    program.plan.iter().any(|dispatch| binds(&dispatch.body, axis))
+}
+
+fn exact(program: &Program, all: &mut Vec<Mutant>) {
+    fn forget(block: &mut Block, axis: tilewright_dsl::nest::AxisId) {
+        for node in block {
+            if let NodeKind::Compute(compute) = &mut node.kind {
+                compute.preds.retain(|pred| pred.axis != axis);
+            }
+            node.blocks_mut().for_each(|inner| forget(inner, axis));
+        }
+    }
+    for axis in program.axes.ids() {
+        let mut mutant = program.clone();
+        match &mut mutant.axes[axis].fate {
+            Fate::Split(split) if !split.exact => split.exact = true,
+            _ => continue,
+        }
+        mutant.plan.iter_mut().for_each(|dispatch| forget(&mut dispatch.body, axis));
+        all.push(Mutant { kind: Kind::Exact, what: format!("`{}`", print::axis(program, axis)), program: mutant });
+    }
+}
+
+fn local(program: &Program, all: &mut Vec<Mutant>) {
+    for (n, dispatch) in program.plan.iter().enumerate() {
+        for dim in 0..3 {
+            let size = dispatch.local[dim];
+            for other in [size + 1, size - 1].into_iter().filter(|other| *other > 0) {
+                let mut mutant = program.clone();
+                mutant.plan[n].local[dim] = other;
+                all.push(Mutant { kind: Kind::Local, what: format!("{size} as {other} in {dim}"), program: mutant });
+            }
+        }
+    }
+}
