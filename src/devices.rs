@@ -20,6 +20,16 @@ __bundled_profile! {
 }
 
 __bundled_profile! {
+    /// NVIDIA's Ampere (RTX 30, A100).
+    pub nvidia_ampere
+}
+
+__bundled_profile! {
     /// NVIDIA's Hopper.
     pub nvidia_hopper
+}
+
+__bundled_profile! {
+    /// AMD's RDNA 3 (RX 7000) with Mesa's driver.
+    pub amd_rdna3
 }

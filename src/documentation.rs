@@ -34,6 +34,8 @@ mod directives {
     mod promote {}
     #[doc = include_str!("../docs/directives/reorder.md")]
     mod reorder {}
+    #[doc = include_str!("../docs/directives/rfactor.md")]
+    mod rfactor {}
     #[doc = include_str!("../docs/directives/root.md")]
     mod root {}
     #[doc = include_str!("../docs/directives/serial.md")]

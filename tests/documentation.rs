@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{Error, SpanId, Spans};
+use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax;
 use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind, Item, Schedule};
@@ -61,7 +62,7 @@ fn body<'a>(code: &'a str, name: &str) -> Option<&'a str> {
     Some(&code[start..start + end])
 }
 
-/// The nests of an example in front of the directives at `places`, as `show` shows them there.
+/// The nests of an example in front of the directives at `places`, as `show` shows them there, and the last of all.
 fn nests(code: &str, places: &[usize]) -> Vec<String> {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(body(code, "kernel").unwrap().parse().unwrap(), &mut spans);
@@ -74,7 +75,8 @@ fn nests(code: &str, places: &[usize]) -> Vec<String> {
     let profile = Profile::bundled(&schedule.profile.last().unwrap().text).unwrap();
     let compiled = compile(&kernel, &schedule, &profile).map_err(|e| e.texts(&spans)).unwrap();
     let nest = |warning: &Error| warning.message.split_once('\n').unwrap().1.trim_end().to_owned() + "\n";
-    compiled.warnings.0.iter().map(nest).collect()
+    let lowered = print::plan(&compiled.program).trim_end().to_owned() + "\n";
+    compiled.warnings.0.iter().map(nest).chain([lowered]).collect()
 }
 
 fn schedule(code: &str, spans: &mut Spans) -> Schedule {
@@ -99,6 +101,7 @@ fn name(item: &Item) -> &'static str {
         DirectiveKind::Unroll(_) => "unroll",
         DirectiveKind::Vectorize { .. } => "vectorize",
         DirectiveKind::ComputeAt(_) => "compute_at",
+        DirectiveKind::Rfactor { .. } => "rfactor",
         DirectiveKind::Inline(_) => "inline",
         DirectiveKind::Root(_) => "root",
         DirectiveKind::Promote(_) => "promote",
@@ -106,8 +109,8 @@ fn name(item: &Item) -> &'static str {
     }
 }
 
-/// A directive's page shows the nest before and after it: the two blocks of text that follow its example
-/// (one, where it leaves the nest as it is).
+/// A directive's page shows the nest before and after it: the two blocks of text that follow an example
+/// (one, where it leaves the nest as it is; a third shows what it is lowered to).
 #[test]
 fn nests_are_what_the_compiler_makes() {
     let mut checked = 0;
@@ -116,29 +119,34 @@ fn nests_are_what_the_compiler_makes() {
         let directive = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let page = fs::read_to_string(&path).unwrap();
         let fences = fences(&page);
-        let example = fences.iter().position(|f| f.language == "rust").unwrap_or_else(|| panic!("{directive} has no example"));
-        let code = &page[fences[example].start..fences[example].end];
-        let schedule = schedule(code, &mut Spans::new());
-        let at =
-            schedule.items.iter().position(|i| name(i) == directive).unwrap_or_else(|| panic!("no `{directive}` in its example"));
-        let shown: Vec<&Fence> = fences[example + 1..].iter().take_while(|f| f.language == "text").collect();
-        assert!(!shown.is_empty(), "{directive} shows no nest");
-        let nests = if shown.len() == 1 { nests(code, &[at]) } else { nests(code, &[at, at + 1]) };
-        assert_eq!(shown.len(), nests.len(), "{directive}");
+        let examples: Vec<usize> = (0..fences.len()).filter(|n| fences[*n].language == "rust").collect();
+        assert!(!examples.is_empty(), "{directive} has no example");
         let mut updated = page.clone();
-        for (fence, nest) in shown.iter().zip(&nests).rev() {
-            updated.replace_range(fence.start..fence.end, nest);
+        let mut made = Vec::new();
+        for example in examples.into_iter().rev() {
+            let code = &page[fences[example].start..fences[example].end];
+            let schedule = schedule(code, &mut Spans::new());
+            let at = schedule.items.iter().position(|i| name(i) == directive);
+            let at = at.unwrap_or_else(|| panic!("no `{directive}` in its example"));
+            let shown: Vec<&Fence> = fences[example + 1..].iter().take_while(|f| f.language == "text").collect();
+            assert!(!shown.is_empty(), "{directive} shows no nest");
+            let nests = if shown.len() == 1 { nests(code, &[at]) } else { nests(code, &[at, at + 1]) };
+            assert!(shown.len() <= nests.len(), "{directive}");
+            for (fence, nest) in shown.iter().zip(&nests).rev() {
+                updated.replace_range(fence.start..fence.end, nest);
+            }
+            made.extend(nests);
         }
         if updated != page {
             if std::env::var_os("UPDATE_DOCS").is_some() {
                 fs::write(&path, &updated).unwrap();
             }
-            wrong.push(format!("{}: the nests are now\n{}", path.display(), nests.join("\n")));
+            wrong.push(format!("{}: the nests are now\n{}", path.display(), made.join("\n")));
         }
         checked += 1;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(checked, 17, "a page for each directive");
+    assert_eq!(checked, 18, "a page for each directive");
 }
 
 /// The table in `docs/profiles.md` has the compiler's numbers.
@@ -155,14 +163,15 @@ fn profiles_are_the_compilers() {
             profile.local.map(|n| n.to_string()).join(", "),
             profile.shared_bytes.to_string(),
             subgroup,
+            profile.subgroups.to_string(),
             profile.push_bytes.to_string(),
         ];
-        assert_eq!(cells[2..7], expected, "{row}");
+        assert_eq!(cells[2..8], expected, "{row}");
         let lacking = tilewright::Feature::ALL.iter().filter(|(f, _)| !profile.has(*f)).map(|(_, name)| *name).collect::<Vec<_>>();
-        match cells[7] {
+        match cells[8] {
             "all" => assert_eq!(lacking, [] as [&str; 0]),
             "none" => assert!(profile.features.is_empty()),
-            text => assert_eq!(text, format!("all but `{}`", lacking.join(", "))),
+            text => assert_eq!(text, format!("all but `{}`", lacking.join("`, `"))),
         }
     }
     for (_, name) in tilewright::Feature::ALL {

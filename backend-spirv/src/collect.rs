@@ -1,15 +1,16 @@
-//! Reductions across invocations: by subgroup arithmetic, or by a tree in shared memory. Both work for any size of a
-//! workgroup, and both leave the result with every invocation. What has no subgroup operation (tuples, f16) takes the
-//! tree.
+//! Reductions across invocations: by [subgroup](crate::subgroups), by a tree in shared memory, or by [atomics](crate::atomics).
+//! The first two leave the result with every invocation. A tree works for any number of them.
 
 use crate::emit::{Chunks, Emit, Result};
 use crate::module::{Id, Type};
-use crate::values::{Coordinate, Kind, Op as ValueOp, ValueId};
-use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope, StorageClass};
-use tilewright_dsl::expr::{Binary, Expr, ExprId};
-use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::lower::launch::slot_index;
+use crate::values::{Kind, Op as ValueOp, Operands, ValueId};
+use rspirv::spirv::{Op, StorageClass};
+use tilewright_dsl::expr::Binary;
+use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Collect, How, Level, Monoid, Scope, Slot};
+
+/// The components of a reduction's state.
+pub(crate) type State = Vec<ValueId>;
 
 /// The invocations that share a reduction: those that differ only in some coordinates of the workgroup.
 struct Team {
@@ -22,35 +23,41 @@ struct Team {
     team: ValueId,
 }
 
+/// A coordinate of an invocation in its workgroup, and how many values it has.
+pub(crate) struct Digit {
+    pub(crate) level: Level,
+    pub(crate) slot: Slot,
+    pub(crate) value: ValueId,
+    pub(crate) count: u32,
+}
+
 impl Emit<'_> {
     pub(crate) fn collect(&mut self, c: &Collect) -> Result<()> {
         self.resolved.clear();
         self.preds.clear();
         let monoid = self.monoid(c.stage)?.clone();
-        let mut state: Vec<ValueId> = c.src.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
-        if state.iter().any(|v| self.values.width(*v) > 1) {
-            return Err(self.error("a reduction across invocations cannot be in lanes"));
-        }
-        state = match (c.how, c.scope) {
-            (How::Atomic, _) => {
-                return Err(self.error("`by: atomic` is not supported yet").help("`by: tree` or `by: subgroup` are"));
-            }
-            (_, Scope::Invocation) => state,
-            (How::Subgroup, Scope::Subgroup) => match self.group_op(&monoid) {
-                Some(op) => {
-                    self.check_lanes(c)?;
-                    vec![self.across_subgroup(op, state[0])?]
-                }
-                None => self.tree(c, &monoid, state)?,
-            },
-            (How::Subgroup, Scope::Workgroup) => match self.group_op(&monoid).filter(|_| self.over_all(c)) {
-                Some(op) => vec![self.across_subgroups(op, &monoid, state[0])?],
-                None => self.tree(c, &monoid, state)?,
-            },
-            (How::Tree, _) => self.tree(c, &monoid, state)?,
+        let state: Vec<ValueId> = c.src.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
+        let lanes = state.iter().map(|v| self.values.width(*v)).max().unwrap_or(1);
+        let one = |e: &mut Self, lane| state.iter().map(|v| e.values.extract(*v, lane)).collect::<State>();
+        let states: Vec<State> = (0..lanes).map(|lane| one(self, lane)).collect();
+        let states = match (c.how, c.scope) {
+            (How::Atomic, _) => return self.atomic(c, &monoid, &state),
+            (_, Scope::Invocation | Scope::Device) => states,
+            (How::Subgroup, Scope::Subgroup) => self.across_lanes(&monoid, states)?,
+            (How::Subgroup, Scope::Workgroup) => self.across_subgroups(c, &monoid, states)?,
+            (How::Tree, _) => self.tree(c, &monoid, states)?,
         };
         self.resolved.clear();
-        c.dst.iter().zip(state).try_for_each(|(to, value)| self.store(to, value))
+        c.dst.iter().enumerate().try_for_each(|(component, to)| {
+            let parts: Operands = states.iter().map(|state| state[component]).collect();
+            let value = if parts.len() == 1 { parts[0] } else { self.values.op(ValueOp::Join, parts) };
+            self.store(to, value)
+        })
+    }
+
+    /// Each state combined with another one.
+    pub(crate) fn combined_each(&mut self, monoid: &Monoid, states: Vec<State>, others: Vec<State>) -> Result<Vec<State>> {
+        states.into_iter().zip(others).map(|(state, other)| self.combined(monoid, state, other)).collect()
     }
 
     /// The combination of two states.
@@ -82,65 +89,63 @@ impl Emit<'_> {
 
     /// The invocations that take part, as coordinates of the workgroup.
     fn team(&mut self, c: &Collect) -> Result<Team> {
-        let local = self.local;
-        if c.scope == Scope::Subgroup {
-            self.check_lanes(c)?;
-            let size = self.fixed_subgroup()?;
-            let teams = local.iter().product::<u32>().div_ceil(size);
-            let member = self.coordinate_value(Coordinate::SubgroupLane, Some(size.into()));
-            let team = self.coordinate_value(Coordinate::Subgroup, Some(teams.into()));
-            return Ok(Team { size, teams, member, team });
-        }
-        let reduced = self.reduced(c);
-        let (mut size, mut teams) = (1, 1);
-        let (mut member, mut team) = (self.values.int(0), self.values.int(0));
-        for (dim, count) in local.into_iter().enumerate() {
-            let at = self.coordinate_value(Coordinate::Local(dim as u8), Some(count.into()));
-            let (total, place) = if reduced[dim] { (&mut size, &mut member) } else { (&mut teams, &mut team) };
-            let scaled = self.values.scaled(at, *total as i32);
-            *place = self.values.plus(*place, scaled);
-            *total *= count;
-        }
+        let all = self.coordinates()?;
+        let wanted = |level: Level| c.scope == Scope::Workgroup || level == Level::Lane;
+        let (reduced, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|at| wanted(at.level) && self.is_reduced(c, at.level, at.slot));
+        let (size, member) = self.place_among(&reduced);
+        let (teams, team) = self.place_among(&others);
         Ok(Team { size, teams, member, team })
     }
 
-    /// Which coordinates of the workgroup are reduced.
-    fn reduced(&self, c: &Collect) -> [bool; 3] {
-        let mut reduced = [false; 3];
-        for axis in &c.over {
-            match self.grid.threads.iter().find(|(a, _)| a == axis) {
-                Some((_, Slot::Linear)) | None => reduced = [true; 3],
-                Some((_, slot)) => reduced[slot_index(*slot)] = true,
-            }
+    /// The coordinates of an invocation in its workgroup, the fastest first.
+    pub(crate) fn coordinates(&mut self) -> Result<Vec<Digit>> {
+        const SLOTS: [Slot; 3] = [Slot::X, Slot::Y, Slot::Z];
+        if self.grid.subgroups.is_empty() {
+            let local = self.local;
+            let digit = |(slot, count): (Slot, u32)| Digit { level: Level::Thread, slot, count, value: self.thread(slot) };
+            return Ok(SLOTS.into_iter().zip(local).map(digit).collect());
         }
-        reduced
-    }
-
-    /// Whether all invocations of the workgroup reduce to one state.
-    fn over_all(&self, c: &Collect) -> bool {
-        self.reduced(c).iter().zip(self.local).all(|(reduced, count)| *reduced || count == 1)
-    }
-
-    /// A reduction in a subgroup is over all of its lanes.
-    fn check_lanes(&self, c: &Collect) -> Result<()> {
-        let lanes = self.grid.subgroups.iter().filter(|(_, level, _)| *level == Level::Lane);
-        if lanes.clone().all(|(axis, ..)| c.over.contains(axis)) {
-            return Ok(());
+        let size = self.fixed_subgroup()?;
+        let lane = self.of_subgroup(Level::Lane, Slot::X)?;
+        let mut all = vec![Digit { level: Level::Lane, slot: Slot::X, count: size, value: lane }];
+        for slot in SLOTS {
+            let (value, count) = (self.of_subgroup(Level::Subgroup, slot)?, self.slot_extent(Level::Subgroup, slot)?);
+            let count = self.values.as_int(count).and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+            all.push(Digit { level: Level::Subgroup, slot, count, value });
         }
-        Err(self.error("a reduction over some lanes of a subgroup is not supported yet").help("reduce over all of its lanes"))
+        Ok(all)
     }
 
-    /// A tree in shared memory: with each step half of the members take another's state in.
-    fn tree(&mut self, c: &Collect, monoid: &Monoid, state: Vec<ValueId>) -> Result<Vec<ValueId>> {
+    /// Whether a coordinate is reduced.
+    pub(crate) fn is_reduced(&self, c: &Collect, level: Level, slot: Slot) -> bool {
+        let threads = self.grid.threads.iter().map(|(axis, slot)| (axis, Level::Thread, *slot));
+        let mut bound = threads.chain(self.grid.subgroups.iter().map(|(axis, level, slot)| (axis, *level, *slot)));
+        let same = |of: Slot| of == slot || of == Slot::Linear || level == Level::Lane;
+        bound.any(|(axis, l, s)| c.over.contains(axis) && l == level && same(s))
+    }
+
+    /// How many values some coordinates have together, and which one they are, the first the fastest.
+    pub(crate) fn place_among(&mut self, digits: &[Digit]) -> (u32, ValueId) {
+        let (mut total, mut number) = (1, self.values.int(0));
+        for digit in digits {
+            let scaled = self.values.scaled(digit.value, total as i32);
+            number = self.values.plus(number, scaled);
+            total *= digit.count;
+        }
+        (total, number)
+    }
+
+    /// A tree in shared memory: with each step half of the members take another's states in.
+    fn tree(&mut self, c: &Collect, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let team = self.team(c)?;
         if team.size == 1 {
-            return Ok(state);
+            return Ok(states);
         }
-        let dtypes: Vec<DType> = state.iter().map(|v| self.values.dtype(*v)).collect();
-        let arrays = self.scratch_arrays(&dtypes, team.size * team.teams)?;
+        let shared = self.scratch(&states, team.size * team.teams)?;
         let base = self.values.scaled(team.team, team.size as i32);
         let own = self.values.plus(base, team.member);
-        self.put(&arrays, &dtypes, own, &state)?;
+        self.put(&shared, own, &states)?;
         self.barrier(c.scope)?;
         let mut half = team.size.next_power_of_two() / 2;
         while half > 0 {
@@ -149,43 +154,51 @@ impl Emit<'_> {
             let cond = self.values.less(team.member, active);
             let cond = self.scalar(cond)?;
             let then = self.region(true, |e| {
-                let mine = e.get(&arrays, &dtypes, own)?;
+                let mine = e.get(&shared, own)?;
                 let step = e.values.int(half.into());
                 let other = e.values.plus(own, step);
-                let theirs = e.get(&arrays, &dtypes, other)?;
-                let combined = e.combined(monoid, mine, theirs)?;
-                e.put(&arrays, &dtypes, own, &combined)
+                let theirs = e.get(&shared, other)?;
+                let combined = e.combined_each(monoid, mine, theirs)?;
+                e.put(&shared, own, &combined)
             })?;
             self.branch_if(cond, &then);
             self.barrier(c.scope)?;
             half /= 2;
         }
-        let result = self.get(&arrays, &dtypes, base)?;
+        let result = self.get(&shared, base)?;
         // The next reduction may overwrite what is read here.
         self.barrier(c.scope)?;
         Ok(result)
     }
 
-    /// Shared arrays for states, of at least so many elements.
-    fn scratch_arrays(&mut self, dtypes: &[DType], elements: u32) -> Result<Vec<Id>> {
+    /// Shared arrays for such states, of so many elements.
+    pub(crate) fn scratch(&mut self, states: &[State], elements: u32) -> Result<Vec<Vec<(Id, DType)>>> {
         let mut arrays = Vec::new();
-        for (n, dtype) in dtypes.iter().enumerate() {
-            let held = if *dtype == DType::Bool { DType::U32 } else { *dtype };
-            let key = (n, held, elements);
-            if let Some((_, id)) = self.arrays.iter().find(|(k, _)| *k == key) {
-                arrays.push(*id);
-                continue;
+        for (lane, state) in states.iter().enumerate() {
+            let mut of = Vec::new();
+            for (component, value) in state.iter().enumerate() {
+                let dtype = self.values.dtype(*value);
+                of.push((self.scratch_array(lane * state.len() + component, dtype, elements)?, dtype));
             }
-            let of = self.scalar_type(held)?;
-            let array = self.module.ty(Type::Array(of, elements, None));
-            let id = self.module.global(StorageClass::Workgroup, array, None);
-            self.module.name(id, "partial");
-            let bytes = if held == DType::F16 && self.native_f16() { 2 } else { 4 };
-            self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
-            self.arrays.push((key, id));
-            arrays.push(id);
+            arrays.push(of);
         }
         Ok(arrays)
+    }
+
+    /// The `n`-th array of that type and length.
+    fn scratch_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
+        let held = if dtype == DType::Bool { DType::U32 } else { dtype };
+        let key = (n, held, elements);
+        if let Some((_, id)) = self.arrays.iter().find(|(k, _)| *k == key) {
+            return Ok(*id);
+        }
+        let of = self.scalar_type(held)?;
+        let array = self.module.ty(Type::Array(of, elements, None));
+        let id = self.module.global(StorageClass::Workgroup, array, None);
+        let bytes = if held == DType::F16 && self.native_f16() { 2 } else { 4 };
+        self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
+        self.arrays.push((key, id));
+        Ok(id)
     }
 
     fn element(&mut self, array: Id, dtype: DType, at: ValueId) -> Result<(Id, Id)> {
@@ -195,8 +208,8 @@ impl Emit<'_> {
         Ok((self.ins(level, Op::AccessChain, pointer, &[array, at]), of))
     }
 
-    fn put(&mut self, arrays: &[Id], dtypes: &[DType], at: ValueId, state: &[ValueId]) -> Result<()> {
-        for ((array, dtype), value) in arrays.iter().zip(dtypes).zip(state) {
+    pub(crate) fn put(&mut self, shared: &[Vec<(Id, DType)>], at: ValueId, states: &[State]) -> Result<()> {
+        for ((array, dtype), value) in shared.iter().flatten().zip(states.iter().flatten()) {
             let value = self.scalar(*value)?;
             let (place, _) = self.element(*array, *dtype, at)?;
             let value = self.before_store(&[value], *dtype, 1, false)?;
@@ -205,109 +218,22 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn get(&mut self, arrays: &[Id], dtypes: &[DType], at: ValueId) -> Result<Vec<ValueId>> {
-        let mut state = Vec::new();
-        for (array, dtype) in arrays.iter().zip(dtypes) {
-            let (place, of) = self.element(*array, *dtype, at)?;
-            let level = self.level();
-            let loaded = self.ins(level, Op::Load, of, &[place]);
-            let chunks = self.after_load(loaded, *dtype, 1, level, false)?;
-            state.push(self.now(*dtype, chunks));
-        }
-        Ok(state)
+    pub(crate) fn get(&mut self, shared: &[Vec<(Id, DType)>], at: ValueId) -> Result<Vec<State>> {
+        let level = self.level();
+        let one = |e: &mut Self, (array, dtype): &(Id, DType)| {
+            let (place, of) = e.element(*array, *dtype, at)?;
+            let loaded = e.ins(level, Op::Load, of, &[place]);
+            let chunks = e.after_load(loaded, *dtype, 1, level, false)?;
+            Ok(e.now(*dtype, chunks))
+        };
+        shared.iter().map(|arrays| arrays.iter().map(|array| one(self, array)).collect()).collect()
     }
 
     /// A value that was computed here.
-    fn now(&mut self, dtype: DType, chunks: Chunks) -> ValueId {
+    pub(crate) fn now(&mut self, dtype: DType, chunks: Chunks) -> ValueId {
         let level = self.level();
         let value = self.values.moment(dtype, 1, level);
         self.define(value, chunks);
         value
-    }
-}
-
-/// Subgroup arithmetic.
-impl Emit<'_> {
-    /// The subgroup operation that a monoid is, if there is one.
-    fn group_op(&self, monoid: &Monoid) -> Option<Op> {
-        let exprs = &self.program.exprs;
-        let [combine] = monoid.combine.as_slice() else { return None };
-        let Expr::Binary(op, a, b) = exprs.get(*combine) else { return None };
-        let is = |e: ExprId, what: Expr| *exprs.get(e) == what;
-        let plain = (is(*a, Expr::State(0)) && is(*b, Expr::Item(0))) || (is(*a, Expr::Item(0)) && is(*b, Expr::State(0)));
-        if !plain {
-            return None;
-        }
-        Some(match (op, exprs.dtype(*combine)) {
-            (Binary::Add, DType::F32) => Op::GroupNonUniformFAdd,
-            (Binary::Mul, DType::F32) => Op::GroupNonUniformFMul,
-            (Binary::Min, DType::F32) => Op::GroupNonUniformFMin,
-            (Binary::Max, DType::F32) => Op::GroupNonUniformFMax,
-            (Binary::And, DType::Bool) => Op::GroupNonUniformLogicalAnd,
-            (Binary::Or, DType::Bool) => Op::GroupNonUniformLogicalOr,
-            (Binary::Xor, DType::Bool) => Op::GroupNonUniformLogicalXor,
-            (Binary::Add, DType::I32 | DType::U32) => Op::GroupNonUniformIAdd,
-            (Binary::Mul, DType::I32 | DType::U32) => Op::GroupNonUniformIMul,
-            (Binary::And, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseAnd,
-            (Binary::Or, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseOr,
-            (Binary::Xor, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseXor,
-            (Binary::Min, DType::I32) => Op::GroupNonUniformSMin,
-            (Binary::Max, DType::I32) => Op::GroupNonUniformSMax,
-            (Binary::Min, DType::U32) => Op::GroupNonUniformUMin,
-            (Binary::Max, DType::U32) => Op::GroupNonUniformUMax,
-            _ => return None,
-        })
-    }
-
-    /// One state of a subgroup, in each of its invocations.
-    fn across_subgroup(&mut self, op: Op, state: ValueId) -> Result<ValueId> {
-        self.need(Feature::SubgroupArithmetic, "a reduction by subgroup", "reduce `by: tree`")?;
-        self.module.capability(Capability::GroupNonUniform);
-        self.module.capability(Capability::GroupNonUniformArithmetic);
-        let dtype = self.values.dtype(state);
-        let (ty, scope, state) = (self.scalar_type(dtype)?, self.module.uint(SpirvScope::Subgroup as u32), self.scalar(state)?);
-        let level = self.level();
-        let id = self.ins(level, op, ty, &[scope, GroupOperation::Reduce as u32, state]);
-        Ok(self.now(dtype, Chunks::from_slice(&[id])))
-    }
-
-    /// One state of a workgroup: that of its subgroups, each of which leaves its own in shared memory. However many
-    /// there are, and however full: only those that run count.
-    fn across_subgroups(&mut self, op: Op, monoid: &Monoid, state: ValueId) -> Result<ValueId> {
-        let dtype = self.values.dtype(state);
-        let partial = self.across_subgroup(op, state)?;
-        let local: u32 = self.local.iter().product();
-        // A device may run subgroups of any size, of one invocation even.
-        let arrays = self.scratch_arrays(&[dtype], local)?;
-        let subgroup = self.coordinate_value(Coordinate::Subgroup, Some(local.into()));
-        let count = self.coordinate_value(Coordinate::Subgroups, Some(i64::from(local) + 1));
-        // All lanes have the partial state; one of them stores it.
-        let lane = self.coordinate_value(Coordinate::SubgroupLane, Some(local.into()));
-        let one = self.values.int(1);
-        let first = self.values.less(lane, one);
-        self.under(first, |e| e.put(&arrays, &[dtype], subgroup, &[partial]))?;
-        self.barrier(Scope::Workgroup)?;
-        let ty = self.scalar_type(dtype)?;
-        let total = self.variable(ty);
-        let zero = self.values.int(0);
-        let first = self.get(&arrays, &[dtype], zero)?;
-        let first = self.scalar(first[0])?;
-        self.here().op(Op::Store, &[total, first]);
-        let others = self.values.minus(count, one);
-        self.counted(others, true, (0, i64::from(local)), |e, n| {
-            let at = e.values.plus(n, one);
-            let next = e.get(&arrays, &[dtype], at)?;
-            let level = e.level();
-            let before = e.ins(level, Op::Load, ty, &[total]);
-            let before = e.now(dtype, Chunks::from_slice(&[before]));
-            let combined = e.combined(monoid, vec![before], next)?;
-            let combined = e.scalar(combined[0])?;
-            e.here().op(Op::Store, &[total, combined]);
-            Ok(())
-        })?;
-        let level = self.level();
-        let id = self.ins(level, Op::Load, ty, &[total]);
-        self.barrier(Scope::Workgroup)?;
-        Ok(self.now(dtype, Chunks::from_slice(&[id])))
     }
 }

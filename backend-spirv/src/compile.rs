@@ -34,8 +34,9 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
 fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(launch::Dispatch, Requires)> {
     let mut e = Emit::new(program, profile, dispatch.local);
     e.span = dispatch.body.first().map_or(SpanId::NONE, |n| n.span);
-    e.check_local()?;
     e.scan(dispatch)?;
+    let local = e.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
+    e.check_local(local)?;
     let grid = grid(program, dispatch)?;
     e.block(&dispatch.body)?;
     e.check_shared()?;
@@ -55,15 +56,15 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
     let requires = Requires {
         features: e.features.iter().copied().collect(),
         invocations: dispatch.local.iter().product(),
-        local: dispatch.local,
+        local,
         shared_bytes: e.shared_bytes,
         subgroup: e.subgroup,
     };
     let made = launch::Dispatch {
         name: dispatch.name.clone(),
-        spirv: e.module.finish(dispatch.local, addresses, &e.variables, &code),
+        spirv: e.module.finish(local, addresses, &e.variables, &code),
         grid,
-        local: dispatch.local,
+        local,
         buffers,
         addressing: if addresses { Addressing::Address } else { Addressing::Descriptor },
         params: block.params,
@@ -91,8 +92,8 @@ fn join(a: Requires, b: Requires) -> Requires {
 
 impl Emit<'_> {
     /// A workgroup within the profile's limits.
-    fn check_local(&self) -> Result<()> {
-        let (local, profile) = (self.local, self.profile);
+    fn check_local(&self, local: [u32; 3]) -> Result<()> {
+        let profile = self.profile;
         let count: u64 = local.iter().map(|n| u64::from(*n)).product();
         let [x, y, z] = local;
         if count == 0 {

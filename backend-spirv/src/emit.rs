@@ -45,6 +45,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) registers: Registers,
     pub(crate) features: BTreeSet<Feature>,
     pub(crate) subgroup: Option<u32>,
+    /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
+    pub(crate) row: Option<u32>,
     pub(crate) shared_bytes: u32,
     pub(crate) local: [u32; 3],
     /// The values of the axes that loops bind, and whether they tell invocations apart.
@@ -120,6 +122,7 @@ impl<'p> Emit<'p> {
             registers: Registers::default(),
             features: BTreeSet::new(),
             subgroup: None,
+            row: None,
             shared_bytes: 0,
             local,
             bound: vec![None; program.axes.len()],

@@ -56,7 +56,16 @@ impl Emit<'_> {
         Ok(if at == 0 { value } else { self.values.floor_mod(value, extents[at]) })
     }
 
-    fn thread(&mut self, slot: Slot) -> ValueId {
+    /// A thread's coordinate. In a workgroup that is dispatched as a row, that of its place in the row.
+    pub(crate) fn thread(&mut self, slot: Slot) -> ValueId {
+        if let Some(size) = self.row {
+            let count: u32 = self.local.iter().product();
+            let subgroup = self.coordinate_value(Coordinate::Subgroup, Some((count / size).into()));
+            let lane = self.coordinate_value(Coordinate::SubgroupLane, Some(size.into()));
+            let scaled = self.values.scaled(subgroup, size as i32);
+            let place = self.values.plus(scaled, lane);
+            return self.digit_of(place, slot);
+        }
         let (which, count) = match slot {
             Slot::Linear => (Coordinate::LocalIndex, self.local.iter().product()),
             _ => (Coordinate::Local(slot_index(slot) as u8), self.local[slot_index(slot)]),
@@ -64,8 +73,20 @@ impl Emit<'_> {
         self.coordinate_value(which, Some(count.into()))
     }
 
+    /// A coordinate of the thread at a place in the workgroup's row, in which x is the fastest.
+    fn digit_of(&mut self, place: ValueId, slot: Slot) -> ValueId {
+        let at = match slot {
+            Slot::Linear => return place,
+            _ => slot_index(slot),
+        };
+        let faster = self.values.int(self.local[..at].iter().product::<u32>().into());
+        let (own, slower) = (self.values.int(self.local[at].into()), self.local[at + 1..].iter().any(|n| *n > 1));
+        let quotient = self.values.floor_div(place, faster);
+        if slower { self.values.floor_mod(quotient, own) } else { quotient }
+    }
+
     /// A subgroup's coordinate in its workgroup, or an invocation's in its subgroup: x is the fastest.
-    fn of_subgroup(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
+    pub(crate) fn of_subgroup(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
         let size = self.fixed_subgroup()?;
         let local: u32 = self.local.iter().product();
         let (which, count) = match level {
@@ -92,7 +113,7 @@ impl Emit<'_> {
     }
 
     /// How many a slot of subgroups or lanes has: the most that any of its axes counts.
-    fn slot_extent(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
+    pub(crate) fn slot_extent(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
         self.resolved.clear();
         self.preds.clear();
         let axes: Vec<AxisId> =
@@ -141,9 +162,8 @@ impl Emit<'_> {
             Coordinate::LocalIndex => (BuiltIn::LocalInvocationIndex, None),
             Coordinate::Subgroup => (BuiltIn::SubgroupId, None),
             Coordinate::SubgroupLane => (BuiltIn::SubgroupLocalInvocationId, None),
-            Coordinate::Subgroups => (BuiltIn::NumSubgroups, None),
         };
-        if matches!(which, Coordinate::Subgroup | Coordinate::SubgroupLane | Coordinate::Subgroups) {
+        if matches!(which, Coordinate::Subgroup | Coordinate::SubgroupLane) {
             self.module.capability(Capability::GroupNonUniform);
         }
         let word = self.module.u32_type();

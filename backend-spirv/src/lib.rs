@@ -13,6 +13,7 @@
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
 
 mod access;
+mod atomics;
 mod buffers;
 mod collect;
 mod compile;
@@ -28,6 +29,7 @@ mod predicate;
 mod registers;
 mod resolve;
 mod scan;
+mod subgroups;
 mod values;
 
 pub use compile::compile;

@@ -214,6 +214,7 @@ impl Emit<'_> {
                 SpirvScope::Subgroup
             }
             Scope::Workgroup => SpirvScope::Workgroup,
+            Scope::Device => return Err(self.error("no barrier holds a whole device: this is a fault of the compiler")),
         };
         let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
         if self.buffers.coherent {

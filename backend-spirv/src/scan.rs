@@ -7,7 +7,7 @@ use tilewright_dsl::expr::{Expr, ExprId, Read};
 use tilewright_dsl::launch::BufferUse;
 use tilewright_dsl::lower::launch::Tensors;
 use tilewright_dsl::nest::{
-    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, Level, Node, NodeKind, Phase, Program, Space,
+    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, How, Level, Node, NodeKind, Phase, Program, Space,
 };
 
 /// A walk over a dispatch.
@@ -21,15 +21,20 @@ struct Scan<'p> {
     /// How local buffers are reached in lanes.
     rows: BTreeMap<u32, (BufferId, u32)>,
     barriers: bool,
+    by_subgroup: bool,
 }
 
 impl Emit<'_> {
     /// Looks through a dispatch.
     pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
         let tensors = Tensors::of(self.program);
-        let mut scan =
-            Scan { program: self.program, uses: BTreeMap::new(), tensors, lanes: None, rows: BTreeMap::new(), barriers: false };
+        let (uses, rows) = (BTreeMap::new(), BTreeMap::new());
+        let mut scan = Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, by_subgroup: false };
         scan.block(&dispatch.body, self);
+        // Which threads make up a subgroup is known of a row only by how they are counted.
+        if scan.by_subgroup && self.grid.subgroups.is_empty() && self.local[1..] != [1, 1] {
+            self.row = Some(self.fixed_subgroup()?);
+        }
         self.buffers.global = scan.uses.into_values().collect();
         // Only what is written and read again in one dispatch needs to be seen by others.
         self.buffers.coherent = scan.barriers && self.buffers.global.iter().any(|(_, u)| u.reads && u.writes);
@@ -71,7 +76,8 @@ impl Scan<'_> {
             NodeKind::Branch { cond, .. } => self.expr(*cond),
             NodeKind::Collect(c) => {
                 c.src.iter().for_each(|a| self.access(a, true, false));
-                c.dst.iter().for_each(|a| self.access(a, false, true));
+                c.dst.iter().for_each(|a| self.access(a, c.how == How::Atomic, true));
+                self.by_subgroup |= c.how == How::Subgroup;
             }
             NodeKind::Barrier { .. } => self.barriers = true,
             NodeKind::Alloc { .. } | NodeKind::Copy(_) | NodeKind::Fragment(_) => {}

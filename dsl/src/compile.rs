@@ -61,7 +61,7 @@ pub fn compile_choice(
         return Err(errors);
     }
     check_form(&program, profile)?;
-    lower::lower(&mut program)?;
+    lower::lower(&mut program, profile)?;
     watch(At::Lowered, &program);
     verify::verify_lowered(&program, profile)?;
     let mut warnings = outcome.warnings;
@@ -86,7 +86,7 @@ pub(crate) fn algebra(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> 
 pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
     build::naive(&mut program);
     schedule::apply(&mut program, &[], profile, blame, &mut |_, _| {}).errors.into_result()?;
-    lower::lower(&mut program)?;
+    lower::lower(&mut program, profile)?;
     verify::verify_lowered(&program, profile)?;
     Ok(program)
 }

@@ -20,6 +20,8 @@ pub struct Profile {
     pub shared_bytes: u32,
     /// The subgroup size, if it is one.
     pub subgroup: Option<u32>,
+    /// Subgroups in a workgroup, at most, where their size is required.
+    pub subgroups: u32,
     /// Bytes of push constants.
     pub push_bytes: u32,
     /// What it has beyond the core of Vulkan 1.1.
@@ -32,7 +34,8 @@ pub struct Profile {
 }
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 8] = ["invocations", "local", "shared_bytes", "subgroup", "push_bytes", "features", "gflops", "bandwidth"];
+const FIELDS: [&str; 9] =
+    ["invocations", "local", "shared_bytes", "subgroup", "subgroups", "push_bytes", "features", "gflops", "bandwidth"];
 
 impl Profile {
     /// What every Vulkan 1.1 device guarantees (the specification's table of required limits).
@@ -43,6 +46,7 @@ impl Profile {
             local: [128, 128, 64],
             shared_bytes: 16384,
             subgroup: None,
+            subgroups: 128,
             push_bytes: 128,
             features: BTreeSet::new(),
             gflops: None,
@@ -60,6 +64,7 @@ impl Profile {
             local: [1024, 1024, 1024],
             shared_bytes: 32768,
             subgroup: Some(8),
+            subgroups: 32,
             push_bytes: 256,
             features: Feature::ALL.into_iter().map(|(f, _)| f).filter(lacks).collect(),
             gflops: None,
@@ -77,31 +82,67 @@ impl Profile {
             local: [512, 512, 64],
             shared_bytes: 32768,
             subgroup: Some(16),
+            subgroups: 32,
             push_bytes: 128,
-            features: BTreeSet::from([Address, Storage16, F16, Storage8, I8, SubgroupArithmetic, SubgroupSize, MemoryModel]),
+            features: BTreeSet::from([
+                Address,
+                Storage16,
+                F16,
+                Storage8,
+                I8,
+                SubgroupArithmetic,
+                SubgroupShuffle,
+                SubgroupSize,
+                MemoryModel,
+            ]),
             gflops: None,
             bandwidth: None,
         }
     }
 
-    /// NVIDIA's Hopper; its rates are those of an H200. Vulkan has 48 KiB of shared memory there, not all that the hardware has.
-    pub fn nvidia_hopper() -> Profile {
+    /// NVIDIA's Ampere (RTX 30, A100). Vulkan has 48 KiB of shared memory there, not all that the hardware has.
+    pub fn nvidia_ampere() -> Profile {
         Profile {
-            name: "nvidia_hopper".into(),
+            name: "nvidia_ampere".into(),
             invocations: 1024,
             local: [1024, 1024, 64],
             shared_bytes: 49152,
             subgroup: Some(32),
+            subgroups: 32,
             push_bytes: 256,
             features: Feature::ALL.into_iter().map(|(f, _)| f).collect(),
-            gflops: Some(67_000),
-            bandwidth: Some(4_800),
+            gflops: None,
+            bandwidth: None,
+        }
+    }
+
+    /// NVIDIA's Hopper; its rates are those of an H200.
+    pub fn nvidia_hopper() -> Profile {
+        let (gflops, bandwidth) = (Some(67_000), Some(4_800));
+        Profile { name: "nvidia_hopper".into(), gflops, bandwidth, ..Profile::nvidia_ampere() }
+    }
+
+    /// AMD's RDNA 3 (RX 7000) with Mesa's driver. Subgroups are of 32 or 64 invocations; 32 are required here.
+    pub fn amd_rdna3() -> Profile {
+        let lacks = |f: &Feature| *f != Feature::AtomicF32Add;
+        Profile {
+            name: "amd_rdna3".into(),
+            invocations: 1024,
+            local: [1024, 1024, 1024],
+            shared_bytes: 65536,
+            subgroup: Some(32),
+            subgroups: 32,
+            push_bytes: 128,
+            features: Feature::ALL.into_iter().map(|(f, _)| f).filter(lacks).collect(),
+            gflops: None,
+            bandwidth: None,
         }
     }
 
     /// Every bundled profile.
-    pub fn all_bundled() -> [Profile; 4] {
-        [Profile::vulkan_1_1(), Profile::mesa_lavapipe(), Profile::arm_valhall(), Profile::nvidia_hopper()]
+    pub fn all_bundled() -> [Profile; 6] {
+        use Profile as P;
+        [P::vulkan_1_1(), P::mesa_lavapipe(), P::arm_valhall(), P::nvidia_ampere(), P::nvidia_hopper(), P::amd_rdna3()]
     }
 
     /// The bundled profile of that name.
@@ -163,6 +204,7 @@ impl Profile {
             "gflops" => self.gflops = Some(number(field, 1, 100_000_000)?),
             "bandwidth" => self.bandwidth = Some(number(field, 1, 1_000_000)?),
             "subgroup" => self.subgroup = subgroup(field)?,
+            "subgroups" => self.subgroups = number(field, 1, 1 << 16)?,
             "local" => self.local = local(field)?,
             "features" => self.features = features(field)?,
             other => {

@@ -266,26 +266,32 @@ pub enum Feature {
     I8,
     /// Subgroup arithmetic in compute shaders.
     SubgroupArithmetic,
+    /// Subgroup shuffles in compute shaders.
+    SubgroupShuffle,
     /// `subgroupSizeControl` and `computeFullSubgroups`: a subgroup size can be required.
     SubgroupSize,
     /// `vulkanMemoryModel`.
     MemoryModel,
     /// `cooperativeMatrix` (VK_KHR_cooperative_matrix).
     CooperativeMatrix,
+    /// `shaderBufferFloat32AtomicAdd` (VK_EXT_shader_atomic_float).
+    AtomicF32Add,
 }
 
 impl Feature {
     /// Every feature and the name it has in `profile!`.
-    pub const ALL: [(Feature, &'static str); 9] = [
+    pub const ALL: [(Feature, &'static str); 11] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
         (Feature::Storage8, "storage_8"),
         (Feature::I8, "i8"),
         (Feature::SubgroupArithmetic, "subgroup_arithmetic"),
+        (Feature::SubgroupShuffle, "subgroup_shuffle"),
         (Feature::SubgroupSize, "subgroup_size"),
         (Feature::MemoryModel, "memory_model"),
         (Feature::CooperativeMatrix, "cooperative_matrix"),
+        (Feature::AtomicF32Add, "atomic_f32_add"),
     ];
 
     /// The name it has in `profile!`.

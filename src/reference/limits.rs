@@ -8,15 +8,18 @@ use tilewright_launch::Feature;
 pub(super) const PLAIN: &str = "all";
 
 /// What can stand after `reference:`.
-pub(super) const PROFILES: [&str; 5] = [PLAIN, "vulkan_1_1", "mesa_lavapipe", "arm_valhall", "nvidia_hopper"];
+pub(super) const PROFILES: [&str; 7] =
+    [PLAIN, "vulkan_1_1", "mesa_lavapipe", "arm_valhall", "nvidia_ampere", "nvidia_hopper", "amd_rdna3"];
 
 /// The device's name under each of them.
-pub(super) const NAMES: [&str; 5] = [
+pub(super) const NAMES: [&str; 7] = [
     "reference device",
     "reference device (vulkan_1_1)",
     "reference device (mesa_lavapipe)",
     "reference device (arm_valhall)",
+    "reference device (nvidia_ampere)",
     "reference device (nvidia_hopper)",
+    "reference device (amd_rdna3)",
 ];
 
 /// What a profile guarantees, as the compiler has it.
@@ -25,6 +28,7 @@ struct Profile {
     local: [u32; 3],
     shared_bytes: u32,
     subgroup: Option<u32>,
+    subgroups: u32,
     push_bytes: u32,
     lacks: &'static [Feature],
 }
@@ -42,6 +46,7 @@ pub(super) fn plain(index: usize) -> DeviceInfo {
         local: [1024, 1024, 64],
         shared_bytes: 65536,
         subgroup: Some(32),
+        subgroups: 256,
         push_bytes: 256,
         lacks: &[],
     };
@@ -53,14 +58,21 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     let at = PROFILES.iter().position(|p| *p == name)?;
     let profile = match name {
         PLAIN => return Some(plain(index)),
-        "vulkan_1_1" => {
-            Profile { invocations: 128, local: [128, 128, 64], shared_bytes: 16384, subgroup: None, push_bytes: 128, lacks: &ALL }
-        }
+        "vulkan_1_1" => Profile {
+            invocations: 128,
+            local: [128, 128, 64],
+            shared_bytes: 16384,
+            subgroup: None,
+            subgroups: 128,
+            push_bytes: 128,
+            lacks: &ALL,
+        },
         "mesa_lavapipe" => Profile {
             invocations: 1024,
             local: [1024; 3],
             shared_bytes: 32768,
             subgroup: Some(8),
+            subgroups: 32,
             push_bytes: 256,
             lacks: &[Feature::CooperativeMatrix],
         },
@@ -69,14 +81,25 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             local: [512, 512, 64],
             shared_bytes: 32768,
             subgroup: Some(16),
+            subgroups: 32,
             push_bytes: 128,
-            lacks: &[Feature::CooperativeMatrix],
+            lacks: &[Feature::CooperativeMatrix, Feature::AtomicF32Add],
+        },
+        "amd_rdna3" => Profile {
+            invocations: 1024,
+            local: [1024; 3],
+            shared_bytes: 65536,
+            subgroup: Some(32),
+            subgroups: 32,
+            push_bytes: 128,
+            lacks: &[Feature::AtomicF32Add],
         },
         _ => Profile {
             invocations: 1024,
             local: [1024, 1024, 64],
             shared_bytes: 49152,
             subgroup: Some(32),
+            subgroups: 32,
             push_bytes: 256,
             lacks: &[],
         },
@@ -84,16 +107,18 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     Some(described(NAMES.get(at)?, &profile, index))
 }
 
-const ALL: [Feature; 9] = [
+const ALL: [Feature; 11] = [
     Feature::Address,
     Feature::Storage16,
     Feature::F16,
     Feature::Storage8,
     Feature::I8,
     Feature::SubgroupArithmetic,
+    Feature::SubgroupShuffle,
     Feature::SubgroupSize,
     Feature::MemoryModel,
     Feature::CooperativeMatrix,
+    Feature::AtomicF32Add,
 ];
 
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
@@ -117,7 +142,7 @@ fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
             shared_bytes: profile.shared_bytes,
             subgroup,
             subgroup_range: if sized { (4, 128) } else { (subgroup, subgroup) },
-            subgroups: profile.invocations,
+            subgroups: profile.subgroups,
             push_constant_bytes: profile.push_bytes,
             storage_buffers: if least { 4 } else { 64 },
             storage_buffer_bytes: if least { 1 << 27 } else { u32::MAX.into() },

@@ -175,6 +175,7 @@ impl Support<'_> {
             (v12 && has(self.extensions, khr::spirv_1_4::NAME), khr::spirv_1_4::NAME),
             (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
+            (features.atomic_f32_add, ext::shader_atomic_float::NAME),
             // Where a device has it, it has to be enabled.
             (true, khr::portability_subset::NAME),
         ];
@@ -191,6 +192,7 @@ struct More {
     subgroup_in_compute: bool,
     required_in_compute: bool,
     subgroup_arithmetic: bool,
+    subgroup_shuffle: bool,
     max_allocation: u64,
     driver: Option<(String, String)>,
 }
@@ -214,8 +216,9 @@ impl More {
         let compute = vk::ShaderStageFlags::COMPUTE;
         self.subgroup = subgroup.subgroup_size;
         self.subgroup_in_compute = subgroup.supported_stages.contains(compute);
-        self.subgroup_arithmetic =
-            self.subgroup_in_compute && subgroup.supported_operations.contains(vk::SubgroupFeatureFlags::ARITHMETIC);
+        let can = |what| self.subgroup_in_compute && subgroup.supported_operations.contains(what);
+        (self.subgroup_arithmetic, self.subgroup_shuffle) =
+            (can(vk::SubgroupFeatureFlags::ARITHMETIC), can(vk::SubgroupFeatureFlags::SHUFFLE));
         self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
         self.subgroups = control.max_compute_workgroup_subgroups;
         self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
@@ -247,6 +250,7 @@ pub(super) struct Features {
     pub(super) subgroup_size: bool,
     pub(super) subgroup_types: bool,
     pub(super) cooperative_matrix: bool,
+    pub(super) atomic_f32_add: bool,
 }
 
 impl Features {
@@ -262,6 +266,7 @@ impl Features {
             subgroup_size: support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             subgroup_types: support.api >= vk::API_VERSION_1_2,
             cooperative_matrix: has(support.extensions, khr::cooperative_matrix::NAME),
+            atomic_f32_add: has(support.extensions, ext::shader_atomic_float::NAME),
         };
         let mut chain = Chain::default();
         let mut all = chain.link(&known);
@@ -281,9 +286,11 @@ impl Features {
             Feature::Storage8 => self.storage_8,
             Feature::I8 => self.i8,
             Feature::SubgroupArithmetic => more.subgroup_arithmetic,
+            Feature::SubgroupShuffle => more.subgroup_shuffle,
             Feature::SubgroupSize => self.subgroup_size && more.required_in_compute,
             Feature::MemoryModel => self.memory_model,
             Feature::CooperativeMatrix => self.cooperative_matrix,
+            Feature::AtomicF32Add => self.atomic_f32_add,
             _ => false,
         };
         Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| has(*f)).collect()
@@ -301,6 +308,7 @@ pub(super) struct Chain {
     subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>,
     subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
     cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+    atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
 }
 
 impl Chain {
@@ -315,6 +323,7 @@ impl Chain {
         self.subgroup_size = self.subgroup_size.subgroup_size_control(on.subgroup_size).compute_full_subgroups(on.subgroup_size);
         self.subgroup_types = self.subgroup_types.shader_subgroup_extended_types(on.subgroup_types);
         self.cooperative_matrix = self.cooperative_matrix.cooperative_matrix(on.cooperative_matrix);
+        self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
         let mut all = vk::PhysicalDeviceFeatures2::default();
         if on.address {
             all = all.push_next(&mut self.address);
@@ -340,6 +349,9 @@ impl Chain {
         if on.cooperative_matrix {
             all = all.push_next(&mut self.cooperative_matrix);
         }
+        if on.atomic_f32_add {
+            all = all.push_next(&mut self.atomic_float);
+        }
         all
     }
 
@@ -357,6 +369,7 @@ impl Chain {
             subgroup_size: on(self.subgroup_size.subgroup_size_control) && on(self.subgroup_size.compute_full_subgroups),
             subgroup_types: on(self.subgroup_types.shader_subgroup_extended_types),
             cooperative_matrix: on(self.cooperative_matrix.cooperative_matrix),
+            atomic_f32_add: on(self.atomic_float.shader_buffer_float32_atomic_add),
         }
     }
 }

@@ -72,7 +72,6 @@ pub(crate) enum Coordinate {
     LocalIndex,
     Subgroup,
     SubgroupLane,
-    Subgroups,
 }
 
 /// An operation on values.

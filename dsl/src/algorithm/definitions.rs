@@ -56,7 +56,7 @@ impl Checker<'_> {
             _ => Body::Map(value),
         };
         let axes = std::mem::take(&mut self.definition.axes);
-        self.program.stages.push(Stage { name: define.name.text.clone(), buffer, axes, body, span: define.span });
+        self.program.stages.push(Stage { name: define.name.text.clone(), buffer, axes, body, also: Vec::new(), span: define.span });
     }
 
     /// What a definition defines.

@@ -109,10 +109,11 @@ fn documentation(head: &Head, profile: Option<&Profile>) -> TokenStream {
     let [x, y, z] = profile.local;
     let features: Vec<&str> = profile.features.iter().map(|f| f.name()).collect();
     let text = format!(
-        "```text\ninvocations: {}\nlocal: [{x}, {y}, {z}]\nshared_bytes: {}\nsubgroup: {}\npush_bytes: {}\nfeatures: [{}]\n```",
+        "```text\ninvocations: {}\nlocal: [{x}, {y}, {z}]\nshared_bytes: {}\nsubgroup: {}\nsubgroups: {}\npush_bytes: {}\nfeatures: [{}]\n```",
         profile.invocations,
         profile.shared_bytes,
         profile.subgroup.map_or("none".into(), |s| s.to_string()),
+        profile.subgroups,
         profile.push_bytes,
         features.join(", "),
     );

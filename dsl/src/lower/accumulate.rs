@@ -1,5 +1,6 @@
 //! Reductions become init, update and finish over an accumulator: registers that live just outside the outermost loop of
-//! the reduction and are indexed by the parallel axes inside it.
+//! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`across`](super::across)
+//! makes the parts one between update and finish.
 //!
 //! The rest of a peeled reduction is another stage ([`crate::nest::Peel`]), whose update goes to the same accumulator: it stands
 //! beside the update of the full tiles, or within its loops.
@@ -7,12 +8,13 @@
 //! Refused, because registers have no address: a parallel axis inside the reduction's loops that is neither unrolled nor
 //! in lanes.
 
-use crate::diag::{Error, Errors};
+use super::across;
+use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::{
-    Access, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Monoid, Node, NodeKind, Phase, Pred, Program,
-    Space, StageId,
+    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
+    Pred, Program, Space, StageId,
 };
 
 /// Lowers the reductions of every dispatch, and gives maps the predicates that they need.
@@ -59,9 +61,14 @@ fn continues(program: &Program, stage: StageId) -> Option<StageId> {
 /// One reduction's nest.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, finish, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
-    let outermost = |f: &Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || is_of(program, a, &over));
+    let team = across::take_team(program, &mut path, &over);
+    let outermost = |f: &Frame| {
+        let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));
+        f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))
+    };
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
     let mut inside = path.frames.split_off(place);
+    inside.splice(0..0, team);
     let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;
 
@@ -72,20 +79,13 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
 
     let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, preds };
     let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
-    let preds = update_predicates(program, &path.compute.value, &over);
+    let surplus = surplus(program, &path.compute.preds);
+    let preds = update_predicates(program, &path.compute.value, &over).into_iter().chain(surplus.iter().copied()).collect();
     let update = compute(Phase::Update, &places, path.compute.value.clone(), preds);
-    let finish = result(program, finish, &places);
-    let preds = program.predicates(&program.stages[stage].axes.clone());
-    let finish = compute(Phase::Finish, &path.compute.dst.clone(), vec![finish], preds);
+    let mut preds = program.predicates(&program.stages[stage].axes.clone());
+    preds.extend(surplus.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
     let span = path.span;
-    let wrap = |frames: &[Frame], compute: Compute| {
-        let leaf = vec![Node::new(NodeKind::Compute(compute), span)];
-        frames.iter().rev().fold(leaf, |body, frame| match frame.as_loop() {
-            Some((axis, exec)) => vec![Node::new(NodeKind::Loop(Loop { axis, exec, body }), frame.span)],
-            None => body,
-        })
-    };
     // What stands beside the reduction's outermost loop: of what comes after it, the rests are parts of the update.
     let (before, after) = match inside.first_mut() {
         Some(first) => (&mut first.before, &mut first.after),
@@ -93,7 +93,8 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     };
     let (before, after) = (std::mem::take(before), std::mem::take(after));
     let (rests, after): (Block, Block) = after.into_iter().partition(|node| !rests_in(program, stage, node).is_empty());
-    path.compute = update;
+    let around: Vec<Frame> = path.frames.iter().chain(&inside).cloned().collect();
+    let dst = std::mem::replace(&mut path.compute, update).dst;
     let mut updates = Path { frames: inside, ..path.clone() }.close();
     updates.extend(rests);
     for node in &mut updates {
@@ -101,17 +102,29 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
             update_rest(program, node, rest, &state, &tile)?;
         }
     }
-    let mut body = wrap(&tile, init);
+    let mut body = wrap(&tile, span, NodeKind::Compute(init));
     body.extend(updates);
-    body.extend(wrap(&tile, finish));
+    let mut across = across::Across { program, stage, around: &around, tile: &tile, dst: &dst, span };
+    let parts = across.collect(places, &mut preds, &mut body);
+    let state = [state, parts.registers].concat();
+    if !parts.stored {
+        let value = results(program, stage, finish, &parts.places);
+        let finish = wrap(&tile, span, NodeKind::Compute(Compute { stage, phase: Phase::Finish, dst, value, preds }));
+        body.extend(close(parts.once, finish));
+    }
     let alloc = |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, span)];
     let body = [before, state.into_iter().rev().fold(body, alloc), after].concat();
     Ok(close(path.frames, body))
 }
 
 /// Whether an axis is made of those of a reduction.
-fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
-    program.axes[axis].kind == AxisKind::Reduction && program.roots(axis).iter().any(|root| over.contains(root))
+pub(super) fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
+    let made = || match &program.axes[axis].def {
+        AxisDef::Root(_) | AxisDef::Made => false,
+        AxisDef::Part { of, .. } => is_of(program, *of, over),
+        AxisDef::Fused(digits) => digits.iter().any(|digit| is_of(program, *digit, over)),
+    };
+    program.axes[axis].kind == AxisKind::Reduction && (over.contains(&axis) || made())
 }
 
 /// The loops over parallel axes.
@@ -145,15 +158,29 @@ fn update_rest(program: &mut Program, node: &mut Node, rest: StageId, state: &[B
     let index: Vec<ExprId> = axes(&own).into_iter().map(|a| program.exprs.axis(a)).collect();
     path.compute.phase = Phase::Update;
     path.compute.dst = state.iter().map(|buffer| Access { buffer: *buffer, index: index.clone() }).collect();
-    path.compute.preds = update_predicates(program, &path.compute.value, &over);
+    let surplus = surplus(program, &path.compute.preds);
+    path.compute.preds = update_predicates(program, &path.compute.value, &over).into_iter().chain(surplus).collect();
     if let Some(closed) = path.close().pop() {
         *node = closed;
     }
     Ok(())
 }
 
+/// A leaf in loops.
+pub(super) fn wrap(frames: &[Frame], span: SpanId, leaf: NodeKind) -> Block {
+    frames.iter().rev().fold(vec![Node::new(leaf, span)], |body, frame| match frame.as_loop() {
+        Some((axis, exec)) => vec![Node::new(NodeKind::Loop(Loop { axis, exec, body }), frame.span)],
+        None => body,
+    })
+}
+
+/// The predicates on axes that are bound to more invocations than they have values.
+fn surplus(program: &Program, preds: &[Pred]) -> Vec<Pred> {
+    preds.iter().copied().filter(|pred| program.axes[pred.axis].fate == Fate::Live).collect()
+}
+
 /// Puts frames around a block.
-fn close(frames: Vec<Frame>, body: Block) -> Block {
+pub(super) fn close(frames: Vec<Frame>, body: Block) -> Block {
     frames.into_iter().rev().fold(body, |body, frame| frame.close(body))
 }
 
@@ -201,7 +228,8 @@ fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, axes: &[
     monoid.identity.iter().enumerate().map(one).collect()
 }
 
-/// What an update needs: the reduction's axes, for the identity; others where reads would leave their buffers.
+/// What an update needs: the reduction's axes, for the identity; others where reads would leave their buffers. Of an axis
+/// that was a part of one when another stage took the other parts, that one.
 fn update_predicates(program: &Program, items: &[ExprId], over: &[AxisId]) -> Vec<Pred> {
     let mut roots: Vec<AxisId> = Vec::new();
     for read in items.iter().flat_map(|item| program.exprs.reads(*item)) {
@@ -212,19 +240,25 @@ fn update_predicates(program: &Program, items: &[ExprId], over: &[AxisId]) -> Ve
             });
         }
     }
+    roots.extend(over.iter().flat_map(|axis| program.inexact_ancestors(*axis)));
     roots.extend(over);
     program.predicates(&roots)
 }
 
-/// The finish with the accumulator's components in the places of the state.
-fn result(program: &mut Program, finish: ExprId, places: &[Access]) -> ExprId {
+/// What is stored, with the accumulator's components in the places of the state.
+fn results(program: &mut Program, stage: StageId, finish: ExprId, places: &[Access]) -> Vec<ExprId> {
     let mut reads = Vec::new();
     for place in places {
         let dtype = program.buffers[place.buffer].dtype;
         reads.push(program.exprs.read(place.buffer, dtype, place.index.iter().copied()));
     }
-    program.exprs.replace(finish, &mut |exprs, id| match exprs.get(id) {
-        Expr::State(n) => reads.get(*n as usize).copied(),
-        _ => None,
-    })
+    let also: Vec<ExprId> = program.stages[stage].also.iter().map(|(_, value)| *value).collect();
+    let stored = [finish].into_iter().chain(also);
+    let mut value = |id| {
+        program.exprs.replace(id, &mut |exprs, id| match exprs.get(id) {
+            Expr::State(n) => reads.get(*n as usize).copied(),
+            _ => None,
+        })
+    };
+    stored.map(&mut value).collect()
 }

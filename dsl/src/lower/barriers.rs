@@ -12,14 +12,14 @@
 use crate::diag::SpanId;
 use crate::expr::ExprId;
 use crate::nest::{Block, BufferId, Exec, Fragment, NodeKind, Program, Scope, Space};
-use crate::{facts::Prover, nest::Node};
+use crate::{facts::Prover, nest::Node, profile::Profile};
 
 /// Places the barriers of every dispatch.
-pub fn run(program: &mut Program) {
+pub fn run(program: &mut Program, profile: &Profile) {
     let mut plan = std::mem::take(&mut program.plan);
     for dispatch in &mut plan {
         // One invocation waits for nobody.
-        let alone = super::local::size(program, &dispatch.body) == [1; 3];
+        let alone = super::local::size(program, &dispatch.body, profile.subgroup) == [1; 3];
         if !alone && shares(program, &dispatch.body) {
             let prover = Prover::new(program);
             Place { program, prover }.block(&mut dispatch.body);

@@ -1,82 +1,128 @@
-//! The size of a workgroup: the extents of the loops bound to its invocations.
+//! The size of a workgroup: the extents of the loops bound to its invocations. With loops bound to subgroups or lanes it is
+//! one row of whole subgroups.
 //!
 //! Stages of one dispatch share it. Where one of them has fewer values than there are invocations, a predicate holds the
 //! surplus ones back: they run along, as barriers need them to.
 
-use crate::nest::{AxisId, Block, Exec, Level, NodeKind, Pred, Program, Slot, Tail};
+use crate::nest::{AxisId, Block, Exec, How, Level, Loop, NodeKind, Pred, Program, Slot, Tail};
+use crate::profile::Profile;
 
 /// Sets every dispatch's local size.
-pub fn run(program: &mut Program) {
+pub fn run(program: &mut Program, profile: &Profile) {
     for at in 0..program.plan.len() {
-        program.plan[at].local = size(program, &program.plan[at].body);
+        program.plan[at].local = size(program, &program.plan[at].body, profile.subgroup);
     }
-    predicate_surplus(program);
+    predicate_surplus(program, profile);
 }
 
-/// The size that the loops of a nest ask for, in x, y and z.
-pub fn size(program: &Program, block: &Block) -> [u32; 3] {
-    let (mut local, mut linear) = ([1; 3], 1);
-    measure(program, block, &mut local, &mut linear);
-    // What is bound to the linear index takes all invocations that there are; if those are too few, x has more.
-    let row = local[1].saturating_mul(local[2]);
-    local[0] = local[0].max(linear.div_ceil(row.max(1)));
-    local
+/// The size that the loops of a nest ask for, in x, y and z. `subgroup`: the size of subgroups.
+pub fn size(program: &Program, block: &Block, subgroup: Option<u32>) -> [u32; 3] {
+    Asked::of(program, block).size(subgroup)
 }
 
-fn measure(program: &Program, block: &Block, local: &mut [u32; 3], linear: &mut u32) {
-    for node in block {
-        if let NodeKind::Loop(l) = &node.kind
-            && let Exec::Bind(Level::Thread, slot) = l.exec
-        {
-            let extent = program.exprs.as_int(program.axes[l.axis].extent);
-            let extent = extent.and_then(|e| u32::try_from(e).ok()).unwrap_or(1);
-            let place = match slot {
-                Slot::X => &mut local[0],
-                Slot::Y => &mut local[1],
-                Slot::Z => &mut local[2],
-                Slot::Linear => &mut *linear,
-            };
-            *place = extent.max(*place);
+/// What loops ask for.
+struct Asked {
+    threads: [u32; 3],
+    linear: u32,
+    subgroups: [u32; 3],
+    lanes: bool,
+}
+
+impl Asked {
+    fn of(program: &Program, block: &Block) -> Asked {
+        let mut asked = Asked { threads: [1; 3], linear: 1, subgroups: [1; 3], lanes: false };
+        asked.measure(program, block);
+        asked
+    }
+
+    fn size(&self, subgroup: Option<u32>) -> [u32; 3] {
+        let count = self.subgroups.into_iter().fold(1u32, u32::saturating_mul);
+        match subgroup {
+            Some(size) if self.lanes || count > 1 => [count.saturating_mul(size), 1, 1],
+            _ => {
+                // What is bound to the linear index takes all invocations that there are; if those are too few, x has more.
+                let [x, y, z] = self.threads;
+                [x.max(self.linear.div_ceil(y.saturating_mul(z).max(1))), y, z]
+            }
         }
-        node.blocks().for_each(|b| measure(program, b, local, linear));
+    }
+
+    fn measure(&mut self, program: &Program, block: &Block) {
+        for node in block {
+            if let NodeKind::Loop(looped) = &node.kind {
+                self.take(program, looped);
+            }
+            node.blocks().for_each(|b| self.measure(program, b));
+        }
+    }
+
+    fn take(&mut self, program: &Program, looped: &Loop) {
+        let Exec::Bind(level, slot) = looped.exec else { return };
+        self.lanes |= level == Level::Lane;
+        let place = match (level, slot) {
+            (Level::Workgroup | Level::Lane, _) => return,
+            (Level::Thread, Slot::Linear) => &mut self.linear,
+            (Level::Thread, _) => &mut self.threads[place(slot)],
+            (Level::Subgroup, _) => &mut self.subgroups[place(slot)],
+        };
+        let extent = program.exprs.as_int(program.axes[looped.axis].extent);
+        *place = extent.and_then(|e| u32::try_from(e).ok()).unwrap_or(1).max(*place);
+    }
+
+    /// How many invocations, or subgroups, a loop is bound to.
+    fn width(&self, level: Level, slot: Slot, subgroup: Option<u32>) -> Option<u32> {
+        let all = |counts: [u32; 3]| counts.into_iter().fold(1, u32::saturating_mul);
+        Some(match (level, slot) {
+            (Level::Workgroup, _) => return None,
+            (Level::Lane, _) => subgroup?,
+            (Level::Thread, Slot::Linear) => all(self.size(subgroup)),
+            (Level::Thread, _) => self.size(subgroup)[place(slot)],
+            (Level::Subgroup, Slot::Linear) => all(self.subgroups),
+            (Level::Subgroup, _) => self.subgroups[place(slot)],
+        })
+    }
+}
+
+fn place(slot: Slot) -> usize {
+    match slot {
+        Slot::X | Slot::Linear => 0,
+        Slot::Y => 1,
+        Slot::Z => 2,
     }
 }
 
 /// Adds predicates on axes that are bound to more invocations than they have values.
-pub fn predicate_surplus(program: &mut Program) {
+pub fn predicate_surplus(program: &mut Program, profile: &Profile) {
     for at in 0..program.plan.len() {
-        let local = size(program, &program.plan[at].body);
+        let asked = Asked::of(program, &program.plan[at].body);
         let mut body = std::mem::take(&mut program.plan[at].body);
-        predicate(program, &mut body, local, &mut Vec::new());
+        predicate(program, &mut body, (&asked, profile.subgroup), &mut Vec::new());
         program.plan[at].body = body;
     }
 }
 
-fn predicate(program: &Program, block: &mut Block, local: [u32; 3], surplus: &mut Vec<AxisId>) {
+fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, Option<u32>), surplus: &mut Vec<AxisId>) {
     for node in block {
-        if let NodeKind::Compute(compute) = &mut node.kind {
-            for axis in surplus.iter().filter(|a| !compute.preds.iter().any(|p| p.axis == **a)).collect::<Vec<_>>() {
-                compute.preds.push(Pred { axis: *axis, tail: Tail::Guard });
+        let preds = match &mut node.kind {
+            NodeKind::Compute(compute) => Some(&mut compute.preds),
+            NodeKind::Collect(collect) if collect.how == How::Atomic => Some(&mut collect.preds),
+            _ => None,
+        };
+        if let Some(preds) = preds {
+            for axis in surplus.iter().filter(|a| !preds.iter().any(|p| p.axis == **a)).collect::<Vec<_>>() {
+                preds.push(Pred { axis: *axis, tail: Tail::Guard });
             }
         }
         let fewer = match &node.kind {
-            NodeKind::Loop(l) => match l.exec {
-                Exec::Bind(Level::Thread, slot) => {
-                    let extent = program.exprs.as_int(program.axes[l.axis].extent);
-                    let invocations = match slot {
-                        Slot::X => local[0],
-                        Slot::Y => local[1],
-                        Slot::Z => local[2],
-                        Slot::Linear => local.iter().product(),
-                    };
-                    extent.is_some_and(|n| n < i64::from(invocations)).then_some(l.axis)
-                }
-                _ => None,
-            },
+            NodeKind::Loop(Loop { axis, exec: Exec::Bind(level, slot), .. }) => {
+                let extent = program.exprs.as_int(program.axes[*axis].extent);
+                let width = asked.width(*level, *slot, subgroup).map(i64::from);
+                extent.zip(width).is_some_and(|(n, width)| n < width).then_some(*axis)
+            }
             _ => None,
         };
         surplus.extend(fewer);
-        node.blocks_mut().for_each(|b| predicate(program, b, local, surplus));
+        node.blocks_mut().for_each(|b| predicate(program, b, (asked, subgroup), surplus));
         if fewer.is_some() {
             surplus.pop();
         }

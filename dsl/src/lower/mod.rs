@@ -2,14 +2,15 @@
 //!
 //! Every pass in order, each with the reason why it stands there:
 //! 1. [`settle`]: copies that leave what they are made of. Before anything copies loops.
-//! 2. [`accumulate`]: reductions become init, update and finish over registers. After all directives, which move loops
-//!    of one perfect nest.
+//! 2. [`accumulate`]: reductions become init, update and finish over registers, with collects between where they are
+//!    distributed. After all directives, which move loops of one perfect nest.
 //! 3. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 4. [`local`]: the workgroup's size, read off the loops bound to threads, and predicates on invocations that a stage has no
-//!    use for. Last: computes are all there.
+//! 4. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
+//!    invocations that a stage has no use for. Last: computes are all there.
 
 pub mod accumulate;
+mod across;
 pub mod barriers;
 pub mod launch;
 pub mod local;
@@ -18,12 +19,13 @@ pub mod solve;
 
 use crate::diag::Errors;
 use crate::nest::Program;
+use crate::profile::Profile;
 
 /// Lowers every dispatch.
-pub fn lower(program: &mut Program) -> Result<(), Errors> {
+pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     settle::run(program);
     accumulate::run(program)?;
-    barriers::run(program);
-    local::run(program);
+    barriers::run(program, profile);
+    local::run(program, profile);
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 /// Gives every stage that a result needs its naive nest, those that it reads first.
 pub fn naive(program: &mut Program) {
     let results: Vec<StageId> = program.stages.ids().filter(|s| program.is_result(*s)).collect();
-    program.plan = ordered(program, results).into_iter().map(|stage| dispatch(program, stage)).collect();
+    program.plan = ordered(program, results).into_iter().map(|stage| program.naive_dispatch(stage)).collect();
 }
 
 /// Stages and all that they read, each after those that it reads. The algorithm has no cycles but updates, which read what
@@ -42,26 +42,34 @@ fn values(program: &Program, stage: StageId) -> Vec<ExprId> {
     }
 }
 
-fn dispatch(program: &mut Program, id: StageId) -> Dispatch {
-    let stage = program.stages[id].clone();
-    let (value, over) = match &stage.body {
-        Body::Map(value) => (vec![*value], Vec::new()),
-        Body::Reduce { lift, over, .. } => (lift.clone(), over.clone()),
-    };
-    let index = stage.axes.iter().map(|axis| program.exprs.axis(*axis)).collect();
-    let dst = vec![Access { buffer: stage.buffer, index }];
-    let compute = Compute { stage: id, phase: Phase::Whole, dst, value, preds: Vec::new() };
-    let axes: Vec<AxisId> = stage.axes.iter().chain(&over).copied().filter(|a| !program.is_single(*a)).collect();
-    let leaf = vec![Node::new(NodeKind::Compute(compute), stage.span)];
-    let nest = |body: Block, axis: AxisId| {
-        let span = program.axes[axis].span;
-        vec![Node::new(NodeKind::Loop(Loop { axis, exec: Exec::Serial, body }), span)]
-    };
-    let body = axes.into_iter().rev().fold(leaf, nest);
-    Dispatch { name: stage.name, local: [1, 1, 1], body }
-}
-
 impl Program {
+    /// The naive nest of a stage.
+    pub fn naive_dispatch(&mut self, id: StageId) -> Dispatch {
+        let stage = self.stages[id].clone();
+        let (value, over) = match &stage.body {
+            Body::Map(value) => (vec![*value], Vec::new()),
+            Body::Reduce { lift, over, .. } => (lift.clone(), over.clone()),
+        };
+        let index: Vec<ExprId> = stage.axes.iter().map(|axis| self.exprs.axis(*axis)).collect();
+        let dst = self.results(id, index);
+        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, preds: Vec::new() };
+        let axes: Vec<AxisId> = stage.axes.iter().chain(&over).copied().filter(|a| !self.is_single(*a)).collect();
+        let leaf = vec![Node::new(NodeKind::Compute(compute), stage.span)];
+        let nest = |body: Block, axis: AxisId| {
+            let span = self.axes[axis].span;
+            vec![Node::new(NodeKind::Loop(Loop { axis, exec: Exec::Serial, body }), span)]
+        };
+        let body = axes.into_iter().rev().fold(leaf, nest);
+        Dispatch { name: stage.name, local: [1, 1, 1], body }
+    }
+
+    /// The places that a stage writes at an index.
+    pub fn results(&self, stage: StageId, index: Vec<ExprId>) -> Vec<Access> {
+        let stage = &self.stages[stage];
+        let buffers = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer));
+        buffers.map(|buffer| Access { buffer, index: index.clone() }).collect()
+    }
+
     /// Whether a stage defines an output or updates a tensor.
     pub fn is_result(&self, stage: StageId) -> bool {
         matches!(self.buffers[self.stages[stage].buffer].space, Space::Output | Space::Update)

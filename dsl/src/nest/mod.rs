@@ -60,6 +60,7 @@
 
 mod axis;
 pub mod build;
+mod monoid;
 pub mod path;
 mod predicates;
 pub mod print;
@@ -133,6 +134,8 @@ pub struct Program {
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
+    /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
+    pub across: BTreeMap<AxisId, How>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.
@@ -281,6 +284,8 @@ pub struct Stage {
     pub axes: Vec<AxisId>,
     /// What it computes.
     pub body: Body,
+    /// What else a reduction stores, and where: the other components of its state. Indexed as `buffer` is.
+    pub also: Vec<(BufferId, ExprId)>,
     /// The definition.
     pub span: SpanId,
 }
@@ -385,7 +390,7 @@ pub enum NodeKind {
     Copy(Copy),
     /// An operation on cooperative matrices.
     Fragment(Fragment),
-    /// A reduction of one partial state an invocation to one state, which each of them then has.
+    /// A reduction of one partial state an invocation to one state.
     Collect(Collect),
     /// A barrier of a workgroup or subgroup.
     Barrier {
@@ -432,7 +437,7 @@ pub enum Exec {
 pub enum Level {
     /// Workgroups of the grid. Several axes may share a slot: the outermost is the slowest.
     Workgroup,
-    /// Subgroups of a workgroup. All loops of a dispatch that are bound to a slot have one extent; Z is the slowest, and
+    /// Subgroups of a workgroup. A slot has as many as the most that a loop of the dispatch counts in it; Z is the slowest, and
     /// the product of X, Y and Z is the number of subgroups.
     Subgroup,
     /// Invocations of a subgroup (`SubgroupLocalInvocationId`, whatever the slot).
@@ -459,6 +464,7 @@ pub enum Scope {
     Invocation,
     Subgroup,
     Workgroup,
+    Device,
 }
 
 /// A place in a buffer.
@@ -594,31 +600,37 @@ pub enum MatrixLayout {
     SameColumns,
 }
 
-/// A reduction across invocations: `dst = combine over all invocations of scope of src`, the same in each of them.
+/// A reduction across invocations. Those that differ only in the axes of `over` are a *team*: `dst = combine of the team's
+/// src`, the same in each of them. In lanes it is one reduction for each.
+///
+/// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
+/// an earlier dispatch has filled with the identity.
 #[derive(Clone, Debug)]
 pub struct Collect {
     /// Whose monoid.
     pub stage: StageId,
-    /// Who takes part: `Subgroup` or `Workgroup`.
+    /// Who takes part: a `Subgroup` (all axes of `over` are bound to its lanes), a `Workgroup`, or the `Device` (by atomics).
     pub scope: Scope,
     /// How.
     pub how: How,
     /// The partial states: registers, one place for each component.
     pub src: Vec<Access>,
-    /// The results: registers.
+    /// The results: registers; of atomics, device memory.
     pub dst: Vec<Access>,
-    /// The axes bound to invocations that are thereby reduced.
+    /// The axes bound to invocations (of atomics: and to workgroups) that are thereby reduced.
     pub over: Vec<AxisId>,
+    /// Of atomics: what can run past its extent here, where nothing is written.
+    pub preds: Vec<Pred>,
 }
 
 /// How a reduction across invocations is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
-    /// Subgroup arithmetic (and, if the scope is a workgroup, a tree over one state a subgroup).
+    /// Subgroup arithmetic, or shuffles (and, if the scope is a workgroup, the states of subgroups through shared memory).
     Subgroup,
     /// A tree in shared memory, of one state an invocation, with barriers of its own.
     Tree,
-    /// Atomics on the destination.
+    /// Atomics on the destination, in device memory.
     Atomic,
 }
 
@@ -662,7 +674,8 @@ impl Program {
 
     /// The stage that defines a buffer.
     pub fn definition(&self, buffer: BufferId) -> Option<StageId> {
-        self.stages.iter().find(|(_, s)| s.buffer == buffer).map(|(id, _)| id)
+        let defines = |s: &Stage| s.buffer == buffer || s.also.iter().any(|(b, _)| *b == buffer);
+        self.stages.iter().find(|(_, s)| defines(s)).map(|(id, _)| id)
     }
 }
 

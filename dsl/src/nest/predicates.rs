@@ -14,6 +14,33 @@ impl Program {
         stage.axes.iter().chain(over).copied().collect()
     }
 
+    /// The axes that a stage begins with: what the algorithm gave it, or `rfactor`, which gives parts; and before these what
+    /// they are parts of.
+    pub fn family(&self, stage: StageId) -> Vec<AxisId> {
+        let mut family = Vec::new();
+        self.root_axes(stage).into_iter().for_each(|axis| self.with_whole(axis, &mut family));
+        family
+    }
+
+    fn with_whole(&self, axis: AxisId, family: &mut Vec<AxisId>) {
+        match &self.axes[axis].def {
+            _ if family.contains(&axis) => return,
+            AxisDef::Part { of, .. } => self.with_whole(*of, family),
+            AxisDef::Fused(digits) => digits.iter().for_each(|digit| self.with_whole(*digit, family)),
+            AxisDef::Root(_) | AxisDef::Made => {}
+        }
+        family.push(axis);
+    }
+
+    /// The predicates of a stage's whole compute.
+    pub fn stage_predicates(&self, stage: StageId) -> Vec<Pred> {
+        let roots = self.root_axes(stage);
+        // A part of an axis whose other parts are another stage's: that axis, too, can be past its extent.
+        let reduced = roots.iter().filter(|a| self.axes[**a].kind == AxisKind::Reduction);
+        let whole: Vec<AxisId> = reduced.flat_map(|a| self.inexact_ancestors(*a)).filter(|a| !roots.contains(a)).collect();
+        self.predicates(&[whole, roots].concat())
+    }
+
     /// The predicates of a point of these root axes: inexact axes, what is made of others before those.
     pub fn predicates(&self, roots: &[AxisId]) -> Vec<Pred> {
         let mut found = Vec::new();

@@ -41,6 +41,10 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
         let error = Error::new(name.span, format!("`{name}` would be computed within its own nest"));
         return Err(error.help("place it at a loop of a stage that reads it"));
     }
+    if !nest.program.stages[stage].also.is_empty() {
+        let error = Error::new(name.span, format!("`{name}` has a state of several components, each in a tensor of its own"));
+        return Err(error.help("leave it in a dispatch of its own"));
+    }
     if nest.twins > 1 {
         let error = Error::new(span, "`compute_at` in a nest of which `peel` has made copies");
         return Err(error.help("write `guard`, `round_up` or `shift` for that tail"));
@@ -178,7 +182,7 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
         points = old.axes.iter().copied().zip(read.index.iter().copied()).collect();
     }
     let (name, body) = (old.name.clone(), old.body.clone());
-    let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, span });
+    let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span });
     program.hosts.insert(stage, nest.stage);
     let fill = |program: &mut Program, value: ExprId| match (&read.outside, inside) {
         (Outside::Fill(fill, _), Some(inside)) => program.exprs.select(inside, value, *fill),

@@ -1,25 +1,28 @@
-//! `distribute(t => thread(x))` and the targets of `tile`: axes to workgroups of the grid or to invocations of a
-//! workgroup. A coordinate given several times folds its axes, outermost first.
+//! `distribute(t => thread(x))` and the targets of `tile`: axes to workgroups of the grid, to invocations of a workgroup, or
+//! to its subgroups and their lanes. A coordinate given several times folds its axes, outermost first. A reduction's axis
+//! needs a strategy: [`super::across`].
 //!
-//! Refused: a reduction's axis; an axis inside a reduction's loop, to workgroups; a workgroup axis made of what lies
-//! within a thread's part; a thread axis whose extent is no literal; more invocations than the profile guarantees.
+//! Refused: an axis inside a reduction's loop, to workgroups; a workgroup axis made of what lies within a thread's part; an
+//! axis of invocations whose extent is no literal; more invocations than the profile guarantees. What concerns subgroups:
+//! [`super::subgroups`].
 
-use super::{Applied, StageNest, fuse, peel, shift, split};
+use super::{Applied, StageNest, across, fuse, peel, shift, split, subgroups};
 use crate::diag::{Error, SpanId};
-use crate::nest::path::Head;
+use crate::nest::path::{Frame, Head};
 use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, Slot};
 use crate::syntax::Name;
-use crate::syntax::schedule::Target;
+use crate::syntax::schedule::{By, Target};
 
 /// The directive.
-pub fn apply(nest: &mut StageNest<'_>, names: &[Name], target: &Target, span: SpanId) -> Applied {
+pub fn apply(nest: &mut StageNest<'_>, names: &[Name], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     let axes = nest.axes(names)?;
     check_count(axes.len(), target)?;
+    across::check(nest, &axes, names, target, by)?;
     for (axis, name) in axes.iter().zip(names) {
         split::plain(nest, *axis, name.span)?;
         check_axis(nest, *axis, name.span, target)?;
     }
-    bind(nest, &axes, target, span)
+    bind(nest, &axes, target, by, span)
 }
 
 /// One coordinate for each axis.
@@ -35,19 +38,13 @@ pub fn check_count(axes: usize, target: &Target) -> Applied {
 pub fn check_axis(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, target: &Target) -> Applied {
     let name = nest.name(axis);
     super::copies::check_target(nest, target, blame)?;
-    if nest.is_reduction(axis) {
-        let error = Error::new(blame, format!("`{name}` is a reduction's axis: its iterations contribute to one element"));
-        return Err(
-            error.help("distribute parallel axes; a reduction across invocations needs a strategy, and none is supported yet")
-        );
-    }
     shift::check_distributed(nest, axis, blame, target.level)?;
     peel::check_distributed(nest, axis, blame, target.level)?;
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);
-        if let Some(outer) =
-            nest.path.frames[..at].iter().find(|f| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a)))
-        {
+        // The loops of a reduction have no order: one of its axes can leave them.
+        let within = |f: &&Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a));
+        if let Some(outer) = nest.path.frames[..at].iter().find(within).filter(|_| !nest.is_reduction(axis)) {
             let around = outer.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
             let error = Error::new(
                 blame,
@@ -74,18 +71,17 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
         AxisDef::Fused(digits) => digits.iter().find_map(|d| within_thread(nest, *d)),
         AxisDef::Part { of, part } => {
             let Fate::Split(split) = &nest.program.axes[*of].fate else { return None };
-            let threads = |f: &&crate::nest::path::Frame| matches!(f.level(), Some((Level::Thread, _)));
-            let outer = |f: &crate::nest::path::Frame| {
-                Some((f.as_loop().map(|(a, _)| a).filter(|a| split.parts[..*part].contains(a))?, f.span))
-            };
+            let threads = |f: &&Frame| matches!(f.level(), Some((Level::Thread | Level::Subgroup | Level::Lane, _)));
+            let outer = |f: &Frame| Some((f.as_loop().map(|(a, _)| a).filter(|a| split.parts[..*part].contains(a))?, f.span));
             nest.path.frames.iter().filter(threads).find_map(outer).or_else(|| within_thread(nest, *of))
         }
     }
 }
 
-/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes in front of everything, thread axes
-/// behind those.
-pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId) -> Applied {
+/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes in front of everything, then those of
+/// subgroups, then those of threads or lanes.
+pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Option<By>, span: SpanId) -> Applied {
+    subgroups::check_level(nest, target)?;
     let mut as_in_full = Vec::new();
     for axis in axes {
         // The workgroups of full tiles and of the rest are others: what counts them stays as it is.
@@ -98,25 +94,30 @@ pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: Sp
         _ => fold(nest, axes, target, span)?,
     };
     for (axis, slot) in bound {
-        let Some(at) = nest.path.position(axis) else { continue };
-        if target.level == Level::Thread {
-            check_threads(nest, axis, slot, target.span)?;
+        if nest.path.position(axis).is_none() {
+            continue;
         }
+        if target.level != Level::Workgroup {
+            check_extent(nest, axis, (target.level, slot), target.span)?;
+        }
+        if let Some(by) = by.filter(|_| nest.is_reduction(axis)) {
+            across::begin(nest, axis, by, span)?;
+        }
+        let Some(at) = nest.path.position(axis) else { continue };
         let mut frame = nest.path.remove(at);
         frame.head = Head::Loop { axis, exec: Exec::Bind(target.level, slot) };
         frame.span = span;
-        let front = match target.level {
-            Level::Workgroup => nest.path.workgroup_depth(),
-            _ => nest.path.frames.iter().take_while(|f| f.level().is_some()).count(),
-        };
+        let outer = |f: &&Frame| f.level().is_some_and(|(level, _)| level <= target.level);
+        let front = nest.path.frames.iter().take_while(outer).count();
         nest.path.frames.insert(front, frame);
     }
     nest.take_hulls(span)?;
     nest.refresh();
+    subgroups::check_count(nest, target)?;
     check_invocations(nest, target.span)
 }
 
-/// Fuses the axes that share a thread coordinate, so that each coordinate has one.
+/// Fuses the axes that share a coordinate, so that each coordinate has one.
 fn fold(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId) -> Result<Vec<(AxisId, Slot)>, Error> {
     let mut bound = Vec::new();
     for slot in [Slot::Linear, Slot::Z, Slot::Y, Slot::X] {
@@ -135,22 +136,35 @@ fn fold(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId
     Ok(bound)
 }
 
-/// A thread axis has a literal extent, and a coordinate of its own.
-fn check_threads(nest: &StageNest<'_>, axis: AxisId, slot: Slot, blame: SpanId) -> Applied {
+/// An axis of invocations has a literal extent, and a coordinate of its own.
+fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot), blame: SpanId) -> Applied {
     let extent = nest.program.axes[axis].extent;
     let letter = format!("{slot:?}").to_lowercase();
+    let word = format!("{level:?}").to_lowercase();
     if nest.program.exprs.as_int(extent).is_none() {
         let text = nest.text(extent);
         let error =
-            Error::new(blame, format!("`{}` has the extent `{text}`, and a number of threads is a literal", nest.name(axis)));
-        return Err(error.help(
-            "tile it so that the part that goes to threads has a literal extent: to workgroups first, then the tile to threads",
-        ));
+            Error::new(blame, format!("`{}` has the extent `{text}`, and a number of {word}s is a literal", nest.name(axis)));
+        return Err(error.help(match nest.is_reduction(axis) {
+            true => {
+                format!("tile it, and distribute the inner part: `tile({0}: 64 => {0}_o); distribute({0} => …)`", nest.name(axis))
+            }
+            false => format!(
+                "tile it so that the part that goes to {word}s has a literal extent: to workgroups first, then the tile to {word}s"
+            ),
+        }));
     }
-    let taken = nest.path.frames.iter().find(|f| f.level() == Some((Level::Thread, slot)));
+    let linear = |of: Slot| of == Slot::Linear;
+    let beside = |f: &&Frame| f.level().is_some_and(|(l, of)| l == level && linear(of) != linear(slot));
+    if let Some(frame) = nest.path.frames.iter().find(beside) {
+        let other = frame.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
+        let error = Error::new(blame, format!("`linear` counts all invocations, and `{other}` has a coordinate of them"));
+        return Err(error.note_at(frame.span, "it was distributed here").help("fuse the two axes, or give both `x`, `y` or `z`"));
+    }
+    let taken = nest.path.frames.iter().find(|f| f.level() == Some((level, slot)));
     if let Some(frame) = taken {
         let other = frame.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
-        let error = Error::new(blame, format!("the thread coordinate `{letter}` is taken by `{other}`"));
+        let error = Error::new(blame, format!("the {word} coordinate `{letter}` is taken by `{other}`"));
         return Err(error.note_at(frame.span, "it was distributed here").help("use another coordinate, or fuse the two axes"));
     }
     Ok(())
@@ -177,6 +191,9 @@ fn check_invocations(nest: &StageNest<'_>, blame: SpanId) -> Applied {
 impl StageNest<'_> {
     /// Invocations of a workgroup in x, y and z, as far as distributed.
     pub fn local(&self) -> [u32; 3] {
+        if let Some(count) = self.subgroup_count() {
+            return [count.saturating_mul(self.profile.subgroup.unwrap_or(1)), 1, 1];
+        }
         let mut local = [1u32; 3];
         for frame in &self.path.frames {
             let Some((Level::Thread, slot)) = frame.level() else { continue };

@@ -2,10 +2,8 @@
 
 use super::promote::Copied;
 use super::twins::Twins;
-use super::{
-    Applied, StageNest, compute_at, copies, default, distribute, fuse, left_over, placement, promote, reorder, serial, show, split,
-    tile, unroll, vectorize,
-};
+use super::{Applied, StageNest, compute_at, copies, default, distribute, fuse, left_over, placement, promote, reorder};
+use super::{rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId, Tail};
 use crate::profile::Profile;
@@ -43,6 +41,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let scheduled: Vec<StageId> = program.stages.ids().filter(|s| program.is_planned(*s)).collect();
     let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
     let mut of_copy: Vec<(&Name, &Vec<Directive>)> = Vec::new();
+    let mut later: Vec<(&Name, &Vec<Directive>)> = Vec::new();
     for item in items {
         match item {
             // Done before the first nest was made.
@@ -60,6 +59,8 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
                 for name in stages {
                     if copies::is_promised(items, name) {
                         of_copy.push((name, directives));
+                    } else if makes(items, name) {
+                        later.push((name, directives));
                     } else if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
                         give(&mut of_stage, stage, directives.iter().filter(|d| !placement::is_placement(&d.kind)));
                     }
@@ -70,12 +71,23 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let mut made: Vec<(Copied, bool)> = Vec::new();
     // What is computed at a loop is scheduled there.
     let placed = |name: &str| placement::computed_at(items).any(|p| p.source.text == name);
-    for (stage, mut directives) in
-        of_stage.into_iter().filter(|(stage, _)| !placed(&program.stages[*stage].name)).collect::<Vec<_>>()
-    {
+    let mut at = 0;
+    while let Some((stage, mut directives)) = of_stage.get(at).cloned() {
+        at += 1;
+        if placed(&program.stages[stage].name) {
+            continue;
+        }
         compute_at::consumers_first(program, &mut directives);
         let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
         made.extend(copies.into_iter().map(|copy| (copy, false)));
+        // Stages that directives made come after those that made them, each with its block.
+        for stage in dispatched(program) {
+            if of_stage.iter().all(|(of, _)| *of != stage) {
+                let name = &program.stages[stage].name;
+                let blocks = later.iter().filter(|(of, _)| of.text == *name);
+                of_stage.push((stage, blocks.flat_map(|(_, directives)| directives.iter()).collect()));
+            }
+        }
     }
     // A copy's nest stands within that of the stage that reads it: it is scheduled when that is done. It may make more.
     let mut at = 0;
@@ -103,6 +115,23 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     }
     program.plan.retain(|dispatch| !dispatch.body.is_empty());
     outcome
+}
+
+/// The stages that dispatches are for: neither copies within them, nor rests of what was peeled.
+fn dispatched(program: &Program) -> Vec<StageId> {
+    let twin = |stage: StageId| program.peels.iter().any(|peel| peel.rest == stage);
+    let of = |stage: &StageId| program.is_planned(*stage) && !twin(*stage) && !program.hosts.contains_key(stage);
+    program.stages.ids().filter(of).collect()
+}
+
+/// Whether a directive makes the stage of that name.
+fn makes(items: &[Item], stage: &Name) -> bool {
+    let made = |d: &Directive| matches!(&d.kind, DirectiveKind::Rfactor { into, .. } if into.text == stage.text);
+    items.iter().any(|item| match item {
+        Item::Statement(_) => false,
+        Item::Directive(directive) => made(directive),
+        Item::Block { directives, .. } => directives.iter().any(made),
+    })
 }
 
 fn give<'a>(of_stage: &mut [(StageId, Vec<&'a Directive>)], stage: StageId, more: impl IntoIterator<Item = &'a Directive>) {
@@ -151,12 +180,19 @@ fn schedule_stage(
 ) -> Vec<Copied> {
     let Some(mut twins) = Twins::open(program, profile, stage) else { return Vec::new() };
     let mut applied = Ok(());
-    // To show a nest is not to schedule it. A copy without directives is scheduled when its host is done.
-    if directives.iter().all(|d| d.kind == DirectiveKind::Show) && !program.hosts.contains_key(&stage) {
-        applied = twins.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
-        watch(At::Heuristic(stage), &twins.shown(program));
-    }
-    for directive in directives {
+    // To show a nest is not to schedule it. What `rfactor` leaves of a stage is a new reduction, of which nothing is said yet.
+    let said = directives.iter().rposition(|d| d.kind != DirectiveKind::Show);
+    let from = match said {
+        Some(last) if !matches!(directives[last].kind, DirectiveKind::Rfactor { .. }) => directives.len() + 1,
+        last => last.map_or(0, |last| last + 1),
+    };
+    for (at, directive) in directives.iter().map(Some).chain([None]).enumerate() {
+        // A copy without directives is scheduled when its host is done.
+        if at == from && !program.hosts.contains_key(&stage) {
+            applied = twins.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
+            watch(At::Heuristic(stage), &twins.shown(program));
+        }
+        let Some(directive) = directive.filter(|_| applied.is_ok()) else { break };
         let span = directive.span;
         if directive.kind == DirectiveKind::Show {
             outcome.warnings.push(show::apply(&twins.shown(program), twins.dispatch(), span));
@@ -173,7 +209,10 @@ fn schedule_stage(
         watch(At::Directive(span), &twins.shown(program));
     }
     let left_over = |program: &mut Program, twins: &mut Twins| {
-        twins.apply(program, profile, blame, false, &mut |nest| left_over::check(nest, blame))?;
+        twins.apply(program, profile, blame, false, &mut |nest| {
+            left_over::check(nest, blame)?;
+            subgroups::check_whole(nest)
+        })?;
         twins.store(program)
     };
     outcome.errors.keep(applied.and_then(|()| left_over(program, &mut twins)));
@@ -195,15 +234,16 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
     let span = directive.span;
     match &directive.kind {
         DirectiveKind::Split { axis, factors, tail, names } => split::apply(nest, axis, factors, *tail, names, span),
-        DirectiveKind::Tile { tiles, target } => tile::apply(nest, tiles, target.as_ref(), span),
+        DirectiveKind::Tile { tiles, target, by } => tile::apply(nest, tiles, target.as_ref(), *by, span),
         DirectiveKind::Fuse { axes, into } => fuse::apply(nest, axes, into, span),
         DirectiveKind::Reorder(axes) => reorder::apply(nest, axes, span),
-        DirectiveKind::Distribute { axes, target } => distribute::apply(nest, axes, target, span),
+        DirectiveKind::Distribute { axes, target, by } => distribute::apply(nest, axes, target, *by, span),
         DirectiveKind::Serial(axes) => serial::apply(nest, axes),
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
+        DirectiveKind::Rfactor { axis, into } => rfactor::apply(nest, axis, into, span),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }
 }

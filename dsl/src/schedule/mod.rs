@@ -4,6 +4,8 @@
 //! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
 //! its rule, its errors and its rewrite of a [`StageNest`].
 
+pub mod across;
+mod atomics;
 pub mod attach;
 mod compute_at;
 mod copies;
@@ -24,12 +26,14 @@ pub mod pin;
 pub mod placement;
 pub mod promote;
 pub mod reorder;
+pub mod rfactor;
 pub mod round_up;
 pub mod serial;
 pub mod shift;
 pub mod show;
 pub mod specialize;
 pub mod split;
+pub mod subgroups;
 pub mod tile;
 pub mod tune;
 mod twins;
@@ -82,7 +86,7 @@ impl<'a> StageNest<'a> {
     pub fn open(program: &'a mut Program, profile: &'a Profile, stage: StageId) -> Option<StageNest<'a>> {
         let open = |(i, d): (usize, &crate::nest::Dispatch)| Some((i, Path::open(&d.body, stage, Phase::Whole)?));
         let (dispatch, mut path) = program.plan.iter().enumerate().find_map(open)?;
-        let axes = program.root_axes(stage);
+        let axes = program.family(stage);
         let placed = Placed::open(program, stage, &axes, &mut path);
         let (serial, copies) = (HashSet::new(), Vec::new());
         let (model, pieces, peeled) = (None, Vec::new(), Vec::new());
@@ -97,8 +101,9 @@ impl<'a> StageNest<'a> {
 
     /// Sets the compute's predicates anew, after axes have changed.
     pub fn refresh(&mut self) {
-        let roots = self.program.root_axes(self.stage);
-        self.path.compute.preds = self.program.predicates(&roots);
+        self.path.compute.preds = self.program.stage_predicates(self.stage);
+        let surplus = self.surplus();
+        self.path.compute.preds.extend(surplus);
     }
 
     /// Adds an axis to the stage.

@@ -67,7 +67,7 @@ pub fn piece(nest: &mut StageNest<'_>, axis: AxisId, tile: i64, extents: &mut [E
 
 /// No axis that counts full tiles goes to threads.
 pub fn check_distributed(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, level: Level) -> Applied {
-    let Some((peeled, span)) = counts_tiles(nest, axis).filter(|_| level == Level::Thread) else { return Ok(()) };
+    let Some((peeled, span)) = counts_tiles(nest, axis).filter(|_| level != Level::Workgroup) else { return Ok(()) };
     let error = Error::new(
         blame,
         format!("`{}` counts the full tiles of `{peeled}`, and threads are no place for the rest", nest.name(axis)),

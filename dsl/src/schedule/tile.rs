@@ -4,17 +4,18 @@
 //!
 //! Refused: what [`super::split`] and [`super::distribute`] refuse.
 
-use super::{Applied, StageNest, distribute, split};
+use super::{Applied, StageNest, across, distribute, split};
 use crate::diag::{Error, SpanId};
 use crate::nest::{Level, Tail};
-use crate::syntax::schedule::{TailWord, Target, Tile};
+use crate::syntax::schedule::{By, TailWord, Target, Tile};
 
 /// The directive.
-pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, span: SpanId) -> Applied {
+pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, by: Option<By>, span: SpanId) -> Applied {
     let names: Vec<_> = tiles.iter().map(|t| t.axis.clone()).collect();
     let axes = nest.axes(&names)?;
     if let Some(target) = target {
         distribute::check_count(axes.len(), target)?;
+        across::check(nest, &axes, &names, target, by)?;
         axes.iter().zip(&names).try_for_each(|(a, n)| distribute::check_axis(nest, *a, n.span, target))?;
     }
     let target_level = target.map(|t| t.level);
@@ -31,7 +32,7 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
         outers.push(parts[0]);
     }
     match target {
-        Some(target) => distribute::bind(nest, &outers, target, span),
+        Some(target) => distribute::bind(nest, &outers, target, by, span),
         None => {
             let mut place = place.unwrap_or(0);
             for outer in outers {
@@ -64,7 +65,9 @@ fn outer_name(nest: &StageNest<'_>, tile: &Tile, target: Option<&Target>) -> Res
     let (name, span) = match (&tile.outer, target.map(|t| t.level)) {
         (Some(name), _) => (name.text.clone(), name.span),
         (None, Some(Level::Workgroup)) => (format!("{}_workgroup", tile.axis), tile.axis.span),
-        (None, Some(_)) => (format!("{}_thread", tile.axis), tile.axis.span),
+        (None, Some(Level::Thread)) => (format!("{}_thread", tile.axis), tile.axis.span),
+        (None, Some(Level::Subgroup)) => (format!("{}_subgroup", tile.axis), tile.axis.span),
+        (None, Some(Level::Lane)) => (format!("{}_lane", tile.axis), tile.axis.span),
         (None, None) => (format!("{}_o", tile.axis), tile.axis.span),
     };
     nest.fresh(&name, span, &format!("{}: … => another_name", tile.axis))?;

@@ -113,7 +113,8 @@ impl Twins {
         let mut nest =
             StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, twins, model, pieces, peeled };
         let applied = (work.directive)(&mut nest);
-        let StageNest { path, placed, copies, axes, serial, peeled, .. } = nest;
+        let StageNest { path, placed, copies, axes, serial, peeled, dispatch, .. } = nest;
+        self.dispatch = dispatch;
         self.all[at] = Twin { path, placed, copies, axes, serial, ..twin };
         applied?;
         if let (Some(record), Some((_, twin))) = (record, given.checked_sub(1).and_then(|last| peeled.get(last))) {
@@ -175,7 +176,10 @@ fn clone(program: &mut Program, was: &Program, twin: &Twin) -> Twin {
     let stage = program.stages.push(was.stages[twin.stage].clone());
     let axes: Vec<AxisId> = twin.axes.iter().map(|axis| program.axes.push(was.axes[*axis].clone())).collect();
     let renamed = Renamed { axes: twin.axes.iter().copied().zip(axes.iter().copied()).collect() };
-    for axis in &axes {
+    for (old, axis) in twin.axes.iter().zip(&axes) {
+        if let Some(how) = was.across.get(old) {
+            program.across.insert(*axis, *how);
+        }
         let old = program.axes[*axis].clone();
         program.axes[*axis] = renamed.remade(program, old, [twin.stage, stage]);
     }

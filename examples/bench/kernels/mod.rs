@@ -5,6 +5,8 @@ mod conv1x1;
 mod depthwise;
 mod matmul;
 mod softmax;
+mod split_k;
+mod sum;
 
 use crate::schedules;
 use tilewright::{Kernel, Result, Variant};
@@ -28,7 +30,17 @@ pub struct Workload {
 }
 
 /// Every workload.
-pub const ALL: [Workload; 6] = [CONV2D, conv1x1::WORKLOAD, depthwise::WORKLOAD, matmul::WORKLOAD, softmax::WORKLOAD, add::WORKLOAD];
+pub const ALL: [Workload; 9] = [
+    CONV2D,
+    conv1x1::WORKLOAD,
+    depthwise::WORKLOAD,
+    matmul::WORKLOAD,
+    split_k::WORKLOAD,
+    softmax::WORKLOAD,
+    add::WORKLOAD,
+    sum::SUM,
+    sum::ARGMAX,
+];
 
 const CONV2D: Workload = Workload {
     name: "conv2d",

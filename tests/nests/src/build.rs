@@ -109,7 +109,7 @@ impl Builder {
     /// Adds a stage on root axes, one for each dimension of its buffer.
     pub fn stage(&mut self, buffer: BufferId, axes: &[AxisId], body: Body) -> StageId {
         let name = self.p.buffers[buffer].name.clone();
-        self.p.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, span: SpanId::NONE })
+        self.p.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span: SpanId::NONE })
     }
 
     /// `sum(over) { item }`, with the result stored as it is.

@@ -139,6 +139,7 @@ impl Average {
             src: vec![partial],
             dst: vec![access(self.total, &[])],
             over: vec![parts[1]],
+            preds: Vec::new(),
         };
         let total = b.read(self.total, &[]);
         let mean = average(b, total, n);

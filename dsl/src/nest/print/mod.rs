@@ -163,7 +163,9 @@ fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
         }
         NodeKind::Collect(collect) => {
             let places = collect.src.iter().chain(&collect.dst);
-            (places.flat_map(|place| place.index.clone()).collect(), Vec::new())
+            let bounds = collect.preds.iter().map(|pred| program.axes[pred.axis].extent);
+            let exprs = places.flat_map(|place| place.index.clone()).chain(bounds).collect();
+            (exprs, collect.preds.iter().map(|pred| pred.axis).collect())
         }
         NodeKind::Branch { cond, .. } => (vec![*cond], Vec::new()),
         NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => (Vec::new(), Vec::new()),

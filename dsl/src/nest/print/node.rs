@@ -13,7 +13,10 @@ impl Printer<'_> {
             Exec::Serial => format!("for {axis} in 0..{extent}"),
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
-            Exec::Bind(level, slot) => format!("{}: {axis} in 0..{extent}", bound(level, slot)),
+            Exec::Bind(level, slot) => {
+                let by = self.program.across.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
+                format!("{}: {axis} in 0..{extent}{by}", bound(level, slot))
+            }
         }
     }
 
@@ -119,14 +122,10 @@ impl Printer<'_> {
     }
 
     pub(super) fn collect(&self, collect: &Collect) -> String {
-        let how = match collect.how {
-            How::Subgroup => "subgroup arithmetic",
-            How::Tree => "a tree",
-            How::Atomic => "atomics",
-        };
         let (dst, src, monoid) = (self.places(&collect.dst), self.places(&collect.src), self.monoid(collect.stage));
         let axes = collect.over.iter().map(|axis| self.axis(*axis)).collect::<Vec<_>>().join(", ");
-        format!("collect {dst} = {monoid} of {src} over {axes}, across the {} by {how}", scope(collect.scope))
+        let (how, scope, preds) = (how(collect.how), scope(collect.scope), self.preds(&collect.preds));
+        format!("collect {dst} = {monoid} of {src} over {axes}, across the {scope} by {how}{preds}")
     }
 }
 
@@ -134,6 +133,14 @@ fn tuple(mut texts: Vec<String>) -> String {
     match texts.len() {
         1 => texts.remove(0),
         _ => format!("({})", texts.join(", ")),
+    }
+}
+
+fn how(how: How) -> &'static str {
+    match how {
+        How::Subgroup => "subgroup",
+        How::Tree => "tree",
+        How::Atomic => "atomic",
     }
 }
 
@@ -159,6 +166,7 @@ pub(crate) fn scope(scope: Scope) -> &'static str {
         Scope::Invocation => "invocation",
         Scope::Subgroup => "subgroup",
         Scope::Workgroup => "workgroup",
+        Scope::Device => "device",
     }
 }
 

@@ -106,7 +106,8 @@ impl Checks<'_> {
         }
     }
 
-    /// The axes that a leaf's update visits.
+    /// The axes that a leaf's update visits. Of parts of an axis whose other parts are another stage's, also that axis: its
+    /// points past the extent are none of the reduction's.
     pub(super) fn reduced(&self, site: &Site<'_>) -> Vec<AxisId> {
         let stage = match &site.node.kind {
             NodeKind::Compute(compute) if matches!(compute.phase, Phase::Update | Phase::Whole) => compute.stage,
@@ -114,7 +115,10 @@ impl Checks<'_> {
             _ => return Vec::new(),
         };
         match &self.program.stages[stage].body {
-            Body::Reduce { over, .. } => over.clone(),
+            Body::Reduce { over, .. } => {
+                let whole = over.iter().flat_map(|axis| self.program.inexact_ancestors(*axis));
+                over.iter().copied().chain(whole).collect()
+            }
             Body::Map(_) => Vec::new(),
         }
     }

@@ -6,6 +6,8 @@ use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::{Poly, Prover};
+use crate::lower::launch::slot_index;
+use crate::lower::local::size;
 use crate::nest::print::Printer;
 use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, Program, Slot, Space, Tail};
 use crate::profile::Profile;
@@ -52,6 +54,8 @@ pub(super) struct Checks<'v> {
     pub(super) dispatch: &'v Dispatch,
     /// Invocations of a workgroup: what the dispatch says, or what its loops ask for before that is known.
     pub(super) local: [u32; 3],
+    /// Subgroups of a workgroup in x, y and z, as loops ask for them.
+    subgroups: [i64; 3],
     pub(super) sites: &'v [Site<'v>],
     pub(super) printer: Printer<'v>,
     /// The axes of peels that are what they say, with the peel.
@@ -81,10 +85,17 @@ impl<'v> Checks<'v> {
     ) -> Checks<'v> {
         let mut local = dispatch.local;
         if local == [1, 1, 1] {
-            local = crate::lower::local::size(program, &dispatch.body);
+            local = size(program, &dispatch.body, profile.subgroup);
+        }
+        let mut subgroups = [1; 3];
+        for looped in sites.iter().flat_map(Site::loops) {
+            if let Exec::Bind(Level::Subgroup, slot) = looped.exec {
+                let count = &mut subgroups[slot_index(slot)];
+                *count = program.exprs.as_int(program.axes[looped.axis].extent).unwrap_or(1).max(*count);
+            }
         }
         let printer = Printer::new(program);
-        Checks { program, profile, provers, dispatch, local, sites, printer, peeled, errors: RefCell::default() }
+        Checks { program, profile, provers, dispatch, local, subgroups, sites, printer, peeled, errors: RefCell::default() }
     }
 
     /// Notes an error at a place; the dispatch is named in it.
@@ -188,9 +199,7 @@ impl<'v> Checks<'v> {
     /// Whether the axis is bound to more invocations than it has values.
     pub(super) fn has_surplus(&self, axis: AxisId, site: &Site<'_>) -> bool {
         match site.exec(axis) {
-            Some(Exec::Bind(level @ (Level::Thread | Level::Lane), slot)) => {
-                self.width(level, slot).zip(self.literal(axis)).is_some_and(|(width, n)| n < width)
-            }
+            Some(Exec::Bind(level, slot)) => self.width(level, slot).zip(self.literal(axis)).is_some_and(|(width, n)| n < width),
             _ => false,
         }
     }
@@ -203,7 +212,9 @@ impl<'v> Checks<'v> {
             (Level::Thread, Slot::Z) => Some(i64::from(self.local[2])),
             (Level::Thread, Slot::Linear) => Some(self.invocations()),
             (Level::Lane, _) => self.profile.subgroup.map(i64::from),
-            (Level::Subgroup | Level::Workgroup, _) => None,
+            (Level::Subgroup, Slot::Linear) => Some(self.subgroups.iter().product()),
+            (Level::Subgroup, _) => Some(self.subgroups[slot_index(slot)]),
+            (Level::Workgroup, _) => None,
         }
     }
 

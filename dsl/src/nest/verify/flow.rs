@@ -6,7 +6,7 @@ use super::site::{Site, Touch};
 use super::{Rule, pieces};
 use crate::diag::{Error, Errors};
 use crate::expr::Expr;
-use crate::nest::{BufferId, Program, Space};
+use crate::nest::{Body, BufferId, How, NodeKind, Phase, Program, Space};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// All of it.
@@ -16,7 +16,8 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
         return;
     }
     let mut written: HashSet<BufferId> = HashSet::new();
-    for sites in sites {
+    let plan_sites = sites;
+    for (at, sites) in plan_sites.iter().enumerate() {
         own_reads(program, sites, errors);
         for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
             let buffer = &program.buffers[touch.buffer];
@@ -25,6 +26,7 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
                 errors.push(Error::new(site.span(), what));
             }
         }
+        atomics(program, plan_sites, at, errors);
         let whole = touches(sites).filter(|(_, touch)| touch.writes && is_whole(program, provers, touch));
         written.extend(whole.map(|(_, touch)| touch.buffer));
     }
@@ -37,6 +39,27 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
             buffer.span,
             format!("{}: the {what} `{}` is not written, or not all of it", Rule::Flow, buffer.name),
         ));
+    }
+}
+
+/// What atomics add to was filled with the identity by the dispatch that wrote it last.
+fn atomics(program: &Program, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
+    for site in &plan[at] {
+        let NodeKind::Collect(collect) = &site.node.kind else { continue };
+        let Body::Reduce { monoid, .. } = &program.stages[collect.stage].body else { continue };
+        for (place, identity) in collect.dst.iter().zip(&monoid.identity).filter(|_| collect.how == How::Atomic) {
+            let writes = |site: &&Site<'_>| site.touches.iter().any(|t| t.writes && t.buffer == place.buffer);
+            let fills = |site: &Site<'_>| match &site.node.kind {
+                NodeKind::Compute(fill) => fill.phase == Phase::Whole && fill.value == [*identity],
+                _ => false,
+            };
+            let last = plan[..at].iter().rev().flatten().find(writes);
+            if !last.is_some_and(fills) {
+                let name = &program.buffers[place.buffer].name;
+                let what = format!("{}: `{name}` is not filled with the identity of `{}` before", Rule::Flow, monoid.name);
+                errors.push(Error::new(site.span(), what));
+            }
+        }
     }
 }
 

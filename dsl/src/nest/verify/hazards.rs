@@ -5,15 +5,18 @@
 //! which its end can be (its *tail*), and whether all of it can be passed so. Two blocks in a row put the tail of the one
 //! against the head of the other; a loop puts its body's tail against its own head, an iteration later.
 //!
+//! The same holds for device memory that one invocation writes for several, as a reduction's result in place: the others
+//! may read it.
+//!
 //! Two accesses cannot meet if their versions differ, or if an index tells that the same invocation makes both. If it
 //! tells that the same subgroup does, a barrier of subgroups (a *fence*) is enough.
 
 use super::Rule;
 use super::context::Checks;
-use super::site::{Site, Touch};
+use super::site::{Role, Site, Touch};
 use crate::diag::Error;
 use crate::expr::ExprId;
-use crate::nest::{AxisId, Block, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
+use crate::nest::{AxisId, Block, BufferId, Collect, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
 use std::collections::BTreeSet;
 
 /// A touch of a leaf, by their places.
@@ -113,8 +116,8 @@ impl Checks<'_> {
 
     fn leaf(&self, node: &Node, at: usize) -> Summary {
         let barrier = |wanted: Scope| matches!(node.kind, NodeKind::Barrier { scope } if scope == wanted);
-        let shared = |touch: &Touch| *self.space(touch.buffer) == Space::Shared;
-        let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| shared(touch));
+        let watched = |touch: &Touch| *self.space(touch.buffer) == Space::Shared || self.is_collected(touch.buffer);
+        let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| watched(touch));
         let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, fenced: false }).collect();
         // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
         for (i, first) in items.iter().enumerate() {
@@ -133,6 +136,14 @@ impl Checks<'_> {
                 continue;
             }
             let itself = (a.site, a.touch) == (b.site, b.touch);
+            if self.space(first.1.buffer).is_global() {
+                let (read, write) = if first.1.writes { (second.0, first.0) } else { (first.0, second.0) };
+                // Reads are at the index that is written, by another check.
+                if first.1.writes != second.1.writes && self.is_result_of(write, read) && !self.counted_by(first, after) {
+                    self.hazard(first, second, after);
+                }
+                continue;
+            }
             let apart = self.versions_differ(first, second, after)
                 || self.same_invocation(first, second)
                 || ((a.fenced || b.fenced) && self.same_subgroup(first, second))
@@ -141,6 +152,29 @@ impl Checks<'_> {
                 self.hazard(first, second, after);
             }
         }
+    }
+
+    /// Whether the result of a collect goes to a buffer in device memory: one invocation writes what others may still read.
+    fn is_collected(&self, buffer: BufferId) -> bool {
+        let writes = |site: &&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == buffer);
+        let mut writers = self.sites.iter().filter(writes);
+        self.space(buffer).is_global() && writers.any(|site| self.collects_read(site).next().is_some())
+    }
+
+    /// The collects whose results a leaf reads.
+    fn collects_read<'c>(&'c self, site: &'c Site<'_>) -> impl Iterator<Item = &'c Collect> {
+        let reads = |buffer: BufferId| site.touches.iter().any(|touch| !touch.writes && touch.buffer == buffer);
+        let collects = self.sites.iter().filter_map(|site| match &site.node.kind {
+            NodeKind::Collect(collect) => Some(collect),
+            _ => None,
+        });
+        collects.filter(move |collect| collect.dst.iter().any(|to| reads(to.buffer)))
+    }
+
+    /// Whether what one leaf writes is what the other's updates have become in a collect.
+    fn is_result_of(&self, write: &Site<'_>, update: &Site<'_>) -> bool {
+        let updates = |buffer| update.touches.iter().any(|touch| touch.role == Role::Update && touch.buffer == buffer);
+        self.collects_read(write).any(|collect| collect.src.iter().any(|from| updates(from.buffer)))
     }
 
     /// Whether two accesses are of different versions of their buffer.

@@ -5,10 +5,8 @@ use super::context::Checks;
 use crate::diag::{Error, SpanId};
 use crate::launch::Feature;
 use crate::nest::print::bound;
-use crate::nest::{
-    AxisId, Block, BufferId, Collect, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Scope, Slot, Space, StageId,
-};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::nest::{AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Slot, Space, StageId};
+use std::collections::BTreeMap;
 
 /// What an invocation reads and writes at once, at most.
 const VECTOR_BYTES: i64 = 16;
@@ -49,7 +47,12 @@ impl Checks<'_> {
 
     fn loops(&self, block: &Block, above: &mut Vec<Exec>) {
         for node in block {
-            if above.contains(&Exec::Lanes) && !matches!(node.kind, NodeKind::Loop(_) | NodeKind::Compute(_)) {
+            let in_lanes = match &node.kind {
+                NodeKind::Loop(_) | NodeKind::Compute(_) => true,
+                NodeKind::Collect(collect) => collect.how != How::Atomic,
+                _ => false,
+            };
+            if above.contains(&Exec::Lanes) && !in_lanes {
                 let line = self.printer.line(node);
                 self.refuse(Rule::Limits, node.span, format!("`{line}` stands among the lanes of a vector"));
             }
@@ -123,15 +126,10 @@ impl Checks<'_> {
 
     /// The subgroups that loops are bound to are all that there are.
     fn subgroups(&self) {
-        let mut slots: BTreeMap<Slot, BTreeSet<i64>> = BTreeMap::new();
-        let mut uses = false;
+        let (mut bound, mut uses) = (false, false);
         for site in self.sites {
             for looped in site.loops() {
-                if let Exec::Bind(Level::Subgroup, slot) = looped.exec
-                    && let Some(n) = self.literal(looped.axis)
-                {
-                    slots.entry(slot).or_default().insert(n);
-                }
+                bound |= matches!(looped.exec, Exec::Bind(Level::Subgroup, _));
                 uses |= matches!(looped.exec, Exec::Bind(Level::Subgroup | Level::Lane, _));
             }
             uses |= matches!(site.node.kind, NodeKind::Fragment(_));
@@ -142,9 +140,8 @@ impl Checks<'_> {
             let what = format!("subgroups of {size} in a workgroup that is not a row of whole subgroups");
             self.refuse(Rule::Limits, self.first(|exec| matches!(exec, Exec::Bind(..))), what);
         }
-        let count: i64 = slots.values().filter_map(|extents| extents.first()).product();
-        let agree = slots.values().all(|extents| extents.len() == 1);
-        if !slots.is_empty() && (!agree || count * size != whole) {
+        let count = self.width(Level::Subgroup, Slot::Linear).unwrap_or(1);
+        if bound && count * size != whole {
             let what = format!("loops are bound to {count} subgroups of {size}, and the workgroup has {whole} invocations");
             self.refuse(Rule::Limits, self.first(|exec| matches!(exec, Exec::Bind(Level::Subgroup, _))), what);
         }
@@ -204,7 +201,8 @@ impl Checks<'_> {
             }
             if let NodeKind::Collect(collect) = &site.node.kind {
                 let name = format!("the collect of `{}`", self.program.stages[collect.stage].name);
-                parts.insert(name, (self.collect_bytes(collect), site.span()));
+                let lanes = site.loops().find(|looped| looped.exec == Exec::Lanes).and_then(|looped| self.literal(looped.axis));
+                parts.insert(name, (self.collect_bytes(collect) * lanes.unwrap_or(1), site.span()));
             }
         }
         let (total, most) = (parts.values().map(|(bytes, _)| bytes).sum::<i64>(), i64::from(self.profile.shared_bytes));
@@ -217,26 +215,6 @@ impl Checks<'_> {
         let each =
             |error: Error, (name, (bytes, span)): (String, (i64, SpanId))| error.note_at(span, format!("{name} takes {bytes}"));
         self.error(parts.into_iter().fold(error, each));
-    }
-
-    fn collect_bytes(&self, collect: &Collect) -> i64 {
-        let state = collect.src.iter().map(|place| i64::from(self.program.buffers[place.buffer].dtype.bytes())).sum::<i64>();
-        let subgroup = self.profile.subgroup.map_or(1, i64::from);
-        match (collect.how, collect.scope) {
-            (How::Tree, _) => self.invocations() * state,
-            (How::Subgroup, Scope::Workgroup) => (self.invocations() / subgroup).max(1) * state,
-            _ => 0,
-        }
-    }
-
-    fn collected(&self, node: &Node, collect: &Collect) {
-        if collect.how == How::Subgroup {
-            self.feature(node, Feature::SubgroupArithmetic);
-        }
-        if collect.scope == Scope::Invocation {
-            let name = self.stage(collect.stage);
-            self.refuse(Rule::Limits, node.span, format!("the collect of `{name}` is over one invocation"));
-        }
     }
 
     /// A copy has the box of its buffer, and is as wide as a vector can be.
@@ -259,7 +237,7 @@ impl Checks<'_> {
         }
     }
 
-    fn feature(&self, node: &Node, feature: Feature) {
+    pub(super) fn feature(&self, node: &Node, feature: Feature) {
         if !self.profile.has(feature) {
             let (line, name) = (self.printer.line(node), &self.profile.name);
             let what = format!("`{line}` needs `{}`, which `{name}` does not have", feature.name());

@@ -15,7 +15,8 @@
 //!    it needless: copies whose fills make the item the identity.
 //! 5. `bounds`: what is read and written lies in its buffer.
 //! 6. `owners`: registers and fragments are indexed by constants, and who reads an element has written it.
-//! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once.
+//! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once. `collects`: the
+//!    parts of invocations become one, each once.
 //! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
 //! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
@@ -28,6 +29,7 @@
 
 mod axes;
 mod bounds;
+mod collects;
 mod context;
 mod fills;
 mod flow;
@@ -110,7 +112,7 @@ pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors
     verify(program, profile)?;
     let mut errors = Errors::new();
     for dispatch in &program.plan {
-        let [x, y, z] = crate::lower::local::size(program, &dispatch.body);
+        let [x, y, z] = crate::lower::local::size(program, &dispatch.body, profile.subgroup);
         if dispatch.local == [1, 1, 1] && [x, y, z] != [1, 1, 1] {
             let what = format!("loops of `{}` are bound to {x} x {y} x {z} invocations, and it has one", dispatch.name);
             errors.push(Error::new(

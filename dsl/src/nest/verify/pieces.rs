@@ -64,6 +64,7 @@ fn is_same(program: &mut Program, peel: &Peel) -> bool {
     let (of_main, of_rest) = (values(&main.body), values(&rest.body));
     let roots = (program.root_axes(peel.main), program.root_axes(peel.rest));
     main.buffer == rest.buffer
+        && main.also == rest.also
         && roots.0.len() == roots.1.len()
         && roots.0.iter().zip(&roots.1).all(|(a, b)| twins.alike(program, *a, *b))
         && twins.alike(program, peel.axis, peel.twin)
@@ -97,7 +98,7 @@ struct Twins {
 
 impl Twins {
     fn of(program: &Program, peel: &Peel) -> Twins {
-        let (main, rest) = (program.root_axes(peel.main), program.root_axes(peel.rest));
+        let (main, rest) = (program.family(peel.main), program.family(peel.rest));
         Twins { main: rest.into_iter().zip(main).collect() }
     }
 

@@ -26,7 +26,7 @@ impl Checks<'_> {
         }
         let named = self.named(&written.iter().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
         let mut past = self.made_of(named, site).past;
-        if matches!(site.node.kind, NodeKind::Compute(_)) {
+        if matches!(site.node.kind, NodeKind::Compute(_) | NodeKind::Collect(_)) {
             past.extend(site.loops().map(|looped| looped.axis).filter(|axis| self.has_surplus(*axis, site)));
         }
         for axis in past.into_iter().filter(|axis| !self.guarded(*axis, site)).collect::<Vec<_>>() {

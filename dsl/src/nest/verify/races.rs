@@ -1,11 +1,13 @@
-//! No two invocations write one element: every invocation has another index, or is held back by a predicate.
+//! No two invocations write one element: every invocation has another index, or is held back by a predicate. By atomics
+//! they do, each with a part of its own.
 
 use super::Rule;
 use super::context::Checks;
+use super::reductions::phase;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase, Tail};
+use crate::nest::{AxisDef, AxisId, Collect, Exec, Fate, Level, NodeKind, Phase, Tail};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -13,7 +15,7 @@ impl Checks<'_> {
     pub(super) fn races(&self) {
         for site in self.sites {
             for touch in site.touches.iter().filter(|touch| touch.writes && self.is_visible(touch.buffer)) {
-                if !matches!(site.node.kind, NodeKind::Copy(_) | NodeKind::Collect(_)) {
+                if !matches!(site.node.kind, NodeKind::Copy(_)) {
                     self.disjoint(site, touch);
                 }
             }
@@ -24,10 +26,14 @@ impl Checks<'_> {
         let told = self.told(site, &touch.index);
         let whole = match &site.node.kind {
             NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
+            NodeKind::Collect(collect) => collect.over.iter().copied().collect(),
             _ => BTreeSet::new(),
         };
         let global = self.space(touch.buffer).is_global();
-        let mut reached = 1;
+        let mut reached = match &site.node.kind {
+            NodeKind::Collect(collect) => self.own_parts(site, collect),
+            _ => 1,
+        };
         for looped in site.loops() {
             let Exec::Bind(level, slot) = looped.exec else { continue };
             if level == Level::Workgroup && (!global || self.single(looped.axis)) {
@@ -44,8 +50,7 @@ impl Checks<'_> {
             }
             reached *= match level {
                 Level::Workgroup => 1,
-                Level::Subgroup => self.literal(looped.axis).unwrap_or(1),
-                Level::Lane | Level::Thread => self.width(level, slot).unwrap_or(1),
+                Level::Subgroup | Level::Lane | Level::Thread => self.width(level, slot).unwrap_or(1),
             };
         }
         let matrix = matches!(site.node.kind, NodeKind::Fragment(_));
@@ -57,6 +62,18 @@ impl Checks<'_> {
             let who = format!("{} invocations of a workgroup at a time", wanted / reached.max(1));
             self.race(site, touch, &who);
         }
+    }
+
+    /// How many invocations have parts of their own of what a collect takes, as loops that are not around it tell them apart.
+    fn own_parts(&self, site: &Site<'_>, collect: &Collect) -> i64 {
+        let updates = |other: &&Site<'_>| phase(other) == Some((collect.stage, Phase::Update));
+        let Some(update) = self.sites.iter().find(updates) else { return 1 };
+        let apart = collect.over.iter().filter(|axis| !site.binds(**axis)).filter_map(|axis| update.exec(*axis));
+        let widths = apart.filter_map(|exec| match exec {
+            Exec::Bind(level, slot) => self.width(level, slot),
+            _ => None,
+        });
+        widths.product()
     }
 
     /// Whether only one of the invocations that an axis is bound to writes at all.

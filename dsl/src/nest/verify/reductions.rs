@@ -2,18 +2,18 @@
 //!
 //! - An init writes the identity, outside the loops of the reduction (or the accumulator lives within them too).
 //! - Between init and update, every loop is the reduction's or picks another element: each point is visited once.
-//! - A finish stands outside the loops of the reduction. Where these are bound to invocations, each has only a part of the
-//!   result, and a collect of exactly those must stand between.
+//! - A finish stands outside the loops of the reduction. Where these are bound to invocations or workgroups, each has only a
+//!   part of the result, and collects of exactly those must stand between ([`collects`](super::collects)).
 
 use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Body, BufferId, Collect, Exec, Fragment, Level, NodeKind, Phase, Scope, StageId};
+use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, NodeKind, Phase, StageId};
 use std::collections::{BTreeSet, HashMap};
 
-/// The axes bound to invocations that an accumulator is a part of a reduction over.
-type Partial = HashMap<BufferId, BTreeSet<AxisId>>;
+/// The axes bound to invocations and workgroups that an accumulator is a part of a reduction over.
+pub(super) type Partial = HashMap<BufferId, BTreeSet<AxisId>>;
 
 impl Checks<'_> {
     /// All of it.
@@ -35,12 +35,16 @@ impl Checks<'_> {
             }
         }
         for site in self.sites {
+            if let NodeKind::Collect(collect) = &site.node.kind {
+                self.collects(site, collect, &mut partial);
+            }
+        }
+        for site in self.sites {
             for stage in self.results(site) {
                 self.outside_of_reduction(site, stage, "end");
             }
-            match &site.node.kind {
-                NodeKind::Collect(collect) => self.collects(site, collect, &partial),
-                _ => site.touches.iter().for_each(|touch| self.complete(site, touch, &partial)),
+            if !matches!(site.node.kind, NodeKind::Collect(_)) {
+                site.touches.iter().for_each(|touch| self.complete(site, touch, &partial));
             }
         }
     }
@@ -168,36 +172,6 @@ impl Checks<'_> {
             self.error(Error::new(site.span(), what).help("a collect makes the parts one"));
         }
     }
-
-    fn collects(&self, site: &Site<'_>, collect: &Collect, partial: &Partial) {
-        let over: BTreeSet<AxisId> = collect.over.iter().copied().collect();
-        let line = self.line(site);
-        for place in &collect.src {
-            if partial.get(&place.buffer).is_none_or(|parts| *parts != over) {
-                let what = format!("`{line}` is not over the axes that `{}` has parts of", self.buffer(place.buffer));
-                self.refuse(Rule::Reduction, site.span(), what);
-            }
-        }
-        let updates = |other: &&Site<'_>| phase(other) == Some((collect.stage, Phase::Update));
-        let Some(update) = self.sites.iter().find(updates) else { return };
-        let all = match collect.scope {
-            Scope::Workgroup => Some(self.invocations()),
-            Scope::Subgroup => self.profile.subgroup.map(i64::from),
-            Scope::Invocation => Some(1),
-        };
-        let mut reached = Some(1);
-        for axis in &over {
-            reached = match update.exec(*axis) {
-                Some(Exec::Bind(Level::Subgroup, _)) => reached.zip(self.literal(*axis)).map(|(product, n)| product * n),
-                Some(Exec::Bind(level, slot)) => reached.zip(self.width(level, slot)).map(|(product, n)| product * n),
-                _ => None,
-            };
-        }
-        if reached.is_none() || reached != all {
-            let what = format!("`{line}` takes the parts of invocations that are none of this result");
-            self.refuse(Rule::Reduction, site.span(), what);
-        }
-    }
 }
 
 /// Whose work a leaf does, and which part.
@@ -210,7 +184,7 @@ pub(super) fn phase(site: &Site<'_>) -> Option<(StageId, Phase)> {
     }
 }
 
-/// Whether iterations follow each other, or lie in other workgroups.
+/// Whether iterations follow each other.
 fn is_loop(exec: Exec) -> bool {
-    !matches!(exec, Exec::Bind(Level::Thread | Level::Lane | Level::Subgroup, _))
+    !matches!(exec, Exec::Bind(..))
 }

@@ -233,10 +233,11 @@ impl<'p> Site<'p> {
         self.around.iter().rposition(|around| matches!(&around.node.kind, NodeKind::Alloc { buffer: b, .. } if *b == buffer))
     }
 
-    /// The predicates, of a compute.
+    /// The predicates, of a compute or a collect by atomics.
     pub(super) fn preds(&self) -> &'p [Pred] {
         match &self.node.kind {
             NodeKind::Compute(compute) => &compute.preds,
+            NodeKind::Collect(collect) => &collect.preds,
             _ => &[],
         }
     }

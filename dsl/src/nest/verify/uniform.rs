@@ -88,5 +88,5 @@ fn together(site: &Site<'_>) -> Option<Scope> {
         NodeKind::Fragment(_) => Some(Scope::Subgroup),
         _ => None,
     }
-    .filter(|scope| *scope != Scope::Invocation)
+    .filter(|scope| matches!(scope, Scope::Subgroup | Scope::Workgroup))
 }

@@ -21,7 +21,11 @@ impl Checks<'_> {
             let is_right = match (&self.program.stages[compute.stage].body, compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(&compute.value, &[*value], &[]),
                 (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(&compute.value, lift, &[]),
-                (Body::Reduce { finish, .. }, Phase::Finish) => self.same(&compute.value, &[*finish], &self.accumulators(compute)),
+                (Body::Reduce { finish, .. }, Phase::Finish) => {
+                    let also = self.program.stages[compute.stage].also.iter().map(|(_, value)| *value);
+                    let stored: Vec<ExprId> = [*finish].into_iter().chain(also).collect();
+                    self.same(&compute.value, &stored, &self.accumulators(compute))
+                }
                 _ => true,
             };
             if !is_right {
@@ -63,6 +67,16 @@ impl Checks<'_> {
             }
             _ => None,
         };
-        self.sites.iter().find_map(update).unwrap_or_default()
+        let mut state: Vec<BufferId> = self.sites.iter().find_map(update).unwrap_or_default();
+        // Of what invocations have parts, collects make the whole.
+        for site in self.sites {
+            if let NodeKind::Collect(c) = &site.node.kind
+                && c.stage == finish.stage
+                && c.src.iter().map(|place| place.buffer).eq(state.iter().copied())
+            {
+                state = c.dst.iter().map(|place| place.buffer).collect();
+            }
+        }
+        state
     }
 }

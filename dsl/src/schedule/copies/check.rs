@@ -87,7 +87,7 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         if !around(&dispatch.body, copy, &mut slots) {
             continue;
         }
-        let local = local::size(program, &dispatch.body);
+        let local = local::size(program, &dispatch.body, profile.subgroup);
         let count: u32 = local.iter().product();
         if count > profile.invocations || local.iter().zip(profile.local).any(|(n, most)| *n > most) {
             let [x, y, z] = local;

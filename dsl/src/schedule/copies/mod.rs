@@ -207,7 +207,7 @@ fn is_wide(
 
 /// Deals the items to the invocations of the workgroup.
 fn together(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
-    let [x, y, z] = local::size(nest.program, &nest.program.plan[nest.dispatch].body);
+    let [x, y, z] = local::size(nest.program, &nest.program.plan[nest.dispatch].body, nest.profile.subgroup);
     let invocations = i64::from(x) * i64::from(y) * i64::from(z);
     let plain = |f: &Frame| f.as_loop().filter(|(_, e)| *e == Exec::Serial).map(|(a, _)| a);
     let parallel = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Parallel;
@@ -393,5 +393,5 @@ pub(in crate::schedule) fn finish(
             reuse::check(program, copy, &mut outcome.warnings);
         }
     }
-    local::predicate_surplus(program);
+    local::predicate_surplus(program, profile);
 }

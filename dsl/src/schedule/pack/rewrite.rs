@@ -216,7 +216,7 @@ pub(super) fn unpack(program: &mut Program, packing: &Packing, from: BufferId, t
 /// A new stage that defines a buffer on axes of these names, whose body is still to be set.
 fn over_rows(program: &mut Program, to: BufferId, names: &[String], shape: &[ExprId], span: SpanId) -> (StageId, Vec<ExprId>) {
     let (zero, name) = (program.exprs.int(0), program.buffers[to].name.clone());
-    let stage = program.stages.push(Stage { name, buffer: to, axes: Vec::new(), body: Body::Map(zero), span });
+    let stage = program.stages.push(Stage { name, buffer: to, axes: Vec::new(), body: Body::Map(zero), also: Vec::new(), span });
     let axis = |program: &mut Program, (name, extent): (&String, &ExprId)| {
         let (name, def) = (name.clone(), AxisDef::Root(stage));
         program.axes.push(Axis { name, extent: *extent, kind: AxisKind::Parallel, def, fate: Fate::Live, span })

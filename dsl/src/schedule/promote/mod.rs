@@ -203,7 +203,7 @@ pub(super) fn add_buffer(
 
 fn add_stage(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, axes: &[AxisId], value: ExprId) -> StageId {
     let (name, body) = (wanted.name.clone(), Body::Map(value));
-    let stage = nest.program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, span: wanted.span });
+    let stage = nest.program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span: wanted.span });
     nest.program.hosts.insert(stage, nest.stage);
     stage
 }

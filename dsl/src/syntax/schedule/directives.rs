@@ -7,7 +7,7 @@ use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the directives, and of those that the design has and this version has not.
-const DIRECTIVES: [&str; 13] = [
+const DIRECTIVES: [&str; 14] = [
     "split",
     "tile",
     "fuse",
@@ -18,11 +18,12 @@ const DIRECTIVES: [&str; 13] = [
     "vectorize",
     "promote",
     "compute_at",
+    "rfactor",
     "inline",
     "root",
     "show",
 ];
-const LATER: [&str; 6] = ["rfactor", "precompute", "pipeline", "mma", "dot", "decompose_winograd"];
+const LATER: [&str; 5] = ["precompute", "pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {
@@ -39,8 +40,11 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive
             let axes = names_to(c, "=>")?;
             c.expect("=>")?;
             let target = target::target(c)?;
-            target::refuse_strategy(c)?;
-            Ok(DirectiveKind::Distribute { axes, target })
+            let by = if c.eat(",").is_some() && !c.is_empty() { Some(target::by(c)?) } else { None };
+            Ok(DirectiveKind::Distribute { axes, target, by })
+        })?,
+        "rfactor" => cursor.inside(Delimiter::Parenthesis, |c| {
+            Ok(DirectiveKind::Rfactor { axis: c.name("an axis of a reduction")?, into: arrow_name(c)? })
         })?,
         "vectorize" => cursor.inside(Delimiter::Parenthesis, vectorize::vectorize)?,
         "promote" => cursor.inside(Delimiter::Parenthesis, promote::promote)?,

@@ -17,7 +17,7 @@ pub use statements::{Pack, Statement, StatementKind, Tune, When};
 use super::expr::Expr;
 use super::{Name, Prefix};
 use crate::diag::SpanId;
-use crate::nest::{Level, Slot, Tail};
+use crate::nest::{How, Level, Slot, Tail};
 
 /// A schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +92,8 @@ pub enum DirectiveKind {
         tiles: Vec<Tile>,
         /// Where the outer parts go.
         target: Option<Target>,
+        /// How the parts of a reduction become one.
+        by: Option<By>,
     },
     /// `fuse(oh, ow => p)`.
     Fuse {
@@ -102,12 +104,21 @@ pub enum DirectiveKind {
     },
     /// `reorder(k, i, j)`.
     Reorder(Vec<Name>),
-    /// `distribute(i, j => thread(y, x))`.
+    /// `distribute(i, j => thread(y, x))`, `distribute(k => thread(x), by: tree)`.
     Distribute {
         /// What is distributed.
         axes: Vec<Name>,
         /// Where it goes.
         target: Target,
+        /// How the parts of a reduction become one.
+        by: Option<By>,
+    },
+    /// `rfactor(k_o => part)`.
+    Rfactor {
+        /// The axis whose values get a partial result each.
+        axis: Name,
+        /// The stage of partial results.
+        into: Name,
     },
     /// `serial(n)`.
     Serial(Vec<Name>),
@@ -201,10 +212,19 @@ pub struct TailWord {
     pub span: SpanId,
 }
 
+/// `by: tree`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct By {
+    /// The strategy.
+    pub how: How,
+    /// Where it stands.
+    pub span: SpanId,
+}
+
 /// `workgroup(z, z, y, x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Workgroups or threads.
+    /// Workgroups, threads, subgroups or lanes.
     pub level: Level,
     /// The coordinates, and where they stand.
     pub slots: Vec<(Slot, SpanId)>,

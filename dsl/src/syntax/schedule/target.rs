@@ -1,22 +1,23 @@
-//! Where axes go: `workgroup(z, y, x)`, `thread(x)`.
+//! Where axes go, `workgroup(z, y, x)`, `thread(x)`, `subgroup(x)`, `lane(x)`, and how what they reduce becomes one,
+//! `by: tree`.
 
-use super::Target;
-use crate::diag::{Error, SpanId, did_you_mean};
-use crate::nest::{Level, Slot};
+use super::{By, Target};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::nest::{How, Level, Slot};
 use crate::syntax::Cursor;
 use proc_macro2::Delimiter;
 
+const TARGETS: [(&str, Level); 4] =
+    [("workgroup", Level::Workgroup), ("thread", Level::Thread), ("subgroup", Level::Subgroup), ("lane", Level::Lane)];
+const STRATEGIES: [(&str, How); 3] = [("subgroup", How::Subgroup), ("tree", How::Tree), ("atomic", How::Atomic)];
+
 pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
-    let name = cursor.name("`workgroup(…)` or `thread(…)`")?;
-    let level = match name.as_str() {
-        "workgroup" => Level::Workgroup,
-        "thread" => Level::Thread,
-        "subgroup" | "lane" => return Err(Error::new(name.span, format!("distribution to `{name}` is not supported yet"))),
-        _ => {
-            let error = Error::new(name.span, format!("nothing can be distributed to `{name}`"));
-            let help = did_you_mean(&name.text, ["workgroup", "thread"]);
-            return Err(error.help(help.unwrap_or_else(|| "write `workgroup(…)` or `thread(…)`".into())));
-        }
+    let name = cursor.name("`workgroup(…)`, `thread(…)`, `subgroup(…)` or `lane(…)`")?;
+    let Some((_, level)) = TARGETS.iter().find(|(word, _)| *word == name.as_str()) else {
+        let error = Error::new(name.span, format!("nothing can be distributed to `{name}`"));
+        let help = did_you_mean(&name.text, TARGETS.map(|(word, _)| word));
+        let targets = list(TARGETS.map(|(word, _)| format!("{word}(…)")));
+        return Err(error.help(help.unwrap_or_else(|| format!("the targets are {targets}"))));
     };
     let (slots, end) = cursor.inside(Delimiter::Parenthesis, |inside| {
         let mut slots = vec![slot(inside)?];
@@ -25,11 +26,16 @@ pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
         }
         Ok(slots)
     })?;
-    if let Some((_, at)) = slots.iter().find(|(slot, _)| *slot == Slot::Linear && level == Level::Workgroup) {
-        return Err(Error::new(*at, "workgroups have no linear coordinate").help("the coordinates are `x`, `y` and `z`"));
+    if let Some((_, at)) = slots.iter().find(|(slot, _)| *slot == Slot::Linear && !matches!(level, Level::Thread)) {
+        return Err(Error::new(*at, format!("`{name}` has no linear coordinate")).help("the coordinates are `x`, `y` and `z`"));
     }
     let span = cursor.join(name.span, end);
-    Ok(Target { level, slots, span })
+    let other = slots.iter().find(|(slot, _)| *level == Level::Lane && *slot != Slot::X);
+    if let Some((slot, span)) = other {
+        let error = Error::new(*span, format!("lanes have no coordinate `{}`", format!("{slot:?}").to_lowercase()));
+        return Err(error.help("the lanes of a subgroup stand in one row: write `lane(x)`"));
+    }
+    Ok(Target { level: *level, slots, span })
 }
 
 fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
@@ -47,11 +53,17 @@ fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
     Ok((slot, name.span))
 }
 
-/// `by: …` comes with reductions across invocations.
-pub(super) fn refuse_strategy(cursor: &mut Cursor<'_>) -> Result<(), Error> {
-    if cursor.eat(",").is_some() && !cursor.is_empty() {
-        let here = cursor.here();
-        return Err(Error::new(here, "reductions across invocations are not supported yet"));
+/// `by: tree`, after the comma.
+pub(super) fn by(cursor: &mut Cursor<'_>) -> Result<By, Error> {
+    cursor.expect_word("by")?;
+    cursor.expect(":")?;
+    let name = cursor.name("`subgroup`, `tree` or `atomic`")?;
+    match STRATEGIES.iter().find(|(word, _)| *word == name.as_str()) {
+        Some((_, how)) => Ok(By { how: *how, span: name.span }),
+        None => {
+            let words = STRATEGIES.map(|(word, _)| word);
+            let help = did_you_mean(&name.text, words).unwrap_or_else(|| format!("the strategies are {}", list(words)));
+            Err(Error::new(name.span, format!("no reduction is done by `{name}`")).help(help))
+        }
     }
-    Ok(())
 }

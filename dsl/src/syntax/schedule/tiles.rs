@@ -1,7 +1,7 @@
 //! `split` and `tile`: factors, tails and the names of parts.
 
 use super::directives::names_to;
-use super::target::target;
+use super::target::{by, target};
 use super::{DirectiveKind, Factor, TailWord, Tile};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::nest::Tail;
@@ -58,11 +58,12 @@ pub(super) fn tile(cursor: &mut Cursor<'_>) -> Result<(DirectiveKind, SpanId), E
         Ok(tiles)
     })?;
     if cursor.eat("=>").is_none() {
-        return Ok((DirectiveKind::Tile { tiles, target: None }, end));
+        return Ok((DirectiveKind::Tile { tiles, target: None, by: None }, end));
     }
     let target = target(cursor)?;
-    let end = target.span;
-    Ok((DirectiveKind::Tile { tiles, target: Some(target) }, end))
+    let by = if cursor.eat(",").is_some() { Some(by(cursor)?) } else { None };
+    let end = by.map_or(target.span, |by| by.span);
+    Ok((DirectiveKind::Tile { tiles, target: Some(target), by }, end))
 }
 
 fn one_tile(cursor: &mut Cursor<'_>) -> Result<Tile, Error> {

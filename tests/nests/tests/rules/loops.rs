@@ -43,8 +43,8 @@ fn limits() {
         (
             "subgroups that disagree",
             changed(attention(), |p| {
-                let (axis, four) = (axis(p, "s.i_subgroup"), p.exprs.int(1));
-                p.axes[axis].extent = four;
+                let (axis, eight) = (axis(p, "s.i_subgroup"), p.exprs.int(8));
+                p.axes[axis].extent = eight;
             }),
         ),
         (

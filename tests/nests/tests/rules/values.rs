@@ -4,7 +4,7 @@ use crate::edit::*;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::verify::{Rule, verify_lowered};
-use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Tail, print};
+use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Scope, Tail, print};
 use tilewright_nests::build::*;
 use tilewright_nests::{HaloConv, TiledMatmul, roomy};
 
@@ -172,7 +172,16 @@ fn reductions() {
                 });
             }),
         ),
-        ("a collect of more than the result", changed(norm(), |p| p.plan[0].local = [64, 2, 1])),
+        (
+            "a collect of a subgroup alone",
+            changed(norm(), |p| {
+                at(p, "collect mean_sum", |block, place| {
+                    if let NodeKind::Collect(collect) = &mut block[place].kind {
+                        collect.scope = Scope::Subgroup;
+                    }
+                });
+            }),
+        ),
     ];
     insta::assert_snapshot!(refused(cases, Rule::Reduction));
 }

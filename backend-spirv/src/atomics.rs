@@ -1,0 +1,57 @@
+//! Reductions by atomics: each invocation takes its state into a place in device memory.
+
+use crate::emit::{Emit, Result};
+use crate::resolve::View;
+use crate::values::ValueId;
+use rspirv::spirv::{Capability, MemorySemantics, Op, Scope as SpirvScope};
+use tilewright_dsl::expr::Binary;
+use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::nest::{Collect, Monoid};
+
+impl Emit<'_> {
+    /// `dst = combine(dst, state)` where the predicates hold, at once.
+    pub(crate) fn atomic(&mut self, c: &Collect, monoid: &Monoid, state: &[ValueId]) -> Result<()> {
+        let op = monoid.operation(&self.program.exprs).and_then(|(op, dtype)| atomic_op(op, dtype));
+        let (Some(op), [to], [state]) = (op, c.dst.as_slice(), state) else {
+            return Err(self.error("no atomic operation does this reduction").help("`by: tree` or `by: subgroup` do"));
+        };
+        if op == Op::AtomicFAddEXT {
+            self.need(Feature::AtomicF32Add, "atomic addition of f32", "reduce `by: tree`, and across workgroups by `rfactor`")?;
+            self.module.capability(Capability::AtomicFloat32AddEXT);
+            self.module.extension("SPV_EXT_shader_atomic_float_add");
+        }
+        self.resolved.clear();
+        self.preds.clone_from(&c.preds);
+        let dtype = self.program.buffers[to.buffer].dtype;
+        let index: Vec<ValueId> = to.index.iter().map(|i| self.resolve(*i)).collect::<Result<_>>()?;
+        let (flat, guard) = (self.flat(to.buffer, &index)?, self.in_range(View::ALL)?);
+        self.under(guard, |e| {
+            let chunks = e.value(*state)?;
+            let value = e.before_store(&chunks, dtype, 1, true)?;
+            let level = e.level();
+            let place = e.place(to.buffer, flat, 1, level)?;
+            // The dispatch's end orders this before what others read: nothing here does.
+            let (scope, semantics) = (e.module.uint(SpirvScope::Device as u32), e.module.uint(MemorySemantics::RELAXED.bits()));
+            e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
+            Ok(())
+        })?;
+        self.recent.remove(&to.buffer);
+        Ok(())
+    }
+}
+
+/// The atomic operation that an operation on values is. A bool lies in memory as a word.
+fn atomic_op(op: Binary, dtype: DType) -> Option<Op> {
+    Some(match (op, dtype) {
+        (Binary::Add, DType::F32) => Op::AtomicFAddEXT,
+        (Binary::Add, DType::I32 | DType::U32) => Op::AtomicIAdd,
+        (Binary::Min, DType::I32) => Op::AtomicSMin,
+        (Binary::Max, DType::I32) => Op::AtomicSMax,
+        (Binary::Min, DType::U32) => Op::AtomicUMin,
+        (Binary::Max, DType::U32) => Op::AtomicUMax,
+        (Binary::And, DType::I32 | DType::U32 | DType::Bool) => Op::AtomicAnd,
+        (Binary::Or, DType::I32 | DType::U32 | DType::Bool) => Op::AtomicOr,
+        (Binary::Xor, DType::I32 | DType::U32) => Op::AtomicXor,
+        _ => return None,
+    })
+}

@@ -1,0 +1,167 @@
+//! Reductions by subgroup: one operation where the monoid is one, else a butterfly of shuffles, in which every lane combines
+//! with the one whose number differs in a bit. Of several subgroups, each leaves its state in shared memory.
+//!
+//! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
+//! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Emit::thread`).
+
+use crate::collect::{Digit, State};
+use crate::emit::{Chunks, Emit, Result};
+use crate::module::Id;
+use crate::values::{Coordinate, ValueId};
+use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
+use tilewright_dsl::expr::Binary;
+use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::nest::{Collect, Level, Monoid, Scope};
+
+/// The subgroups that share a reduction.
+struct Subgroups {
+    /// How many, and which of them.
+    count: u32,
+    member: ValueId,
+    /// How many such, and which of those.
+    teams: u32,
+    team: ValueId,
+}
+
+impl Emit<'_> {
+    /// One state of a subgroup, in each of its invocations; so for each of several.
+    pub(crate) fn across_lanes(&mut self, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
+        let size = self.fixed_subgroup()?;
+        self.module.capability(Capability::GroupNonUniform);
+        let op = monoid.operation(&self.program.exprs).and_then(|(op, dtype)| group_op(op, dtype));
+        if op.is_some() {
+            self.need(Feature::SubgroupArithmetic, "a reduction by subgroup", "reduce `by: tree`")?;
+            self.module.capability(Capability::GroupNonUniformArithmetic);
+        } else {
+            self.need(Feature::SubgroupShuffle, "a reduction of this kind by subgroup", "reduce `by: tree`")?;
+            self.module.capability(Capability::GroupNonUniformShuffle);
+        }
+        let one = |e: &mut Self, state: State| match (op, state.as_slice()) {
+            (Some(op), [value]) => Ok(vec![e.group_operation(op, GroupOperation::Reduce as u32, *value, true)?]),
+            _ => e.butterfly(monoid, state, size),
+        };
+        states.into_iter().map(|state| one(self, state)).collect()
+    }
+
+    /// Every lane combines with the one whose number differs in a bit, bit by bit.
+    fn butterfly(&mut self, monoid: &Monoid, mut state: State, size: u32) -> Result<State> {
+        for bit in (0..size.trailing_zeros()).map(|n| 1 << n) {
+            let mask = self.module.uint(bit);
+            let others: Result<State> =
+                state.iter().map(|v| self.group_operation(Op::GroupNonUniformShuffleXor, mask, *v, false)).collect();
+            state = self.combined(monoid, state, others?)?;
+        }
+        Ok(state)
+    }
+
+    /// A group operation on one value, whose other operand stands before it (or behind). Halves travel as f32: devices need
+    /// not have any of these on them.
+    fn group_operation(&mut self, op: Op, operand: u32, value: ValueId, before: bool) -> Result<ValueId> {
+        let (dtype, level) = (self.values.dtype(value), self.level());
+        let halves = dtype == DType::F16 && self.native_f16();
+        let ty = self.scalar_type(if halves { DType::F32 } else { dtype })?;
+        let mut id: Id = self.scalar(value)?;
+        if halves {
+            id = self.ins(level, Op::FConvert, ty, &[id]);
+        }
+        let scope = self.module.uint(SpirvScope::Subgroup as u32);
+        let operands = if before { [scope, operand, id] } else { [scope, id, operand] };
+        let mut id = self.ins(level, op, ty, &operands);
+        if halves {
+            let half = self.scalar_type(dtype)?;
+            id = self.ins(level, Op::FConvert, half, &[id]);
+        }
+        Ok(self.now(dtype, Chunks::from_slice(&[id])))
+    }
+
+    /// One state of a team of subgroups, in each of its invocations. Each subgroup leaves its own in shared memory; then each
+    /// takes all of them in, every lane the one of its number and those a subgroup's size further.
+    pub(crate) fn across_subgroups(&mut self, c: &Collect, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
+        let size = self.fixed_subgroup()?;
+        let states = self.across_lanes(monoid, states)?;
+        let of = self.subgroups_of(c, size)?;
+        if of.count == 1 {
+            return Ok(states);
+        }
+        let shared = self.scratch(&states, of.count * of.teams)?;
+        let base = self.values.scaled(of.team, of.count as i32);
+        let own = self.values.plus(base, of.member);
+        let (lane, one) = (self.coordinate_value(Coordinate::SubgroupLane, Some(size.into())), self.values.int(1));
+        let first = self.values.less(lane, one);
+        self.under(first, |e| e.put(&shared, own, &states))?;
+        self.barrier(Scope::Workgroup)?;
+        let mut all: Option<Vec<State>> = None;
+        for begin in (0..of.count).step_by(size as usize) {
+            let begin = self.values.int(begin.into());
+            let member = self.values.plus(begin, lane);
+            let next = self.get_or_identity(&shared, monoid, (base, member, of.count))?;
+            all = Some(match all {
+                Some(before) => self.combined_each(monoid, before, next)?,
+                None => next,
+            });
+        }
+        let all = self.across_lanes(monoid, all.unwrap_or_default())?;
+        // The next reduction may overwrite what was read here.
+        self.barrier(Scope::Workgroup)?;
+        Ok(all)
+    }
+
+    /// The states of a member, or the identity if there are not so many.
+    fn get_or_identity(
+        &mut self,
+        shared: &[Vec<(Id, DType)>],
+        monoid: &Monoid,
+        (base, member, count): (ValueId, ValueId, u32),
+    ) -> Result<Vec<State>> {
+        let (count, last) = (self.values.int(count.into()), self.values.int((count - 1).into()));
+        let inside = self.values.less(member, count);
+        let clamped = self.values.extreme(Binary::Min, member, last);
+        let at = self.values.plus(base, clamped);
+        let found = self.get(shared, at)?;
+        let identity: State = monoid.identity.iter().map(|e| self.resolve(*e)).collect::<Result<_>>()?;
+        let one = |e: &mut Self, state: State| {
+            state.into_iter().zip(&identity).map(|(found, identity)| e.choose(inside, found, *identity)).collect()
+        };
+        Ok(found.into_iter().map(|state| one(self, state)).collect())
+    }
+
+    /// Which subgroups make up a team.
+    fn subgroups_of(&mut self, c: &Collect, size: u32) -> Result<Subgroups> {
+        if self.grid.subgroups.is_empty() {
+            let counts = self.coordinates()?.into_iter().filter(|at| self.is_reduced(c, at.level, at.slot)).map(|at| at.count);
+            let (team, all) = (counts.product::<u32>(), self.local.iter().product::<u32>());
+            let (count, teams) = (team / size, all / team.max(1));
+            let subgroup = self.coordinate_value(Coordinate::Subgroup, Some((all / size).into()));
+            let each = self.values.int(count.max(1).into());
+            let (team, member) = (self.values.floor_div(subgroup, each), self.values.floor_mod(subgroup, each));
+            return Ok(Subgroups { count, member, teams, team });
+        }
+        let subgroups = self.coordinates()?.into_iter().filter(|at| at.level == Level::Subgroup);
+        let (reduced, others): (Vec<Digit>, Vec<Digit>) = subgroups.partition(|at| self.is_reduced(c, at.level, at.slot));
+        let ((count, member), (teams, team)) = (self.place_among(&reduced), self.place_among(&others));
+        Ok(Subgroups { count, member, teams, team })
+    }
+}
+
+/// The subgroup operation that an operation on values is.
+fn group_op(op: Binary, dtype: DType) -> Option<Op> {
+    Some(match (op, dtype) {
+        (Binary::Add, DType::F32 | DType::F16) => Op::GroupNonUniformFAdd,
+        (Binary::Mul, DType::F32 | DType::F16) => Op::GroupNonUniformFMul,
+        (Binary::Min, DType::F32 | DType::F16) => Op::GroupNonUniformFMin,
+        (Binary::Max, DType::F32 | DType::F16) => Op::GroupNonUniformFMax,
+        (Binary::And, DType::Bool) => Op::GroupNonUniformLogicalAnd,
+        (Binary::Or, DType::Bool) => Op::GroupNonUniformLogicalOr,
+        (Binary::Xor, DType::Bool) => Op::GroupNonUniformLogicalXor,
+        (Binary::Add, DType::I32 | DType::U32) => Op::GroupNonUniformIAdd,
+        (Binary::Mul, DType::I32 | DType::U32) => Op::GroupNonUniformIMul,
+        (Binary::And, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseAnd,
+        (Binary::Or, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseOr,
+        (Binary::Xor, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseXor,
+        (Binary::Min, DType::I32) => Op::GroupNonUniformSMin,
+        (Binary::Max, DType::I32) => Op::GroupNonUniformSMax,
+        (Binary::Min, DType::U32) => Op::GroupNonUniformUMin,
+        (Binary::Max, DType::U32) => Op::GroupNonUniformUMax,
+        _ => return None,
+    })
+}

@@ -1,0 +1,158 @@
+//! Reductions across invocations: collects between an update, of which each invocation does a part, and the finish.
+//!
+//! ```text
+//! init acc                                        init acc
+//! thread x: k in 0..64                            thread x: k in 0..64
+//!   for k_o … { update acc }                        for k_o … { update acc }
+//! collect all = acc over k, by tree               collect all = acc over k, by tree
+//! thread x: k_once in 0..1                        thread x: k_once in 0..1
+//!   finish y = all  where k_once < 1                collect y = all over k_workgroup, by atomic  where k_once < 1
+//! ```
+//!
+//! The loops bound to invocations move inside the accumulator's life: a result is not theirs. Every invocation then has the
+//! result, and if it goes to memory, one writes it: the loop over an axis of one value holds the others back.
+
+use super::accumulate::{is_of, wrap};
+use crate::diag::SpanId;
+use crate::expr::ExprId;
+use crate::nest::path::{Frame, Path};
+use crate::nest::{
+    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Collect, Exec, Fate, How, Level, Node, NodeKind, Pred,
+    Program, Scope, Space, StageId, Tail,
+};
+
+/// Takes the loops over a reduction's axes that are bound to invocations out of a path, with what stands beside them.
+pub(super) fn take_team(program: &Program, path: &mut Path, over: &[AxisId]) -> Vec<Frame> {
+    let mut team = Vec::new();
+    let of_team = |f: &Frame| {
+        let reduced = f.as_loop().is_some_and(|(a, _)| is_of(program, a, over));
+        reduced && f.level().is_some_and(|(level, _)| level != Level::Workgroup)
+    };
+    while let Some(at) = path.frames.iter().position(of_team) {
+        team.push(path.frames.remove(at));
+    }
+    team
+}
+
+/// A reduction whose parts are to become one.
+pub(super) struct Across<'a> {
+    pub(super) program: &'a mut Program,
+    pub(super) stage: StageId,
+    /// The loops around the update.
+    pub(super) around: &'a [Frame],
+    /// Those of its parallel axes that lie within the accumulator's life.
+    pub(super) tile: &'a [Frame],
+    /// Where the result goes.
+    pub(super) dst: &'a [Access],
+    pub(super) span: SpanId,
+}
+
+/// What the parts became.
+pub(super) struct Parts {
+    /// The registers that hold it, if they are not the accumulator.
+    pub(super) registers: Vec<BufferId>,
+    /// The places of the state.
+    pub(super) places: Vec<Access>,
+    /// The loops that hold all but one invocation back.
+    pub(super) once: Vec<Frame>,
+    /// Whether the result is where it belongs: atomics have no finish.
+    pub(super) stored: bool,
+}
+
+impl Across<'_> {
+    /// Adds the collects that the reduction needs. `preds` are those of the finish, and get those of the loops of one value.
+    pub(super) fn collect(&mut self, places: Vec<Access>, preds: &mut Vec<Pred>, body: &mut Block) -> Parts {
+        let mut parts = Parts { registers: Vec::new(), places, once: Vec::new(), stored: false };
+        let (atomic, team): (Vec<Frame>, Vec<Frame>) =
+            self.distributed().into_iter().partition(|f| self.how(f) == Some(How::Atomic));
+        if let Some(how) = team.first().and_then(|f| self.how(f)) {
+            self.within_workgroup(how, &team, &mut parts, body);
+            if self.dst.iter().any(|place| self.is_memory(place.buffer)) {
+                parts.once = self.once(&team, preds);
+            }
+            // What all have read of a tensor in place, one is about to write.
+            if self.dst.iter().any(|place| self.reads(place.buffer)) {
+                body.push(Node::new(NodeKind::Barrier { scope: Scope::Workgroup }, self.span));
+            }
+        }
+        if !atomic.is_empty() {
+            let collect = self.node(How::Atomic, Scope::Device, &atomic, (&parts.places, self.dst));
+            let collect = Collect { preds: preds.clone(), ..collect };
+            let collect = wrap(&self.written_out(), self.span, NodeKind::Collect(collect));
+            body.extend(super::accumulate::close(std::mem::take(&mut parts.once), collect));
+            parts.stored = true;
+        }
+        parts
+    }
+
+    /// The loops over distributed axes of the reduction.
+    fn distributed(&self) -> Vec<Frame> {
+        self.around.iter().filter(|f| self.how(f).is_some()).cloned().collect()
+    }
+
+    fn how(&self, frame: &Frame) -> Option<How> {
+        let (axis, _) = frame.as_loop()?;
+        self.program.across.get(&axis).copied()
+    }
+
+    fn is_memory(&self, buffer: BufferId) -> bool {
+        let space = &self.program.buffers[buffer].space;
+        space.is_global() || *space == Space::Shared
+    }
+
+    /// By tree or subgroup: the state of the accumulator's invocations, in registers of each.
+    fn within_workgroup(&mut self, how: How, team: &[Frame], parts: &mut Parts, body: &mut Block) {
+        let registers: Vec<BufferId> = parts.places.iter().map(|place| self.twin(place.buffer)).collect();
+        let of = |(buffer, place): (&BufferId, &Access)| Access { buffer: *buffer, index: place.index.clone() };
+        let all: Vec<Access> = registers.iter().zip(&parts.places).map(of).collect();
+        let lanes = team.iter().all(|f| matches!(f.level(), Some((Level::Lane, _))));
+        let scope = if lanes { Scope::Subgroup } else { Scope::Workgroup };
+        let collect = self.node(how, scope, team, (&parts.places, &all));
+        body.extend(wrap(self.tile, self.span, NodeKind::Collect(collect)));
+        (parts.registers, parts.places) = (registers, all);
+    }
+
+    fn node(&self, how: How, scope: Scope, over: &[Frame], (src, dst): (&[Access], &[Access])) -> Collect {
+        let over = over.iter().filter_map(|f| f.as_loop().map(|(axis, _)| axis)).collect();
+        Collect { stage: self.stage, scope, how, src: src.to_vec(), dst: dst.to_vec(), over, preds: Vec::new() }
+    }
+
+    /// Whether the items read a buffer.
+    fn reads(&self, buffer: BufferId) -> bool {
+        let Body::Reduce { lift, .. } = &self.program.stages[self.stage].body else { return false };
+        lift.iter().any(|item| self.program.exprs.reads(*item).iter().any(|read| read.buffer == buffer))
+    }
+
+    /// The accumulator's loops: atomics are on one element each.
+    fn written_out(&self) -> Vec<Frame> {
+        let one = |frame: &Frame| match frame.as_loop() {
+            Some((axis, Exec::Lanes)) => Frame::looped(axis, Exec::Unroll, frame.span),
+            _ => frame.clone(),
+        };
+        self.tile.iter().map(one).collect()
+    }
+
+    /// Registers like the accumulator's.
+    fn twin(&mut self, acc: BufferId) -> BufferId {
+        let Buffer { name, dtype, shape, space, span, .. } = self.program.buffers[acc].clone();
+        let name = match name.rsplit_once("_acc") {
+            Some((stage, component)) => format!("{stage}_all{component}"),
+            None => name,
+        };
+        self.program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span })
+    }
+
+    /// Loops that hold all invocations of a team back but one.
+    fn once(&mut self, team: &[Frame], preds: &mut Vec<Pred>) -> Vec<Frame> {
+        let bound: Vec<(AxisId, Exec, SpanId)> = team.iter().filter_map(|f| f.as_loop().map(|(a, e)| (a, e, f.span))).collect();
+        let mut frames = Vec::new();
+        for (axis, exec, span) in bound {
+            let (name, extent): (String, ExprId) = (format!("{}_once", self.program.axes[axis].name), self.program.exprs.int(1));
+            let axis = Axis { name, extent, kind: AxisKind::Parallel, def: AxisDef::Made, fate: Fate::Live, span };
+            let axis = self.program.axes.push(axis);
+            preds.push(Pred { axis, tail: Tail::Guard });
+            frames.push(Frame::looped(axis, exec, span));
+        }
+        frames
+    }
+}

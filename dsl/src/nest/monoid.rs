@@ -1,0 +1,27 @@
+//! What hardware can combine by itself: monoids that are one operation.
+
+use super::Monoid;
+use crate::expr::{Binary, Expr, Exprs};
+use crate::launch::{DType, Feature};
+
+impl Monoid {
+    /// The operation and its type, if the monoid is one: not of tuples.
+    pub fn operation(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
+        let [combine] = self.combine.as_slice() else { return None };
+        let Expr::Binary(op, a, b) = exprs.get(*combine) else { return None };
+        match (exprs.get(*a), exprs.get(*b)) {
+            (Expr::State(0), Expr::Item(0)) | (Expr::Item(0), Expr::State(0)) => Some((*op, exprs.dtype(*combine))),
+            _ => None,
+        }
+    }
+
+    /// Whether memory can combine states atomically: with no feature, with one, or not at all.
+    pub fn atomic(&self, exprs: &Exprs) -> Option<Option<Feature>> {
+        use Binary::{Add, And, Max, Min, Or, Xor};
+        match self.operation(exprs)? {
+            (Add | Min | Max | And | Or | Xor, DType::I32 | DType::U32) | (And | Or, DType::Bool) => Some(None),
+            (Add, DType::F32) => Some(Some(Feature::AtomicF32Add)),
+            _ => None,
+        }
+    }
+}

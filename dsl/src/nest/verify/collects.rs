@@ -1,0 +1,118 @@
+//! Collects: who takes part is all who have a part, and nobody else; and the device can do it.
+//!
+//! The members of a team differ only in the axes that are reduced, so each has a part of the same result. With subgroup
+//! arithmetic a team is whole subgroups.
+
+use super::Rule;
+use super::context::Checks;
+use super::reductions::{Partial, phase};
+use super::site::Site;
+use crate::launch::Feature;
+use crate::nest::{AxisId, Body, Collect, Exec, How, Level, Node, Phase, Scope, Slot};
+use std::collections::BTreeSet;
+
+impl Checks<'_> {
+    /// A collect is over axes that its sources are partial over; what it writes is partial over the rest.
+    pub(super) fn collects(&self, site: &Site<'_>, collect: &Collect, partial: &mut Partial) {
+        let over: BTreeSet<AxisId> = collect.over.iter().copied().collect();
+        let line = self.line(site);
+        for (place, to) in collect.src.iter().zip(&collect.dst) {
+            let parts = partial.get(&place.buffer).cloned().unwrap_or_default();
+            let all = collect.how != How::Atomic || parts == over;
+            if over.is_empty() || !over.is_subset(&parts) || !all {
+                let what = format!("`{line}` is not over the axes that `{}` has parts of", self.buffer(place.buffer));
+                self.refuse(Rule::Reduction, site.span(), what);
+            }
+            partial.insert(to.buffer, parts.difference(&over).copied().collect());
+        }
+        let monoid = match &self.program.stages[collect.stage].body {
+            Body::Reduce { monoid, .. } => monoid.identity.len(),
+            Body::Map(_) => 0,
+        };
+        if [collect.src.len(), collect.dst.len()] != [monoid; 2] {
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}` is not of the components of the reduction's state"));
+        }
+        let updates = |other: &&Site<'_>| phase(other) == Some((collect.stage, Phase::Update));
+        let Some(update) = self.sites.iter().find(updates) else { return };
+        if !self.is_of_scope(collect, update) {
+            let what = format!("`{line}` takes the parts of invocations that are none of this result");
+            self.refuse(Rule::Reduction, site.span(), what);
+        } else if collect.how == How::Subgroup && !self.fills_subgroups(collect, update) {
+            let what = format!("`{line}` is over invocations that do not fill subgroups");
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+        if collect.how == How::Atomic && !collect.dst.iter().all(|to| self.space(to.buffer).is_global()) {
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}` does not write device memory"));
+        }
+    }
+
+    /// The levels that the reduced axes are bound to are those of the scope.
+    fn is_of_scope(&self, collect: &Collect, update: &Site<'_>) -> bool {
+        let levels: Option<BTreeSet<Level>> = collect
+            .over
+            .iter()
+            .map(|axis| match update.exec(*axis) {
+                Some(Exec::Bind(level, _)) => Some(level),
+                _ => None,
+            })
+            .collect();
+        let Some(levels) = levels else { return false };
+        let lanes = levels.iter().all(|level| *level == Level::Lane);
+        match (collect.scope, collect.how) {
+            (Scope::Device, How::Atomic) => true,
+            (Scope::Subgroup, How::Tree | How::Subgroup) => lanes,
+            (Scope::Workgroup, How::Tree | How::Subgroup) => !lanes && !levels.contains(&Level::Workgroup),
+            _ => false,
+        }
+    }
+
+    /// A team is all lanes of some subgroups: by lane, or by threads that count fastest.
+    fn fills_subgroups(&self, collect: &Collect, update: &Site<'_>) -> bool {
+        let Some(size) = self.profile.subgroup.map(i64::from) else { return false };
+        let bound = |level, slot| collect.over.iter().any(|axis| update.exec(*axis) == Some(Exec::Bind(level, slot)));
+        let slots = [Slot::X, Slot::Y, Slot::Z];
+        if [&slots[..], &[Slot::Linear]].concat().into_iter().any(|slot| bound(Level::Lane, slot)) {
+            return true;
+        }
+        if bound(Level::Thread, Slot::Linear) {
+            return self.invocations() % size == 0;
+        }
+        let counts = slots.map(|slot| (bound(Level::Thread, slot), self.width(Level::Thread, slot).unwrap_or(1)));
+        let beyond = counts.iter().position(|(reduced, count)| !reduced && *count > 1).unwrap_or(counts.len());
+        let within = counts[beyond..].iter().all(|(reduced, count)| !reduced || *count == 1);
+        within && counts[..beyond].iter().map(|(_, count)| count).product::<i64>() % size == 0
+    }
+
+    /// What the profile must have for a collect.
+    pub(super) fn collected(&self, node: &Node, collect: &Collect) {
+        let Body::Reduce { monoid, .. } = &self.program.stages[collect.stage].body else { return };
+        match (collect.how, monoid.atomic(&self.program.exprs)) {
+            (How::Tree, _) => {}
+            (How::Subgroup, _) => {
+                let plain = monoid.operation(&self.program.exprs).is_some();
+                self.feature(node, if plain { Feature::SubgroupArithmetic } else { Feature::SubgroupShuffle });
+                self.feature(node, Feature::SubgroupSize);
+            }
+            (How::Atomic, Some(feature)) => feature.into_iter().for_each(|feature| self.feature(node, feature)),
+            (How::Atomic, None) => {
+                let line = self.printer.line(node);
+                self.refuse(Rule::Limits, node.span, format!("`{line}`, and no atomic operation does that"));
+            }
+        }
+        if collect.scope == Scope::Invocation {
+            let name = self.stage(collect.stage);
+            self.refuse(Rule::Limits, node.span, format!("the collect of `{name}` is over one invocation"));
+        }
+    }
+
+    /// The shared memory that a collect needs: one state an invocation, or a subgroup.
+    pub(super) fn collect_bytes(&self, collect: &Collect) -> i64 {
+        let state = collect.src.iter().map(|place| i64::from(self.program.buffers[place.buffer].dtype.bytes())).sum::<i64>();
+        let subgroup = self.profile.subgroup.map_or(1, i64::from);
+        match (collect.how, collect.scope) {
+            (How::Tree, _) => self.invocations() * state,
+            (How::Subgroup, Scope::Workgroup) => (self.invocations() / subgroup).max(1) * state,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `by: atomic`: what is done by which atomics, and the dispatches around those.
+//!
+//! A dispatch before fills the result with the identity. Where the result is more than what was reduced (an epilogue, an
+//! update in place, another dtype), the reduction goes to a temporary of its own, and a dispatch after finishes it.
+
+use super::{Applied, StageNest};
+use crate::arena::Id;
+use crate::diag::{Error, SpanId};
+use crate::expr::{Expr, ExprId};
+use crate::nest::{
+    Access, Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, How, Monoid, Program, Space, Stage, StageId, State,
+};
+use crate::syntax::schedule::By;
+
+/// Whether memory can combine the states of a monoid.
+pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
+    let help = "within a workgroup write `by: tree`; across workgroups let another dispatch reduce the parts: `rfactor`";
+    if nest.twins > 1 {
+        let error = Error::new(by.span, "an axis of this nest was peeled: atomics would have to begin in each of its copies");
+        return Err(error.help("peel behind this directive, or write `guard`"));
+    }
+    nest.check_plain(by.span, "`by: atomic`")?;
+    let dtypes: Vec<String> = monoid.identity.iter().map(|e| nest.program.exprs.dtype(*e).to_string()).collect();
+    let what = format!("`{}` of {}", monoid.name, dtypes.join(" and "));
+    match monoid.atomic(&nest.program.exprs) {
+        Some(feature) => match feature.filter(|f| !nest.profile.has(*f)) {
+            Some(feature) => {
+                let lacks = format!("which `{}` does not have", nest.profile.name);
+                Err(Error::new(by.span, format!("{what} by atomics needs `{}`, {lacks}", feature.name())).help(help))
+            }
+            None => Ok(()),
+        },
+        None => {
+            let error = Error::new(by.span, format!("no atomic operation does {what}"));
+            let known = "atomics do `sum`, `min` and `max` of i32 and u32, `any`, `all`, and where the profile has it `sum` of f32";
+            Err(error.note(known).help(help))
+        }
+    }
+}
+
+/// Adds the dispatches around a reduction by atomics, once.
+pub(super) fn prepare(nest: &mut StageNest<'_>, span: SpanId) {
+    let begun = |axis: AxisId| nest.program.across.get(&axis) == Some(&How::Atomic);
+    if nest.path.axes().any(begun) {
+        return;
+    }
+    if !is_plain(nest) {
+        finish_apart(nest, span);
+    }
+    let stage = nest.program.stages[nest.stage].clone();
+    let Body::Reduce { monoid, .. } = &stage.body else { return };
+    let identity = monoid.identity[0];
+    let map = Map { name: unused(nest.program, &format!("{}_fill", stage.name)), buffer: stage.buffer, span };
+    let fill = map.add(nest, |_, _| identity);
+    let dispatch = nest.program.naive_dispatch(fill);
+    nest.program.plan.insert(nest.dispatch, dispatch);
+    nest.dispatch += 1;
+    let what = format!("`{}` is filled with the identity of `{}` before", nest.program.buffers[stage.buffer].name, monoid.name);
+    nest.program.owe(what, State::Proved, span);
+    if nest.program.exprs.dtype(identity).is_float() {
+        let what = format!("atomics sum `{}` in an order that differs from run to run, and so does its rounding", stage.name);
+        nest.program.owe(what, State::Assumed, span);
+    }
+}
+
+/// Whether what is reduced is the result itself.
+fn is_plain(nest: &StageNest<'_>) -> bool {
+    let stage = &nest.program.stages[nest.stage];
+    let Body::Reduce { monoid, finish, .. } = &stage.body else { return true };
+    let buffer = &nest.program.buffers[stage.buffer];
+    let same = buffer.dtype == nest.program.exprs.dtype(monoid.identity[0]);
+    same && *nest.program.exprs.get(*finish) == Expr::State(0) && matches!(buffer.space, Space::Output | Space::Temporary)
+}
+
+/// Lets the reduction write a temporary, and another stage make the result of it.
+fn finish_apart(nest: &mut StageNest<'_>, span: SpanId) {
+    let stage = nest.program.stages[nest.stage].clone();
+    let Body::Reduce { monoid, over, lift, finish } = stage.body else { return };
+    let dtype = nest.program.exprs.dtype(monoid.identity[0]);
+    let shape = nest.program.buffers[stage.buffer].shape.clone();
+    let name = unused(nest.program, &format!("{}_state", stage.name));
+    let state = Buffer { name, dtype, shape, space: Space::Temporary, row_pad: 0, swizzle: 0, versions: 1, span };
+    let state = nest.program.buffers.push(state);
+    let map = Map { name: unused(nest.program, &format!("{}_finish", stage.name)), buffer: stage.buffer, span };
+    let result = map.add(nest, |program, axes| {
+        let index: Vec<ExprId> = axes.iter().map(|a| program.exprs.axis(*a)).collect();
+        let read = program.exprs.read(state, dtype, index.iter().copied());
+        program.exprs.replace(finish, &mut |exprs, id| match exprs.get(id) {
+            Expr::State(0) => Some(read),
+            Expr::Axis(a) => stage.axes.iter().position(|b| a == b).map(|n| index[n]),
+            _ => None,
+        })
+    });
+    let dispatch = nest.program.naive_dispatch(result);
+    nest.program.plan.insert(nest.dispatch + 1, dispatch);
+    let identity = nest.program.exprs.add(Expr::State(0), dtype);
+    let of = &mut nest.program.stages[nest.stage];
+    (of.buffer, of.body) = (state, Body::Reduce { monoid, over, lift, finish: identity });
+    nest.path.compute.dst.iter_mut().for_each(|place: &mut Access| place.buffer = state);
+}
+
+/// A stage that a directive makes.
+struct Map {
+    name: String,
+    buffer: BufferId,
+    span: SpanId,
+}
+
+impl Map {
+    /// Adds it, on axes of its own that run over what the stage at hand runs over. `value` gets these.
+    fn add(self, nest: &mut StageNest<'_>, value: impl FnOnce(&mut Program, &[AxisId]) -> ExprId) -> StageId {
+        let Map { name, buffer, span } = self;
+        let id = StageId::new(nest.program.stages.len());
+        let program = &mut *nest.program;
+        let axes: Vec<AxisId> = program.stages[nest.stage].axes.clone();
+        let axes: Vec<AxisId> = axes.into_iter().map(|axis| program.axes.push(twin(program, axis, id, span))).collect();
+        let body = Body::Map(value(program, &axes));
+        program.stages.push(Stage { name, buffer, axes, body, also: Vec::new(), span })
+    }
+}
+
+/// A parallel axis of another stage, like this one.
+pub(super) fn twin(program: &Program, axis: AxisId, stage: StageId, span: SpanId) -> Axis {
+    let Axis { name, extent, .. } = program.axes[axis].clone();
+    Axis { name, extent, kind: AxisKind::Parallel, def: AxisDef::Root(stage), fate: Fate::Live, span }
+}
+
+impl StageNest<'_> {
+    /// Whether the nest is a dispatch of this stage alone.
+    pub(super) fn check_plain(&self, blame: SpanId, what: &str) -> Applied {
+        let stage = &self.program.stages[self.stage].name;
+        if !self.placed.attached.is_empty() {
+            let error = Error::new(blame, format!("copies were made within the nest of `{stage}` before {what}"));
+            return Err(error.help("put `promote` behind it"));
+        }
+        if self.program.hosts.contains_key(&self.stage) {
+            return Err(Error::new(
+                blame,
+                format!("`{stage}` is computed within another nest: {what} needs a dispatch of its own"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A name that no stage and no buffer has.
+pub(super) fn unused(program: &Program, name: &str) -> String {
+    let mut name = name.to_owned();
+    while program.stages.values().any(|s| s.name == name) || program.buffers.values().any(|b| b.name == name) {
+        name.push('_');
+    }
+    name
+}

@@ -1,0 +1,241 @@
+//! `rfactor(k_o => part)`: a reduction in two dispatches. The first, of the new stage `part`, has a partial result for each
+//! value of `k_o`, which is a parallel axis there; the second reduces these. The state between them lies in temporaries, one
+//! for each component (argmin and argmax: the value, and its index), with `k_o` for the outermost dimension.
+//!
+//! The partial stage takes the reduction's axes as they were split, fused and ordered, and is scheduled by its block,
+//! `part { … }`; what follows for this stage schedules the final reduction, over an axis that is again called `k_o`. Where
+//! `k_o` runs past the end, a partial result of nothing is the identity.
+//!
+//! Refused: an axis that is not a reduction's; one that is distributed or unrolled; parallel axes that other directives
+//! have already rewritten (they belong behind this one: the two stages have schedules of their own); a reduction that is
+//! already distributed; a nest that was peeled.
+
+use super::{Applied, StageNest, atomics, split};
+use crate::arena::Id;
+use crate::diag::{Error, SpanId};
+use crate::expr::{Expr, ExprId};
+use crate::nest::path::{Frame, Path};
+use crate::nest::{
+    Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Compute, Dispatch, Exec, Fate, Phase, Program, Space, Stage, StageId,
+    State,
+};
+use crate::syntax::Name;
+use std::collections::{HashMap, HashSet};
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, name: &Name, into: &Name, span: SpanId) -> Applied {
+    let axis = nest.axis(name)?;
+    check(nest, axis, name, into)?;
+    let axis = outermost(nest, axis, name, span)?;
+    let stage = StageId::new(nest.program.stages.len());
+    let (twins, buffers) = (twins(nest, stage, span), temporaries(nest, axis, into, span));
+    let part = Partial { stage, twins, buffers, span };
+    let kept = take_reduction(nest, axis, &part);
+    part.add(nest, axis, kept, into);
+    reduce_parts(nest, axis, &part);
+    let stage = &nest.program.stages[nest.stage].name;
+    let what = format!("`{into}` has the part of `{stage}` for each `{name}`, and of nothing the identity");
+    nest.program.owe(what, State::Proved, span);
+    Ok(())
+}
+
+/// The rules.
+fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, into: &Name) -> Applied {
+    if !nest.is_reduction(axis) {
+        let error = Error::new(name.span, format!("`{name}` is a parallel axis: each of its values has a result of its own"));
+        let reduction = nest.path.axes().find(|a| nest.is_reduction(*a)).map(|a| nest.name(a));
+        return Err(match reduction {
+            Some(k) => error.help(format!("split the reduction: `tile({k}: 1024 => {k}_o); rfactor({k}_o => {into})`")),
+            None => error.note(format!("`{}` is no reduction", nest.program.stages[nest.stage].name)),
+        });
+    }
+    split::plain(nest, axis, name.span)?;
+    let Body::Reduce { over, .. } = &nest.program.stages[nest.stage].body else { return Ok(()) };
+    if over.iter().any(|a| !matches!(nest.program.axes[*a].def, AxisDef::Root(_))) {
+        let stage = &nest.program.stages[nest.stage].name;
+        let error = Error::new(name.span, format!("`{stage}` already is one part of a reduction"));
+        return Err(error.help("split the final reduction again, or make the first split another one"));
+    }
+    if nest.twins > 1 {
+        let error = Error::new(name.span, "an axis of this nest was peeled before `rfactor`");
+        return Err(error.help(format!("peel behind it, or in `{into} {{ … }}`, or write `guard`")));
+    }
+    nest.check_plain(name.span, "`rfactor`")?;
+    let taken = nest.program.stages.values().any(|s| s.name == into.text)
+        || nest.program.buffers.values().any(|b| b.name == into.text)
+        || nest.program.scalars.values().any(|s| s.name == into.text);
+    if taken {
+        let error = Error::new(into.span, format!("the name `{into}` is already used"));
+        return Err(error.help("choose another name for the partial stage"));
+    }
+    let roots = nest.program.stages[nest.stage].axes.clone();
+    for root in roots {
+        if let Some(made) = rewritten(nest, root) {
+            let error = Error::new(name.span, format!("`{}` was rewritten before `rfactor`", nest.name(root)));
+            let error = error.note_at(made, "here");
+            return Err(error.help(format!(
+                "put that behind `rfactor`, for the final reduction, or into `{into} {{ … }}`, for the partial one"
+            )));
+        }
+    }
+    let bound = nest.path.frames.iter().find(|f| f.as_loop().is_some_and(|(a, e)| nest.is_reduction(a) && is_bound(e)));
+    if let Some(frame) = bound {
+        let other = frame.as_loop().map_or("", |(a, _)| nest.name(a));
+        let error = Error::new(name.span, format!("`{other}` of the same reduction is already distributed"));
+        return Err(error.note_at(frame.span, "here").help(format!("distribute it in `{into} {{ … }}`")));
+    }
+    Ok(())
+}
+
+fn is_bound(exec: Exec) -> bool {
+    matches!(exec, Exec::Bind(..))
+}
+
+/// The directive that split, fused, distributed or unrolled an axis.
+fn rewritten(nest: &StageNest<'_>, axis: AxisId) -> Option<SpanId> {
+    match &nest.program.axes[axis].fate {
+        Fate::Split(split) => Some(split.span),
+        Fate::Fused { span, .. } => Some(*span),
+        Fate::Live => {
+            let frame = &nest.path.frames[nest.path.position(axis)?];
+            (frame.as_loop() != Some((axis, Exec::Serial))).then_some(frame.span)
+        }
+    }
+}
+
+/// Moves the loop over the axis outside of all others. An axis whose extent depends on others takes its hull: partial results
+/// are a box.
+fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) -> Result<AxisId, Error> {
+    let Some(at) = nest.path.position(axis) else { return Ok(axis) };
+    let frame = nest.path.remove(at);
+    nest.path.frames.insert(0, frame);
+    nest.take_hulls(span)?;
+    nest.refresh();
+    Ok(nest.axis(name).unwrap_or(axis))
+}
+
+/// The partial stage's parallel axes, for this stage's.
+fn twins(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> HashMap<AxisId, AxisId> {
+    let axes = nest.program.stages[nest.stage].axes.clone();
+    let twin = |axis: AxisId| {
+        let made = atomics::twin(nest.program, axis, part, span);
+        (axis, nest.program.axes.push(made))
+    };
+    axes.into_iter().map(twin).collect()
+}
+
+/// A temporary for each component of the state.
+fn temporaries(nest: &mut StageNest<'_>, axis: AxisId, into: &Name, span: SpanId) -> Vec<BufferId> {
+    let program = &mut *nest.program;
+    let Body::Reduce { monoid, .. } = &program.stages[nest.stage].body else { return Vec::new() };
+    let identity = monoid.identity.clone();
+    let parallel = program.stages[nest.stage].axes.iter();
+    let shape: Vec<ExprId> = [axis].iter().chain(parallel).map(|a| program.axes[*a].extent).collect();
+    let mut buffers = Vec::new();
+    for (n, identity) in identity.into_iter().enumerate() {
+        let name = if n == 0 { into.text.clone() } else { atomics::unused(program, &format!("{into}_{n}")) };
+        let (dtype, shape, space) = (program.exprs.dtype(identity), shape.clone(), Space::Temporary);
+        buffers.push(program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span }));
+    }
+    buffers
+}
+
+/// Gives the reduction's axes to the partial stage, where `axis` is parallel. Returns those that it still reduces.
+fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec<AxisId> {
+    let (program, stage) = (&mut *nest.program, nest.stage);
+    let Body::Reduce { over, .. } = program.stages[stage].body.clone() else { return Vec::new() };
+    let (mut open, mut seen, mut kept) = (over, HashSet::new(), Vec::new());
+    open.reverse();
+    while let Some(at) = open.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        if program.axes[at].def == AxisDef::Root(stage) {
+            program.axes[at].def = AxisDef::Root(part.stage);
+        }
+        // It may run to where a parallel axis is.
+        program.axes[at].extent = part.renamed(program, program.axes[at].extent);
+        match program.axes[at].fate.clone() {
+            Fate::Split(split) => open.extend(split.parts.into_iter().rev()),
+            Fate::Fused { into, .. } => open.push(into),
+            Fate::Live if at == axis => {}
+            Fate::Live => kept.push(at),
+        }
+    }
+    program.axes[axis].kind = AxisKind::Parallel;
+    kept
+}
+
+/// The stage of partial results.
+struct Partial {
+    stage: StageId,
+    /// Its parallel axes for this stage's.
+    twins: HashMap<AxisId, AxisId>,
+    /// Where the components of its state go.
+    buffers: Vec<BufferId>,
+    span: SpanId,
+}
+
+impl Partial {
+    /// An expression of this stage over the partial one's axes.
+    fn renamed(&self, program: &mut Program, expr: ExprId) -> ExprId {
+        program.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(a) => self.twins.get(a).copied().map(|twin| exprs.axis(twin)),
+            _ => None,
+        })
+    }
+
+    /// The stage and its dispatch, before this one's. The loops of the reduction stay as they are, inside.
+    fn add(&self, nest: &mut StageNest<'_>, axis: AxisId, over: Vec<AxisId>, into: &Name) {
+        let (stage, span) = (nest.program.stages[nest.stage].clone(), self.span);
+        let program = &mut *nest.program;
+        let (Body::Reduce { monoid, lift, .. }, [buffer, also @ ..]) = (stage.body, self.buffers.as_slice()) else { return };
+        let value: Vec<ExprId> = lift.into_iter().map(|e| self.renamed(program, e)).collect();
+        let mut state = |n: usize| {
+            let dtype = program.exprs.dtype(monoid.identity[n]);
+            program.exprs.add(Expr::State(n as u32), dtype)
+        };
+        let finish = state(0);
+        let also = also.iter().enumerate().map(|(n, buffer)| (*buffer, state(n + 1))).collect();
+        let twins = stage.axes.iter().filter_map(|a| self.twins.get(a).copied());
+        let axes: Vec<AxisId> = [axis].into_iter().chain(twins).collect();
+        let (name, body) = (into.text.clone(), Body::Reduce { monoid, over, lift: value.clone(), finish });
+        let id = program.stages.push(Stage { name: name.clone(), buffer: *buffer, axes: axes.clone(), body, also, span });
+
+        let index = axes.iter().map(|a| program.exprs.axis(*a)).collect();
+        let (dst, preds) = (program.results(id, index), program.stage_predicates(id));
+        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, preds };
+        let reduces = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Reduction);
+        let reduction = nest.path.frames.iter().filter(reduces).cloned();
+        let parallel = axes.iter().filter(|a| !program.is_single(**a)).map(|a| Frame::looped(*a, Exec::Serial, span));
+        let frames: Vec<Frame> = parallel.chain(reduction).collect();
+        let body = Path { frames, before: Vec::new(), compute, span, after: Vec::new() }.close();
+        program.plan.insert(nest.dispatch, Dispatch { name, local: [1; 3], body });
+        nest.dispatch += 1;
+    }
+}
+
+/// Makes this stage reduce the partial results, over an axis of that name.
+fn reduce_parts(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) {
+    let program = &mut *nest.program;
+    let Axis { name, extent, .. } = program.axes[axis].clone();
+    let def = AxisDef::Root(nest.stage);
+    let k = program.axes.push(Axis { name, extent, kind: AxisKind::Reduction, def, fate: Fate::Live, span: part.span });
+    let index: Vec<AxisId> = [k].into_iter().chain(program.stages[nest.stage].axes.iter().copied()).collect();
+    let index: Vec<ExprId> = index.into_iter().map(|a| program.exprs.axis(a)).collect();
+    let mut value = Vec::new();
+    for buffer in &part.buffers {
+        let dtype = program.buffers[*buffer].dtype;
+        value.push(program.exprs.read(*buffer, dtype, index.iter().copied()));
+    }
+    if let Body::Reduce { over, lift, .. } = &mut program.stages[nest.stage].body {
+        (*over, *lift) = (vec![k], value.clone());
+    }
+    nest.path.compute.value = value;
+    nest.path.frames.retain(|f| f.as_loop().is_some_and(|(a, _)| program.stages[nest.stage].axes.contains(&a)));
+    if !program.is_single(k) {
+        nest.path.frames.push(Frame::looped(k, Exec::Serial, part.span));
+    }
+    nest.axes = program.root_axes(nest.stage);
+    nest.refresh();
+}

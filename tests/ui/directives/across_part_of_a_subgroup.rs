@@ -1,0 +1,22 @@
+//! Invocations that do not fill subgroups.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, mesa_lavapipe, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for arm_valhall {
+        distribute(i, j => workgroup(y, x));
+        tile(k: 24 => k_o);
+        distribute(k => thread(x), by: subgroup);
+    }
+}
+
+fn main() {}

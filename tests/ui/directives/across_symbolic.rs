@@ -1,0 +1,21 @@
+//! As many threads as a dim says.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, mesa_lavapipe, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        distribute(i, j => workgroup(y, x));
+        distribute(k => thread(x), by: tree);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,22 @@
+//! Parallel axes that are tiled before.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, mesa_lavapipe, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        tile(k: 64 => k_o);
+        rfactor(k_o => part);
+    }
+}
+
+fn main() {}

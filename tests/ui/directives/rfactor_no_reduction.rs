@@ -1,0 +1,20 @@
+//! Partial results of what is no reduction.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, mesa_lavapipe, vulkan_1_1};
+
+schedule! {
+    pub A: copy for vulkan_1_1 {
+        rfactor(i => part);
+    }
+}
+
+fn main() {}

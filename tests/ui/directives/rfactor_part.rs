@@ -1,0 +1,22 @@
+//! The partial stage again.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, mesa_lavapipe, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        tile(k: 64 => k_o);
+        rfactor(k_o => part);
+        part { tile(k: 8 => k_i); rfactor(k_i => again); }
+    }
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+//! Subgroups of a profile that does not know their size.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, mesa_lavapipe, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for vulkan_1_1 {
+        tile(i: 4, j: 16) => workgroup(y, x);
+        distribute(i => subgroup(x));
+    }
+}
+
+fn main() {}
