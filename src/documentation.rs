@@ -30,6 +30,8 @@ mod directives {
     mod pack {}
     #[doc = include_str!("../docs/directives/pin.md")]
     mod pin {}
+    #[doc = include_str!("../docs/directives/precompute.md")]
+    mod precompute {}
     #[doc = include_str!("../docs/directives/promote.md")]
     mod promote {}
     #[doc = include_str!("../docs/directives/reorder.md")]

@@ -161,8 +161,8 @@ pub enum Error {
         /// What there is.
         got: String,
     },
-    /// What a packed tensor cannot do.
-    #[error("a packed tensor, {layout}, cannot be {what}")]
+    /// What a packed or prepared tensor cannot do.
+    #[error("a tensor that is {layout} cannot be {what}")]
     Packed {
         /// What was asked of it.
         what: &'static str,

@@ -16,11 +16,29 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The same at run time; `None`: row-major.
     #[doc(hidden)]
     fn layout() -> Option<launch::Layout>;
+
+    /// Whether what a kernel computed of it comes along.
+    #[doc(hidden)]
+    const PREPARED: bool = false;
 }
 
 /// Row by row, without gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct RowMajor;
+
+/// Row by row, and what a kernel computed of it: made by that kernel's `prepare_…`.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared;
+
+impl sealed::Sealed for Prepared {}
+
+impl Layout for Prepared {
+    fn layout() -> Option<launch::Layout> {
+        None
+    }
+
+    const PREPARED: bool = true;
+}
 
 /// The dimensions in memory are digits of indices, outermost first: a tuple of [`Axis`], [`Quotient`], [`Remainder`] and [`Middle`].
 #[derive(Debug)]

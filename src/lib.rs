@@ -32,6 +32,7 @@ pub mod layout;
 mod load;
 mod memory;
 mod pipelines;
+mod preparation;
 mod reference;
 mod run;
 mod tensor;
@@ -129,7 +130,7 @@ pub mod __private {
     pub use crate::element::Element;
     pub use crate::error::Result;
     pub use crate::kernel::{Arguments, Face, Kernel, Outputs, Variant};
-    pub use crate::layout::{Axis, Layout, Middle, Packed, Quotient, Remainder, RowMajor};
+    pub use crate::layout::{Axis, Layout, Middle, Packed, Prepared, Quotient, Remainder, RowMajor};
     pub use crate::load::DynKernel;
     pub use crate::tensor::{AnyTensor, Tensor};
     pub use half::{bf16, f16};

@@ -6,10 +6,12 @@ use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::launch::validate::validate;
 use crate::pipelines::Pipelines;
+use crate::preparation::Preparation;
 use crate::run::{Launch, Target};
 use crate::tensor::AnyTensor;
 use crate::timing::Timing;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tilewright_launch::{Addressing, Program, Role, Size, Tensor};
 
 /// A kernel loaded onto a device from launch programs, whose arguments are known at run time only. Clones share it.
@@ -20,6 +22,9 @@ struct Inner {
     device: Device,
     kernel: String,
     variants: Vec<Loadable>,
+    /// Told apart from every other.
+    id: u64,
+    preparations: Vec<Preparation>,
     /// Of packed tensors: all variants want and give the same ones.
     conversions: Vec<Conversion>,
 }
@@ -29,6 +34,8 @@ pub(crate) struct Loadable {
     pub(crate) program: Program,
     /// Whether it is a version of a variant under more facts: the plain one comes later.
     pub(crate) specialized: bool,
+    /// Which of the variants that were loaded it is, or is a version of.
+    pub(crate) variant: usize,
     /// One for each dispatch.
     pub(crate) pipelines: Vec<Pipelines>,
 }
@@ -38,14 +45,16 @@ impl DynKernel {
         let Some(kernel) = programs.first().map(|p| p.kernel.clone()) else { return Err(Error::NothingToLoad) };
         let versions = versions(programs)?;
         let conversions = versions.iter().find(|v| !v.specialized).map_or_else(Vec::new, |v| Conversion::of(&v.program));
+        let plain_programs = versions.iter().filter(|v| !v.specialized).map(|v| &v.program).enumerate();
+        let preparations = plain_programs.flat_map(|(n, p)| Preparation::of(p, n)).collect();
         let plain: Vec<&Program> = versions.iter().filter(|v| !v.specialized).map(|v| &v.program).collect();
         for (i, a) in plain.iter().enumerate() {
             plain.iter().skip(i + 1).try_for_each(|b| agree(a, b))?;
         }
         let (mut variants, mut reasons) = (Vec::new(), Vec::new());
-        for Version { program, specialized } in versions {
+        for Version { program, specialized, variant } in versions {
             match unmet(&program, device.info()) {
-                None => variants.push(compile(device, program, specialized)?),
+                None => variants.push(compile(device, program, specialized, variant)?),
                 // What is wanting for a variant is told of its plain version.
                 Some(_) if specialized => {}
                 Some(reason) => reasons.push((program.variant, reason)),
@@ -55,7 +64,7 @@ impl DynKernel {
         if variants.is_empty() {
             return Err(Error::Unsupported { kernel, device: device.info().name.clone(), reasons });
         }
-        Ok(DynKernel(Arc::new(Inner { device: device.clone(), kernel, variants, conversions })))
+        Ok(DynKernel(Arc::new(Inner { device: device.clone(), id: next_id(), kernel, variants, conversions, preparations })))
     }
 
     /// The kernel's name.
@@ -104,6 +113,15 @@ impl DynKernel {
         self.0.variants.get(at)
     }
 
+    /// Tells kernels apart.
+    pub(crate) fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    pub(crate) fn preparations(&self) -> &[Preparation] {
+        &self.0.preparations
+    }
+
     pub(crate) fn conversions(&self) -> &[Conversion] {
         &self.0.conversions
     }
@@ -120,33 +138,39 @@ impl std::fmt::Debug for DynKernel {
     }
 }
 
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A version of a variant, as a program of its own.
 struct Version {
     program: Program,
     specialized: bool,
+    variant: usize,
 }
 
 /// Every version of some variants, in order of preference, each found to be consistent.
 fn versions(programs: Vec<Program>) -> Result<Vec<Version>> {
     let mut all = Vec::new();
-    for program in programs {
-        let variant = program.variant.clone();
-        let malformed = |reason| Error::Malformed { variant: variant.clone(), reason };
+    for (variant, program) in programs.into_iter().enumerate() {
+        let name = program.variant.clone();
+        let malformed = |reason| Error::Malformed { variant: name.clone(), reason };
         validate(&program).map_err(malformed)?;
         let mut versions = program.into_versions().map_err(malformed)?;
         let plain = versions.pop();
         for program in versions {
             validate(&program).map_err(malformed)?;
-            all.push(Version { program, specialized: true });
+            all.push(Version { program, specialized: true, variant });
         }
-        all.extend(plain.map(|program| Version { program, specialized: false }));
+        all.extend(plain.map(|program| Version { program, specialized: false, variant }));
     }
     Ok(all)
 }
 
-fn compile(device: &Device, program: Program, specialized: bool) -> Result<Loadable> {
+fn compile(device: &Device, program: Program, specialized: bool, variant: usize) -> Result<Loadable> {
     let pipelines = program.dispatches.iter().map(|d| Pipelines::new(device, &program, d)).collect::<Result<_>>()?;
-    Ok(Loadable { program, specialized, pipelines })
+    Ok(Loadable { program, specialized, variant, pipelines })
 }
 
 /// The first of a program's requirements that a device does not meet.
@@ -229,7 +253,9 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
     if a.arguments != b.arguments || a.scalars != b.scalars {
         return differ("their arguments differ".to_owned());
     }
-    let face = |p: &'_ Program| -> Vec<Tensor> { p.tensors.iter().filter(|t| t.role != Role::Temporary).cloned().collect() };
+    let face = |p: &'_ Program| -> Vec<Tensor> {
+        p.tensors.iter().filter(|t| !matches!(t.role, Role::Temporary | Role::Prepared)).cloned().collect()
+    };
     let (fa, fb) = (face(a), face(b));
     let same = |x: &Tensor, y: &Tensor| {
         (&x.name, x.dtype, x.role, x.shape.len(), &x.layout) == (&y.name, y.dtype, y.role, y.shape.len(), &y.layout)
@@ -241,6 +267,9 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
         let layout = |t: &Tensor| t.layout.as_ref().map_or_else(String::new, |l| format!(", packed as {l}"));
         let show = |t: &Tensor| format!("`{}: {}` with {} dimensions{}", t.name, t.dtype, t.shape.len(), layout(t));
         return differ(format!("the one has {}, the other {}", show(x), show(y)));
+    }
+    if let Some(tensor) = fa.iter().find(|t| prepares(a, t) != prepares(b, t)) {
+        return differ(format!("the one wants `{}` prepared, the other does not", tensor.name));
     }
     if told_apart(&fa, &fb) {
         return Ok(());
@@ -255,6 +284,11 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a program wants an input prepared.
+fn prepares(program: &Program, tensor: &Tensor) -> bool {
+    program.preparations.iter().any(|p| program.tensors.get(p.input as usize).is_some_and(|t| t.name == tensor.name))
 }
 
 /// Whether no shape fits both: a literal in the shape of an argument of the one is another literal in the other.

@@ -124,7 +124,14 @@ fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'
         }
     };
     check_tensor(kernel, wanted, tensor)?;
-    Ok(tensor)
+    let wants = kernel.preparations().iter().any(|p| p.input() == name);
+    match tensor.preparation() {
+        None if wants => Err(wrong(format!("`{name}` is to be prepared: by `prepare_{name}`, or `DynKernel::prepare`"))),
+        Some(prepared) if !prepared.is_of(kernel, name) => {
+            Err(wrong(format!("`{name}` was prepared for another kernel: this one has to prepare it itself")))
+        }
+        _ => Ok(tensor),
+    }
 }
 
 /// Whether a tensor has the right dtype and device.
@@ -164,8 +171,12 @@ struct Choice {
 fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
     let given = bound.shapes();
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
-    for (at, Loadable { program, specialized, .. }) in kernel.loadables().iter().enumerate() {
-        match try_variant(program, &given) {
+    for (at, Loadable { program, specialized, variant, .. }) in kernel.loadables().iter().enumerate() {
+        let tried = try_variant(program, &given).and_then(|(dims, shapes)| {
+            prepared(program, *variant, bound)?;
+            Ok((dims, shapes))
+        });
+        match tried {
             Ok((dims, shapes)) => return Ok(Choice { at, dims, shapes }),
             Err(refusal) => refusals.push((*specialized, program.variant.clone(), refusal)),
         }
@@ -191,6 +202,31 @@ fn try_variant(program: &Program, given: &[&[usize]]) -> Result<(Vec<i64>, Vec<V
     Ok((dims, shapes))
 }
 
+/// What was computed of a variant's inputs, by the places of its tensors.
+fn prepared<'a>(program: &Program, variant: usize, bound: &Bound<'a>) -> Result<Vec<(u32, &'a AnyTensor)>, Refusal> {
+    let mut found = Vec::new();
+    for preparation in &program.preparations {
+        // Inputs and updates come first among the tensors.
+        let Some(of) = bound.tensors.get(preparation.input as usize).and_then(|t| t.preparation()) else { continue };
+        let tensors = of.of_variant(variant).map_err(Refusal::variant)?;
+        found.extend(preparation.tensors.iter().copied().zip(tensors));
+    }
+    Ok(found)
+}
+
+/// The prepared tensor at a place, which has the shape that the launch gives it.
+fn prepared_as<'a>(
+    program: &Program,
+    at: usize,
+    shape: &[usize],
+    prepared: &'a [(u32, &'a AnyTensor)],
+) -> Result<&'a &'a AnyTensor> {
+    let found = prepared.iter().find(|(n, tensor)| *n as usize == at && tensor.shape() == shape);
+    let name = program.tensors.get(at).map_or("?", |t| &t.name);
+    let malformed = || Error::Malformed { variant: program.variant.clone(), reason: format!("nothing prepares `{name}`") };
+    found.map(|(_, tensor)| tensor).ok_or_else(malformed)
+}
+
 /// The memory of one of the program's tensors in a launch.
 struct Placed {
     memory: Arc<Memory>,
@@ -212,7 +248,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         updated: Vec::new(),
         temporaries: Vec::new(),
     };
-    let placed = place(program, bound, &choice, target, batch, &mut launch)?;
+    let placed = place(program, variant.variant, bound, &choice, target, batch, &mut launch)?;
     for (tensor, p) in program.tensors.iter().zip(&placed) {
         p.memory.check_ready(batch_id, || format!("`{}` of `{}`", tensor.name, kernel.name()))?;
     }
@@ -254,6 +290,7 @@ fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs
 /// Memory for every tensor: the caller's, new outputs, temporaries.
 fn place(
     program: &Program,
+    variant: usize,
     bound: &Bound<'_>,
     choice: &Choice,
     target: Target<'_>,
@@ -267,24 +304,26 @@ fn place(
             Target::Into(outputs) => outputs.iter(),
         },
     );
+    let prepared = prepared(program, variant, bound).unwrap_or_default();
     let mut placed = Vec::with_capacity(program.tensors.len());
     let idle = is_idle(program, choice);
-    for (tensor, shape) in program.tensors.iter().zip(&choice.shapes) {
+    for (n, (tensor, shape)) in program.tensors.iter().zip(&choice.shapes).enumerate() {
         let memory = tensor.layout.as_ref().and_then(|l| l.memory(shape));
         let memory = memory.as_ref().unwrap_or(shape);
         let bytes = memory.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
         let caller = match tensor.role {
             Role::Input | Role::Update => given.next(),
             Role::Output => outputs.next(),
+            Role::Prepared => Some(prepared_as(program, n, shape, &prepared)?),
             Role::Temporary => None,
         };
-        if bytes == 0 && !idle && matches!(tensor.role, Role::Input | Role::Temporary) {
-            placed.push(nothing(&launch.device, tensor, shape)?);
+        if bytes == 0 && !idle && matches!(tensor.role, Role::Input | Role::Prepared | Role::Temporary) {
+            placed.push(nothing(&launch.device, tensor, memory)?);
             continue;
         }
         let memory = match (caller, tensor.role) {
             (Some(t), role) => {
-                if role != Role::Input {
+                if !matches!(role, Role::Input | Role::Prepared) {
                     launch.updated.push(t.memory().clone());
                 }
                 t.memory().clone()

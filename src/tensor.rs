@@ -6,6 +6,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, RowMajor};
 use crate::memory::{Memory, allocated};
+use crate::preparation::Prepared;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct AnyTensor {
     shape: Vec<usize>,
     /// `None`: row-major.
     layout: Option<Arc<launch::Layout>>,
+    /// What a kernel computed of it.
+    prepared: Option<Arc<Prepared>>,
 }
 
 /// The number of elements of a shape, if it is one that index arithmetic of 32 bits can reach.
@@ -35,12 +38,23 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
 impl AnyTensor {
     /// A tensor in memory that has its size.
     pub(crate) fn new(device: Device, memory: Arc<Memory>, dtype: DType, shape: Vec<usize>) -> AnyTensor {
-        AnyTensor { device, memory, dtype, shape, layout: None }
+        AnyTensor { device, memory, dtype, shape, layout: None, prepared: None }
     }
 
     /// The same tensor, whose memory has a layout.
     pub(crate) fn packed(self, layout: Option<&launch::Layout>) -> AnyTensor {
         AnyTensor { layout: layout.cloned().map(Arc::new), ..self }
+    }
+
+    /// The same tensor, with what a kernel computed of it.
+    pub(crate) fn prepared(&self, prepared: Prepared) -> AnyTensor {
+        let shared = AnyTensor::new(self.device.clone(), self.memory.clone(), self.dtype, self.shape.clone());
+        AnyTensor { prepared: Some(Arc::new(prepared)), ..shared }
+    }
+
+    /// What a kernel computed of it.
+    pub(crate) fn preparation(&self) -> Option<&Prepared> {
+        self.prepared.as_deref()
     }
 
     /// Where its elements are; `None`: row-major.
@@ -50,9 +64,10 @@ impl AnyTensor {
 
     /// What works for row-major tensors only.
     fn row_major(&self, what: &'static str) -> Result<()> {
-        match &self.layout {
-            None => Ok(()),
-            Some(layout) => Err(Error::Packed { what, layout: layout.to_string() }),
+        match (&self.layout, &self.prepared) {
+            (None, None) => Ok(()),
+            (Some(layout), _) => Err(Error::Packed { what, layout: format!("packed as {layout}") }),
+            (None, Some(_)) => Err(Error::Packed { what, layout: "prepared".to_owned() }),
         }
     }
 
@@ -151,10 +166,14 @@ impl AnyTensor {
     /// This tensor with its element type and its layout in its Rust type.
     pub fn typed_as<T: Element, L: Layout>(self) -> Result<Tensor<T, L>> {
         self.check_dtype::<T>()?;
-        let (wanted, got) = (L::layout(), self.layout());
-        if wanted.as_ref() != got {
-            let show = |l: Option<&launch::Layout>| l.map_or_else(|| "row-major".to_owned(), ToString::to_string);
-            return Err(Error::Layout { wanted: show(wanted.as_ref()), got: show(got) });
+        let (wanted, got) = ((L::layout(), L::PREPARED), (self.layout().cloned(), self.prepared.is_some()));
+        if wanted != got {
+            let show = |(layout, prepared): (Option<launch::Layout>, bool)| match layout {
+                Some(layout) => format!("packed as {layout}"),
+                None if prepared => "prepared".to_owned(),
+                None => "row-major".to_owned(),
+            };
+            return Err(Error::Layout { wanted: show(wanted), got: show(got) });
         }
         Ok(Tensor { any: self, types: PhantomData })
     }

@@ -6,16 +6,19 @@ use crate::lower;
 use crate::nest::{Program, build, verify};
 use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
+use crate::schedule::precompute::Preparation;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head, pack, pin, placement};
+use crate::schedule::{self, At, Watch, head, pack, pin, placement, precompute};
 use crate::syntax::Kernel;
-use crate::syntax::schedule::Schedule;
+use crate::syntax::schedule::{Item, Schedule};
 
 /// A compiled variant, before the backend.
 #[derive(Debug)]
 pub struct Compiled {
     /// The final nest, its ledger and all that belongs to it.
     pub program: Program,
+    /// What is computed before the launches, of one input each.
+    pub(crate) preparations: Vec<Preparation>,
     /// What the user should see although nothing is wrong.
     pub warnings: Errors,
 }
@@ -51,10 +54,17 @@ pub fn compile_choice(
     let (mut program, rewritten) = algebra(kernel, schedule, choice)?;
     let kept = placement::kept(&program, &schedule.items)?;
     inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
+    let mut preparations = precompute::split(&mut program, &rewritten)?;
     build::naive(&mut program);
+    let programs: Vec<&Program> = preparations.iter().map(|p| &p.program).collect();
+    let items = precompute::items(&program, &programs, schedule, true);
+    for preparation in &mut preparations {
+        let items = precompute::items(&preparation.program, &[], schedule, false);
+        finish(&mut preparation.program, &items, profile, preparation.span)?;
+    }
     check_form(&program, profile)?;
     watch(At::Start, &program);
-    let outcome = schedule::apply(&mut program, &schedule.items, profile, schedule.name.span, watch);
+    let outcome = schedule::apply(&mut program, &items, profile, schedule.name.span, watch);
     let mut errors = outcome.errors;
     if !errors.is_empty() {
         errors.extend(outcome.warnings);
@@ -66,7 +76,7 @@ pub fn compile_choice(
     verify::verify_lowered(&program, profile)?;
     let mut warnings = outcome.warnings;
     warnings.extend(tune::unused(&program));
-    Ok(Compiled { program, warnings })
+    Ok(Compiled { program, preparations, warnings })
 }
 
 /// A kernel's stages under a schedule's head, after the rewrites of the algebra; without nests.
@@ -78,17 +88,23 @@ pub(crate) fn algebra(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> 
     pin::bind(&mut program, kernel, schedule)?;
     pack::come_first(schedule)?;
     pack::not_inlined(schedule)?;
-    let rewritten = pack::apply(&mut program, schedule)?;
+    let mut rewritten = pack::apply(&mut program, schedule)?;
+    precompute::apply(&program, schedule, &mut rewritten)?;
     Ok((program, rewritten))
 }
 
 /// Compiles a program of stages that no schedule speaks of, each under the heuristic one.
 pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
     build::naive(&mut program);
-    schedule::apply(&mut program, &[], profile, blame, &mut |_, _| {}).errors.into_result()?;
-    lower::lower(&mut program, profile)?;
-    verify::verify_lowered(&program, profile)?;
+    finish(&mut program, &[], profile, blame)?;
     Ok(program)
+}
+
+/// From naive nests to the last form, without anyone watching.
+fn finish(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId) -> Result<(), Errors> {
+    schedule::apply(program, items, profile, blame, &mut |_, _| {}).errors.into_result()?;
+    lower::lower(program, profile)?;
+    verify::verify_lowered(program, profile)
 }
 
 /// The verifier between passes, in debug builds.

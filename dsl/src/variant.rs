@@ -4,12 +4,13 @@
 
 use crate::compile::{Compiled, algebra, compile_choice, compile_plain};
 use crate::diag::{Error, Errors, SpanId};
-use crate::launch::{self, Layout, Version};
+use crate::launch::{self, Layout, Role, Version};
 use crate::lower::launch::Tensors;
-use crate::nest::{Program, Space};
+use crate::nest::{BufferId, Program, Space};
 use crate::profile::Profile;
 use crate::schedule::pack::program::{Conversion, conversions};
 use crate::schedule::pin;
+use crate::schedule::precompute::{self, Preparation};
 use crate::schedule::specialize::{self, Specialize};
 use crate::schedule::tune::Choice;
 use crate::syntax::Kernel;
@@ -27,6 +28,8 @@ pub struct Variant {
     pub nest: Program,
     /// The nests of its specialized versions, in order.
     pub specialized: Vec<Program>,
+    /// What is computed when an input is prepared: the input's name, and the nests.
+    pub prepared: Vec<(String, Program)>,
     /// What the user should see although nothing is wrong.
     pub warnings: Errors,
 }
@@ -51,10 +54,12 @@ pub fn compile(
     backend: Backend,
 ) -> Result<Variant, Errors> {
     let compiler = Compiler { kernel, profile, choice, backend };
-    let (Compiled { program: nest, mut warnings }, mut program) = compiler.version(schedule)?;
+    let (Compiled { program: nest, preparations, mut warnings }, mut program) = compiler.version(schedule)?;
     warnings.extend(pin::unused(&nest, &program, schedule));
     program.conversions = compiler.conversions(&nest)?;
-    let mut variant = Variant { program, nest, specialized: Vec::new(), warnings };
+    program.preparations = compiler.preparations(&nest, &preparations)?;
+    let prepared = preparations.into_iter().map(|p| (nest.buffers[p.input].name.clone(), p.program)).collect();
+    let mut variant = Variant { program, nest, specialized: Vec::new(), prepared, warnings };
     let (mut taken, mut errors) = (Vec::new(), Errors::new());
     for specialize in specialize::all(schedule) {
         match errors.keep(compiler.specialize(schedule, &specialize, &taken, &mut variant)) {
@@ -66,12 +71,36 @@ pub fn compile(
     errors.into_result().map(|()| variant)
 }
 
-/// The layouts of a variant's inputs and outputs, in order, also where its directives are wrong; empty, where what packs them is.
-pub(crate) fn layouts(kernel: &Kernel, schedule: &Schedule) -> Vec<Option<Layout>> {
-    let Ok((program, _)) = algebra(kernel, schedule, &Choice::default()) else { return Vec::new() };
+/// How an input is taken, or an output given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    RowMajor,
+    Packed(Layout),
+    Prepared,
+}
+
+impl Form {
+    fn packed(layout: Option<&Layout>) -> Form {
+        layout.map_or(Form::RowMajor, |layout| Form::Packed(layout.clone()))
+    }
+}
+
+/// How a compiled variant takes its inputs and gives its outputs, in order.
+pub(crate) fn forms(program: &launch::Program) -> Vec<Form> {
+    let prepared = |n: usize| program.preparations.iter().any(|p| p.input as usize == n);
+    let face = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::Output));
+    face.map(|(n, t)| if prepared(n) { Form::Prepared } else { Form::packed(t.layout.as_ref()) }).collect()
+}
+
+/// The same of a variant whose directives may be wrong; empty, where what rewrites the algebra is.
+pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form> {
+    let Ok((mut program, rewritten)) = algebra(kernel, schedule, &Choice::default()) else { return Vec::new() };
+    let _ = precompute::split(&mut program, &rewritten);
+    let prepared = |b: BufferId| program.prepared.iter().any(|p| p.of == b);
     let tensors = Tensors::of(&program);
     let face = tensors.buffers().iter().filter(|b| matches!(program.buffers[**b].space, Space::Input | Space::Output));
-    face.map(|b| program.packed(*b).map(|p| p.layout.clone())).collect()
+    let face = face.filter(|b| !program.prepared.iter().any(|p| p.buffer == **b));
+    face.map(|b| if prepared(*b) { Form::Prepared } else { Form::packed(program.packed(*b).map(|p| &p.layout)) }).collect()
 }
 
 impl Compiler<'_> {
@@ -93,6 +122,17 @@ impl Compiler<'_> {
             Ok(launch::Conversion { tensor: tensors.index(buffer).unwrap_or_default(), program })
         };
         conversions(nest).into_iter().map(one).collect()
+    }
+
+    /// What prepares inputs.
+    fn preparations(&self, nest: &Program, preparations: &[Preparation]) -> Result<Vec<launch::Preparation>, Errors> {
+        let tensors = Tensors::of(nest);
+        let index = |buffer: &BufferId| tensors.index(*buffer).unwrap_or_default();
+        let one = |p: &Preparation| {
+            let program = (self.backend)(&p.program, self.profile, &p.program.name)?;
+            Ok(launch::Preparation { input: index(&p.input), tensors: p.buffers.iter().map(index).collect(), program })
+        };
+        preparations.iter().map(one).collect()
     }
 
     /// Adds a specialized version to a variant, or says why nobody would miss it.

@@ -13,8 +13,8 @@ mod version;
 pub use dtype::DType;
 pub use layout::{Digit, Layout};
 pub use program::{
-    Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Program,
-    Requires, Role, Scalar, Solve, Tensor,
+    Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Preparation,
+    Program, Requires, Role, Scalar, Solve, Tensor,
 };
 pub use size::{Relation, Size};
 pub use version::{Version, VersionDispatch};

@@ -18,7 +18,8 @@ pub struct Program {
     pub profile: String,
     /// The kernel's arguments in order.
     pub arguments: Vec<Argument>,
-    /// Inputs and updates in the order of [`Program::arguments`], then outputs in the kernel's order, then temporaries.
+    /// Inputs and updates in the order of [`Program::arguments`], then outputs in the kernel's order, then what is prepared, then
+    /// temporaries.
     pub tensors: Vec<Tensor>,
     /// Scalars in the order of [`Program::arguments`].
     pub scalars: Vec<Scalar>,
@@ -40,6 +41,19 @@ pub struct Program {
     pub specialized: Vec<Version>,
     /// Between packed tensors and row-major ones.
     pub conversions: Vec<Conversion>,
+    /// What prepares inputs.
+    pub preparations: Vec<Preparation>,
+}
+
+/// What computes, of one input and once, what the launches then read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// The input: an index into [`Program::tensors`].
+    pub input: u32,
+    /// What is computed, in the order of its outputs: indices into [`Program::tensors`].
+    pub tensors: Vec<u32>,
+    /// A program of that one argument.
+    pub program: Program,
 }
 
 /// What packs an input that is wanted packed, or unpacks an output that is given packed.
@@ -84,6 +98,8 @@ pub enum Role {
     Update,
     /// Written; allocated by `run`, the caller's in `run_into`.
     Output,
+    /// Computed of an input when that was prepared, read only.
+    Prepared,
     /// Lives within one launch.
     Temporary,
 }

@@ -87,6 +87,7 @@ impl Program {
             requires: version.requires,
             specialized: Vec::new(),
             conversions: Vec::new(),
+            preparations: self.preparations.clone(),
         })
     }
 }

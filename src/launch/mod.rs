@@ -28,7 +28,7 @@ impl Refusal {
         Refusal { shape: true, reason }
     }
 
-    fn variant(reason: String) -> Refusal {
+    pub(crate) fn variant(reason: String) -> Refusal {
         Refusal { shape: false, reason }
     }
 }

@@ -62,5 +62,6 @@ pub(crate) fn conv() -> Program {
         requires: Requires::default(),
         specialized: vec![],
         conversions: vec![],
+        preparations: vec![],
     }
 }

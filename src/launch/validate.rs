@@ -31,7 +31,8 @@ fn arguments(program: &Program) -> Result<(), String> {
     let rank = |role| match role {
         Role::Input | Role::Update => 0,
         Role::Output => 1,
-        Role::Temporary => 2,
+        Role::Prepared => 2,
+        Role::Temporary => 3,
     };
     let digit = |t: &tilewright_launch::Tensor, d: &tilewright_launch::Digit| {
         (d.axis as usize) < t.shape.len() && d.divide > 0 && d.modulo != Some(0)

@@ -1,6 +1,7 @@
 //! Packed tensors: inputs, outputs and intermediates, at sizes that the digits divide and at others.
 
-use crate::harness::{profiles, variant};
+use crate::harness::{devices, profiles, variant};
+use tilewright::{AnyTensor, Argument, DynKernel};
 
 const CONV: &str = "fn conv<T: f32 | f16, N, IC, OC, IH, IW, FH = 3, FW = 3, OH = IH - FH + 1, OW = IW - FW + 1>(
     x: T[N, IC, IH, IW], w: T[OC, IC, FH, FW], b: T[OC]
@@ -102,4 +103,76 @@ fn the_caller_packs_and_unpacks() {
         specialize(OC % 4 == 0);
     }";
     check(schedule, &SIZES);
+}
+
+#[test]
+fn an_input_is_packed_when_it_is_prepared() {
+    check("V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: prepare, fill: 2.0); }", &SIZES);
+    let schedule = "V: conv<T = f32> for p {
+        pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: prepare);
+        pack(y[n, c, h, w] => [n, c / 4, h, w, c % 4], when: caller);
+        w_packed { fuse(oc_o, ic, fh, fw => p); tile(p: 64) => workgroup(x); distribute(p => thread(x)); unroll(oc); }
+        specialize(OC % 4 == 0);
+    }";
+    let schedule = schedule.replace("fuse(oc_o, ic, fh, fw => p)", "fuse(o_o, c, y, x => p)").replace("unroll(oc)", "unroll(o)");
+    check(&schedule, &SIZES);
+}
+
+#[test]
+fn what_depends_on_one_input_is_precomputed() {
+    let kernel = "fn scores<N, M, D>(q: f32[N, D], k: f32[M, D]) -> s: f32[N, M] {
+        let t[j]: f32[M] = sum(d in 0..D) { k[j, d] * k[j, d] };
+        let u[j, d]: f32[M, D] = k[j, d] / (t[j] + 1.0);
+        s[i, j] = sum(d in 0..D) { q[i, d] * u[j, d] } + k[j, 0];
+    }";
+    let kernel = kernel.replace(" + k[j, 0]", " + t[j]");
+    for profile in profiles() {
+        for schedule in [
+            "V: scores for p { precompute(t); }",
+            "V: scores for p { precompute(t, u); specialize(N % 4 == 0); }",
+            "V: scores for p { pack(u[j, d] => [j / 4, d, j % 4]); precompute(u); u { tile(j_o: 8) => workgroup(x); distribute(j_o => thread(x)); serial(d); unroll(j); } }",
+        ] {
+            let variant = variant(&kernel, schedule, &profile);
+            for (n, m, d) in [(1, 1, 1), (3, 7, 5), (8, 12, 4), (5, 130, 3)] {
+                variant.check(&[("N", n), ("M", m), ("D", d)], &[]);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_launch_wants_packed_or_prepared_is_said() {
+    let load = |schedule: &str| {
+        let [_, descriptors] = profiles();
+        let program = variant(CONV, schedule, &descriptors).program;
+        devices()[1].load_programs(vec![program]).expect("it loads")
+    };
+    let zeros = |shape: &[usize]| devices()[1].zeros::<f32>(shape).expect("zeros").into_any();
+    let (x, w, b) = (zeros(&[1, 4, 5, 5]), zeros(&[8, 4, 3, 3]), zeros(&[8]));
+    let run = |kernel: &DynKernel, w: &AnyTensor| {
+        kernel
+            .run([Argument::Read(&x), Argument::Read(w), Argument::Read(&b)])
+            .map(|_| "it runs".to_owned())
+            .unwrap_or_else(|e| e.to_string())
+    };
+    let prepares = "V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: prepare); }";
+    let (one, other) = (load(prepares), load(prepares));
+    let prepared = one.prepare("w", &w).expect("it prepares");
+    assert_eq!(run(&one, &prepared), "it runs");
+    assert_eq!(run(&one, &w), "`conv`: `w` is to be prepared: by `prepare_w`, or `DynKernel::prepare`");
+    assert_eq!(run(&other, &prepared), "`conv`: `w` was prepared for another kernel: this one has to prepare it itself");
+    assert_eq!(one.prepare("x", &x).expect_err("refused").to_string(), "`conv`: has no input `x` that is prepared");
+    assert_eq!(prepared.reshape([8 * 36]).expect_err("refused").to_string(), "a tensor that is prepared cannot be reshaped");
+    let packs = load("V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: caller); }");
+    assert_eq!(run(&packs, &w), "`conv`: `w` is row-major, but should be packed as [i0 / 4, i1, i2, i3, i0 % 4]");
+    let packed = packs.pack("w", &w).expect("it packs");
+    assert_eq!(run(&packs, &packed), "it runs");
+    assert_eq!(
+        run(&load("V: conv<T = f32> for p {}"), &packed),
+        "`conv`: `w` is packed as [i0 / 4, i1, i2, i3, i0 % 4], but should be row-major"
+    );
+    assert_eq!(packs.unpack("w", &packed).expect_err("refused").to_string(), "`conv`: has no output `w` that is packed");
+    let wrong = zeros(&[8, 3, 3, 3]);
+    let shape = run(&packs, &packs.pack("w", &wrong).expect("it packs"));
+    assert_eq!(shape, "`conv`: `w` has shape [8, 3, 3, 3], but should have [OC, IC, 3, 3] = [8, 4, 3, 3]");
 }

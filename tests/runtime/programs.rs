@@ -124,6 +124,7 @@ pub fn axpy(way: Way) -> Program {
         requires: requires(way),
         specialized: vec![],
         conversions: vec![],
+        preparations: vec![],
     }
 }
 
@@ -188,5 +189,6 @@ pub fn mark(based: [bool; 2]) -> Program {
         requires: Requires { features: vec![Feature::Address], invocations: 1, local: [1; 3], ..Requires::default() },
         specialized: vec![],
         conversions: vec![],
+        preparations: vec![],
     }
 }

@@ -1,5 +1,6 @@
-//! What a loaded kernel has besides running: `pack_filter`, which packs an argument as the kernel's schedules want it, and
-//! `unpack_output`. Each is there only where the layout in the kernel's type is a packed one.
+//! What a loaded kernel has besides running: `pack_filter`, which packs an argument as the kernel's schedules want it,
+//! `unpack_output`, and `prepare_filter`, which computes what depends on an argument alone. Each is there only where the kernel's type
+//! says that the tensor is packed, or prepared.
 
 use super::face::{Argument, ArgumentKind, Face, Output};
 use super::items::{elements, layouts};
@@ -10,7 +11,7 @@ use quote::{format_ident, quote};
 pub(super) fn items(face: &Face) -> TokenStream {
     let made = Made { face, dtypes: face.dtypes.iter().map(|(name, _)| name).collect(), all: face.layouts() };
     let definition = made.definition();
-    let inputs = face.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).map(|a| made.pack(a));
+    let inputs = face.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).map(|a| [made.pack(a), made.prepare(a)]).flatten();
     let outputs = face.outputs.iter().map(|o| made.unpack(o));
     quote!(#definition #(#inputs)* #(#outputs)*)
 }
@@ -47,19 +48,43 @@ impl Made<'_> {
 
     /// A method of the type where one layout is packed.
     fn method(&self, of: &Ident, method: TokenStream) -> TokenStream {
+        let digits = self.digits();
+        let packed = quote!(::tilewright::__private::Packed<#digits>);
+        self.method_where(of, &packed, &quote!(#digits), method)
+    }
+
+    /// A method of the type where one layout is `known`.
+    fn method_where(&self, of: &Ident, known: &TokenStream, generic: &TokenStream, method: TokenStream) -> TokenStream {
         let (dtypes, elements) = (&self.dtypes, elements(&self.dtypes));
         let others: Vec<&Ident> = self.all.iter().copied().filter(|l| *l != of).collect();
-        let (others, digits) = (layouts(&others), self.digits());
-        let packed = quote!(::tilewright::__private::Packed<#digits>);
-        let arguments = self.all.iter().map(|layout| if *layout == of { packed.clone() } else { quote!(#layout) });
+        let others = layouts(&others);
+        let arguments = self.all.iter().map(|layout| if *layout == of { known.clone() } else { quote!(#layout) });
         quote! {
-            impl<#elements #others #digits> Face<#(#dtypes,)* #(#arguments,)*>
+            impl<#elements #others #generic> Face<#(#dtypes,)* #(#arguments,)*>
             where
-                #packed: ::tilewright::__private::Layout,
+                #known: ::tilewright::__private::Layout,
             {
                 #method
             }
         }
+    }
+
+    fn prepare(&self, argument: &Argument) -> TokenStream {
+        let Some(layout) = &argument.layout else { return TokenStream::new() };
+        let (name, element) = (&argument.name, &argument.element);
+        let (method, text) = (format_ident!("prepare_{}", name), name.to_string());
+        let documentation =
+            format!("Computes what depends on `{}` alone, once, for the launches of this kernel.", argument.declaration);
+        let known = quote!(::tilewright::__private::Prepared);
+        let method = quote! {
+            #[doc = #documentation]
+            pub fn #method(&self, #name: &::tilewright::__private::Tensor<#element>)
+                -> ::tilewright::__private::Result<::tilewright::__private::Tensor<#element, #known>>
+            {
+                ::tilewright::__private::AnyTensor::typed_as(self.kernel.prepare(#text, #name.as_any())?)
+            }
+        };
+        self.method_where(layout, &known, &TokenStream::new(), method)
     }
 
     /// The generic of a packed layout's digits.

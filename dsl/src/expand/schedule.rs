@@ -5,10 +5,10 @@ use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
 use super::{Backend, profile, tokens, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
-use crate::launch::{DType, Digit, Layout};
+use crate::launch::{DType, Digit};
 use crate::syntax;
 use crate::syntax::schedule::Schedule;
-use crate::variant::layouts;
+use crate::variant::{Form, forms_asked_for};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
@@ -74,12 +74,12 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
         _ => None,
     };
     let reported = errors.to_tokens(&spans);
-    let layouts = match (&made, &schedule, &kernel) {
-        (Some(made), ..) => made.layouts(),
-        (None, Some(schedule), Some(kernel)) => layouts(kernel, schedule),
+    let forms = match (&made, &schedule, &kernel) {
+        (Some(made), ..) => made.forms(),
+        (None, Some(schedule), Some(kernel)) => forms_asked_for(kernel, schedule),
         _ => Vec::new(),
     };
-    let item = Item { head: &head.head, ty: kernel_type(&head, dtypes, &layouts) };
+    let item = Item { head: &head.head, ty: kernel_type(&head, dtypes, &forms) };
     let item = match made {
         Some(made) => item.whole(&made, &spans),
         None => item.broken(),
@@ -99,10 +99,10 @@ fn blame_head(errors: Errors, head: SpanId, in_kernel: impl Fn(SpanId) -> bool) 
 
 /// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype; and the layouts of
 /// inputs and outputs, where one is packed.
-fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, layouts: &[Option<Layout>]) -> TokenStream {
+fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, forms: &[Form]) -> TokenStream {
     let bound = bindings(head.arguments.clone());
-    let packed = layouts.iter().any(Option::is_some);
-    let layouts = layouts.iter().filter(|_| packed).map(|layout| layout_type(layout.as_ref(), head.head.here()));
+    let plain = forms.iter().all(|form| *form == Form::RowMajor);
+    let layouts = forms.iter().filter(|_| !plain).map(|form| layout_type(form, head.head.here()));
     let arguments = dtypes.into_iter().map(|(name, first)| {
         let said = bound.iter().find(|(generic, _)| *generic == name).and_then(|(_, value)| DType::from_name(value));
         rust_type(said.or(first).unwrap_or(DType::F32), head.head.here())
@@ -112,8 +112,12 @@ fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, layout
 }
 
 /// A layout as a Rust type.
-fn layout_type(layout: Option<&Layout>, at: Span) -> TokenStream {
-    let Some(layout) = layout else { return quote_spanned!(at=> ::tilewright::__private::RowMajor) };
+fn layout_type(form: &Form, at: Span) -> TokenStream {
+    let layout = match form {
+        Form::RowMajor => return quote_spanned!(at=> ::tilewright::__private::RowMajor),
+        Form::Prepared => return quote_spanned!(at=> ::tilewright::__private::Prepared),
+        Form::Packed(layout) => layout,
+    };
     let digit = |d: &Digit| {
         let Digit { axis, divide, .. } = d;
         match (d.divide, d.modulo) {

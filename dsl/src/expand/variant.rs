@@ -3,13 +3,13 @@
 use super::Backend;
 use crate::cost::{Work, cost};
 use crate::diag::{Error, Errors, Spans};
-use crate::launch::{self, Layout, Role, Size};
+use crate::launch::{self, Size};
 use crate::nest::{Program, State, print};
 use crate::profile::Profile;
 use crate::schedule::tune::Choice;
 use crate::syntax::schedule::Schedule;
 use crate::syntax::{Kernel, Name, Prefix};
-use crate::variant::{Variant, compile};
+use crate::variant::{Form, Variant, compile, forms};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::fmt::Write;
@@ -26,10 +26,14 @@ pub(super) struct Made {
 
 /// Compiles a schedule.
 pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, backend: Backend) -> Result<Made, Errors> {
-    let Variant { program, nest, specialized, warnings } = compile(kernel, schedule, profile, &Choice::default(), backend)?;
+    let Variant { program, nest, specialized, prepared, warnings } =
+        compile(kernel, schedule, profile, &Choice::default(), backend)?;
     let mut documentation = documentation(&nest, &program);
     for (version, nest) in program.specialized.iter().zip(&specialized) {
-        documentation += &specialization(version, nest);
+        documentation += &section(&format!("Where `{}`", version.under), nest);
+    }
+    for (input, nest) in &prepared {
+        documentation += &section(&format!("When `{input}` is prepared"), nest);
     }
     Ok(Made { program, documentation, warnings })
 }
@@ -49,10 +53,9 @@ pub(super) fn default_schedule(kernel: &Kernel) -> Schedule {
 }
 
 impl Made {
-    /// The layouts of inputs and outputs, in order.
-    pub(super) fn layouts(&self) -> Vec<Option<Layout>> {
-        let face = self.program.tensors.iter().filter(|t| matches!(t.role, Role::Input | Role::Output));
-        face.map(|t| t.layout.clone()).collect()
+    /// How inputs are taken and outputs given, in order.
+    pub(super) fn forms(&self) -> Vec<Form> {
+        forms(&self.program)
     }
 
     /// `Variant::__new("NAME", b"…")`. The launch program is one literal: of a list of integers rustc takes twice as long.
@@ -90,9 +93,9 @@ fn documentation(program: &Program, launched: &launch::Program) -> String {
     text + "```"
 }
 
-/// What a specialized version became: its nest and its ledger.
-fn specialization(version: &launch::Version, nest: &Program) -> String {
-    let mut text = format!("\n\nWhere `{}`:\n\n```text\n{}\n", version.under, print::plan(nest).trim_end());
+/// What another part of the variant became: its nest and its ledger.
+fn section(heading: &str, nest: &Program) -> String {
+    let mut text = format!("\n\n{heading}:\n\n```text\n{}\n", print::plan(nest).trim_end());
     ledger(nest, &mut text);
     text + "```"
 }

@@ -27,6 +27,7 @@ impl Tensors {
         let mut order: Vec<BufferId> = program.arguments.iter().filter_map(argument).collect();
         let arguments = order.len();
         order.extend(&program.outputs);
+        order.extend(program.prepared.iter().map(|p| p.buffer));
         // A stage that was computed at another's loop has a tensor that nothing touches.
         let mut touched = vec![false; program.buffers.len()];
         program.plan.iter().for_each(|d| touch(program, &d.body, &mut touched));
@@ -130,8 +131,9 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
             |s: &[ExprId]| s.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect::<Vec<_>>();
         let packed = program.packed(*buffer);
         memory.push(shape(&b.shape));
+        let role = if program.prepared.iter().any(|p| p.buffer == *buffer) { Role::Prepared } else { role(&b.space) };
         let (shape, layout) = (shape(packed.map_or(&b.shape, |p| &p.shape)), packed.map(|p| p.layout.clone()));
-        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, role: role(&b.space) });
+        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, role });
     }
     let mut dims = Vec::new();
     for dim in program.dims.values() {
@@ -169,6 +171,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         requires: launch::Requires::default(),
         specialized: Vec::new(),
         conversions: Vec::new(),
+        preparations: Vec::new(),
     })
 }
 

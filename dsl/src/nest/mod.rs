@@ -122,6 +122,8 @@ pub struct Program {
     pub parameters: Vec<(String, i64)>,
     /// What lies packed in memory.
     pub packed: Vec<Packed>,
+    /// What was computed when an input was prepared.
+    pub prepared: Vec<Prepared>,
     /// Symbolic dims that are specialization constants of the words.
     pub pinned: Vec<DimId>,
     /// The schedule's tuned constants.
@@ -179,6 +181,15 @@ pub struct Packed {
     pub fill: ExprId,
     /// By which statement.
     pub span: SpanId,
+}
+
+/// A buffer that the launch reads, and that was computed of an input when that was prepared.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    /// The buffer, which no stage of the program defines.
+    pub buffer: BufferId,
+    /// The input.
+    pub of: BufferId,
 }
 
 /// A tuned constant of the schedule, as directives see it.

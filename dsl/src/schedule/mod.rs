@@ -24,6 +24,7 @@ pub(crate) mod pack;
 pub mod peel;
 pub mod pin;
 pub mod placement;
+pub(crate) mod precompute;
 pub mod promote;
 pub mod reorder;
 pub mod rfactor;

@@ -63,7 +63,12 @@ pub fn launch(
         let buffer = &algorithm.buffers[*id];
         let uploaded = upload(device, buffer.dtype, tensor)?;
         let packed = program.tensors.iter().any(|t| t.name == buffer.name && t.layout.is_some());
-        let uploaded = if packed { kernel.pack(&buffer.name, &uploaded)? } else { uploaded };
+        let is = |n: u32| program.tensors.get(n as usize).is_some_and(|t| t.name == buffer.name);
+        let uploaded = match program.preparations.iter().any(|p| is(p.input)) {
+            true => kernel.prepare(&buffer.name, &uploaded)?,
+            false if packed => kernel.pack(&buffer.name, &uploaded)?,
+            false => uploaded,
+        };
         if buffer.space == Space::Update {
             updates.insert(*id, uploaded)
         } else {

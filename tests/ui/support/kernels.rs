@@ -89,3 +89,12 @@ tilewright::kernel! {
         c[i, j] = sum(k in 0..K) { a[i, k] * a[j, k] };
     }
 }
+
+tilewright::kernel! {
+    pub(crate) fn weighted<N, M>(x: f32[N], w: f32[M], scale: f32) -> y: f32[M] {
+        let p[j]: f32[M] = sum(i in 0..N) { x[i] * w[j] };
+        let q[j]: f32[M] = w[j] * scale;
+        let r[j]: f32[M] = sum(i in 0..N) { w[j] };
+        y[j] = p[j] + q[j] + r[j];
+    }
+}

@@ -6,6 +6,7 @@
 //! | of | `when` | what happens |
 //! |---|---|---|
 //! | an input | `caller` | the argument is packed: its layout is in its type |
+//! | an input | `prepare` | a stage packs it once, when the caller prepares it ([`precompute`](super::precompute)) |
 //! | an input | `dispatch` | a stage `w_packed` packs it at each launch |
 //! | an output | `caller` | the result is packed: its layout is in its type |
 //! | an output | `dispatch` | the definition fills `y_packed`, and the stage `y` unpacks it at each launch |
@@ -20,7 +21,7 @@
 
 mod layout;
 pub(crate) mod program;
-mod rewrite;
+pub(crate) mod rewrite;
 
 use super::number;
 use super::placement::is_placement;
@@ -40,6 +41,8 @@ const MOST_DIGITS: usize = 12;
 pub(crate) struct Rewritten {
     /// Stages that are stored although they are pointwise.
     pub(crate) stored: Vec<StageId>,
+    /// Those that are computed when an input is prepared, and what says so.
+    pub(crate) prepared: Vec<(StageId, SpanId)>,
 }
 
 /// Applies a schedule's packs, in order.
@@ -87,19 +90,28 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     errors.into_result()
 }
 
-/// That no intermediate is both packed, and so stored, and inlined.
+/// That no intermediate is inlined which is packed or precomputed, and so stored.
 pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
-    let packed = |name: &&Name| packs(schedule).find(|(pack, _)| pack.tensor.text == name.text);
     let mut errors = Errors::new();
     for item in &schedule.items {
         let Item::Directive(Directive { kind: DirectiveKind::Inline(names), .. }) = item else { continue };
-        for (name, (_, statement)) in names.iter().filter_map(|name| Some((name, packed(&name)?))) {
-            let error = Error::new(name.span, format!("`{name}` is packed, and cannot be inlined"));
-            errors
-                .push(error.note_at(statement.span, "a layout is one in memory, where it is stored").help("leave one of them out"));
+        for (name, stored) in names.iter().filter_map(|name| Some((name, stores(schedule, name)?))) {
+            let what = if stored.kind.name() == "pack" { "packed" } else { "precomputed" };
+            let error = Error::new(name.span, format!("`{name}` is {what}, and cannot be inlined"));
+            errors.push(error.note_at(stored.span, "it is stored, by this").help("leave one of them out"));
         }
     }
     errors.into_result()
+}
+
+/// The statement that has an intermediate stored.
+fn stores<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
+    let statements = schedule.items.iter().filter_map(|item| if let Item::Statement(s) = item { Some(s) } else { None });
+    statements.into_iter().find(|statement| match &statement.kind {
+        StatementKind::Pack(pack) => pack.tensor.text == name.text,
+        StatementKind::Precompute(names) => names.iter().any(|n| n.text == name.text),
+        _ => false,
+    })
 }
 
 /// A tensor, and what becomes of it.
@@ -132,10 +144,11 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
         }
         (Some(_), Space::Output) => rewritten.stored.extend(packing.of_output(program)),
         (Some(when), _) => {
+            let stage = packing.of_input(program);
+            rewritten.stored.push(stage);
             if when == When::Prepare {
-                return Err(Error::new(statement.span, "`when: prepare` is not supported yet").help("write `when: caller`"));
+                rewritten.prepared.push((stage, statement.span));
             }
-            rewritten.stored.push(packing.of_input(program));
         }
     }
     Ok(())
@@ -165,7 +178,7 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
 fn when(program: &Program, pack: &Pack, buffer: BufferId) -> Result<Option<When>, Error> {
     let (name, space) = (&pack.tensor, &program.buffers[buffer].space);
     let choices = match space {
-        Space::Input => "`caller` (the argument is packed) or `dispatch` (it is packed at each launch)",
+        Space::Input => "`caller` (the argument is packed), `prepare` (once, before the launches) or `dispatch` (at each launch)",
         _ => "`caller` (the result is packed) or `dispatch` (it is unpacked at each launch)",
     };
     match (&pack.when, space) {

@@ -259,7 +259,7 @@ fn guard(program: &mut Program, stage: StageId) {
 }
 
 /// Replaces reads in a stage's body: `f` sees each with its indices done, and its dtype.
-fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&mut Exprs, &Read, DType) -> Option<ExprId>) {
+pub(crate) fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&mut Exprs, &Read, DType) -> Option<ExprId>) {
     let Program { exprs, stages, buffers, .. } = program;
     let mut new = |value: &mut ExprId| {
         *value = rewrite(exprs, *value, &mut |exprs, read| f(exprs, read, buffers[read.buffer].dtype));
@@ -273,7 +273,8 @@ fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&mut Exprs, &
     }
 }
 
-fn values(body: &Body) -> Vec<ExprId> {
+/// What a stage computes.
+pub(crate) fn values(body: &Body) -> Vec<ExprId> {
     match body {
         Body::Map(value) => vec![*value],
         Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),

@@ -23,7 +23,7 @@ const DIRECTIVES: [&str; 14] = [
     "root",
     "show",
 ];
-const LATER: [&str; 5] = ["precompute", "pipeline", "mma", "dot", "decompose_winograd"];
+const LATER: [&str; 4] = ["pipeline", "mma", "dot", "decompose_winograd"];
 
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
     if !DIRECTIVES.contains(&name.as_str()) {

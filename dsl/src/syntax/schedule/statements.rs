@@ -9,7 +9,7 @@ use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
 /// The names of the statements.
-pub(super) const STATEMENTS: [&str; 4] = ["pack", "pin", "specialize", "tune"];
+pub(super) const STATEMENTS: [&str; 5] = ["pack", "pin", "precompute", "specialize", "tune"];
 
 /// What a schedule says of the whole variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub enum StatementKind {
     Pack(Pack),
     /// `pin(K, N)`.
     Pin(Vec<Name>),
+    /// `precompute(s, t)`.
+    Precompute(Vec<Name>),
     /// `specialize(K % 4 == 0, N % 4 == 0)`.
     Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
@@ -75,7 +77,7 @@ pub enum When {
 impl StatementKind {
     /// Whether it rewrites the algebra, before there are nests.
     pub fn rewrites(&self) -> bool {
-        matches!(self, StatementKind::Pack(_))
+        matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_))
     }
 
     /// The name it begins with.
@@ -83,6 +85,7 @@ impl StatementKind {
         match self {
             StatementKind::Pack(_) => "pack",
             StatementKind::Pin(_) => "pin",
+            StatementKind::Precompute(_) => "precompute",
             StatementKind::Specialize(_) => "specialize",
             StatementKind::Tune(_) => "tune",
         }
@@ -101,6 +104,7 @@ pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<I
     let (kind, end) = match name.as_str() {
         "pack" => cursor.inside(Delimiter::Parenthesis, pack)?,
         "pin" => pin(cursor)?,
+        "precompute" => precompute(cursor)?,
         "specialize" => specialize(cursor)?,
         "tune" => tune(cursor)?,
         _ => return Ok(None),
@@ -153,6 +157,14 @@ fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
         return Err(Error::new(end, "`pin` is given no dims").help("write `pin(K);`"));
     }
     Ok((StatementKind::Pin(names), end))
+}
+
+fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+    let (names, end) = cursor.list(Delimiter::Parenthesis, |c| c.name("an intermediate"))?;
+    if names.is_empty() {
+        return Err(Error::new(end, "`precompute` is given no intermediate").help("write `precompute(s);`"));
+    }
+    Ok((StatementKind::Precompute(names), end))
 }
 
 fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {

@@ -1,0 +1,99 @@
+//! What a kernel computes of an input before its launches, once: [`DynKernel::prepare`].
+
+use crate::argument::Argument;
+use crate::error::{Error, Result};
+use crate::load::DynKernel;
+use crate::tensor::AnyTensor;
+use std::sync::OnceLock;
+use tilewright_launch::Program;
+
+/// What a kernel computed of an input, for each of its variants.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// The kernel, by [`DynKernel::id`].
+    kernel: u64,
+    /// The input's name.
+    input: String,
+    /// By variant: what it reads, or why it was not prepared.
+    variants: Vec<std::result::Result<Vec<AnyTensor>, String>>,
+}
+
+impl Prepared {
+    /// Whether a kernel made it of the input of this name.
+    pub(crate) fn is_of(&self, kernel: &DynKernel, input: &str) -> bool {
+        self.kernel == kernel.id() && self.input == input
+    }
+
+    /// What a variant reads; or why it cannot be taken.
+    pub(crate) fn of_variant(&self, variant: usize) -> std::result::Result<&[AnyTensor], String> {
+        match self.variants.get(variant) {
+            Some(Ok(tensors)) => Ok(tensors),
+            Some(Err(reason)) => Err(format!("`{}` is not prepared for it: {reason}", self.input)),
+            None => Err(format!("`{}` is not prepared for it", self.input)),
+        }
+    }
+}
+
+/// What prepares an input for a variant; loaded when it is first wanted.
+pub(crate) struct Preparation {
+    input: String,
+    variant: usize,
+    program: Program,
+    kernel: OnceLock<DynKernel>,
+}
+
+impl Preparation {
+    /// Those of a variant.
+    pub(crate) fn of(program: &Program, variant: usize) -> Vec<Preparation> {
+        let one = |p: &tilewright_launch::Preparation| {
+            let input = program.tensors.get(p.input as usize)?.name.clone();
+            Some(Preparation { input, variant, program: p.program.clone(), kernel: OnceLock::new() })
+        };
+        program.preparations.iter().filter_map(one).collect()
+    }
+
+    /// The input's name.
+    pub(crate) fn input(&self) -> &str {
+        &self.input
+    }
+
+    fn run(&self, kernel: &DynKernel, tensor: &AnyTensor) -> Result<Vec<AnyTensor>> {
+        let loaded = match self.kernel.get() {
+            Some(loaded) => loaded,
+            None => {
+                let loaded = kernel.device().load_programs(vec![self.program.clone()])?;
+                self.kernel.get_or_init(|| loaded)
+            }
+        };
+        loaded.run([Argument::Read(tensor)])
+    }
+}
+
+impl DynKernel {
+    /// Computes what the kernel's variants want computed of an input, once. The tensor that comes back is what launches take for
+    /// that input, of this kernel and no other; it shares the given one's memory, and does not see later changes of it.
+    pub fn prepare(&self, input: &str, tensor: &AnyTensor) -> Result<AnyTensor> {
+        let wrong = |message: String| Error::Argument { kernel: self.name().to_owned(), message };
+        let mut variants = Vec::new();
+        for preparation in self.preparations().iter().filter(|p| p.input == input) {
+            let made = match preparation.run(self, tensor) {
+                Ok(tensors) => Ok(tensors),
+                // Another variant may take these sizes.
+                Err(Error::NoVariant { reasons, .. }) => {
+                    Err(reasons.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>().join("; "))
+                }
+                Err(error) => return Err(error),
+            };
+            variants.resize_with(preparation.variant, || Err("it prepares nothing".to_owned()));
+            variants.push(made);
+        }
+        if variants.is_empty() {
+            return Err(wrong(format!("has no input `{input}` that is prepared")));
+        }
+        if variants.iter().all(std::result::Result::is_err) {
+            let reasons: Vec<String> = variants.into_iter().filter_map(std::result::Result::err).collect();
+            return Err(wrong(format!("`{input}` cannot be prepared: {}", reasons.join("; "))));
+        }
+        Ok(tensor.prepared(Prepared { kernel: self.id(), input: input.to_owned(), variants }))
+    }
+}

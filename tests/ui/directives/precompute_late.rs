@@ -1,0 +1,21 @@
+//! A stage that is precomputed after a directive.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: softmax for vulkan_1_1 {
+        tile(b: 8) => workgroup(x);
+        precompute(m);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+//! A stage of an input that the caller packs.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: softmax for vulkan_1_1 {
+        pack(x[b, j] => [j, b], when: caller);
+        precompute(m);
+    }
+}
+
+fn main() {}

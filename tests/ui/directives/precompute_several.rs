@@ -1,0 +1,20 @@
+//! A stage that depends on several inputs.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::schedule;
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: weighted for vulkan_1_1 {
+        precompute(p);
+    }
+}
+
+fn main() {}
