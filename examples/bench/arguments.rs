@@ -41,7 +41,7 @@ impl<'a> Dims<'a> {
         let mut sum = 0.0;
         for tensor in &self.program.tensors {
             let times = match tensor.role {
-                Role::Input | Role::Output => 1.0,
+                Role::Input | Role::Output | Role::Prepared => 1.0,
                 Role::Update => 2.0,
                 Role::Temporary => 0.0,
             };

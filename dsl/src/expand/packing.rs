@@ -11,7 +11,7 @@ use quote::{format_ident, quote};
 pub(super) fn items(face: &Face) -> TokenStream {
     let made = Made { face, dtypes: face.dtypes.iter().map(|(name, _)| name).collect(), all: face.layouts() };
     let definition = made.definition();
-    let inputs = face.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).map(|a| [made.pack(a), made.prepare(a)]).flatten();
+    let inputs = face.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).flat_map(|a| [made.pack(a), made.prepare(a)]);
     let outputs = face.outputs.iter().map(|o| made.unpack(o));
     quote!(#definition #(#inputs)* #(#outputs)*)
 }
