@@ -255,9 +255,10 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     check_overlap(program, &placed)?;
     let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address()).collect();
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
+    let idle = is_idle(program, &choice);
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
         let pieces = pieces(kernel, dispatch, &sources)?;
-        if pieces.is_empty() || writes_nothing(dispatch, &choice) {
+        if pieces.is_empty() || idle || writes_nothing(dispatch, &choice) {
             continue;
         }
         let constants = params::constants(dispatch, &choice.dims).map_err(|size| too_large(kernel, dispatch, size))?;

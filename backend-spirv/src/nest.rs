@@ -270,7 +270,7 @@ impl<'p> Emit<'p> {
 
     /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose
     /// extents do not follow from the axis's.
-    fn runs_over_nothing(&self, axis: AxisId) -> bool {
+    pub(crate) fn runs_over_nothing(&self, axis: AxisId) -> bool {
         let (axes, exprs) = (&self.program.axes, &self.program.exprs);
         let extent = axes[axis].extent;
         let Fate::Split(split) = &axes[axis].fate else { return false };

@@ -204,3 +204,93 @@ fn inlined_at_a_difference() {
     }";
     check(kernel, "V: k for p {}", &[&[("K", 3), ("M", 1)], &[("K", 2), ("M", 7)]]);
 }
+
+/// The larger of two literals was found by their difference, which wrapped.
+#[test]
+fn the_larger_of_literals() {
+    let kernel = "fn k<N>(x: i32[N]) -> (y: i32[N], z: i32[N]) {
+        y[i] = max(k in 0..2) { 1 };
+        z[i] = min(k in 0..2) { k - 3 };
+    }";
+    let unrolled = "V: k for p { y, z { unroll(k); distribute(i => workgroup(x)); } }";
+    check(kernel, unrolled, &[&[("N", 3)]]);
+}
+
+/// Where a range is empty and its loop runs all the same, a fused axis was divided by its extent.
+#[test]
+fn a_digit_of_an_empty_range() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 6] { y[i, j] = max(k in 0..2, l in 0..i) { x.pad(-1.0)[l] }; }";
+    let schedule = "V: k for p {
+        fuse(i, j => z1);
+        fuse(k, l => z2);
+        reorder(z2, z1);
+        tile(z2: 1 => z3);
+        reorder(z1, z3);
+        distribute(z1 => workgroup(z));
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 5)]]);
+}
+
+/// A kernel with nothing to write ran its intermediates, on inputs that may be empty.
+#[test]
+fn an_idle_kernel() {
+    let kernel = "fn k<N, H = (N - 3) / 2 + 1>(x: f32[H], z: f32[N]) -> y: f32[H] {
+        let s[i]: f32[N] = sum(k in 0..1) { x.pad(0.0)[i] };
+        y[j] = s.pad(0.0)[1];
+    }";
+    check(kernel, "V: k for p {}", &[&[("N", 1)], &[("N", 3)], &[("N", 8)]]);
+}
+
+/// An axis that is proved to have no values.
+#[test]
+fn an_axis_of_nothing() {
+    let kernel = "fn k<N, H = (N - 4) / 2 + 1>(x: f32[N]) -> (z: f32[N], y: f32[H]) {
+        z[i] = x[i];
+        y[i] = sum(k in i..1) { 1.0 };
+    }";
+    check(kernel, "V: k for p where N == 2 { y { unroll(i); reorder(k, i); } }", &[&[("N", 2)]]);
+}
+
+/// A hull of a bound whose axis is tiled twice, and again afterwards.
+#[test]
+fn tiled_around_the_hull() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..j + 1) { x[k] }; }";
+    for schedule in [
+        "V: k for p {
+            tile(j: 4 => z1) => workgroup(y);
+            tile(j: 3 => z2, i: 1 => z3) => workgroup(x, x);
+            tile(k: 1 => z5, j: 3 => z6);
+            split(j, [_, 2, 2] => j, z7, z8);
+            distribute(z7 => thread(z));
+            distribute(z8 => thread(x));
+        }",
+        "V: k for p {
+            distribute(i => workgroup(z));
+            tile(j: 4 => z1) => workgroup(x);
+            tile(j: 3, k: 2 => z2);
+            split(j, [_, 2] => z3, z4);
+            distribute(j_o => workgroup(y));
+            unroll(z3);
+            distribute(z4 => thread(y));
+        }",
+        "V: k for p {
+            tile(j: 4) => workgroup(y);
+            tile(j: 3 => z2, i: 1 => z3) => workgroup(x, x);
+            reorder(k, j);
+            tile(j: 2) => thread(y);
+            unroll(j);
+        }",
+    ] {
+        check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 9)]]);
+    }
+}
+
+/// Parts that no index can count are refused where they are made.
+#[test]
+fn parts_beyond_32_bits() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }";
+    let [profile, _] = profiles();
+    let error =
+        try_variant(kernel, "V: k for p { tile(i: 2147483647) => workgroup(y); tile(i: 8 => o); serial(i, o); }", &profile).err();
+    assert!(error.is_some_and(|e| e.contains("reach beyond 2^31")));
+}

@@ -291,28 +291,39 @@ impl Values {
 
     /// The smaller or the larger of two.
     pub(crate) fn extreme(&mut self, op: Binary, a: ValueId, b: ValueId) -> ValueId {
-        let gap = self.minus(a, b);
-        let (low, high) = self.node(gap).range;
-        let known = self.node(a).range != ANY && self.node(b).range != ANY;
+        let (low, high) = self.gap(a, b).unwrap_or((i64::MIN, i64::MAX));
         match op {
             _ if a == b => a,
-            Binary::Min if known && high <= 0 => a,
-            Binary::Min if known && low >= 0 => b,
-            Binary::Max if known && low >= 0 => a,
-            Binary::Max if known && high <= 0 => b,
+            Binary::Min if high <= 0 => a,
+            Binary::Min if low >= 0 => b,
+            Binary::Max if low >= 0 => a,
+            Binary::Max if high <= 0 => b,
             _ => self.apply(Op::Binary(op), &[a, b]),
         }
     }
 
     /// `a < b` of indices.
     pub(crate) fn less(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        let gap = self.minus(b, a);
-        let known = self.node(a).range != ANY && self.node(b).range != ANY;
-        match self.node(gap).range {
-            (low, _) if known && low > 0 => self.boolean(true),
-            (_, high) if known && high <= 0 => self.boolean(false),
+        match self.gap(b, a) {
+            Some((low, _)) if low > 0 => self.boolean(true),
+            Some((_, high)) if high <= 0 => self.boolean(false),
             _ => self.apply(Op::Compare(Compare::Lt), &[a, b]),
         }
+    }
+
+    /// The range of `a - b` as whole numbers, if something is known of both. Values can be data, whose difference wraps: then it
+    /// is no difference of the two that 32 bits hold.
+    fn gap(&mut self, a: ValueId, b: ValueId) -> Option<(i64, i64)> {
+        let (of_a, of_b) = (self.node(a).range, self.node(b).range);
+        if of_a == ANY || of_b == ANY {
+            return None;
+        }
+        let apart = (of_a.0 - of_b.1, of_a.1 - of_b.0);
+        if apart.0 < i64::from(i32::MIN) || apart.1 > i64::from(i32::MAX) {
+            return Some(apart);
+        }
+        let difference = self.minus(a, b);
+        Some(self.node(difference).range)
     }
 }
 

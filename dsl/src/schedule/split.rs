@@ -82,6 +82,12 @@ pub fn split(
     {
         return Err(Error::new(*at, format!("the factor {factor} is larger than the extent {have} of `{}`", nest.name(axis))));
     }
+    if let Some(have) = nest.program.exprs.as_int(extent)
+        && (have + product - 1) / product * product > i64::from(i32::MAX)
+    {
+        let error = Error::new(span, format!("the parts of `{}`, of extent {have}, reach beyond 2^31", nest.name(axis)));
+        return Err(error.help("indices have 32 bits: choose smaller factors"));
+    }
     let exact = is_exact(nest, axis, factors, product, span)?;
     let tail = check_tail(nest, axis, factors, product, exact, tail, span)?;
     let inferred = if exact || tail == Tail::Peel { floor(nest, extent, product) } else { ceil(nest, extent, product) };

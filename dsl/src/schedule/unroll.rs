@@ -36,7 +36,8 @@ fn bounded(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) ->
     let on_loops = nest.on_loops(extent);
     match nest.prover().upper(on_loops) {
         Some(most) => {
-            let most = nest.program.exprs.int(most.max(0));
+            // Of an axis that has no values one iteration is written out, under its predicate.
+            let most = nest.program.exprs.int(most.max(1));
             Ok(nest.hull(axis, most, span))
         }
         None => {

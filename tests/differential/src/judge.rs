@@ -218,6 +218,7 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
             let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then_some(reason)
         }
+        Error::TooLarge { .. } => Some(rule(&error.to_string())),
         Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),
         _ => None,
     }

@@ -4,7 +4,7 @@ use super::Rule;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
-use crate::expr::{Binary, Expr, ExprId};
+use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::lower::launch::slot_index;
 use crate::lower::local::size;
@@ -24,15 +24,26 @@ pub(super) struct Provers<'v> {
     /// The first, of a program without facts: what the algorithm's own check proved, facts can make harder to see.
     bare: OnceCell<Prover<'v>>,
     without_facts: &'v Program,
+    /// The second, of points at which no axis is past its extent, as these say.
+    inside: OnceCell<Prover<'v>>,
+    within: Vec<ExprId>,
     /// The value of every axis, by its index.
     axes: Vec<ExprId>,
+    program: &'v Program,
 }
 
 impl<'v> Provers<'v> {
-    /// `axes` are the values of all axes, in order; `without_facts` is the same program, without facts.
-    pub(super) fn new(program: &'v Program, without_facts: &'v Program, axes: Vec<ExprId>) -> Provers<'v> {
+    /// `axes` are the values of all axes, in order; `without_facts` is the same program, without facts; `within` says of axes
+    /// that can be past their extents that they are not.
+    pub(super) fn new(program: &'v Program, without_facts: &'v Program, axes: Vec<ExprId>, within: Vec<ExprId>) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, axes }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, inside: OnceCell::new(), within, axes, program }
+    }
+
+    /// What is seen of points at which no axis is past its extent.
+    fn inside(&self) -> &Prover<'v> {
+        let more = |prover: Prover<'v>, cond: &ExprId| prover.assuming(*cond, true);
+        self.inside.get_or_init(|| self.within.iter().fold(Prover::on_leaves(self.program), more))
     }
 
     fn bare(&self) -> &Prover<'v> {
@@ -43,6 +54,17 @@ impl<'v> Provers<'v> {
     pub(super) fn value(&self, axis: AxisId) -> ExprId {
         self.axes[axis.index()]
     }
+}
+
+/// Of every axis whose split is not exact, that it is within its extent.
+pub(super) fn within(scratch: &mut Program) -> Vec<ExprId> {
+    let inexact = |axis: &AxisId| matches!(&scratch.axes[*axis].fate, Fate::Split(split) if !split.exact);
+    let axes: Vec<AxisId> = scratch.axes.ids().filter(inexact).collect();
+    let one = |axis: AxisId| {
+        let (value, extent) = (scratch.exprs.axis(axis), scratch.axes[axis].extent);
+        scratch.exprs.compare(Compare::Lt, value, extent)
+    };
+    axes.into_iter().map(one).collect()
 }
 
 /// The checks of one dispatch.
@@ -287,7 +309,11 @@ impl<'v> Checks<'v> {
             self.product(prover, &split.parts).is_some_and(|product| prover.less_equal(self.extent(axis), &product))
         };
         let hull = |part: AxisId| self.grows(self.extent(axis), self.extent(part));
-        reach(&self.provers.roots) || reach(&self.provers.leaves) || matches!(split.parts[..], [part] if hull(part))
+        // Where an axis is past its own extent, nothing needs to be reached.
+        reach(&self.provers.roots)
+            || reach(&self.provers.leaves)
+            || matches!(split.parts[..], [part] if hull(part))
+            || reach(self.provers.inside())
     }
 
     /// Whether parts that are within their extents stay below that of their axis.
