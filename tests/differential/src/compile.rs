@@ -40,11 +40,14 @@ pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Varian
     parsed.choice(&Choice::default(), profile).map_err(|e| Refusal::new(&e, &spans))
 }
 
-/// Every choice of a schedule's tuned constants, as text, compiled or not.
+/// A choice of a schedule's tuned constants, as text, and what it was compiled to or why it was not.
+pub type Chosen = (String, Result<Variant, Refusal>);
+
+/// Every choice of a schedule's tuned constants.
 ///
 /// # Errors
 /// What is wrong with all of them.
-pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Result<Vec<(String, Result<Variant, Refusal>)>, Refusal> {
+pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Result<Vec<Chosen>, Refusal> {
     let mut spans = Spans::new();
     let parsed = parse(kernel, schedule, &mut spans)?;
     let all = tune::choices(&parsed.kernel, &parsed.schedule).map_err(|e| Refusal::new(&e, &spans))?;

@@ -6,6 +6,7 @@
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::panic;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -169,10 +170,10 @@ impl Run<'_> {
     /// Notes a find, and says so at once: a long run may be stopped.
     fn note(&self, number: u64, case: Case, find: Find) {
         let mut finds = lock(&self.finds);
-        if !finds.contains_key(&find.key()) {
+        if let Entry::Vacant(place) = finds.entry(find.key()) {
             let line = find.text.lines().next().unwrap_or_default();
             self.progress.suspend(|| eprintln!("seed {} case {number}: {:?}: {line}", self.options.seed, find.kind));
-            finds.insert(find.key(), (number, case, find));
+            place.insert((number, case, find));
         }
     }
 
