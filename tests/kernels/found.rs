@@ -294,3 +294,44 @@ fn parts_beyond_32_bits() {
         try_variant(kernel, "V: k for p { tile(i: 2147483647) => workgroup(y); tile(i: 8 => o); serial(i, o); }", &profile).err();
     assert!(error.is_some_and(|e| e.contains("reach beyond 2^31")));
 }
+
+/// The range of a difference of what may be large is not one that wrapped: clamps and predicates stay.
+#[test]
+fn ranges_beyond_64_bits() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N, N, N] { y[i, j, h, w] = x[i]; }";
+    let schedule = "V: k for p where N % 3 == 0 {
+        split(i, [2, _, 2] => z1, z2, z3);
+        distribute(z1 => workgroup(z));
+        distribute(z2 => workgroup(x));
+        distribute(z3 => workgroup(x));
+        distribute(j => workgroup(z));
+        distribute(h => workgroup(x));
+        distribute(w => workgroup(y));
+    }";
+    check(kernel, schedule, &[&[("N", 3)], &[("N", 9)]]);
+    let schedule = "V: k for p where N % 4 == 0 {
+        distribute(j => workgroup(y));
+        fuse(h, i => z1);
+        split(z1, [_, 16, 2] => z2, z3, z1);
+        tile(w: 1 => z4, z3: 1 => z5, z2: 2 => z6) => workgroup(z, y, x);
+        serial(z2);
+        distribute(z1 => workgroup(y));
+    }";
+    check(kernel, schedule, &[&[("N", 4)], &[("N", 8)]]);
+    let kernel = "fn k<M>(x: f32[M]) -> (y: f32[M, M, M], z: f32[]) {
+        y[i, j, h] = 1.0;
+        z[] = y.pad(0.0)[1, 1, 1];
+    }";
+    let schedule = "V: k for p {
+        y {
+            fuse(i, j, h => z1);
+            split(z1, [_, 2] => z2, z3);
+            split(z2, [_, 2, 2] => z4, z5, z6);
+            serial(z4);
+            distribute(z5 => workgroup(x));
+            distribute(z6 => thread(x));
+            distribute(z3 => thread(z));
+        }
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 3)]]);
+}

@@ -318,7 +318,7 @@ impl Values {
         if of_a == ANY || of_b == ANY {
             return None;
         }
-        let apart = (of_a.0 - of_b.1, of_a.1 - of_b.0);
+        let apart = (of_a.0.saturating_sub(of_b.1), of_a.1.saturating_sub(of_b.0));
         if apart.0 < i64::from(i32::MIN) || apart.1 > i64::from(i32::MAX) {
             return Some(apart);
         }
