@@ -25,8 +25,16 @@ pub(super) fn lets(lets: &[Let]) -> Result<(), Error> {
     beyond("values with names in one block", LETS, |n| lets.get(n).map(|l| l.name.span)).map_or(Ok(()), Err)
 }
 
-/// What a kernel has too much of.
-pub(super) fn kernel(kernel: &Kernel) -> Option<Error> {
+/// What a kernel has too much of. That is cut off: what is known of a wrong kernel still gives its item.
+pub(super) fn kernel(kernel: &mut Kernel) -> Option<Error> {
+    let error = excess(kernel);
+    kernel.generics.truncate(PARAMETERS);
+    kernel.params.truncate(PARAMETERS);
+    kernel.outputs.truncate(PARAMETERS);
+    error
+}
+
+fn excess(kernel: &Kernel) -> Option<Error> {
     let generic = |n: usize| kernel.generics.get(n).map(|g| g.name.span);
     let argument = |n: usize| kernel.params.get(n).map(|p| p.name.span);
     let output = |n: usize| kernel.outputs.get(n).map(|o| o.name.span);
