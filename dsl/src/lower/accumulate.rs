@@ -1,5 +1,5 @@
 //! Reductions become init, update and finish over an accumulator: registers that live just outside the outermost loop of
-//! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`across`](super::across)
+//! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`super::across`]
 //! makes the parts one between update and finish.
 //!
 //! The rest of a peeled reduction is another stage ([`crate::nest::Peel`]), whose update goes to the same accumulator: it stands

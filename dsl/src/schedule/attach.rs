@@ -7,7 +7,7 @@
 //! - its place is just inside the innermost loop that is, or was made of, one of those that stood around it;
 //! - axes bound to subgroups, lanes and threads are no loops. What the invocations of a workgroup do together stands outside
 //!   them: they are moved in, to just behind the innermost such place. What each invocation does for itself stands inside
-//!   them, as far as its place allows ([`super::owners`] sees to the rest).
+//!   them, as far as its place allows ([`super::copies`] sees to the rest).
 //!
 //! ```text
 //! workgroup x: i_workgroup            the host's loops
