@@ -269,11 +269,15 @@ impl<'p> Emit<'p> {
     }
 
     /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose
-    /// extents do not follow from the axis's.
+    /// extents do not follow from the axis's, or which are made of such.
     pub(crate) fn runs_over_nothing(&self, axis: AxisId) -> bool {
         let (axes, exprs) = (&self.program.axes, &self.program.exprs);
         let extent = axes[axis].extent;
-        let Fate::Split(split) = &axes[axis].fate else { return false };
+        let split = match &axes[axis].fate {
+            Fate::Live => return false,
+            Fate::Fused { into, .. } => return self.runs_over_nothing(*into),
+            Fate::Split(split) => split,
+        };
         if exprs.as_int(extent).is_some_and(|n| n > 0) {
             return false;
         }
@@ -286,7 +290,7 @@ impl<'p> Emit<'p> {
             }),
             _ => axes[*part].extent == extent,
         };
-        !split.parts.iter().any(follows) && !prover.positive(extent)
+        !split.parts.iter().any(|part| follows(part) && !self.runs_over_nothing(*part)) && !prover.positive(extent)
     }
 
     /// Assigns with the reads, too, under the guard. Lanes that are not all in range have a guard each.

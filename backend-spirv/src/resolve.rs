@@ -131,6 +131,7 @@ impl Emit<'_> {
         if matches!(op, Binary::FloorDiv | Binary::FloorMod | Binary::Min | Binary::Max)
             && let Some(size) = self.launch_size(id)
             && self.program.exprs.as_int(id).is_none()
+            && self.is_never_negative(op, a, b, view)?
         {
             let exact = self.exact_quotient(op, a, b)?;
             return Ok((if let Some(exact) = exact { exact } else { self.size_param(size)? }, 0));
@@ -147,6 +148,18 @@ impl Emit<'_> {
             _ => values.apply(Op::Binary(op), &[x, y]),
         };
         Ok((value, m | n))
+    }
+
+    /// Whether an operation on sizes gives a size: `min(0, N - 1)` does not, of no elements.
+    fn is_never_negative(&mut self, op: Binary, a: ExprId, b: ExprId, view: View) -> Result<bool> {
+        let (x, y) = (self.resolve_in(a, view)?.0, self.resolve_in(b, view)?.0);
+        let (x, y) = (self.values.node(x).range.0 >= 0, self.values.node(y).range.0 >= 0);
+        Ok(match op {
+            Binary::Min => x && y,
+            Binary::Max => x || y,
+            Binary::FloorDiv => x,
+            _ => true,
+        })
     }
 
     /// A quotient of dims that needs no division: `OC / 32` where OC is a multiple of 32.
@@ -295,9 +308,10 @@ impl Emit<'_> {
     /// Clamps the indices of a read that may leave its buffer; whether it is inside.
     pub(crate) fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
         let mut inside = self.values.boolean(true);
-        let sides: &Sides = match &read.outside {
+        let (sides, whole): (&Sides, bool) = match &read.outside {
             Outside::Never => return Ok(inside),
-            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides,
+            Outside::Clamp(sides) => (sides, false),
+            Outside::Fill(_, sides) => (sides, true),
         };
         let program = self.program;
         let shape = &program.buffers[read.buffer].shape;
@@ -305,8 +319,9 @@ impl Emit<'_> {
         for (dim, (low, high)) in sides.iter().enumerate() {
             let Some(at) = index.get_mut(versions + dim).map(|v| *v) else { continue };
             let (zero, extent) = (self.values.int(0), self.resolve_in(shape[dim], view)?.0);
-            // Where vectors are on one side or the other, it is their number that is looked at, and they stay whole.
-            let (at, extent, width) = self.vectors(at, extent);
+            // Where vectors are on one side or the other, it is their number that is looked at, and they stay whole: what is
+            // outside is not used. The nearest element is, of each lane.
+            let (at, extent, width) = if whole { self.vectors(at, extent) } else { (at, extent, 1) };
             let mut clamped = at;
             if *low {
                 let below = self.values.less(at, zero);

@@ -335,3 +335,97 @@ fn ranges_beyond_64_bits() {
     }";
     check(kernel, schedule, &[&[("M", 1)], &[("M", 3)]]);
 }
+
+/// `min(0, H - 1)` of no elements was taken for a size, which is never below 0, and so was not clamped.
+#[test]
+fn sizes_below_zero() {
+    let kernel = "fn k<N, M, H = (N - 7) / 2 + 1>(x: i32[H, N], z: i32[M]) -> y: i32[M] {
+        let s[i]: i32[H] = x[i, 1];
+        y[j] = z[j] + s.pad(0)[0];
+    }";
+    check(kernel, "V: k for p {}", &[&[("N", 5), ("M", 3)], &[("N", 7), ("M", 3)], &[("N", 12), ("M", 1)]]);
+}
+
+/// A hull over nothing is less than nothing, and no reason to refuse a launch.
+#[test]
+fn a_hull_of_nothing() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in 0..i, l in 0..N) { x[l] }; }";
+    check(kernel, "V: k for p { reorder(l, i); reorder(i, l); distribute(i => workgroup(z)); }", &[&[("N", 0)], &[("N", 4)]]);
+}
+
+/// The last of tiles of tiles, under a loop moved out of a triangle, was not proved to reach its end.
+#[test]
+fn triangles_under_tiles() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..i + 1) { x[k] }; }";
+    let halves = "V: k for p {
+        split(k, [2, _] => p, k);
+        tile(i: 7 => a) => workgroup(z);
+        tile(i: 4) => workgroup(z);
+        reorder(k, i);
+        tile(i: 3 => b) => thread(y);
+        distribute(i => thread(x));
+    }";
+    check(kernel, halves, &[&[("N", 1)], &[("N", 23)]]);
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = sum(k in 0..=j) { x[k] }; }";
+    let parts = "V: k for p {
+        split(j, [_, 2, 8] => a, b, j);
+        split(a, [2, _] => a, c);
+        reorder(k, j);
+        tile(j: 5) => thread(z);
+        distribute(a => workgroup(y));
+        distribute(c => workgroup(y));
+        unroll(b, j);
+        distribute(i => workgroup(z));
+    }";
+    check(kernel, parts, &[&[("K", 1)], &[("K", 19)]]);
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = prod(k in 0..=j) { x[k] }; }";
+    let lanes = "V: k for p {
+        tile(j: 4, i: 1 => a);
+        vectorize(j, 2, unaligned: scalar);
+        fuse(i, j => q);
+        reorder(q, k, j_o);
+        reorder(j_o, a);
+        tile(j_o: 2) => workgroup(x);
+        reorder(a, k);
+        distribute(j_o => workgroup(z));
+        distribute(q => workgroup(z));
+        distribute(a => workgroup(x));
+    }";
+    check(kernel, lanes, &[&[("N", 1)], &[("N", 13)]]);
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, h] = sum(k in 0..h) { x[k] }; }";
+    let thirds = "V: k for p {
+        tile(i: 1 => a, h: 8) => workgroup(y, y);
+        tile(h: 4 => b, k: 2 => c);
+        tile(h: 3 => d) => thread(x);
+        unroll(h, b);
+    }";
+    check(kernel, thirds, &[&[("N", 1)], &[("N", 13)]]);
+}
+
+/// Under an empty range, the digits of what was fused are divisions by nothing: in lanes too.
+#[test]
+fn digits_of_nothing_in_lanes() {
+    let kernel = "fn k<N>(x: f32[3], y: &mut f32[N]) { y[i] = sum(k in 0..3, l in 0..i) { x[k % 2] }; }";
+    let schedule = "V: k for p { fuse(k, l => q); tile(i: 16); split(q, [2, _] => r, q); vectorize(i, 2, unaligned: scalar);
+        distribute(i => workgroup(y)); serial(i_o); }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 18)]]);
+}
+
+/// A range by one of the axes that were fused, in lanes of the fused one, is another in each lane.
+#[test]
+fn a_range_that_differs_by_lane() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..j) { x[k] }; }";
+    let schedule =
+        "V: k for p { tile(i: 2 => a, j: 1 => b) => workgroup(z, y); fuse(i, j => q); vectorize(q, 2, unaligned: scalar); }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 9)]]);
+}
+
+/// Of a vector past the end, each lane's nearest element is the last: not those of the last vector.
+#[test]
+fn the_nearest_of_a_vector() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x.clamp()[i - 4] + x.clamp()[i + 2] * 0.5; }";
+    let schedule = "V: k for p where N % 4 == 0 { vectorize(i, 2); distribute(i => thread(x)); }";
+    for schedule in [schedule.to_owned(), schedule.replace("i, 2", "i, 4, unaligned: scalar")] {
+        check(kernel, &schedule.replace("distribute(i => thread(x))", "serial(i)"), &[&[("N", 4)], &[("N", 16)]]);
+    }
+}

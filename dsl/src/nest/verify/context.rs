@@ -4,12 +4,12 @@ use super::Rule;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
-use crate::expr::{Binary, Compare, Expr, ExprId};
+use crate::expr::{Compare, Expr, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::lower::launch::slot_index;
 use crate::lower::local::size;
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, Program, Slot, Space, Tail};
+use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, Program, Slot, Space};
 use crate::profile::Profile;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,8 @@ pub(super) struct Provers<'v> {
     /// The second, of points at which no axis is past its extent, as these say.
     inside: OnceCell<Prover<'v>>,
     within: Vec<ExprId>,
+    /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
+    pub(super) cuts: BTreeMap<AxisId, ExprId>,
     /// The value of every axis, by its index.
     axes: Vec<ExprId>,
     program: &'v Program,
@@ -35,13 +37,19 @@ pub(super) struct Provers<'v> {
 impl<'v> Provers<'v> {
     /// `axes` are the values of all axes, in order; `without_facts` is the same program, without facts; `within` says of axes
     /// that can be past their extents that they are not.
-    pub(super) fn new(program: &'v Program, without_facts: &'v Program, axes: Vec<ExprId>, within: Vec<ExprId>) -> Provers<'v> {
+    pub(super) fn new(
+        program: &'v Program,
+        without_facts: &'v Program,
+        axes: Vec<ExprId>,
+        within: Vec<ExprId>,
+        cuts: BTreeMap<AxisId, ExprId>,
+    ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, inside: OnceCell::new(), within, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, inside: OnceCell::new(), within, cuts, axes, program }
     }
 
     /// What is seen of points at which no axis is past its extent.
-    fn inside(&self) -> &Prover<'v> {
+    pub(super) fn inside(&self) -> &Prover<'v> {
         let more = |prover: Prover<'v>, cond: &ExprId| prover.assuming(*cond, true);
         self.inside.get_or_init(|| self.within.iter().fold(Prover::on_leaves(self.program), more))
     }
@@ -202,9 +210,12 @@ impl<'v> Checks<'v> {
                 Fate::Live => {
                     made.leaves.insert(axis);
                 }
-                Fate::Fused { into, .. } => {
+                Fate::Fused { into, digit, .. } => {
                     made.consumed.insert(axis);
-                    open.push(*into);
+                    // A later digit of one value is 0, whatever the whole is.
+                    if *digit == 0 || self.literal(axis) != Some(1) {
+                        open.push(*into);
+                    }
                 }
                 Fate::Split(split) => {
                     made.consumed.insert(axis);
@@ -297,62 +308,5 @@ impl<'v> Checks<'v> {
     /// The product of the extents of axes.
     pub(super) fn product(&self, prover: &Prover<'v>, axes: &[AxisId]) -> Option<Poly> {
         axes.iter().try_fold(Poly::constant(1), |product, axis| product.mul(&prover.poly(self.extent(*axis))?))
-    }
-
-    /// Whether the parts of a split reach all of its axis.
-    pub(super) fn covers(&self, axis: AxisId) -> bool {
-        let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
-        if split.tail == Tail::Rest {
-            return false;
-        }
-        let reach = |prover: &Prover<'v>| {
-            self.product(prover, &split.parts).is_some_and(|product| prover.less_equal(self.extent(axis), &product))
-        };
-        let hull = |part: AxisId| self.grows(self.extent(axis), self.extent(part));
-        // Where an axis is past its own extent, nothing needs to be reached.
-        reach(&self.provers.roots)
-            || reach(&self.provers.leaves)
-            || matches!(split.parts[..], [part] if hull(part))
-            || reach(self.provers.inside())
-    }
-
-    /// Whether parts that are within their extents stay below that of their axis.
-    pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
-        self.value_of(parts).is_some_and(|value| self.provers.roots.less(&value, self.extent(axis)))
-            || self.provers.leaves.less(self.provers.value(axis), self.extent(axis))
-    }
-
-    /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
-    /// the prover sees only the whole. Where an axis is past its own extent, nothing needs to be reached.
-    fn grows(&self, less: ExprId, more: ExprId) -> bool {
-        use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
-        let exprs = &self.program.exprs;
-        let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
-        let part = match (exprs.get(less), exprs.get(more)) {
-            (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
-                Add | Min | Max => self.grows(*a, *c) && self.grows(*b, *d),
-                Sub => self.grows(*a, *c) && self.grows(*d, *b),
-                FloorDiv | Mul if b == d && positive(*b) => self.grows(*a, *c),
-                _ => false,
-            },
-            _ => false,
-        };
-        part || less == more || self.provers.leaves.less_equal(less, more) || self.parts_grow(less, more)
-    }
-
-    /// [`Checks::grows`] of a split axis, whose parts count as clamped where an extent names it.
-    fn parts_grow(&self, less: ExprId, more: ExprId) -> bool {
-        let Expr::Axis(axis) = self.program.exprs.get(less) else { return false };
-        let Fate::Split(split) = &self.program.axes[*axis].fate else { return false };
-        self.value_of(&split.parts).is_some_and(|value| self.provers.roots.less_equal(&value, more))
-    }
-
-    /// The value of an axis by its parts, each within its extent.
-    fn value_of(&self, parts: &[AxisId]) -> Option<Poly> {
-        let roots = &self.provers.roots;
-        parts.iter().try_fold(Poly::constant(0), |value, part| {
-            let scaled = if value.is_zero() { value } else { value.mul(&roots.poly(self.extent(*part))?)? };
-            scaled.add(&roots.poly(self.provers.value(*part))?)
-        })
     }
 }

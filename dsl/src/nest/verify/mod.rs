@@ -8,7 +8,7 @@
 //! The checks in order, each in a file of its own:
 //! 1. `limits`: loops are of a kind that can be executed, and fit the profile.
 //! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
-//!    the truth about their extents.
+//!    the truth about their extents (`reach`).
 //!    Of an axis whose full tiles and rest are run apart, `pieces` puts both together.
 //! 3. `scope`: local buffers are touched within their lives.
 //! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, `fills` may make
@@ -39,6 +39,7 @@ mod owners;
 mod pieces;
 mod predicates;
 mod races;
+mod reach;
 mod reductions;
 mod region;
 mod scope;
@@ -146,8 +147,9 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
     let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
     let peeled = pieces::truthful(&mut scratch);
     let within = context::within(&mut scratch);
+    let cuts = reach::cuts(&mut scratch);
     let without_facts = Program { conditions: Vec::new(), ..scratch.clone() };
-    let provers = context::Provers::new(&scratch, &without_facts, axes, within);
+    let provers = context::Provers::new(&scratch, &without_facts, axes, within, cuts);
     let mut errors = Errors::new();
     for (dispatch, sites) in program.plan.iter().zip(&sites) {
         let checks = Checks::new(&scratch, profile, &provers, dispatch, sites, &peeled);

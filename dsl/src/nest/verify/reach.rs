@@ -1,0 +1,107 @@
+//! How far the parts of a split axis reach: all of it, or never past it.
+//!
+//! A loop that was moved out of what its range depends on runs over a hull, the largest range it can have: an expression
+//! over the axes around the new place that was found bound by bound, and that the old one need not be under anywhere but
+//! where all axes are within their extents. So the range is put in terms of what the hull names, and no further
+//! ([`cuts`]): what lies below counts as an axis of its own, within its extent.
+
+use super::context::Checks;
+use crate::expr::{Binary, Expr, ExprId};
+use crate::facts::{Poly, Prover};
+use crate::nest::{AxisDef, AxisId, Fate, Program, Tail};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Of every axis that its parts may not reach, the extent over the axes that theirs name. `scratch` takes the expressions.
+pub(super) fn cuts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
+    let mut cuts = BTreeMap::new();
+    for axis in scratch.axes.ids().collect::<Vec<_>>() {
+        let extent = scratch.axes[axis].extent;
+        let Fate::Split(split) = &scratch.axes[axis].fate else { continue };
+        if split.exact || !scratch.exprs.uses_axis(extent, &mut |_| true) {
+            continue;
+        }
+        let mut named = BTreeSet::new();
+        for part in &split.parts {
+            scratch.exprs.uses_axis(scratch.axes[*part].extent, &mut |axis| {
+                named.insert(axis);
+                false
+            });
+        }
+        let kept = kept(scratch, &named);
+        let cut = scratch.over_leaves(extent, &kept);
+        if cut != extent {
+            cuts.insert(axis, cut);
+        }
+    }
+    cuts
+}
+
+/// The axes that are left as they are where others are named: those, and what is made of none of them.
+fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
+    let mut above = BTreeSet::new();
+    let mut open: Vec<AxisId> = named.iter().copied().collect();
+    while let Some(axis) = open.pop() {
+        let made: Vec<AxisId> = match &program.axes[axis].def {
+            AxisDef::Root(_) | AxisDef::Made => Vec::new(),
+            AxisDef::Part { of, .. } => vec![*of],
+            AxisDef::Fused(digits) => digits.clone(),
+        };
+        open.extend(made.into_iter().filter(|axis| !named.contains(axis) && above.insert(*axis)));
+    }
+    program.axes.ids().filter(|axis| !above.contains(axis)).collect()
+}
+
+impl<'v> Checks<'v> {
+    /// Whether the parts of a split reach all of its axis.
+    pub(super) fn covers(&self, axis: AxisId) -> bool {
+        let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
+        if split.tail == Tail::Rest {
+            return false;
+        }
+        let extent = self.extent(axis);
+        let cut = self.provers.cuts.get(&axis).copied().unwrap_or(extent);
+        let reach = |prover: &Prover<'v>, extent: ExprId| {
+            self.product(prover, &split.parts).is_some_and(|product| prover.less_equal(extent, &product))
+        };
+        let hull = |part: AxisId| self.grows(extent, self.extent(part)) || self.grows(cut, self.extent(part));
+        // Where an axis is past its own extent, nothing needs to be reached.
+        reach(&self.provers.roots, extent)
+            || reach(&self.provers.leaves, extent)
+            || (cut != extent && reach(&self.provers.roots, cut))
+            || matches!(split.parts[..], [part] if hull(part))
+            || reach(self.provers.inside(), extent)
+    }
+
+    /// Whether parts that are within their extents stay below that of their axis.
+    pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
+        self.value_of(parts).is_some_and(|value| self.provers.roots.less(&value, self.extent(axis)))
+            || self.provers.leaves.less(self.provers.value(axis), self.extent(axis))
+    }
+
+    /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
+    /// the prover sees only the whole.
+    fn grows(&self, less: ExprId, more: ExprId) -> bool {
+        use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
+        let exprs = &self.program.exprs;
+        let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
+        let part = match (exprs.get(less), exprs.get(more)) {
+            (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
+                Add | Min | Max => self.grows(*a, *c) && self.grows(*b, *d),
+                Sub => self.grows(*a, *c) && self.grows(*d, *b),
+                FloorDiv | Mul if b == d && positive(*b) => self.grows(*a, *c),
+                _ => false,
+            },
+            _ => false,
+        };
+        part || less == more || self.provers.leaves.less_equal(less, more) || self.provers.roots.less_equal(less, more)
+    }
+
+    /// The value of an axis by its parts, each within its extent.
+    fn value_of(&self, parts: &[AxisId]) -> Option<Poly> {
+        let roots = &self.provers.roots;
+        parts.iter().try_fold(Poly::constant(0), |value, part| {
+            let scaled = if value.is_zero() { value } else { value.mul(&roots.poly(self.extent(*part))?)? };
+            scaled.add(&roots.poly(self.provers.value(*part))?)
+        })
+    }
+}
