@@ -30,6 +30,38 @@ pub struct Source {
     files: Vec<(String, String)>,
 }
 
+/// All that a schedule needs to be compiled, as it stands in the files.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// What `schedule!` holds.
+    pub schedule: TokenStream,
+    /// What `kernel!` holds.
+    pub kernel: TokenStream,
+    /// The profile.
+    pub profile: Profile,
+}
+
+impl Tokens {
+    /// The trees.
+    ///
+    /// # Errors
+    /// What the parsers say, with places.
+    pub fn parse(&self) -> Result<Subject, String> {
+        let mut spans = Spans::new();
+        let schedule = syntax::parse(self.schedule.clone(), &mut spans, Schedule::parse).into_result();
+        let kernel = syntax::kernel::parse(self.kernel.clone(), &mut spans).into_result();
+        match (schedule, kernel) {
+            (Ok(schedule), Ok(kernel)) => Ok(Subject { schedule, kernel, profile: self.profile.clone(), spans }),
+            (schedule, kernel) => {
+                let mut errors = Errors::new();
+                errors.keep(schedule);
+                errors.keep(kernel);
+                Err(errors.texts(&spans))
+            }
+        }
+    }
+}
+
 /// All that a schedule needs to be compiled.
 #[derive(Debug)]
 pub struct Subject {
@@ -59,22 +91,30 @@ impl Source {
         items.filter(|item| item.kind == Kind::Schedule).map(|item| item.name.as_str()).collect()
     }
 
-    /// A schedule of the asked file, with its kernel and its profile.
+    /// The tokens of a schedule of the asked file and of its kernel, and its profile.
     ///
     /// # Errors
-    /// No schedule of that name, a path that leads nowhere or out of the crate, and what the parsers say of the three.
-    pub fn subject(&self, schedule: &str) -> Result<Subject, SourceError> {
+    /// No schedule of that name, a path that leads nowhere or out of the crate, and what the parsers say of the schedule's head and
+    /// of the profile.
+    pub fn tokens(&self, schedule: &str) -> Result<Tokens, SourceError> {
         let mut spans = Spans::new();
         let find = |m: &usize| Some((*m, self.modules[*m].find(Kind::Schedule, schedule)?.tokens.clone()));
         let Some((at, tokens)) = self.asked.iter().find_map(find) else {
             let there = self.schedules().into_iter().map(String::from).collect();
             return Err(SourceError::NoSchedule { name: schedule.into(), there });
         };
-        let schedule = self.parsed(syntax::parse(tokens, &mut spans, Schedule::parse).into_result(), &spans)?;
-        let kernel = self.kernel(at, &texts(&schedule.kernel))?;
-        let kernel = self.parsed(syntax::kernel::parse(kernel, &mut spans).into_result(), &spans)?;
-        let profile = self.profile(at, &texts(&schedule.profile), &mut spans, &mut Vec::new())?;
-        Ok(Subject { schedule, kernel, profile, spans })
+        let tree = self.parsed(syntax::parse(tokens.clone(), &mut spans, Schedule::parse).into_result(), &spans)?;
+        let kernel = self.kernel(at, &texts(&tree.kernel))?;
+        let profile = self.profile(at, &texts(&tree.profile), &mut spans, &mut Vec::new())?;
+        Ok(Tokens { schedule: tokens, kernel, profile })
+    }
+
+    /// A schedule of the asked file, with its kernel and its profile.
+    ///
+    /// # Errors
+    /// Those of [`Source::tokens`], and what the parsers say of the kernel.
+    pub fn subject(&self, schedule: &str) -> Result<Subject, SourceError> {
+        self.tokens(schedule)?.parse().map_err(|errors| SourceError::Wrong { errors: self.place(errors.trim_end()) })
     }
 
     /// A text of the compiler's, with the files' own names in its places.
