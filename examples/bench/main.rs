@@ -12,25 +12,18 @@
 #![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
 
 mod arguments;
-mod kernels;
 mod options;
 mod report;
 
-// The kernel of the example `conv2d`, with its schedules.
-#[path = "../conv2d/kernel.rs"]
-mod kernel;
-#[path = "../conv2d/schedules/mod.rs"]
-mod schedules;
-
 use arguments::{Dims, Set};
 use clap::Parser;
-use kernels::{ALL, Workload};
 use options::Options;
 use report::Row;
 use std::error::Error;
 use std::process::ExitCode;
 use tilewright::{Device, DynKernel};
 use tilewright_launch::Program;
+use tilewright_schedules::catalog::{ALL, Entry};
 
 /// Launches before those that count: clocks rise, caches fill.
 const WARM_UP: u32 = 5;
@@ -46,61 +39,61 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let workloads = chosen(options)?;
+    let entries = chosen(options)?;
     if options.list {
-        return workloads.into_iter().try_for_each(list);
+        return entries.into_iter().try_for_each(list);
     }
     let device = Device::open()?;
     if !options.json {
         println!("{}", device.info());
     }
     let mut measured = false;
-    for workload in workloads {
-        for program in (workload.programs)()? {
+    for entry in entries {
+        for program in (entry.programs)()? {
             let wanted = options.variant.as_ref().is_none_or(|v| program.variant.to_lowercase().contains(&v.to_lowercase()));
             if !wanted {
                 continue;
             }
             measured = true;
-            match measure(options, &device, workload, &program) {
+            match measure(options, &device, entry, &program) {
                 Ok(row) if options.json => row.print_json(&device.info().name),
                 Ok(row) => row.print(),
-                Err(error) => eprintln!("{:<10} {:<16} not measured: {error}", workload.name, program.variant),
+                Err(error) => eprintln!("{:<10} {:<16} not measured: {error}", entry.name, program.variant),
             }
         }
     }
     if measured { Ok(()) } else { Err("no variant has such a name; --list shows them".into()) }
 }
 
-/// The workloads that were named.
-fn chosen(options: &Options) -> Result<Vec<&'static Workload>, Box<dyn Error>> {
-    const WORKLOADS: &[Workload] = &ALL;
-    if let Some(unknown) = options.kernels.iter().find(|k| WORKLOADS.iter().all(|w| w.name != **k)) {
+/// The entries that were named.
+fn chosen(options: &Options) -> Result<Vec<&'static Entry>, Box<dyn Error>> {
+    const ENTRIES: &[Entry] = &ALL;
+    if let Some(unknown) = options.kernels.iter().find(|k| ENTRIES.iter().all(|w| w.name != **k)) {
         return Err(format!("there is no kernel `{unknown}`; --list shows them").into());
     }
-    let named = |w: &&Workload| options.kernels.is_empty() || options.kernels.iter().any(|k| k == w.name);
-    let workloads: Vec<&Workload> = WORKLOADS.iter().filter(named).collect();
-    let known = |name: &str| workloads.iter().any(|w| w.dims.iter().any(|(n, _)| *n == name));
+    let named = |w: &&Entry| options.kernels.is_empty() || options.kernels.iter().any(|k| k == w.name);
+    let entries: Vec<&Entry> = ENTRIES.iter().filter(named).collect();
+    let known = |name: &str| entries.iter().any(|w| w.dims.iter().any(|(n, _)| *n == name));
     if let Some((name, _)) = options.dims.iter().find(|(name, _)| !known(name)) {
         return Err(format!("no kernel that is timed has a dim `{name}`; --list shows them").into());
     }
-    Ok(workloads)
+    Ok(entries)
 }
 
-fn list(workload: &Workload) -> Result<(), Box<dyn Error>> {
-    println!("{:<10} {}", workload.name, workload.about);
-    let dims: Vec<String> = workload.dims.iter().map(|(name, value)| format!("{name}={value}")).collect();
+fn list(entry: &Entry) -> Result<(), Box<dyn Error>> {
+    println!("{:<10} {}", entry.name, entry.about);
+    let dims: Vec<String> = entry.dims.iter().map(|(name, value)| format!("{name}={value}")).collect();
     println!("{:<10} dims: {}", "", dims.join(" "));
-    for program in (workload.programs)()? {
+    for program in (entry.programs)()? {
         println!("{:<10} {} for {}", "", program.variant, program.profile);
     }
     Ok(())
 }
 
 /// Times one variant.
-fn measure(options: &Options, device: &Device, workload: &'static Workload, program: &Program) -> Result<Row, Box<dyn Error>> {
+fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &Program) -> Result<Row, Box<dyn Error>> {
     let asked = |name: &str| options.dims.iter().rev().find(|(n, _)| n == name).map(|(_, value)| *value);
-    let usual = |name: &str| workload.dims.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+    let usual = |name: &str| entry.dims.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
     let dims = Dims::new(program, &|name| asked(name).or_else(|| usual(name)))?;
     let kernel = device.load_programs(vec![program.clone()])?;
     let mut sets = (0..options.sets).map(|_| Set::new(device, &dims)).collect::<Result<Vec<_>, _>>()?;
@@ -108,10 +101,10 @@ fn measure(options: &Options, device: &Device, workload: &'static Workload, prog
     let mut times = launch(device, &kernel, &mut sets, options.runs)?;
     times.sort_unstable();
     Ok(Row {
-        kernel: workload.name,
+        kernel: entry.name,
         variant: program.variant.clone(),
-        dims: workload.dims.iter().map(|(name, _)| (name.to_string(), dims.get(name).unwrap_or(0))).collect(),
-        operations: (workload.operations)(&|name| dims.get(name).map_or(f64::NAN, |n| n as f64)),
+        dims: entry.dims.iter().map(|(name, _)| (name.to_string(), dims.get(name).unwrap_or(0))).collect(),
+        operations: (entry.operations)(&|name| dims.get(name).map_or(f64::NAN, |n| n as f64)),
         bytes: dims.bytes()?,
         times,
     })

@@ -1,0 +1,192 @@
+//! Every kernel with its variants, as data: what can be timed, and at which sizes.
+
+use crate::{ampere, hopper, kernels, lavapipe, plain, rdna3, valhall};
+use tilewright::{Kernel, Result, Variant};
+use tilewright_launch::Program;
+
+/// Looks up a dim or parameter by its name in the kernel.
+pub type Dim<'a> = &'a dyn Fn(&str) -> f64;
+
+/// A kernel with its variants.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it computes.
+    pub about: &'static str,
+    /// Its variants, compiled.
+    pub programs: fn() -> Result<Vec<Program>>,
+    /// The dims that its inputs' shapes name, and what they are unless said otherwise.
+    pub dims: &'static [(&'static str, i64)],
+    /// Arithmetic operations, a multiply-add as two, for dims by name.
+    pub operations: fn(Dim<'_>) -> f64,
+}
+
+/// Every kernel; one with variants for another shape of problem has an entry for these, too.
+pub const ALL: [Entry; 18] = [
+    Entry {
+        name: "conv2d",
+        about: "3x3 convolution with stride 2, NHWC x HWCF",
+        programs: || {
+            programs(&[
+                lavapipe::conv2d::STRIDED_3,
+                lavapipe::conv2d::STRIDED_3_COLUMNS,
+                valhall::conv2d::STRIDED_3,
+                hopper::conv2d::STRIDED_3,
+                plain::CONV2D_STRIDED,
+            ])
+        },
+        dims: &[("N", 1), ("IH", 225), ("IW", 225), ("IC", 3), ("OC", 32)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv2d_f16",
+        about: "3x3 convolution of halves, NHWC x HWCF",
+        programs: || programs(&[valhall::conv2d::PRELOADED_F16]),
+        dims: &[("N", 1), ("IH", 66), ("IW", 66), ("IC", 64), ("OC", 64)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv_nchw",
+        about: "3x3 convolution, NCHW x FCHW",
+        programs: || {
+            programs(&[
+                lavapipe::conv_nchw::CHANNELS_8,
+                lavapipe::conv_nchw::CHANNELS_8X4,
+                ampere::conv_nchw::IMPLICIT_GEMM,
+                plain::CONV_NCHW,
+            ])
+        },
+        dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 32)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv_nchw_f16",
+        about: "3x3 convolution of halves, NCHW x FCHW",
+        programs: || programs(&[rdna3::conv_nchw::IMPLICIT_GEMM]),
+        dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 32)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv1x1",
+        about: "pointwise convolution, bias and ReLU, NHWC",
+        programs: || programs(&[lavapipe::conv1x1::PIXELS_4X8, lavapipe::conv1x1::COLUMNS, kernels::conv1x1::DEFAULT]),
+        dims: &[("N", 1), ("H", 56), ("W", 56), ("IC", 240), ("OC", 64)],
+        operations: |dim| dim("N") * dim("H") * dim("W") * dim("OC") * (2.0 * dim("IC") + 2.0),
+    },
+    Entry {
+        name: "conv1x1_relu6",
+        about: "pointwise convolution, bias and ReLU6, NHWC",
+        programs: || programs(&[lavapipe::conv1x1::RELU6_PIXELS_4X8, kernels::conv1x1_relu6::DEFAULT]),
+        dims: &[("N", 1), ("H", 56), ("W", 56), ("IC", 240), ("OC", 64)],
+        operations: |dim| dim("N") * dim("H") * dim("W") * dim("OC") * (2.0 * dim("IC") + 3.0),
+    },
+    Entry {
+        name: "depthwise",
+        about: "3x3 depthwise convolution, NHWC",
+        programs: || programs(&[lavapipe::depthwise::PIXELS_4, kernels::depthwise::DEFAULT]),
+        dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96)],
+        operations: |dim| 2.0 * 9.0 * dim("N") * dim("OH") * dim("OW") * dim("C"),
+    },
+    Entry {
+        name: "separable",
+        about: "3x3 depthwise and pointwise convolution, NHWC",
+        programs: || programs(&[lavapipe::separable::REGISTERS, lavapipe::separable::SHARED, kernels::separable::DEFAULT]),
+        dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96), ("OC", 64)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("C") * (9.0 + dim("OC")),
+    },
+    Entry {
+        name: "matmul",
+        about: "matrix multiply",
+        programs: || {
+            programs(&[
+                lavapipe::matmul::ROWS_8,
+                lavapipe::matmul::ROWS_8X2,
+                lavapipe::matmul::REGISTERS_8X8,
+                hopper::matmul::REGISTERS_4X4,
+                kernels::matmul::DEFAULT,
+            ])
+        },
+        dims: &[("M", 512), ("N", 512), ("K", 512)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "split_k",
+        about: "matrix multiply with few results and long sums",
+        programs: || programs(&[lavapipe::matmul::SPLIT_K, ampere::matmul::SPLIT_K]),
+        dims: &[("M", 64), ("N", 64), ("K", 65536)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "sgemm",
+        about: "matrix multiply with alpha and beta, in place",
+        programs: || {
+            programs(&[lavapipe::sgemm::ROWS_8, lavapipe::sgemm::ROWS_8_ANY, ampere::sgemm::SGEMM, kernels::sgemm::DEFAULT])
+        },
+        dims: &[("M", 512), ("N", 512), ("K", 512)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "softmax",
+        about: "softmax over rows",
+        programs: || programs(&[lavapipe::rows::SOFTMAX, rdna3::rows::SOFTMAX, kernels::softmax::DEFAULT]),
+        dims: &[("R", 4096), ("C", 1024)],
+        operations: |dim| 5.0 * dim("R") * dim("C"),
+    },
+    Entry {
+        name: "layernorm",
+        about: "layer normalization over rows",
+        programs: || programs(&[lavapipe::rows::LAYERNORM, rdna3::rows::LAYERNORM, kernels::layernorm::DEFAULT]),
+        dims: &[("R", 4096), ("C", 1024)],
+        operations: |dim| 7.0 * dim("R") * dim("C"),
+    },
+    Entry {
+        name: "blur",
+        about: "separable blur of 5x5 pixels",
+        programs: || programs(&[lavapipe::blur::TILES, lavapipe::blur::TWO_DISPATCHES, kernels::blur::DEFAULT]),
+        dims: &[("H", 1024), ("W", 1024)],
+        operations: |dim| 2.0 * 10.0 * dim("H") * dim("W"),
+    },
+    Entry {
+        name: "add",
+        about: "sum of two vectors",
+        programs: || programs(&[lavapipe::vectors::ADD, hopper::vectors::ADD, kernels::add::DEFAULT]),
+        dims: &[("N", 1 << 24)],
+        operations: |dim| dim("N"),
+    },
+    Entry {
+        name: "saxpy",
+        about: "a vector times a scalar, added to another one",
+        programs: || programs(&[lavapipe::vectors::SAXPY, kernels::saxpy::DEFAULT]),
+        dims: &[("N", 1 << 24)],
+        operations: |dim| 2.0 * dim("N"),
+    },
+    Entry {
+        name: "sum",
+        about: "sum of a vector",
+        programs: || {
+            programs(&[
+                lavapipe::vectors::TOTAL,
+                lavapipe::vectors::TOTAL_SUBGROUPS,
+                lavapipe::vectors::TOTAL_ATOMIC,
+                lavapipe::vectors::TOTAL_SHORT,
+                ampere::vectors::TOTAL,
+                kernels::total::DEFAULT,
+            ])
+        },
+        dims: &[("K", 1 << 24)],
+        operations: |dim| dim("K"),
+    },
+    Entry {
+        name: "argmax",
+        about: "where a vector is largest",
+        programs: || programs(&[lavapipe::vectors::ARGMAX, ampere::vectors::ARGMAX, kernels::argmax::DEFAULT]),
+        dims: &[("K", 1 << 24)],
+        operations: |dim| dim("K"),
+    },
+];
+
+/// The programs of variants.
+fn programs<K: Kernel>(variants: &[Variant<K>]) -> Result<Vec<Program>> {
+    variants.iter().map(Variant::program).collect()
+}

@@ -1,0 +1,5 @@
+//! NVIDIA's Hopper.
+
+pub mod conv2d;
+pub mod matmul;
+pub mod vectors;

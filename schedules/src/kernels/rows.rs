@@ -1,0 +1,21 @@
+//! Rows of a matrix, each for itself.
+
+use tilewright::kernel;
+
+kernel! {
+    /// Each row's exponentials over their sum; the largest value is taken off first.
+    pub fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
+        let largest[i]: f32[R] = max(k in 0..C) { x[i, k] };
+        let total[i]: f32[R] = sum(k in 0..C) { (x[i, k] - largest[i]).exp() };
+        y[i, j] = (x[i, j] - largest[i]).exp() / total[i];
+    }
+}
+
+kernel! {
+    /// Each row brought to mean 0 and variance 1; the variance is that of the differences from the mean, plus 1e-5.
+    pub fn layernorm<R, C>(x: f32[R, C]) -> y: f32[R, C] {
+        let mean[i]: f32[R] = sum(k in 0..C) { x[i, k] } / C as f32;
+        let variance[i]: f32[R] = sum(k in 0..C) { let d = x[i, k] - mean[i]; d * d } / C as f32;
+        y[i, j] = (x[i, j] - mean[i]) * (variance[i] + 1e-5).rsqrt();
+    }
+}

@@ -1,0 +1,25 @@
+//! Convolution, channels first.
+
+use crate::kernels::conv_nchw;
+use tilewright::devices::mesa_lavapipe;
+use tilewright::schedule;
+
+schedule! {
+    /// Invocations over the columns of a row, eight channels each, so that every load of the filter is uniform.
+    pub CHANNELS_8: conv_nchw<T = f32> for mesa_lavapipe where OC % 8 == 0, OW % 32 == 0 {
+        tile(n: 1, oc: 8, oh: 1, ow: 32) => workgroup(z, z, y, x);
+        distribute(ow => thread(x));
+        reorder(ic, fh, fw, oc);
+        unroll(fw, oc);
+    }
+}
+
+schedule! {
+    /// 32 invocations over 128 columns of a row, four columns of eight channels each.
+    pub CHANNELS_8X4: conv_nchw<T = f32> for mesa_lavapipe where OC % 8 == 0, OW % 128 == 0 {
+        tile(n: 1, oc: 8, oh: 1, ow: 128) => workgroup(z, z, y, x);
+        tile(ow: 4) => thread(x);
+        reorder(ic, fh, fw, oc, ow);
+        unroll(fw, oc, ow);
+    }
+}

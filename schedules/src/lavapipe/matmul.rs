@@ -1,0 +1,62 @@
+//! Matrix multiply.
+
+use crate::kernels::matmul;
+use tilewright::devices::mesa_lavapipe;
+use tilewright::schedule;
+
+schedule! {
+    /// Eight invocations over 32 columns, eight rows of four columns each.
+    pub ROWS_8: matmul for mesa_lavapipe where M % 8 == 0, N % 32 == 0, K % 4 == 0 {
+        tile(i: 8, j: 32) => workgroup(y, x);
+        tile(j: 4) => thread(x);
+        tile(k: 4 => k_o);
+        reorder(k_o, k, i, j);
+        unroll(k, i);
+        vectorize(j, 4);
+    }
+}
+
+schedule! {
+    /// 8x8 (rows x columns) an invocation, in registers.
+    pub REGISTERS_8X8: matmul for mesa_lavapipe where M % 64 == 0, N % 64 == 0, K % 4 == 0 {
+        tile(i: 64, j: 64) => workgroup(y, x);
+        tile(i: 8, j: 8) => thread(y, x);
+        tile(k: 4 => k_o);
+        reorder(k_o, k, i, j);
+        unroll(k, i);
+        vectorize(j, 4);
+        unroll(j);
+    }
+}
+
+schedule! {
+    /// Eight invocations over 64 columns, eight rows of eight columns each.
+    pub ROWS_8X2: matmul for mesa_lavapipe where M % 8 == 0, N % 64 == 0, K % 4 == 0 {
+        tile(i: 8, j: 64) => workgroup(y, x);
+        tile(j: 8) => thread(x);
+        tile(k: 4 => k_o);
+        reorder(k_o, k, i, j);
+        unroll(k, i);
+        vectorize(j, 4);
+        unroll(j);
+    }
+}
+
+schedule! {
+    /// For few results and long sums: a dispatch for each 512 of the sum, 8x8 (rows x columns) an invocation, and one that adds up.
+    pub SPLIT_K: matmul for mesa_lavapipe where M % 64 == 0, N % 64 == 0, K % 512 == 0 {
+        split(k, [_, 128, 4] => k_o, k_m, k);
+        rfactor(k_o => part);
+        part {
+            distribute(k_o => workgroup(z));
+            tile(i: 64, j: 64) => workgroup(y, x);
+            tile(i: 8, j: 8) => thread(y, x);
+            reorder(k_m, k, i, j);
+            unroll(k, i);
+            vectorize(j, 4);
+            unroll(j);
+        }
+        tile(i: 4, j: 16) => workgroup(y, x);
+        distribute(i, j => thread(y, x));
+    }
+}

@@ -1,0 +1,13 @@
+//! Mesa's lavapipe, which runs eight invocations as one vector of the CPU: what is uniform among eight neighbours costs an
+//! eighth, and a row of eight that is contiguous is one access.
+
+pub mod blur;
+pub mod conv1x1;
+pub mod conv2d;
+pub mod conv_nchw;
+pub mod depthwise;
+pub mod matmul;
+pub mod rows;
+pub mod separable;
+pub mod sgemm;
+pub mod vectors;

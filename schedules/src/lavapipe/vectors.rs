@@ -1,0 +1,89 @@
+//! Vectors.
+
+use crate::kernels::{add, argmax, saxpy, total};
+use tilewright::devices::mesa_lavapipe;
+use tilewright::schedule;
+
+schedule! {
+    /// Four elements an invocation.
+    pub ADD: add for mesa_lavapipe where N % 4 == 0 {
+        tile(i: 256) => workgroup(x);
+        tile(i: 4) => thread(x);
+        vectorize(i, 4);
+    }
+}
+
+schedule! {
+    /// Four elements an invocation.
+    pub SAXPY: saxpy for mesa_lavapipe where N % 4 == 0 {
+        tile(i: 256) => workgroup(x);
+        tile(i: 4) => thread(x);
+        vectorize(i, 4);
+    }
+}
+
+schedule! {
+    /// Two dispatches: 16384 elements a workgroup of 64, four at a time; then one workgroup for the partial sums.
+    pub TOTAL: total for mesa_lavapipe where K % 16384 == 0 {
+        tile(k: 16384 => k_o);
+        rfactor(k_o => part);
+        part {
+            distribute(k_o => workgroup(x));
+            split(k, [_, 64, 4] => k_r, k_t, k_v);
+            distribute(k_t => thread(x), by: tree);
+            unroll(k_v);
+        }
+        tile(k_o: 64 => k_r);
+        distribute(k_o => thread(x), by: tree);
+    }
+}
+
+schedule! {
+    /// As [`TOTAL`], each workgroup's part by subgroup arithmetic.
+    pub TOTAL_SUBGROUPS: total for mesa_lavapipe where K % 16384 == 0 {
+        tile(k: 16384 => k_o);
+        rfactor(k_o => part);
+        part {
+            distribute(k_o => workgroup(x));
+            split(k, [_, 64, 4] => k_r, k_t, k_v);
+            distribute(k_t => thread(x), by: subgroup);
+            unroll(k_v);
+        }
+        tile(k_o: 64 => k_r);
+        distribute(k_o => thread(x), by: subgroup);
+    }
+}
+
+schedule! {
+    /// One element of the result that all workgroups add to.
+    pub TOTAL_ATOMIC: total for mesa_lavapipe where K % 16384 == 0 {
+        tile(k: 16384) => workgroup(x), by: atomic;
+        split(k, [_, 64, 4] => k_r, k_t, k_v);
+        distribute(k_t => thread(x), by: subgroup);
+        unroll(k_v);
+    }
+}
+
+schedule! {
+    /// One workgroup, any size.
+    pub TOTAL_SHORT: total for mesa_lavapipe {
+        tile(k: 64 => k_o);
+        distribute(k => thread(x), by: tree);
+    }
+}
+
+schedule! {
+    /// Two dispatches: 16384 elements a workgroup of 64, then one workgroup for the parts' largest.
+    pub ARGMAX: argmax for mesa_lavapipe where K % 16384 == 0 {
+        tile(k: 16384 => k_o);
+        rfactor(k_o => part);
+        part {
+            distribute(k_o => workgroup(x));
+            split(k, [_, 64, 4] => k_r, k_t, k_v);
+            distribute(k_t => thread(x), by: tree);
+            unroll(k_v);
+        }
+        tile(k_o: 64 => k_r);
+        distribute(k_o => thread(x), by: tree);
+    }
+}

@@ -1,0 +1,36 @@
+//! Ready kernels, and schedules of them: algorithms once, a folder for each device.
+//!
+//! ```text
+//! kernels/      what is computed
+//! lavapipe/     Mesa's lavapipe: eight invocations are one vector of the CPU
+//! valhall/      Arm's Mali GPUs of the Valhall family
+//! ampere/       NVIDIA's Ampere
+//! hopper/       NVIDIA's Hopper
+//! rdna3/        AMD's RDNA 3
+//! plain.rs      any device, any size
+//! ```
+//!
+//! A schedule is a constant; a program loads those that it wants, in order of preference:
+//!
+//! ```no_run
+//! use tilewright_schedules::{hopper, kernels::matmul, lavapipe};
+//!
+//! # fn main() -> tilewright::Result<()> {
+//! let device = tilewright::Device::open()?;
+//! let multiply = device.load(&[hopper::matmul::REGISTERS_4X4, lavapipe::matmul::ROWS_8, matmul::DEFAULT])?;
+//! let (a, b) = (device.upload([64, 32], &[0.5f32; 2048])?, device.upload([32, 48], &[2.0f32; 1536])?);
+//! assert_eq!(multiply.run((&a, &b))?.shape(), [64, 48]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`catalog`] lists them all as data, for programs that time or try them.
+
+pub mod ampere;
+pub mod catalog;
+pub mod hopper;
+pub mod kernels;
+pub mod lavapipe;
+pub mod plain;
+pub mod rdna3;
+pub mod valhall;

@@ -1,0 +1,4 @@
+//! AMD's RDNA 3: subgroups of 32.
+
+pub mod conv_nchw;
+pub mod rows;

@@ -1,0 +1,3 @@
+//! Arm's Mali GPUs of the Valhall family.
+
+pub mod conv2d;

@@ -1,0 +1,127 @@
+//! Every variant of this crate, at odd sizes: what the macros embedded is what its source compiles to, `spirv-val` accepts it, and
+//! it computes what the plain evaluation of its kernel does, on the reference device with the limits of the variant's profile and,
+//! where they allow it, on the Vulkan device.
+
+#![allow(unreachable_pub, reason = "a test binary has no users")]
+
+mod entries;
+mod sources;
+
+use sources::{Written, schedules};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+use tilewright::{Device, DynKernel, Error, Options};
+use tilewright_differential::compare::compare;
+use tilewright_differential::inputs::Fill;
+use tilewright_differential::run::{Inputs, admits, launch};
+use tilewright_differential::{compile, validate::validate};
+use tilewright_dsl::algorithm;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::head;
+use tilewright_explain::source::Tokens;
+use tilewright_launch::Program;
+use tilewright_schedules::catalog;
+
+/// The values of dims by name.
+type Dims = &'static [(&'static str, i64)];
+
+/// What tells variants apart.
+fn key(program: &Program) -> [&str; 3] {
+    [&program.kernel, &program.variant, &program.profile]
+}
+
+/// The same of a schedule in a file.
+fn name(tokens: &Tokens) -> [String; 3] {
+    let subject = tokens.parse().expect("trees");
+    [subject.kernel.name.text, subject.schedule.name.text, subject.profile.name]
+}
+
+/// A program of the catalog, compiled again from its source.
+fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
+    let tokens = match written.iter().find(|w| name(&w.tokens) == key(program)) {
+        Some(written) => written.tokens.clone(),
+        None => default_of(program, written),
+    };
+    let (subject, made) = sources::compile(&tokens);
+    let algorithm = head::bindings(&subject.kernel, &subject.schedule).and_then(|b| algorithm::check(&subject.kernel, &b));
+    let algorithm = algorithm.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
+    compile::Variant { program: made.program, algorithm, nest: made.nest }
+}
+
+/// The heuristic schedule that a kernel has of itself.
+fn default_of(program: &Program, written: &[Written]) -> Tokens {
+    assert_eq!(program.variant, "DEFAULT", "the catalog has {:?}, and no file", key(program));
+    let of_kernel = written.iter().find(|w| name(&w.tokens)[0] == program.kernel);
+    let kernel = of_kernel.expect("a schedule of this kernel").tokens.kernel.clone();
+    let schedule = format!("DEFAULT: {} for p {{}}", program.kernel).parse().expect("tokens");
+    Tokens { schedule, kernel, profile: Profile::vulkan_1_1() }
+}
+
+/// Checks every variant of an entry of the catalog at those of the sizes at which its facts hold: two at least.
+fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
+    let entry = catalog::ALL.iter().find(|e| e.name == entry).expect("an entry of the catalog");
+    let written = schedules();
+    for program in (entry.programs)().expect("they decode") {
+        let name = key(&program);
+        let variant = recompiled(&program, &written);
+        assert!(variant.program == program, "{name:?}: the macro embedded something else");
+        validate(&variant).unwrap_or_else(|said| panic!("{name:?}: {said}"));
+        let holds = |dims: &Dims| admits(&program, dims).expect("every dim has a value");
+        let sizes: Vec<Dims> = sizes.iter().copied().filter(holds).collect();
+        assert!(sizes.len() >= 2, "{name:?} takes {} of the sizes", sizes.len());
+        let loaded: Vec<DynKernel> = [Some(on_reference(&program)), on_vulkan(&program)].into_iter().flatten().collect();
+        sizes.iter().for_each(|dims| compare_at(&variant, &loaded, dims, scalars));
+    }
+}
+
+fn compare_at(variant: &compile::Variant, loaded: &[DynKernel], dims: Dims, scalars: &[f64]) {
+    let (name, algorithm) = (key(&variant.program), &variant.algorithm);
+    let inputs = Inputs::new(algorithm, dims, scalars, &|_| Fill::Small, &mut fastrand::Rng::new()).expect("shapes");
+    let wanted = algorithm::evaluate::evaluate(algorithm, &inputs.given).expect("the evaluation");
+    for kernel in loaded {
+        let device = &kernel.device().info().name;
+        let results = launch(kernel, &variant.program, algorithm, &inputs);
+        for (id, values) in results.unwrap_or_else(|e| panic!("{name:?} at {dims:?} on {device}: {e}")) {
+            let unknown = compare(&algorithm.buffers[id], &wanted[&id], &values);
+            let unknown = unknown.unwrap_or_else(|wrong| panic!("{name:?} at {dims:?} on {device}: {wrong}"));
+            assert_eq!(unknown, 0, "{name:?} at {dims:?}: elements without a bound");
+        }
+    }
+}
+
+/// On the reference device, with no more than the variant's profile guarantees.
+fn on_reference(program: &Program) -> DynKernel {
+    let device = Options::new().device(format!("reference:{}", program.profile)).open().expect("the reference device");
+    device.load_programs(vec![program.clone()]).expect("it loads")
+}
+
+/// On the Vulkan device that the environment picks, with the validation layers on; `None` if it does not have what the variant
+/// requires. What is made for lavapipe, or for every device, must run there.
+fn on_vulkan(program: &Program) -> Option<DynKernel> {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
+    let device = DEVICE.get_or_init(|| Options::from_env().validation(layers).cache(None).open().expect("a Vulkan device"));
+    let everywhere =
+        program.profile == "vulkan_1_1" || program.profile == "mesa_lavapipe" && device.info().name.contains("llvmpipe");
+    match device.load_programs(vec![program.clone()]) {
+        Ok(kernel) => Some(kernel),
+        Err(Error::Unsupported { .. }) if !everywhere => None,
+        Err(error) => panic!("{:?}: {error}", key(program)),
+    }
+}
+
+/// Programs that time all variants find all of them, and so do these tests.
+#[test]
+fn the_catalog_is_complete() {
+    let programs: Vec<Program> = catalog::ALL.iter().flat_map(|entry| (entry.programs)().expect("they decode")).collect();
+    let listed: BTreeSet<[&str; 3]> = programs.iter().map(key).collect();
+    assert_eq!(listed.len(), programs.len(), "a variant is listed twice");
+    let mut names = BTreeSet::new();
+    for written in schedules() {
+        let name = name(&written.tokens);
+        assert!(listed.contains(&name.each_ref().map(String::as_str)), "{} is not in the catalog", written.place);
+        assert!(names.insert(name), "{}: two files have a schedule of that name, kernel and profile", written.place);
+    }
+    let entries: Vec<&str> = catalog::ALL.iter().map(|entry| entry.name).collect();
+    assert_eq!(entries, entries::TESTED, "each entry has its test, in the same order");
+}

@@ -1,0 +1,48 @@
+//! The schedules of this crate as they stand in its files, for its tests and its benchmark.
+
+use std::path::{Path, PathBuf};
+use tilewright_dsl::schedule::tune::Choice;
+use tilewright_dsl::variant;
+use tilewright_explain::source::{Source, Subject, Tokens};
+
+/// A schedule.
+pub struct Written {
+    /// Its file and name.
+    pub place: String,
+    /// What it is compiled from.
+    pub tokens: Tokens,
+}
+
+/// Every schedule, by file.
+pub fn schedules() -> Vec<Written> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.sort();
+    let mut found = Vec::new();
+    for file in files {
+        let source = Source::open(&file).unwrap_or_else(|e| panic!("{e}"));
+        let place = file.strip_prefix(&root).unwrap_or(&file).with_extension("").display().to_string();
+        for name in source.schedules() {
+            let tokens = source.tokens(name).unwrap_or_else(|e| panic!("{e}"));
+            found.push(Written { place: format!("{place}::{name}"), tokens });
+        }
+    }
+    found
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("this crate's sources").flatten() {
+        let path = entry.path();
+        if path.is_dir() { collect(&path, files) } else { files.push(path) }
+    }
+}
+
+/// What the macro does: from tokens to trees, and from these to a program.
+pub fn compile(tokens: &Tokens) -> (Subject, variant::Variant) {
+    let subject = tokens.parse().unwrap_or_else(|e| panic!("{e}"));
+    let (kernel, schedule) = (&subject.kernel, &subject.schedule);
+    let made = variant::compile(kernel, schedule, &subject.profile, &Choice::default(), tilewright_spirv::compile);
+    let made = made.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
+    (subject, made)
+}
