@@ -5,9 +5,10 @@
 
 use crate::emit::{Emit, Result};
 use crate::values::{Op, ValueId};
+use std::collections::BTreeSet;
 use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Space, Split, Tail};
+use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Pred, Space, Split, Tail};
 
 /// How an expression is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,9 +196,28 @@ impl Emit<'_> {
         }
         let (preds, resolved) = (std::mem::take(&mut self.preds), std::mem::take(&mut self.resolved));
         self.preds = program.predicates(&named);
+        let surplus = self.with_surplus(named);
+        self.preds.extend(surplus.map(|axis| Pred { axis, tail: Tail::Guard }));
         let value = self.resolve_in(extent, view);
         (self.preds, self.resolved) = (preds, resolved);
         Ok(value?.0)
+    }
+
+    /// Of what axes are made of, those that are bound to more invocations than they have values.
+    fn with_surplus(&self, axes: Vec<AxisId>) -> impl Iterator<Item = AxisId> + use<> {
+        let (program, mut open, mut found) = (self.program, axes, BTreeSet::new());
+        while let Some(axis) = open.pop() {
+            match (self.bound(axis), &program.axes[axis].fate) {
+                (Some(bound), _) => {
+                    let last = self.values.node(bound.value).range.1;
+                    found.extend(program.exprs.as_int(program.axes[axis].extent).filter(|n| *n <= last).map(|_| axis));
+                }
+                (None, Fate::Split(split)) => open.extend(&split.parts),
+                (None, Fate::Fused { into, .. }) => open.push(*into),
+                (None, Fate::Live) => {}
+            }
+        }
+        found.into_iter()
     }
 
     /// An axis's value over the axes that it is made of, which are clamped where they have predicates.

@@ -1,6 +1,7 @@
 //! What the differential tests found, made small. Each was wrong once.
 
 use crate::harness::{profiles, try_variant, variant};
+use tilewright_dsl::profile::Profile;
 
 /// On both profiles, at all sizes.
 fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
@@ -428,4 +429,30 @@ fn the_nearest_of_a_vector() {
     for schedule in [schedule.to_owned(), schedule.replace("i, 2", "i, 4, unaligned: scalar")] {
         check(kernel, &schedule.replace("distribute(i => thread(x))", "serial(i)"), &[&[("N", 4)], &[("N", 16)]]);
     }
+}
+
+/// A range by an axis of which there are fewer values than lanes, or than threads, ran on where that axis was past its end.
+#[test]
+fn a_range_by_an_axis_with_surplus_invocations() {
+    let kernel = "fn k<M>(x: u32[M]) -> y: u32[M] { y[i] = prod(k in 0..i) { x[k] + 2 }; }";
+    let lanes = variant(kernel, "V: k for p where M == 5 { distribute(i => lane(x)); }", &Profile::mesa_lavapipe());
+    lanes.check(&[("M", 5)], &[]);
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] {
+        let s[i]: f32[N] = sum(k in 0..=i) { x[k] };
+        y[i] = s.clamp()[i - 1] + s.clamp()[i + 2];
+    }";
+    let schedule = "V: k for p { tile(i: 12 => b) => workgroup(x); distribute(i => thread(x)); compute_at(s, b, to: shared); }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 40)]]);
+}
+
+/// The half of a cube of a derived dim, and a range of a fused axis by a digit of another one, were beyond the verifier.
+#[test]
+fn products_of_ranges() {
+    let kernel = "fn k<N, H = N - 3>(x: f32[N]) -> y: f32[H, H, H] { y[i, j, h] = x[i] + x[j] * x[h]; }";
+    let schedule = "V: k for p where H % 8 == 0 { fuse(h, i => a); fuse(a, j => b); split(b, [2, _] => c, d);
+        distribute(c => workgroup(y)); distribute(d => workgroup(z)); }";
+    check(kernel, schedule, &[&[("N", 3)], &[("N", 11)]]);
+    let kernel = "fn k<K>(x: f32[3, 3], y: &mut f32[K, 3]) { y[i, j] = max(k in 0..3, l in j..3) { x[k, l] }; }";
+    let schedule = "V: k for p where K <= 9 { fuse(j, i => a); unroll(a); fuse(k, l => b); }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 8)]]);
 }

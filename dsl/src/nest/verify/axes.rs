@@ -4,10 +4,11 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
+use crate::facts::Prover;
 use crate::nest::{AxisDef, AxisId, Body, Fate, NodeKind, Phase, Space, Split, Tail};
 use std::collections::BTreeSet;
 
-impl Checks<'_> {
+impl<'v> Checks<'v> {
     /// All of it.
     pub(super) fn axes(&self) {
         let mut used = BTreeSet::new();
@@ -164,9 +165,11 @@ impl Checks<'_> {
             }
             Fate::Fused { into, span, .. } => {
                 let AxisDef::Fused(digits) = &self.program.axes[*into].def else { return };
-                let leaves = &self.provers.leaves;
-                let whole = self.product(leaves, digits);
-                if !whole.is_some_and(|whole| leaves.equal(self.extent(*into), &whole)) {
+                let is_whole = |prover: &Prover<'v>| {
+                    self.product(prover, digits).is_some_and(|whole| prover.equal(self.extent(*into), &whole))
+                };
+                // Either view: what an extent names counts as clamped.
+                if !is_whole(&self.provers.leaves) && !is_whole(&self.provers.roots) {
                     let into = self.name(*into);
                     self.refuse(Rule::Axes, *span, format!("`{into}` is not as long as the product of what was fused into it"));
                 }

@@ -74,8 +74,11 @@ impl<'v> Checks<'v> {
 
     /// Whether parts that are within their extents stay below that of their axis.
     pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
-        self.value_of(parts).is_some_and(|value| self.provers.roots.less(&value, self.extent(axis)))
-            || self.provers.leaves.less(self.provers.value(axis), self.extent(axis))
+        let (roots, extent) = (&self.provers.roots, self.extent(axis));
+        self.value_of(parts).is_some_and(|value| roots.less(&value, extent))
+            || self.provers.leaves.less(self.provers.value(axis), extent)
+            // Digits in range make less than the product of their bases.
+            || self.product(roots, parts).is_some_and(|product| roots.less_equal(&product, extent))
     }
 
     /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
