@@ -1,7 +1,8 @@
 //! `unroll(ic, ow)`: loops written out. An extent that is no literal needs a proved bound, up to which the loop is
 //! written out with predicates.
 //!
-//! Refused: an extent without a proved bound; more than [`LIMIT`] copies of the innermost body in all.
+//! Refused: an extent without a proved bound; more than [`LIMIT`] copies of the innermost body in all, or more than
+//! [`OPERATIONS`] in them.
 
 use super::{Applied, StageNest, split};
 use crate::diag::{Error, SpanId};
@@ -11,6 +12,9 @@ use crate::syntax::Name;
 
 /// Copies of the innermost body, at most: drivers take seconds for more.
 pub const LIMIT: i64 = 4096;
+
+/// Operations in all copies, at most.
+pub const OPERATIONS: i64 = 1 << 17;
 
 /// The directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
@@ -55,9 +59,27 @@ fn check_copies(nest: &StageNest<'_>, name: &Name) -> Applied {
         _ => None,
     });
     let copies = copies.fold(1i64, i64::saturating_mul);
-    if copies <= LIMIT {
-        return Ok(());
+    let operations = operations(nest);
+    let total = copies.saturating_mul(operations);
+    if copies > LIMIT {
+        let error = Error::new(name.span, format!("unrolling `{name}` makes {copies} copies of the innermost body"));
+        return Err(error.help(format!("at most {LIMIT} are written out: unroll a smaller tile")));
     }
-    let error = Error::new(name.span, format!("unrolling `{name}` makes {copies} copies of the innermost body"));
-    Err(error.help(format!("at most {LIMIT} are written out: unroll a smaller tile")))
+    if copies > 1 && total > OPERATIONS {
+        let what = format!("unrolling `{name}` makes {copies} copies of {operations} operations");
+        return Err(Error::new(name.span, what).help(format!("at most {OPERATIONS} are written out: unroll a smaller tile")));
+    }
+    Ok(())
+}
+
+/// Operations of the innermost body, indices among them.
+fn operations(nest: &StageNest<'_>) -> i64 {
+    let mut count = 0;
+    for value in &nest.path.compute.value {
+        nest.program.exprs.any(*value, &mut |_| {
+            count += 1;
+            false
+        });
+    }
+    count
 }
