@@ -235,9 +235,15 @@ impl Emit<'_> {
 
     /// A variable of the function.
     pub(crate) fn variable(&mut self, of: Id) -> Id {
+        self.variable_with(of, None)
+    }
+
+    /// The same, with what it holds at first.
+    pub(crate) fn variable_with(&mut self, of: Id, first: Option<Id>) -> Id {
         let ty = self.module.pointer(StorageClass::Function, of);
         let id = self.module.id();
-        self.variables.op(Op::Variable, &[ty, id, StorageClass::Function as u32]);
+        let operands: Vec<u32> = [ty, id, StorageClass::Function as u32].into_iter().chain(first).collect();
+        self.variables.op(Op::Variable, &operands);
         id
     }
 }

@@ -217,6 +217,11 @@ impl Module {
         self.interned(ty, Op::ConstantComposite, parts)
     }
 
+    /// A constant of which every part is zero.
+    pub(crate) fn null(&mut self, ty: Id) -> Id {
+        self.interned(ty, Op::ConstantNull, &[])
+    }
+
     fn interned(&mut self, ty: Id, op: Op, operands: &[u32]) -> Id {
         let mut key = SmallVec::from_slice(operands);
         key.push(op as u32);

@@ -259,7 +259,8 @@ impl<'p> Emit<'p> {
     /// Whether a compute that can be out of range reads a tensor that it updates: it would read, at the clamped index, what
     /// another invocation writes. Or whether it writes back a shared copy of which nothing was written there.
     fn reads_updated(&self, c: &Compute) -> bool {
-        let hosted = self.program.hosts.contains_key(&c.stage);
+        let stored = |b: BufferId| self.program.buffers[b].space.is_global();
+        let hosted = self.program.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
         let updated = |b: BufferId| match self.program.buffers[b].space {
             Space::Update => true,
             Space::Shared => hosted,

@@ -135,6 +135,10 @@ impl Emit<'_> {
         if group == 1 {
             return self.write_variable(buffer, whole, value);
         }
+        // One component of several: the others are what they were, or nothing yet.
+        if !self.registers.variables.contains_key(&(buffer, whole)) {
+            self.declare(buffer, whole, true)?;
+        }
         let vector = self.read_variable(buffer, whole)?;
         let parts = (0..group).map(|n| if n == component { value } else { self.values.extract(vector, n as u32) }).collect();
         let vector = self.values.op(ValueOp::Join, parts);
@@ -172,9 +176,15 @@ impl Emit<'_> {
         if let Some(id) = self.registers.variables.get(&(buffer, at)) {
             return Ok(*id);
         }
+        self.declare(buffer, at, false)
+    }
+
+    /// Declares a variable; `zeros`: it holds zeros at first.
+    fn declare(&mut self, buffer: BufferId, at: i64, zeros: bool) -> Result<Id> {
         let (dtype, group) = (self.program.buffers[buffer].dtype, self.group(buffer));
         let ty = self.vector_type(dtype, group)?;
-        let id = self.variable(ty);
+        let first = zeros.then(|| self.module.null(ty));
+        let id = self.variable_with(ty, first);
         self.name_register(id, buffer, at * i64::from(group));
         self.registers.variables.insert((buffer, at), id);
         Ok(id)

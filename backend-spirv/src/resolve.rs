@@ -257,12 +257,11 @@ impl Emit<'_> {
     /// The value of an axis whose last tile is moved back, or of which only the end is run.
     fn anchored(&mut self, axis: AxisId, split: &Split, view: View) -> Result<Resolved> {
         let Some((tail, last)) = split.anchored() else { return Ok((self.values.int(0), 0)) };
-        let extent = self.resolve_in(self.program.axes[axis].extent, View::ALL)?;
-        let length = self.resolve_in(self.program.axes[last].extent, View::ALL)?;
-        let (mut start, mut mask) = (self.values.minus(extent.0, length.0), extent.1 | length.1);
+        let (extent, length) = (self.extent_in(axis, view.of_memory())?, self.extent_in(last, view.of_memory())?);
+        let (mut start, mut mask) = (self.values.minus(extent, length), 0);
         if tail == Tail::Shift {
             let (tile, m) = self.axis(split.parts[0], view)?;
-            let tile = self.values.times(tile, length.0);
+            let tile = self.values.times(tile, length);
             start = self.values.extreme(Binary::Min, tile, start);
             mask |= m;
         }

@@ -7,6 +7,7 @@ mod across;
 mod attention;
 mod conv;
 mod found;
+mod found_places;
 mod gather;
 mod golden;
 mod harness;

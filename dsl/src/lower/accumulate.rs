@@ -61,13 +61,13 @@ fn continues(program: &Program, stage: StageId) -> Option<StageId> {
 /// One reduction's nest.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, finish, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
-    let team = across::take_team(program, &mut path, &over);
     let outermost = |f: &Frame| {
         let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));
         f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))
     };
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
     let mut inside = path.frames.split_off(place);
+    let team = across::take_team(program, &mut path.frames, &over);
     inside.splice(0..0, team);
     let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;

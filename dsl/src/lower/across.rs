@@ -15,23 +15,20 @@
 use super::accumulate::{is_of, wrap};
 use crate::diag::SpanId;
 use crate::expr::ExprId;
-use crate::nest::path::{Frame, Path};
+use crate::nest::path::Frame;
 use crate::nest::{
     Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Collect, Exec, Fate, How, Level, Node, NodeKind, Pred,
     Program, Scope, Space, StageId, Tail,
 };
 
-/// Takes the loops over a reduction's axes that are bound to invocations out of a path, with what stands beside them.
-pub(super) fn take_team(program: &Program, path: &mut Path, over: &[AxisId]) -> Vec<Frame> {
-    let mut team = Vec::new();
-    let of_team = |f: &Frame| {
+/// Takes the loops over a reduction's axes that are bound to invocations out of the loops around a reduction, with what stands
+/// beside them. (Those within its loops stand behind what the invocations copy there together, and stay.)
+pub(super) fn take_team(program: &Program, around: &mut Vec<Frame>, over: &[AxisId]) -> Vec<Frame> {
+    let of_team = |f: &mut Frame| {
         let reduced = f.as_loop().is_some_and(|(a, _)| is_of(program, a, over));
         reduced && f.level().is_some_and(|(level, _)| level != Level::Workgroup)
     };
-    while let Some(at) = path.frames.iter().position(of_team) {
-        team.push(path.frames.remove(at));
-    }
-    team
+    around.extract_if(.., of_team).collect()
 }
 
 /// A reduction whose parts are to become one.
@@ -85,9 +82,12 @@ impl Across<'_> {
         parts
     }
 
-    /// The loops over distributed axes of the reduction.
+    /// The loops over distributed axes of the reduction. (Around a stage within another's nest are those of the other's.)
     fn distributed(&self) -> Vec<Frame> {
-        self.around.iter().filter(|f| self.how(f).is_some()).cloned().collect()
+        let Body::Reduce { over, .. } = &self.program.stages[self.stage].body else { return Vec::new() };
+        let alone = !self.program.hosts.contains_key(&self.stage);
+        let own = |f: &Frame| alone || f.as_loop().is_some_and(|(axis, _)| is_of(self.program, axis, over));
+        self.around.iter().filter(|f| own(f) && self.how(f).is_some()).cloned().collect()
     }
 
     fn how(&self, frame: &Frame) -> Option<How> {

@@ -79,7 +79,7 @@ fn sides(program: &Program, read: &Read, index: &[ExprId], known: &Sides) -> Sid
     let prover = Prover::new(program);
     let side = |(n, (index, extent)): (usize, (&ExprId, &ExprId))| {
         let (low, high) = known.get(n).copied().unwrap_or((false, false));
-        if is_clamped_apart(program, *index) {
+        if is_clamped_apart(program, *index) || is_clamped_apart(program, read.index[n]) {
             return (true, true);
         }
         (low || !prover.nonneg(*index), high || !prover.less(*index, *extent))

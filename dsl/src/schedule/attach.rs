@@ -130,9 +130,11 @@ fn plain(path: &Path) -> Vec<&Frame> {
     path.frames.iter().filter(|f| !is_invocation(f)).collect()
 }
 
+/// What is bound to workgroups later is around it too: nothing encloses these.
 fn place_among(program: &Program, attached: &Attached, plain: &[&Frame]) -> usize {
     let needs = |f: &&Frame| f.as_loop().is_some_and(|(axis, _)| program.comes_from(axis, &attached.outer));
-    plain.iter().rposition(needs).map_or(0, |at| at + 1)
+    let workgroups = plain.iter().take_while(|f| f.level().is_some()).count();
+    plain.iter().rposition(needs).map_or(0, |at| at + 1).max(workgroups)
 }
 
 /// Takes what stands beside the loops out of the way.

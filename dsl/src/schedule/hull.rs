@@ -5,7 +5,7 @@ use super::StageNest;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::path::Head;
-use crate::nest::{AxisId, Fate, Program, Split, Tail};
+use crate::nest::{AxisId, Exec, Fate, Level, Program, Split, Tail};
 use std::collections::HashSet;
 
 impl StageNest<'_> {
@@ -14,7 +14,9 @@ impl StageNest<'_> {
         let mut outside: HashSet<AxisId> = self.placed.around.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         for at in 0..self.path.frames.len() {
             let Some((axis, exec)) = self.path.frames[at].as_loop() else { continue };
-            let inner: HashSet<AxisId> = self.path.axes().filter(|a| !outside.contains(a)).collect();
+            // A grid is counted before any axis has a value.
+            let grid = matches!(exec, Exec::Bind(Level::Workgroup, _));
+            let inner: HashSet<AxisId> = self.path.axes().filter(|a| grid || !outside.contains(a)).collect();
             let extent = self.on_loops(self.program.axes[axis].extent);
             let needs = self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
             let mut bound = axis;
@@ -42,6 +44,9 @@ impl StageNest<'_> {
         self.program.axes[axis].fate = Fate::Split(Split { parts: vec![part], exact: false, tail: Tail::Guard, span });
         if self.serial.contains(&axis) {
             self.serial.insert(part);
+        }
+        if let Some(how) = self.program.across.remove(&axis) {
+            self.program.across.insert(part, how);
         }
         part
     }

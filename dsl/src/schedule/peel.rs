@@ -5,10 +5,13 @@
 //! Refused: tiles that go to threads, as the copies would run at once in one workgroup; more parts than a tile and its
 //! place; more than [`LIMIT`] copies of a stage.
 
+use super::split::parenthesized;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, ExprId};
-use crate::nest::{AxisDef, AxisId, Fate, Level, State, Tail};
+use crate::facts::Prover;
+use crate::nest::{AxisDef, AxisId, Condition, Fate, Level, State, Tail};
+use tilewright_launch::Relation;
 
 /// Copies of a stage's nest, at most.
 pub const LIMIT: usize = 16;
@@ -37,6 +40,10 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, "`peel` takes off one tile, and this split has other parts than its place and its points");
         return Err(error.help(format!("split in two, `split({name}, [_, 8] peel => …)`, and then the tile")));
     }
+    if nest.is_hosted() {
+        let error = Error::new(blame, "`peel` would make a copy of what is computed within the nest of another stage");
+        return Err(error.help("write `guard`, `round_up` or `shift` for this tail"));
+    }
     if let Some(attached) = nest.placed.attached.first() {
         let error = Error::new(blame, "`peel` would make a copy of the nest, and of what is promoted within it");
         let error = error.note_at(attached.span, "it was promoted here");
@@ -46,8 +53,28 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, format!("this would make more than {LIMIT} copies of the nest"));
         return Err(error.note("every `peel` doubles them").help("write `guard` for some of the tails"));
     }
+    not_negative(nest, axis, blame)?;
     nest.program.owe(format!("`{name}` runs in full tiles, and its rest in a copy of the nest"), State::Proved, blame);
     Ok(Tail::Peel)
+}
+
+/// The rest of what has fewer than no points would be some: that there are none is proved, or checked at launch.
+fn not_negative(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
+    let extent = nest.program.axes[axis].extent;
+    // The axes in an extent are within theirs.
+    if nest.prover().nonneg(extent) || Prover::new(nest.program).nonneg(extent) {
+        return Ok(());
+    }
+    let (name, text) = (nest.name(axis).to_owned(), format!("{} >= 0", parenthesized(&nest.text(extent))));
+    if nest.program.exprs.uses_axis(extent, &mut |_| true) {
+        let error =
+            Error::new(blame, format!("`peel` needs `{text}`, which is not proved, and the launch does not know that extent"));
+        return Err(error.help("write `guard`"));
+    }
+    let right = nest.program.exprs.int(0);
+    nest.program.owe(format!("the rest of `{name}` needs `{text}`"), State::CheckedAtLaunch, blame);
+    nest.program.conditions.push(Condition { left: extent, relation: Relation::Ge, right, text, span: blame });
+    Ok(())
 }
 
 /// The piece that this copy has: gives its tail, and the extents of its parts.
@@ -94,6 +121,17 @@ impl StageNest<'_> {
     /// Whether this is the copy that has the rest of a peeled axis.
     pub fn is_rest(&self) -> bool {
         self.model.is_some()
+    }
+
+    /// Whether an axis is what is left of a peeled one, or a part of that.
+    pub fn is_of_rest(&self, axis: AxisId) -> bool {
+        match &self.program.axes[axis].def {
+            AxisDef::Root(_) | AxisDef::Made => false,
+            AxisDef::Fused(digits) => digits.iter().any(|digit| self.is_of_rest(*digit)),
+            AxisDef::Part { of, .. } => {
+                matches!(&self.program.axes[*of].fate, Fate::Split(split) if split.tail == Tail::Rest) || self.is_of_rest(*of)
+            }
+        }
     }
 
     /// In the copy with the rest, an axis that is a literal in the other one becomes as long there, with predicates: so both

@@ -21,7 +21,9 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
     }
     let roots = program.roots(axis);
     let filled = |read: &crate::expr::Read| read.index.iter().any(|i| program.exprs.uses_axis(*i, &mut |a| roots.contains(&a)));
-    for (item, identity) in lift.iter().zip(&monoid.identity) {
+    // What a copy holds already is not filled.
+    let items = lift.iter().zip(&monoid.identity).chain(nest.path.compute.value.iter().zip(&monoid.identity));
+    for (item, identity) in items {
         let value = at_fill(program, *item, &filled);
         let wanted = at_fill(program, *identity, &|_| false);
         if matches!((value, wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b) {

@@ -30,8 +30,18 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         return Err(error.help(format!("split in two, `split({name}, [_, 8] shift => …)`, and then the tile")));
     };
     let (extent, tile_expr) = (nest.program.axes[axis].extent, nest.program.exprs.int(tile));
+    if nest.prover().less(extent, tile) {
+        let text = nest.text(extent);
+        let error = Error::new(blame, format!("`shift` needs a whole tile of {tile}, and `{name}` runs over `0..{text}`"));
+        return Err(error.help("choose a smaller factor, or write `guard`"));
+    }
     let text = format!("{} >= {tile}", parenthesized(&nest.text(extent)));
     let what = format!("the last tile of `{name}` is moved back, which needs `{text}`");
+    // The launch checks it already: for the full tiles of a peel, or an axis like this one.
+    let checked = |c: &Condition| (c.left, c.relation, c.right) == (extent, Relation::Ge, tile_expr) && c.text == text;
+    if nest.program.conditions.iter().any(checked) && nest.program.ledger.iter().any(|owed| owed.what == what) {
+        return Ok(Tail::Shift);
+    }
     if nest.prover().less_equal(tile, extent) {
         nest.program.owe(what, State::Proved, blame);
         return Ok(Tail::Shift);

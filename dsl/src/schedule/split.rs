@@ -183,7 +183,7 @@ fn check_tail(
         Some(TailWord { tail: Tail::RoundUp, span }) if nest.program.can_fill(axis) => {
             return super::round_up::check(nest, axis, span).map(|()| Tail::RoundUp);
         }
-        Some(TailWord { tail: Tail::Shift, span }) if !nest.is_rest() => return shift::check(nest, axis, factors, span),
+        Some(TailWord { tail: Tail::Shift, span }) if !nest.is_of_rest(axis) => return shift::check(nest, axis, factors, span),
         Some(TailWord { tail: Tail::Peel, span }) if peel::has_full_tiles(nest, axis, product) => {
             return peel::check(nest, axis, factors, span);
         }

@@ -30,13 +30,12 @@ impl Checks<'_> {
             let Some(index) = touch.first.get(dimension + versions) else { continue };
             let (low, high) = sides(touch, dimension);
             let last = matrix_side(touch, dimension, buffer.shape.len()) - 1;
-            let above = |prover: &Prover<'_>| !low || prover.nonneg(*index);
-            let below = |prover: &Prover<'_>| {
-                !high || prover.poly(*index).and_then(|p| p.plus(last)).is_some_and(|p| prover.less(&p, *extent))
-            };
-            if !self.holds(&[*index], site, above) {
+            let above = |prover: &Prover<'_>| prover.nonneg(*index);
+            let below =
+                |prover: &Prover<'_>| prover.poly(*index).and_then(|p| p.plus(last)).is_some_and(|p| prover.less(&p, *extent));
+            if low && !self.holds(&[*index], site, above) {
                 self.outside(site, touch, dimension + versions, "may be negative");
-            } else if !self.holds(&[*index], site, below) {
+            } else if high && !self.holds(&[*index], site, below) {
                 self.outside(site, touch, dimension + versions, &format!("may reach {}", self.printer.expr(*extent)));
             }
         }

@@ -1,7 +1,6 @@
 //! What all checks share: the program, provers, what axes are made of at a leaf, how errors are said.
 
 use super::Rule;
-use super::copies::Traced;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
@@ -30,8 +29,6 @@ pub(super) struct Provers<'v> {
     within: Vec<ExprId>,
     /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
-    /// What reads copies, with the tensors behind those.
-    pub(super) traced: Traced,
     /// The value of every axis, by its index.
     axes: Vec<ExprId>,
     program: &'v Program,
@@ -46,21 +43,9 @@ impl<'v> Provers<'v> {
         axes: Vec<ExprId>,
         within: Vec<ExprId>,
         cuts: BTreeMap<AxisId, ExprId>,
-        traced: Traced,
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers {
-            roots,
-            leaves,
-            bare: OnceCell::new(),
-            without_facts,
-            inside: OnceCell::new(),
-            within,
-            cuts,
-            traced,
-            axes,
-            program,
-        }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, inside: OnceCell::new(), within, cuts, axes, program }
     }
 
     /// What is seen of points at which no axis is past its extent.

@@ -26,7 +26,7 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
                 errors.push(Error::new(site.span(), what));
             }
         }
-        atomics(program, plan_sites, at, errors);
+        atomics(program, provers, plan_sites, at, errors);
         let whole = touches(sites).filter(|(_, touch)| touch.writes && is_whole(program, provers, touch));
         written.extend(whole.map(|(_, touch)| touch.buffer));
     }
@@ -42,8 +42,8 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
     }
 }
 
-/// What atomics add to was filled with the identity by the dispatch that wrote it last.
-fn atomics(program: &Program, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
+/// What atomics add to was filled with the identity by the dispatch that wrote it last, and they add to all of it.
+fn atomics(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
     for site in &plan[at] {
         let NodeKind::Collect(collect) = &site.node.kind else { continue };
         let Body::Reduce { monoid, .. } = &program.stages[collect.stage].body else { continue };
@@ -53,6 +53,11 @@ fn atomics(program: &Program, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Er
                 NodeKind::Compute(fill) => fill.phase == Phase::Whole && fill.value == [*identity],
                 _ => false,
             };
+            let mut own = site.touches.iter().filter(|t| t.writes && t.buffer == place.buffer);
+            if own.any(|touch| !is_whole(program, provers, touch)) {
+                let name = &program.buffers[place.buffer].name;
+                errors.push(Error::new(site.span(), format!("{}: of `{name}`, a part is only filled", Rule::Flow)));
+            }
             let last = plan[..at].iter().rev().flatten().find(writes);
             if !last.is_some_and(fills) {
                 let name = &program.buffers[place.buffer].name;

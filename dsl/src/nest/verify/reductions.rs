@@ -2,6 +2,7 @@
 //!
 //! - An init writes the identity, outside the loops of the reduction (or the accumulator lives within them too).
 //! - Between init and update, every loop is the reduction's or picks another element: each point is visited once.
+//! - What an update leaves is taken by someone.
 //! - A finish stands outside the loops of the reduction. Where these are bound to invocations or workgroups, each has only a
 //!   part of the result, and collects of exactly those must stand between ([`collects`](super::collects)).
 
@@ -102,6 +103,7 @@ impl Checks<'_> {
 
     fn update(&self, site: &Site<'_>, stage: StageId, partial: &mut Partial) {
         self.every_point(site, stage);
+        self.is_taken(site, stage);
         let leaves = self.reduction_leaves(site, stage);
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
             let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
@@ -109,6 +111,19 @@ impl Checks<'_> {
             partial.entry(touch.buffer).or_default().extend(bound);
             self.visits_once(site, touch, &leaves);
             self.updates_once(site, touch);
+        }
+    }
+
+    /// Someone takes what an update leaves in its accumulators: a finish, a collect, or what stores it. (That the result is
+    /// written at all is the business of [`super::flow`], unless another stage has filled it.)
+    fn is_taken(&self, site: &Site<'_>, stage: StageId) {
+        let updated = site.touches.iter().filter(|t| t.role == Role::Update && !self.space(t.buffer).is_global());
+        let own: Vec<BufferId> = updated.map(|t| t.buffer).collect();
+        let takes = |other: &Site<'_>| other.touches.iter().any(|t| !t.writes && own.contains(&t.buffer));
+        let filled = |other: StageId| other != stage && self.program.stages[other].buffer == self.program.stages[stage].buffer;
+        if !own.is_empty() && self.program.stages.ids().any(filled) && !self.sites.iter().any(takes) {
+            let (line, name) = (self.line(site), self.stage(stage));
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}`, and nothing takes the result of `{name}` from there"));
         }
     }
 

@@ -10,7 +10,7 @@ use super::site::{Site, Touch};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::{Poly, Prover};
-use crate::nest::{AxisId, Exec, Fate, Level, Space};
+use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Space};
 use std::collections::BTreeMap;
 
 /// A range of one dimension: `width` elements from a fixed place.
@@ -67,7 +67,12 @@ impl Checks<'_> {
     /// Whether the writer's predicates cut off nothing that the reader reads: each is on its own loops, or the reader has
     /// it too.
     fn writes_anyway(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), depth: usize) -> bool {
-        writer.0.preds().iter().all(|pred| {
+        // A reduction's own axes cut off items, and no result.
+        let items = |pred: &&Pred| match &writer.0.node.kind {
+            NodeKind::Compute(compute) => compute.phase == Phase::Whole && self.program.axes[pred.axis].kind == AxisKind::Reduction,
+            _ => false,
+        };
+        writer.0.preds().iter().filter(|pred| !items(pred)).all(|pred| {
             let leaves = self.made_of([pred.axis], writer.0).leaves;
             let own = leaves.iter().all(|leaf| self.is_own(writer.0, *leaf, depth, true) || self.single(*leaf));
             own || reader.0.preds().iter().any(|other| other.axis == pred.axis) || self.guarded_alike(writer, reader, pred.axis)

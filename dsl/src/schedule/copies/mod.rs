@@ -274,6 +274,7 @@ pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Appl
                 .help("promote further out"));
         }
         outside_of_reduction(nest, &attached, &copy, span)?;
+        results_of_one(nest, &attached, &copy, span)?;
         if attached.together {
             not_fixed(nest, &attached, &copy, span)?;
             uniform(nest, &attached, &copy, span)?;
@@ -284,18 +285,44 @@ pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Appl
     Ok(())
 }
 
-/// A result is written back outside the loops of its reduction.
+/// A result is written back outside the loops of its reduction, and what it is made of besides is there.
 fn outside_of_reduction(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
-    if !nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer) {
+    let written = nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer);
+    let finishes = match &nest.program.stages[nest.stage].body {
+        Body::Reduce { finish, .. } => nest.program.exprs.reads(*finish).iter().any(|r| Some(r.buffer) == attached.buffer),
+        Body::Map(_) => false,
+    };
+    if !written && !finishes {
         return Ok(());
     }
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
     let around = plain[..nest.place_of(attached)].iter().filter_map(|f| f.as_loop());
     let Some((axis, _)) = around.into_iter().find(|(a, _)| nest.is_reduction(*a)) else { return Ok(()) };
     let name = nest.name(axis);
-    let error = Error::new(span, format!("`{copy}` would be written back inside the reduction's loop over `{name}`"));
+    if written {
+        let error = Error::new(span, format!("`{copy}` would be written back inside the reduction's loop over `{name}`"));
+        let error = error.note_at(attached.span, "the result is promoted here");
+        return Err(error.help(format!("keep `{name}` inside the loops at which the result is promoted")));
+    }
+    let stage = &nest.program.stages[nest.stage].name;
+    let error =
+        Error::new(span, format!("`{copy}`, which `{stage}` reads outside its reduction, would be inside the loop over `{name}`"));
+    let error = error.note_at(attached.span, format!("`{copy}` is made here"));
+    Err(error.help(format!("keep `{name}` inside the loop at which `{copy}` is made")))
+}
+
+/// A workgroup writes back what it has computed: none of what varies inside the copy becomes a workgroup's.
+fn results_of_one(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
+    if !nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer) {
+        return Ok(());
+    }
+    let workgroups = nest.path.frames.iter().filter(|f| matches!(f.level(), Some((Level::Workgroup, _))));
+    let mut axes = workgroups.filter_map(|f| f.as_loop().map(|(a, _)| a));
+    let Some(axis) = axes.find(|a| !nest.program.comes_from(*a, &attached.outer)) else { return Ok(()) };
+    let name = nest.name(axis);
+    let error = Error::new(span, format!("`{copy}` holds the results of all values of `{name}`, and a workgroup would have one"));
     let error = error.note_at(attached.span, "the result is promoted here");
-    Err(error.help(format!("keep `{name}` inside the loops at which the result is promoted")))
+    Err(error.help(format!("distribute `{name}` before the promotion")))
 }
 
 /// A loop around what is done together does not become invocations, which would each need another copy.
@@ -336,13 +363,8 @@ fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
     }
     let reads: Vec<Read> =
         values.iter().flat_map(|v| nest.program.exprs.reads(*v)).filter(|r| Some(r.buffer) == attached.buffer).collect();
-    let threads: Vec<(AxisId, SpanId)> = nest
-        .path
-        .frames
-        .iter()
-        .filter(|f| crate::schedule::attach::is_invocation(f))
-        .filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span)))
-        .collect();
+    let threads: Vec<(AxisId, SpanId)> =
+        nest.path.frames.iter().filter(|f| f.level().is_some()).filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span))).collect();
     for index in reads.iter().flat_map(|r| r.index.clone()) {
         let index = nest.on_loops(index);
         let used = threads.iter().find(|(t, _)| nest.program.exprs.uses_axis(index, &mut |a| a == *t));

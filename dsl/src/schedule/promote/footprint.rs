@@ -14,6 +14,7 @@ use crate::nest::{AxisId, Block, Body, Exec, Node, NodeKind, Program, StageId};
 use crate::schedule::StageNest;
 use crate::schedule::hull::bound;
 use crate::syntax::Name;
+use crate::syntax::schedule::Memory;
 use std::collections::HashSet;
 
 /// A copy's axes, what they stand for in the source, and where reads find their elements.
@@ -289,6 +290,9 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result
             let mut offset = nest.program.exprs.linear(s.index[dimension]);
             offset.add(&range.low, -1);
             let at = if range.width == 1 { nest.program.exprs.int(0) } else { nest.program.exprs.of_linear(&offset, &order) };
+            if !offset.rest.is_empty() {
+                check_place(nest, wanted, s, (at, range.width), dimension)?;
+            }
             place.1.push(at);
         }
         axes.push(axis);
@@ -296,6 +300,39 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result
     let outside = common_outside(wanted, seen)?;
     let read_at = seen.iter().map(|s| s.index.clone()).collect();
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
+}
+
+/// Where an index is no sum of axes, its distance from the lowest is proved to lie in the box; and in registers, which have
+/// no address, to hang on nothing but what varies.
+fn check_place(
+    nest: &mut StageNest<'_>,
+    wanted: &Wanted<'_>,
+    seen: &Seen,
+    (at, width): (ExprId, i64),
+    dimension: usize,
+) -> Result<(), Error> {
+    let width = nest.program.exprs.int(width);
+    if !(nest.prover().nonneg(at) && nest.prover().less(at, width)) {
+        return Err(opaque(nest, wanted, seen, dimension));
+    }
+    let mut fixed = None;
+    nest.program.exprs.uses_axis(at, &mut |a| {
+        fixed = fixed.or(Some(a).filter(|a| !wanted.place.inside.contains(a)));
+        false
+    });
+    let Some(axis) = fixed.filter(|_| wanted.promote.to == Memory::Register) else { return Ok(()) };
+    let (read, name) = (nest.text(seen.id), nest.name(axis));
+    let error = Error::new(
+        wanted.promote.source.span,
+        format!(
+            "which registers hold `{read}` under `{}` would hang on `{name}`, and registers have no address",
+            wanted.promote.at
+        ),
+    );
+    Err(error.help(match wanted.promote.computed {
+        true => "write `to: shared`",
+        false => "write `to: shared`, or list the axes",
+    }))
 }
 
 /// Elements of one dimension.

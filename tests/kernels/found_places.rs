@@ -1,0 +1,304 @@
+//! What the differential tests found of copies, of stages in the nests of others, of peels and of reductions across invocations,
+//! made small. Each was wrong once.
+
+use crate::harness::{profiles, try_variant, variant};
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+
+/// On both profiles, at all sizes.
+fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        sizes.iter().for_each(|dims| variant.check(dims, &[]));
+    }
+}
+
+/// Refused with an error that says this, and not by the verifier.
+fn refused(kernel: &str, schedule: &str, why: &str) {
+    for profile in profiles() {
+        let error = try_variant(kernel, schedule, &profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
+        assert!(error.contains(why), "{error}");
+        assert!(!error.contains("in the dispatch of"), "{error}");
+    }
+}
+
+/// The copy stood around the workgroups.
+#[test]
+fn workgroups_after_a_copy() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = x[i, j] * 2.0; }";
+    let schedule = "V: k for p where M <= 8 {
+        tile(i: 2) => workgroup(y);
+        promote(x => c, at: workgroup, to: shared);
+        distribute(j => workgroup(x));
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("N", 3), ("M", 8)], &[("N", 1), ("M", 5)]]);
+}
+
+/// A workgroup wrote back what other workgroups have, and registers were indexed by the number of the workgroup.
+#[test]
+fn workgroups_within_a_copy() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 3] { y[i, j] = x[i]; }";
+    for to in ["shared", "register"] {
+        let schedule = format!("V: k for p {{ promote(y => r, at: i, to: {to}); serial(i); distribute(j => workgroup(y)); }}");
+        refused(kernel, &schedule, if to == "shared" { "a workgroup would have one" } else { "registers" });
+    }
+    let kernel = "fn k<N>(x: f32[N, 3]) -> y: f32[N, 3] { y[i, j] = x[i, j]; }";
+    let schedule = "V: k for p { promote(x => c, at: i, to: register); serial(i); distribute(j => workgroup(y)); }";
+    refused(kernel, schedule, "holds what all values of `j` read");
+}
+
+/// Digits of what is fused are no distance from the first digit.
+#[test]
+fn registers_of_digits() {
+    let kernel = "fn k<N>(x: f32[3], z: f32[N]) -> y: f32[3, 3] { y[i, j] = prod(k in 0..3) { x[i] }; }";
+    let schedule = |to: &str| {
+        format!(
+            "V: k for p {{
+                fuse(i, j => z1);
+                tile(z1: 2) => workgroup(x);
+                reorder(k, z1);
+                promote(x => c, at: k, to: {to});
+                unroll(z1);
+            }}"
+        )
+    };
+    refused(kernel, &schedule("register"), "registers have no address");
+}
+
+/// Where an index is clamped, which element of the box it is was not proved.
+#[test]
+fn a_box_around_clamps() {
+    let kernel = "fn k<M, K>(x: f32[M], z: f32[K]) -> y: f32[K] {
+        let s[i]: f32[M] = x[i];
+        y[i] = s.clamp()[i - 3] + z[i];
+    }";
+    let schedule = "V: k for p where M <= 11 { tile(i: 2) => workgroup(y); promote(x, at: workgroup, to: shared); serial(i); }";
+    refused(kernel, schedule, "is not bounded");
+}
+
+/// The strategy was that of the loop before it took its hull.
+#[test]
+fn hulls_across_invocations() {
+    let kernel = "fn k<K>(x: i32[K]) -> y: i32[K, K] { y[i, j] = sum(k in i..K) { x[k] }; }";
+    let schedule = "V: k for p where K == 6 {
+        distribute(k => workgroup(z), by: atomic);
+        distribute(i => thread(x));
+        serial(j);
+    }";
+    check(kernel, schedule, &[&[("K", 6)]]);
+    let kernel = "fn k<M>(x: i32[M]) -> y: i32[M] { y[i] = sum(k in 0..i) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(k: 2 => z1) => workgroup(z), by: atomic;
+        tile(k: 1 => z2) => workgroup(y), by: atomic;
+        split(i, [2, _] => z3, z4);
+        serial(z3);
+        distribute(z4 => workgroup(z));
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 7)]]);
+}
+
+/// The rest of fewer than no points was a point.
+#[test]
+fn the_rest_of_less_than_nothing() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[3] { y[i] = sum(k in 1..N) { x[k] } + i as f32; }";
+    let schedule = "V: k for p { tile(k: 2 peel => z); serial(i); }";
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        for n in [1, 2, 5] {
+            variant.check(&[("N", n)], &[]);
+        }
+        for error in variant.refusals(&[("N", 0)]) {
+            assert!(error.contains("N - 1"), "{error}");
+        }
+    }
+}
+
+/// Of partial results that are peeled, the verifier wanted predicates that the branch makes needless.
+#[test]
+fn peeled_partial_results() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = sum(k in 0..K) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(k: 2 => z1);
+        rfactor(z1 => part);
+        distribute(i, j => workgroup(y, x));
+        part {
+            tile(z1: 2 peel => z3) => workgroup(x);
+            distribute(i, j => workgroup(z, y));
+            distribute(z1 => thread(z));
+        }
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 6)], &[("K", 9)]]);
+}
+
+/// What the invocations copy together within the loops of a reduction whose parts become one was left behind.
+#[test]
+fn copies_of_a_team() {
+    let kernel = "fn k<K>(x: f32[K, 4], z: f32[K]) -> y: f32[K] { y[i] = max(k in 0..4, l in 0..K) { x[i, k] * z[l] }; }";
+    for schedule in [
+        "V: k for p {
+            tile(l: 2 => z1);
+            distribute(l => thread(x), by: tree);
+            promote(x => c, at: z1, to: shared);
+            serial(i);
+        }",
+        "V: k for p {
+            tile(l: 2 => z1);
+            promote(z => c, at: z1, to: shared);
+            promote(x => d, at: k, to: register);
+            distribute(l => thread(x), by: tree);
+            serial(i);
+        }",
+    ] {
+        check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
+    }
+}
+
+/// Past the end of a peeled axis, loops whose extent depends on the lanes were those of the first lane, without end.
+#[test]
+fn a_triangle_peeled_in_lanes() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M] { y[i] = max(q in i..M) { x[q] }; }";
+    let schedule = "V: k for p where M == 6 {
+        tile(i: 4 => z1) => workgroup(z);
+        tile(q: 3 peel);
+        vectorize(i, 2, unaligned: scalar);
+        distribute(i => thread(x));
+    }";
+    check(kernel, schedule, &[&[("M", 6)]]);
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, h] = max(k in 0..=i) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(i: 2, h: 2 => z1, k: 2 peel => z2);
+        reorder(h, z2);
+        distribute(i_o => workgroup(y));
+        serial(z1);
+        distribute(i, h => thread(z, x));
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 5)]]);
+}
+
+/// The rest of a peeled reduction had other elements in its accumulators than the full tiles.
+#[test]
+fn shifted_and_peeled() {
+    let kernel = "fn k<N>(x: u32[N, N]) -> y: u32[N] { y[i] = min(k in 0..N) { x[i, k] }; }";
+    for schedule in [
+        "V: k for p { tile(k: 2 peel, i: 2 shift); reorder(i_o, k_o, k); serial(i_o); unroll(i); }",
+        "V: k for p { tile(i: 2 shift); tile(k: 2 peel); reorder(i_o, k_o, k); serial(i_o); unroll(i); }",
+    ] {
+        check(kernel, schedule, &[&[("N", 2)], &[("N", 5)]]);
+    }
+}
+
+/// A grid counted what depends on other workgroups.
+#[test]
+fn a_triangular_grid() {
+    let kernel = "fn k<M>(x: u32[M]) -> y: u32[M] { y[i] = max(l in 0..i) { x[l] }; }";
+    let schedule = "V: k for p { tile(i: 1) => workgroup(y); distribute(l => workgroup(z), by: atomic); }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 6)]]);
+}
+
+/// A copy under a loop that takes its hull later.
+#[test]
+fn a_copy_under_a_hull() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in 0..i) { x[k] }; }";
+    let schedule = "V: k for p { promote(x => c, at: k, to: shared); tile(k: 1, i: 2 => z1); unroll(z1, i); }";
+    check(kernel, &schedule.replace("for p", "for p where N <= 6"), &[&[("N", 1)], &[("N", 6)]]);
+}
+
+/// Partial results in a copy: the predicates of the reduction they are parts of cut off nothing.
+#[test]
+fn partial_results_promoted() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[5] { y[i] = sum(l in 0..K) { x[l] } + i as f32; }";
+    let schedule = "V: k for p {
+        tile(l: 2 => z1);
+        rfactor(z1 => part);
+        part {
+            tile(z1: 1) => workgroup(y);
+            distribute(i => workgroup(y));
+            promote(part => r, at: workgroup, to: shared);
+        }
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 7)]]);
+}
+
+/// Lanes that an axis has no values for did not copy, and read the copy all the same.
+#[test]
+fn registers_of_surplus_lanes() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: i32[6, N, 6] { y[i, j, h] = x[j]; }";
+    let schedule = "V: k for p where N <= 11 {
+        promote(x => c, at: i, to: shared);
+        tile(h: 2 => z2);
+        distribute(h => lane(x));
+        promote(c => d, at: z2, to: register);
+        unroll(i);
+        serial(j);
+        unroll(z2);
+    }";
+    let profile =
+        Profile { features: [Feature::Address, Feature::SubgroupSize].into(), subgroup: Some(8), ..Profile::vulkan_1_1() };
+    let variant = variant(kernel, schedule, &profile);
+    [1, 11].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
+}
+
+/// A stage within the nest of a reduction across invocations took these for its own.
+#[test]
+fn a_reduction_within_a_team() {
+    let kernel = "fn k<K>(x: f32[K], z: f32[3]) -> y: f32[K] {
+        let s[]: f32[] = max(l in 0..3) { z[l] };
+        y[i] = max(k in 0..K) { s[] * x[k] };
+    }";
+    let schedule = "V: k for p {
+        distribute(i => workgroup(x));
+        tile(k: 32 => z1);
+        distribute(k => thread(x), by: tree);
+        compute_at(s, z1, to: register);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 40)]]);
+}
+
+/// What a stage reads outside its reduction cannot be made within its loops.
+#[test]
+fn an_epilogue_of_a_copy() {
+    let kernel = "fn k<M>(x: f32[M], b: f32[M]) -> y: f32[M] { y[i] = sum(l in 0..M) { x[l] } + b[i]; }";
+    let schedule = "V: k for p where M == 7 { promote(b => c, at: i, to: register); reorder(l, i); unroll(i); }";
+    refused(kernel, schedule, "reads outside its reduction");
+}
+
+/// A stage within another's nest is in one piece.
+#[test]
+fn peels_within_a_nest() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[5, K] {
+        let s[i]: f32[5] = sum(l in 0..5) { x[l] };
+        y[i, j] = s[i];
+    }";
+    let kernel = kernel.replace("x[l]", "x.clamp()[l]");
+    let schedule = "V: k for p { compute_at(s, j, to: shared); unroll(i); serial(j); s { tile(l: 2 peel); } }";
+    refused(&kernel, schedule, "within the nest of another stage");
+}
+
+/// A tile that is longer than its axis cannot be moved back.
+#[test]
+fn shifts_of_less_than_a_tile() {
+    let kernel = "fn k<K, H = K / 2>(x: f32[K]) -> y: f32[H] { y[i] = x[i]; }";
+    refused(kernel, "V: k for p where H == 4 { tile(i: 8 shift); unroll(i); }", "`shift` needs a whole tile of 8");
+}
+
+/// A copy that stands already is not filled by a later `round_up`.
+#[test]
+fn rounded_up_behind_a_copy() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K] { y[i] = sum(k in i..1) { x[k] }; }";
+    let schedule = "V: k for p where K == 1 { promote(x => c, at: k, to: shared); tile(k: 2 round_up => z1); }";
+    refused(kernel, schedule, "`round_up` would change the meaning of `sum`");
+}
+
+/// Registers that are a vector, written component by component, were read before there was anything.
+#[test]
+fn components_of_registers() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: bool[N, 6] { y[i, j] = x[i] > 10; }";
+    let schedule = "V: k for p {
+        distribute(i => workgroup(x));
+        promote(x => c[j], at: workgroup, to: register);
+        unroll(j);
+        promote(c => d, at: workgroup, to: register);
+    }";
+    check(kernel, schedule, &[&[("N", 3)]]);
+}
