@@ -21,8 +21,11 @@ pub fn generate(floats16: bool, random: &mut Rng) -> Profile {
 fn limits(random: &mut Rng) -> Profile {
     let invocations = random.choice([1, 16, 32, 64, 128, 128, 256, 256, 512, 1024]).unwrap_or(128);
     let local = [0; 3].map(|_| random.choice([invocations, invocations, 64, 32, 4, 1]).unwrap_or(1).min(invocations));
-    let some = [Feature::Address, Feature::Storage16, Feature::F16, Feature::SubgroupArithmetic, Feature::SubgroupSize];
+    let some = [Feature::Address, Feature::Storage16, Feature::F16, Feature::AtomicF32Add];
     let mut features: BTreeSet<Feature> = some.into_iter().filter(|_| random.u8(..3) == 0).collect();
+    let subgroups = [Feature::SubgroupArithmetic, Feature::SubgroupShuffle, Feature::SubgroupSize];
+    let share = if random.bool() { 95 } else { 20 };
+    features.extend(subgroups.into_iter().filter(|_| random.u8(..100) < share));
     if random.bool() {
         features.insert(Feature::Address);
     }
@@ -31,7 +34,7 @@ fn limits(random: &mut Rng) -> Profile {
         invocations,
         local,
         shared_bytes: random.choice([0, 256, 4096, 16384, 32768]).unwrap_or(16384),
-        subgroup: random.choice([None, Some(8), Some(32)]).flatten().filter(|n| *n <= invocations),
+        subgroup: random.choice([None, Some(8), Some(8), Some(32), Some(4)]).flatten().filter(|n| *n <= invocations),
         push_bytes: random.choice([8, 32, 128, 128, 256]).unwrap_or(128),
         features,
         ..Profile::vulkan_1_1()
@@ -40,11 +43,11 @@ fn limits(random: &mut Rng) -> Profile {
 
 /// A profile as Rust.
 pub fn rust(profile: &Profile) -> String {
-    let Profile { name, invocations, local, shared_bytes, subgroup, push_bytes, features, .. } = profile;
+    let Profile { name, invocations, local, shared_bytes, subgroup, subgroups, push_bytes, features, .. } = profile;
     let features: Vec<String> = features.iter().map(|f| format!("Feature::{f:?}")).collect();
     format!(
         "Profile {{ name: \"{name}\".into(), invocations: {invocations}, local: {local:?}, shared_bytes: {shared_bytes}, \
-         subgroup: {subgroup:?}, push_bytes: {push_bytes}, features: [{}].into(), ..Profile::vulkan_1_1() }}",
+         subgroup: {subgroup:?}, subgroups: {subgroups}, push_bytes: {push_bytes}, features: [{}].into(), ..Profile::vulkan_1_1() }}",
         features.join(", ")
     )
 }

@@ -190,6 +190,11 @@ impl Subject {
         mutants(&self.variant.nest)
     }
 
+    /// Whether stages stand within the nests of others: copies, among them.
+    pub fn has_copies(&self) -> bool {
+        !self.variant.nest.hosts.is_empty()
+    }
+
     /// Who finds a mutant.
     pub fn judge(&self, mutant: &Program) -> Found {
         match catch_unwind(AssertUnwindSafe(|| verify_lowered(mutant, &self.profile))) {

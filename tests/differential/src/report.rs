@@ -5,6 +5,7 @@ use crate::case::Case;
 use crate::inputs::Fill;
 use crate::judge::{Find, Ran, Verdict};
 use crate::kernel::tree::{ArgumentKind, GenericKind, Role};
+use crate::schedule::tree::{Argument, Directive};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -65,7 +66,8 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         all.push(("directive", directive.name.to_owned()));
         all.extend(directive.tails().map(|tail| ("tail", tail.to_owned())));
         all.extend(directive.target.iter().map(|t| ("level", t.level.to_owned())));
-        all.extend(directive.keys.iter().map(|(key, value)| ("key", format!("{key}: {value}"))));
+        all.extend(directive.keys.iter().map(|(key, value)| ("key", keyed(key, value))));
+        all.extend(copied(case, directive).map(|what| ("copy", what)));
     }
     let kernel = &case.kernel;
     let types = kernel.arguments.iter().map(|a| a.ty).chain(kernel.stages.iter().map(|s| s.ty));
@@ -99,6 +101,34 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
     all.sort();
     all.dedup();
     all
+}
+
+/// A key and its value, where that is a word.
+fn keyed(key: &str, value: &str) -> String {
+    match key {
+        "at" if !["workgroup", "subgroup", "thread"].contains(&value) => "at: axis".into(),
+        _ => format!("{key}: {value}"),
+    }
+}
+
+/// What is copied where, and how.
+fn copied(case: &Case, directive: &Directive) -> Option<String> {
+    let kinds = ["promote", "compute_at"];
+    let kind = kinds.into_iter().find(|kind| *kind == directive.name)?;
+    let (Some(Argument::Name(what)), Some((_, to))) = (directive.arguments.first(), directive.keys.iter().find(|k| k.0 == "to"))
+    else {
+        return None;
+    };
+    let stage = case.kernel.stages.iter().find(|s| s.name == *what);
+    let what = match stage.map(|s| (s.role, s.reduction().is_some())) {
+        None if case.kernel.arguments.iter().any(|a| a.name == *what) => "input",
+        None => "copy",
+        Some((Role::Intermediate, true)) => "reduced intermediate",
+        Some((Role::Intermediate, false)) => "pointwise intermediate",
+        Some(_) => "result",
+    };
+    let listed = directive.produced.iter().any(|name| name.contains('['));
+    Some(format!("{kind} {what} to {to}{}", if listed { " by list" } else { "" }))
 }
 
 impl Display for Report {

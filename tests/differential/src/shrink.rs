@@ -75,6 +75,7 @@ fn stages(case: &Case, all: &mut Vec<Case>) {
             for block in &mut c.schedule.blocks {
                 block.stages.retain(|s| *s != stage.name);
             }
+            forget(c, &stage.name);
             // A block of nobody is one of the output now, which may be what is wanted, or not.
             c.schedule.blocks.retain(|b| !b.directives.is_empty());
         });
@@ -88,7 +89,10 @@ fn schedule(case: &Case, all: &mut Vec<Case>) {
             changed(case, all, |c| drop(c.schedule.blocks[b].stages.remove(s)));
         }
         for (d, directive) in block.directives.iter().enumerate().rev() {
-            changed(case, all, |c| drop(c.schedule.blocks[b].directives.remove(d)));
+            changed(case, all, |c| {
+                let gone = c.schedule.blocks[b].directives.remove(d);
+                made_by(&gone).iter().for_each(|name| forget(c, name));
+            });
             for smaller in directives(directive) {
                 changed(case, all, |c| c.schedule.blocks[b].directives[d] = smaller);
             }
@@ -97,6 +101,32 @@ fn schedule(case: &Case, all: &mut Vec<Case>) {
     for n in 0..case.schedule.facts.len() {
         changed(case, all, |c| drop(c.schedule.facts.remove(n)));
     }
+}
+
+/// What has a block because of a directive.
+fn made_by(directive: &Directive) -> Vec<String> {
+    let name = |text: &String| text.split('[').next().unwrap_or_default().to_owned();
+    let placed = directive.arguments.iter().take(1).filter_map(|a| match a {
+        Argument::Name(stage) if directive.name == "compute_at" => Some(stage.clone()),
+        _ => None,
+    });
+    let makes = ["promote", "rfactor"].contains(&directive.name);
+    directive.produced.iter().filter(|_| makes).map(name).chain(placed).collect()
+}
+
+/// Without the block of a stage or copy, and without what places it or copies it.
+fn forget(case: &mut Case, gone: &str) {
+    let names = |d: &Directive| matches!(d.arguments.first(), Some(Argument::Name(first)) if first == gone);
+    let places = ["inline", "root", "compute_at", "promote"];
+    for block in &mut case.schedule.blocks {
+        let own = !block.stages.is_empty();
+        block.stages.retain(|stage| stage != gone);
+        block.directives.retain(|d| !(places.contains(&d.name) && names(d)));
+        if own && block.stages.is_empty() {
+            block.directives.clear();
+        }
+    }
+    case.schedule.blocks.retain(|b| !b.directives.is_empty());
 }
 
 /// A directive with less in it.
@@ -109,6 +139,9 @@ fn directives(directive: &Directive) -> Vec<Directive> {
     };
     for n in 0..directive.keys.len() {
         push(&|d| drop(d.keys.remove(n)));
+    }
+    if let Some(bracket) = directive.produced.first().and_then(|name| name.find('[')) {
+        push(&|d| d.produced[0].truncate(bracket));
     }
     if directive.target.is_some() && directive.name != "distribute" {
         push(&|d| d.target = None);

@@ -13,16 +13,16 @@ struct Judged {
 }
 
 impl Judged {
-    /// Judges them. With `placed`, a stage is computed in another one's nest, on axes of its own: what it reads there is not traced to
-    /// what its algorithm says.
-    fn judge(&mut self, subject: &Subject, placed: bool) {
+    /// Judges them. Where the nest reads copies, what those hold is not traced to what they are copies of.
+    fn judge(&mut self, subject: &Subject) {
+        let copies = subject.has_copies();
         for mutant in subject.mutants() {
             match (mutant.kind, subject.judge(&mutant.program)) {
                 (kind, Found::Verifier | Found::Emitter) => {
                     self.refused += 1;
                     self.barriers += usize::from(kind == Kind::Barrier);
                 }
-                (Kind::Read, Found::Value(_)) if placed => {}
+                (Kind::Read, Found::Value(_) | Found::Nobody) if copies => {}
                 (Kind::Barrier | Kind::Init | Kind::Update | Kind::Finish | Kind::Written | Kind::Read, found) => {
                     panic!("{}: {}: {found:?}", mutant.kind, mutant.what)
                 }
@@ -43,12 +43,10 @@ fn mutants_of_a_few_nests() {
     let device = Options::new().device("reference").open().expect("it needs nothing");
     let mut judged = Judged::default();
     let shared = Subject::shared(&device).unwrap_or_else(|wrong| panic!("{wrong}"));
-    for (subject, placed) in shared.iter().zip([false, true]) {
-        judged.judge(subject, placed);
-    }
+    shared.iter().for_each(|subject| judged.judge(subject));
     for case in 0..10 {
         let subject = Subject::new(1, case, &device).unwrap_or_else(|wrong| panic!("{wrong}"));
-        subject.iter().for_each(|subject| judged.judge(subject, false));
+        subject.iter().for_each(|subject| judged.judge(subject));
     }
     let Judged { refused, barriers, same } = judged;
     assert!(refused > 300 && barriers >= 3 && same * 5 < refused, "{refused} refused, {barriers} barriers, {same} the same");

@@ -40,9 +40,19 @@ impl Builder<'_> {
         Value::new(expr, if float { 1.0 } else { f64::INFINITY }, true)
     }
 
-    /// A read of an intermediate.
+    /// A read of an intermediate: of a window over it where there is one, of neighbours sometimes.
     pub(super) fn read_defined(&mut self, defined: &Defined) -> Value {
-        let (index, open) = self.fitting(&defined.shape);
+        let (mut index, mut open) = self.fitting(&defined.shape);
+        for (index, extent) in index.iter_mut().zip(&defined.shape) {
+            let window = self.windows.iter().find(|w| w.size == *extent);
+            let axis = window.and_then(|w| self.scope.iter().find(|a| a.within == w.outer).cloned());
+            if let Some(window) = axis.and_then(|axis| self.window_of(&axis)) {
+                *index = window.expr;
+            } else if self.percent(7) {
+                *index = self.loose(&index.clone());
+                open = true;
+            }
+        }
         let expr = self.read_of(defined.name.clone(), defined.ty, index, open);
         Value::new(expr, defined.size, false)
     }

@@ -130,7 +130,7 @@ impl Builder<'_> {
 
     /// Every definition.
     fn stages(&mut self) {
-        let intermediates = self.pick(&[0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3]);
+        let intermediates = self.pick(&[0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3]);
         let results = self.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
         for n in 0..intermediates {
             let ty = self.pick(&self.palette.clone());
@@ -153,7 +153,7 @@ impl Builder<'_> {
     }
 
     fn stage(&mut self, name: String, role: Role, ty: Type, last: bool) {
-        let shape = self.shape();
+        let shape = self.shape(role);
         let axes: Vec<String> = ["i", "j", "h", "w"].iter().take(shape.len()).map(|a| a.to_string()).collect();
         let axis = |(name, within): (&String, &Expr)| Axis { name: name.clone(), within: within.clone() };
         self.scope = axes.iter().zip(&shape).map(axis).collect();
@@ -175,7 +175,19 @@ impl Builder<'_> {
         self.kernel.stages.push(Stage { name, role, ty, shape, axes, value: value.expr });
     }
 
-    fn shape(&mut self) -> Vec<Expr> {
+    fn shape(&mut self, role: Role) -> Vec<Expr> {
+        // As what is defined: an epilogue, rows of which something is known. Or what a window slides over.
+        if let Some(defined) = self.defined.last().cloned()
+            && self.percent(45)
+        {
+            return defined.shape;
+        }
+        if let (Some(window), Role::Intermediate) = (self.windows.first().cloned(), role)
+            && self.percent(50)
+        {
+            let more: Vec<Expr> = (0..self.random.usize(..3)).map(|_| self.pick(&self.extents.clone())).collect();
+            return more.into_iter().chain([window.size]).collect();
+        }
         let rank = self.pick(&[0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4]);
         let mut shape: Vec<Expr> = (0..rank).map(|_| self.pick(&self.extents.clone())).collect();
         if let (Some(window), false) = (self.windows.first().cloned(), shape.is_empty())
@@ -237,7 +249,7 @@ impl Builder<'_> {
     fn operation(&mut self, ty: Type) -> &'static str {
         match ty {
             BOOL => self.pick(&["any", "all"]),
-            INDEX => self.pick(&["argmin", "argmax", "argmin", "argmax", "sum", "prod", "min", "max"]),
+            INDEX => self.pick(&["argmin", "argmax", "argmin", "argmax", "sum", "sum", "prod", "min", "max"]),
             t if t.is_float() => self.pick(&["sum", "sum", "sum", "sum", "sum", "max", "max", "min", "min", "prod"]),
             _ => self.pick(&["sum", "prod", "min", "max"]),
         }

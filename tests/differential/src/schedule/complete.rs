@@ -27,7 +27,7 @@ pub(super) fn complete(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> 
         };
         let level = levels.into_iter().find(|level| match *level {
             "workgroup" => nest.may_be_workgroup(axis),
-            "thread" => nest.thread_slot(nest.axes[axis].extent, random).is_some(),
+            "thread" => nest.may_be_thread(axis) && nest.thread_slot(nest.axes[axis].extent, random).is_some(),
             _ => false,
         });
         match level.and_then(|level| place(nest, &[axis], level, random)) {
@@ -53,7 +53,7 @@ fn stay(nest: &mut Nest<'_>, axis: usize, inside: bool, random: &mut Rng) -> Dir
 /// Whether a loop stands inside a reduction's: its accumulator would be indexed at run time, unless it is unrolled.
 fn within_reduction(nest: &Nest<'_>, axis: usize) -> bool {
     let at = nest.place(axis).unwrap_or(0);
-    nest.path[..at].iter().any(|a| nest.axes[*a].reduction)
+    nest.path[..at].iter().any(|a| nest.axes[*a].reduction && matches!(nest.axes[*a].exec, Exec::Plain | Exec::Unrolled))
 }
 
 /// Moves parallel loops that cannot be unrolled out of the reduction's.

@@ -1,21 +1,30 @@
 //! Schedules: their tree and text, what the generator believes of a nest, and the directives it writes.
 //!
-//! A schedule grows directive by directive, of those that are likely legal on the nest as it is then ([`nest`],
-//! [`directives`]); then what is left over is placed ([`complete`]), mostly. Some are spoiled on purpose ([`illegal`]).
+//! A schedule grows stage by stage, those that read before those that are read: so a stage can be given a place in the nest of
+//! its readers ([`flow`] knows them). A stage's directives are at random, or come in phases as people write them ([`phases`]), of
+//! those that are likely legal on the nest as it is then ([`nest`], [`places`], [`directives`]); then what is left over is placed
+//! ([`complete`]), mostly, and what was copied or computed within it may get a block ([`blocks`]). Some schedules are spoiled on
+//! purpose ([`illegal`]).
 
+mod blocks;
 mod complete;
 pub mod directives;
 pub(crate) mod facts;
+pub mod flow;
 mod illegal;
 pub mod nest;
+mod phases;
+pub mod places;
 pub mod tree;
 
 use crate::kernel::tree::{GenericKind, Kernel, Role, Stage};
 use fastrand::Rng;
+use flow::Flow;
 use nest::Nest;
+use std::collections::BTreeSet;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
-use tree::{Block, Schedule};
+use tree::{Block, Directive, Schedule};
 
 /// Makes a schedule for a kernel, whose dtype generic is `generic`.
 pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut Rng) -> Schedule {
@@ -29,24 +38,13 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
             _ => {}
         }
     }
-    let careful = random.u8(..100) < 94;
-    let results = kernel.stages.iter().filter(|s| s.role != Role::Intermediate).count();
-    for stage in &kernel.stages {
-        // Pointwise intermediates have no nest.
-        let planned = stage.role != Role::Intermediate || stage.reduction().is_some();
-        if !planned && random.u8(..100) < 97 {
-            continue;
-        }
-        let share = if kernel.stages.len() == 1 { 4 } else { 30 };
-        if random.u8(..100) < share {
-            continue;
-        }
-        let mut nest = Nest::new(kernel, stage, &schedule.facts, profile, generic);
-        let directives = directives_of(&mut nest, careful, random);
-        let outside = results == 1 && stage.role != Role::Intermediate && random.u8(..100) < 85;
-        let stages = if outside { Vec::new() } else { vec![stage.name.clone()] };
-        schedule.blocks.push(Block { stages, directives });
+    let inlined: BTreeSet<String> = flow::pointwise(kernel).filter(|_| random.u8(..100) < 45).map(|s| s.name.clone()).collect();
+    let flow = Flow::new(kernel, &inlined, generic);
+    let mut maker = Maker { kernel, generic, profile, flow: &flow, placed: BTreeSet::new(), schedule };
+    for stage in kernel.stages.iter().rev() {
+        maker.stage(stage, inlined.contains(&stage.name), random);
     }
+    let mut schedule = maker.schedule;
     share_blocks(kernel, &mut schedule, random);
     if random.u8(..100) < 12 {
         illegal::spoil(&mut schedule, random);
@@ -54,12 +52,91 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     schedule
 }
 
+/// A schedule in the making.
+struct Maker<'a> {
+    kernel: &'a Kernel,
+    generic: DType,
+    profile: &'a Profile,
+    flow: &'a Flow,
+    /// Stages that are computed within others.
+    placed: BTreeSet<String>,
+    schedule: Schedule,
+}
+
+impl Maker<'_> {
+    /// Places a stage, and gives it its directives.
+    fn stage(&mut self, stage: &Stage, inlined: bool, random: &mut Rng) {
+        if self.placed.contains(&stage.name) {
+            return;
+        }
+        let pointwise = stage.reduction().is_none();
+        if stage.role == Role::Intermediate {
+            match (inlined, pointwise) {
+                (true, _) if random.u8(..100) < 40 => self.place("inline", stage),
+                (false, true) => self.place("root", stage),
+                (false, false) if random.u8(..100) < 15 => self.place("root", stage),
+                _ => {}
+            }
+        }
+        // What is inlined has no nest.
+        if inlined && random.u8(..100) < 98 {
+            return;
+        }
+        let share = if self.kernel.stages.len() == 1 { 4 } else { 20 };
+        if random.u8(..100) < share {
+            return;
+        }
+        let mut nest = Nest::new(self.kernel, stage, &self.schedule.facts, self.profile, self.flow, self.generic);
+        let careful = random.u8(..100) < 94;
+        let directives = directives_of(&mut nest, careful, random);
+        let results = self.kernel.stages.iter().filter(|s| s.role != Role::Intermediate).count();
+        let outside = results == 1 && stage.role != Role::Intermediate && random.u8(..100) < 85;
+        let stages = if outside { Vec::new() } else { vec![stage.name.clone()] };
+        self.schedule.blocks.push(Block { stages, directives });
+        self.within(&nest, random);
+        for mut part in std::mem::take(&mut nest.parts) {
+            if random.u8(..100) < 88 {
+                let directives = directives_of(&mut part, careful, random);
+                self.schedule.blocks.push(Block { stages: vec![part.stage.clone()], directives });
+                self.within(&part, random);
+            }
+        }
+    }
+
+    /// Outside of blocks, and anywhere among them.
+    fn place(&mut self, name: &'static str, stage: &Stage) {
+        let directive = directives::of(name, &stage.name);
+        self.schedule.blocks.push(Block { stages: Vec::new(), directives: vec![directive] });
+    }
+
+    /// The blocks of what was copied and computed within a nest.
+    fn within(&mut self, nest: &Nest<'_>, random: &mut Rng) {
+        for copied in &nest.copies {
+            if random.u8(..100) < 30 {
+                self.schedule.blocks.extend(blocks::of_copy(nest, copied, random));
+            }
+        }
+        for hosted in &nest.hosted {
+            self.placed.insert(hosted.name.clone());
+            let Some(stage) = self.kernel.stages.iter().find(|s| s.name == hosted.name) else { continue };
+            if random.u8(..100) < 50 {
+                let facts = self.schedule.facts.clone();
+                self.schedule.blocks.extend(blocks::of_hosted(self.kernel, stage, (nest, hosted), &facts, self.generic, random));
+            }
+        }
+    }
+}
+
 /// A stage's directives.
-fn directives_of(nest: &mut Nest<'_>, careful: bool, random: &mut Rng) -> Vec<tree::Directive> {
+fn directives_of(nest: &mut Nest<'_>, careful: bool, random: &mut Rng) -> Vec<Directive> {
     let mut made = Vec::new();
-    let count = random.choice([0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 8]).unwrap_or(3);
-    for _ in 0..count {
-        made.extend(directives::propose(nest, random));
+    if random.u8(..100) < 55 {
+        made.extend(phases::phases(nest, random));
+    } else {
+        let count = random.choice([0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 8]).unwrap_or(3);
+        for _ in 0..count {
+            made.extend(directives::propose(nest, random));
+        }
     }
     if careful {
         made.extend(complete::complete(nest, random));
@@ -76,7 +153,9 @@ fn share_blocks(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     }
     let names = |b: &Block| b.stages.first().and_then(|n| find(n)).cloned();
     let (Some(first), Some(second)) = (names(&schedule.blocks[0]), names(&schedule.blocks[1])) else { return };
-    if alike(&first, &second) {
+    // Each needs copies of its own.
+    let own = |b: &Block| b.directives.iter().any(|d| ["promote", "compute_at", "rfactor"].contains(&d.name));
+    if alike(&first, &second) && !schedule.blocks[..2].iter().any(own) {
         let taken = schedule.blocks.remove(1);
         schedule.blocks[0].stages.extend(taken.stages);
     }

@@ -3,13 +3,16 @@
 //!
 //! It is a guess and asks nobody: the compiler judges. The better the guess, the more schedules are legal.
 
-use crate::kernel::tree::{Expr, ExprKind, GenericKind, Kernel, Stage};
-use crate::schedule::tree::Fact;
+use super::flow::{Flow, Seen};
+use super::places::{Copied, Hosted};
+use super::tree::{Directive, Fact};
+use crate::kernel::tree::{Expr, ExprKind, GenericKind, Kernel, Role, Stage};
 use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
 
 /// A stage's nest.
+#[derive(Clone)]
 pub struct Nest<'a> {
     /// Every axis that ever was.
     pub axes: Vec<Axis>,
@@ -19,10 +22,45 @@ pub struct Nest<'a> {
     pub profile: &'a Profile,
     /// Bytes of an element of what the stage defines.
     pub bytes: i64,
-    /// Whether the stage reduces.
-    pub reduces: bool,
+    /// What the stage's elements are.
+    pub dtype: DType,
+    /// What the stage reduces by, if it does.
+    pub reduces: Option<&'static str>,
+    /// The stage.
+    pub stage: String,
+    /// What the stage is.
+    pub role: Role,
+    /// Who reads what in the kernel.
+    pub flow: &'a Flow,
+    /// What it reads, copies included.
+    pub reads: Vec<Seen>,
+    /// The copies that were promoted here.
+    pub copies: Vec<Copied>,
+    /// The stages that are computed at a loop of it.
+    pub hosted: Vec<Hosted>,
+    /// Where it stands within another nest: the memory.
+    pub within: Option<Memory>,
+    /// The stages of partial results that `rfactor` made of it.
+    pub parts: Vec<Nest<'a>>,
+    /// How often it was peeled.
+    pub peels: u32,
+    /// Bytes of shared memory that are left.
+    pub shared: i64,
+    /// How the parts of its reduction become one, if invocations have parts.
+    pub by: Option<&'static str>,
+    /// Directives that have to follow the one that was just made.
+    pub next: Vec<Directive>,
     /// How many names were made.
     made: usize,
+}
+
+/// Memory for copies, and for what is computed at a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A workgroup's.
+    Shared,
+    /// An invocation's.
+    Register,
 }
 
 /// An axis.
@@ -48,6 +86,14 @@ pub struct Axis {
     pub contiguous: bool,
     /// Axes that its extent depends on.
     pub depends: Vec<usize>,
+    /// The stage's own axes that it is a part of: a bit for each.
+    pub roots: u32,
+    /// Whether it is part of what `shift` moves back: two invocations would write one element.
+    pub shifted: bool,
+    /// Whether it counts the full tiles of what was peeled: threads are no place for it.
+    pub counts_tiles: bool,
+    /// Whether a copy, or what is computed inside it, takes it as it is.
+    pub fixed: bool,
 }
 
 /// How long an axis is.
@@ -77,6 +123,17 @@ pub enum Exec {
     Workgroup,
     /// Threads, by a coordinate.
     Thread(&'static str),
+    /// Subgroups, by a coordinate.
+    Subgroup(&'static str),
+    /// The lanes of a subgroup.
+    Lane,
+}
+
+impl Exec {
+    /// Whether it counts a workgroup's invocations.
+    pub fn is_invocation(self) -> bool {
+        matches!(self, Exec::Thread(_) | Exec::Subgroup(_) | Exec::Lane)
+    }
 }
 
 impl Extent {
@@ -85,6 +142,14 @@ impl Extent {
         match self {
             Extent::Literal(n) => Some(n),
             Extent::Symbolic { .. } => None,
+        }
+    }
+
+    /// The number that it does not exceed, if one is known.
+    pub fn most(self) -> Option<i64> {
+        match self {
+            Extent::Literal(n) => Some(n),
+            Extent::Symbolic { most, .. } => most,
         }
     }
 
@@ -113,15 +178,11 @@ impl Extent {
             Extent::Literal(n) => n.max(1),
             Extent::Symbolic { multiple, .. } => multiple,
         };
-        let most = |e| match e {
-            Extent::Literal(n) => Some(n),
-            Extent::Symbolic { most, .. } => most,
-        };
         match (self, other) {
             (Extent::Literal(a), Extent::Literal(b)) => Extent::Literal(a * b),
             _ => Extent::Symbolic {
                 multiple: multiple(self) * multiple(other),
-                most: most(self).and_then(|a| most(other).map(|b| a * b)),
+                most: self.most().and_then(|a| other.most().map(|b| a * b)),
             },
         }
     }
@@ -129,22 +190,30 @@ impl Extent {
 
 impl<'a> Nest<'a> {
     /// The naive nest of a stage.
-    pub fn new(kernel: &Kernel, stage: &Stage, facts: &[Fact], profile: &'a Profile, generic: DType) -> Nest<'a> {
-        let bytes = i64::from(stage.ty.dtype(generic).bytes());
-        let mut nest = Nest { axes: Vec::new(), path: Vec::new(), profile, bytes, reduces: false, made: 0 };
+    pub fn new(kernel: &Kernel, stage: &Stage, facts: &[Fact], profile: &'a Profile, flow: &'a Flow, generic: DType) -> Nest<'a> {
+        let mut nest = Nest::empty(stage.name.clone(), stage.role, profile, flow);
+        nest.dtype = stage.ty.dtype(generic);
+        nest.bytes = i64::from(nest.dtype.bytes());
         for (name, size) in stage.axes.iter().zip(&stage.shape) {
             nest.root(name, extent(kernel, size, facts), false, Vec::new());
         }
         if let Some(last) = nest.axes.last_mut() {
             last.contiguous = true;
         }
+        nest.ranges(kernel, stage, facts);
+        nest
+    }
+
+    /// The axes of the stage's reduction.
+    pub fn ranges(&mut self, kernel: &Kernel, stage: &Stage, facts: &[Fact]) {
+        let nest = self;
         for range in stage.reduction().map_or(&[][..], |(_, ranges)| ranges) {
-            nest.reduces = true;
+            nest.reduces = stage.reduction().map(|(op, _)| op);
             let named = |nest: &Nest<'_>, e: &Expr| {
                 let names = e.names();
                 nest.axes.iter().position(|a| names.contains(a.name.as_str()))
             };
-            let depends: Vec<usize> = [&range.low, &range.high].into_iter().filter_map(|e| named(&nest, e)).collect();
+            let depends: Vec<usize> = [&range.low, &range.high].into_iter().filter_map(|e| named(nest, e)).collect();
             let unknown = Extent::Symbolic { multiple: 1, most: None };
             let extent = match (range.low.as_int(), range.inclusive) {
                 _ if !depends.is_empty() => unknown,
@@ -154,10 +223,36 @@ impl<'a> Nest<'a> {
             };
             nest.root(&range.axis, extent, true, depends);
         }
-        nest
     }
 
-    fn root(&mut self, name: &str, extent: Extent, reduction: bool, depends: Vec<usize>) {
+    /// A nest without loops.
+    pub fn empty(stage: String, role: Role, profile: &'a Profile, flow: &'a Flow) -> Nest<'a> {
+        Nest {
+            axes: Vec::new(),
+            path: Vec::new(),
+            profile,
+            bytes: 4,
+            dtype: DType::F32,
+            reduces: None,
+            reads: flow.reads(&stage),
+            stage,
+            role,
+            flow,
+            copies: Vec::new(),
+            hosted: Vec::new(),
+            parts: Vec::new(),
+            within: None,
+            peels: 0,
+            shared: i64::from(profile.shared_bytes),
+            by: None,
+            next: Vec::new(),
+            made: 0,
+        }
+    }
+
+    /// Adds an axis of the stage's own.
+    pub fn root(&mut self, name: &str, extent: Extent, reduction: bool, depends: Vec<usize>) {
+        let roots = 1 << self.axes.len().min(31);
         let axis = Axis {
             name: name.to_owned(),
             reduction,
@@ -169,6 +264,10 @@ impl<'a> Nest<'a> {
             ragged: false,
             contiguous: false,
             depends,
+            roots,
+            shifted: false,
+            counts_tiles: false,
+            fixed: false,
         };
         self.axes.push(axis);
         self.appear(self.axes.len() - 1, self.path.len());
@@ -220,11 +319,28 @@ impl<'a> Nest<'a> {
     pub fn may_be_workgroup(&self, axis: usize) -> bool {
         let at = self.place(axis).unwrap_or(0);
         let blocked = |a: &usize| self.axes[*a].reduction && self.axes[*a].exec == Exec::Plain;
-        !self.axes[axis].reduction && !self.axes[axis].within_thread && !self.path[..at].iter().any(blocked)
+        let free = self.within.is_none() && !self.axes[axis].shifted && !self.axes[axis].fixed;
+        free && !self.axes[axis].reduction && !self.axes[axis].within_thread && !self.path[..at].iter().any(blocked)
+    }
+
+    /// Whether a parallel axis can go to threads, if a coordinate is free.
+    pub fn may_be_thread(&self, axis: usize) -> bool {
+        let Axis { reduction, shifted, counts_tiles, fixed, .. } = self.axes[axis];
+        !(reduction || shifted || counts_tiles || fixed)
+    }
+
+    /// Whether axes went to subgroups or lanes.
+    pub fn has_subgroups(&self) -> bool {
+        self.path.iter().any(|a| matches!(self.axes[*a].exec, Exec::Subgroup(_) | Exec::Lane))
     }
 
     /// Invocations of a workgroup by coordinate, as far as they are distributed.
     pub fn local(&self) -> [i64; 3] {
+        if self.has_subgroups() {
+            let subgroups = self.path.iter().filter(|a| matches!(self.axes[**a].exec, Exec::Subgroup(_)));
+            let count: i64 = subgroups.filter_map(|a| self.axes[*a].extent.literal()).product();
+            return [count * i64::from(self.profile.subgroup.unwrap_or(1)), 1, 1];
+        }
         let of = |slot: &str| {
             let bound = self.path.iter().find(|a| matches!(self.axes[**a].exec, Exec::Thread(s) if s == slot));
             bound.and_then(|a| self.axes[*a].extent.literal()).unwrap_or(1)
@@ -237,7 +353,7 @@ impl<'a> Nest<'a> {
         let count = extent.literal()?;
         let local = self.local();
         let product: i64 = local.iter().product();
-        if product * count > i64::from(self.profile.invocations) {
+        if product * count > i64::from(self.profile.invocations) || self.has_subgroups() || self.within.is_some() {
             return None;
         }
         let taken = |slot: &str| self.path.iter().any(|a| matches!(self.axes[*a].exec, Exec::Thread(s) if s == slot));
@@ -253,7 +369,7 @@ impl<'a> Nest<'a> {
         self.path.remove(at);
         let stays = |a: &usize| match exec {
             Exec::Workgroup => self.axes[*a].exec == Exec::Workgroup,
-            _ => matches!(self.axes[*a].exec, Exec::Workgroup | Exec::Thread(_)),
+            _ => self.axes[*a].exec == Exec::Workgroup || self.axes[*a].exec.is_invocation(),
         };
         let front = self.path.iter().take_while(|a| stays(a)).count();
         self.path.insert(front, axis);
@@ -267,7 +383,7 @@ impl<'a> Nest<'a> {
 }
 
 /// How long a size is, under the facts.
-fn extent(kernel: &Kernel, size: &Expr, facts: &[Fact]) -> Extent {
+pub(super) fn extent(kernel: &Kernel, size: &Expr, facts: &[Fact]) -> Extent {
     if let Some(value) = kernel.size(size, &[]) {
         return Extent::Literal(value);
     }

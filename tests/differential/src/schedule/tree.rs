@@ -130,7 +130,9 @@ impl Display for Directive {
         if let (Some(target), true) = (&self.target, within) {
             inside += &format!(" => {target}");
         }
-        for (key, value) in &self.keys {
+        // How parts become one stands after the target, wherever that is.
+        let after = |key: &str| key == "by" && !within && self.target.is_some();
+        for (key, value) in self.keys.iter().filter(|(key, _)| !after(key)) {
             inside += &format!(", {key}: {value}");
         }
         if !inside.is_empty() {
@@ -138,6 +140,9 @@ impl Display for Directive {
         }
         if let (Some(target), false) = (&self.target, within) {
             write!(f, " => {target}")?;
+        }
+        for (key, value) in self.keys.iter().filter(|(key, _)| after(key)) {
+            write!(f, ", {key}: {value}")?;
         }
         f.write_str(";")
     }

@@ -16,7 +16,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     {
         return Some(folded);
     }
-    let literal = |a: &usize| nest.axes[*a].extent.literal().is_some();
+    let literal = |a: &usize| nest.axes[*a].extent.literal().is_some() && nest.may_be_thread(*a);
     let axes: Vec<usize> = nest.plain_parallel().into_iter().filter(literal).collect();
     place(nest, &some(axes, 2, random), "thread", random)
 }
@@ -43,7 +43,7 @@ pub(in crate::schedule) fn place(nest: &mut Nest<'_>, axes: &[usize], level: &'s
 }
 
 /// What lies inside an axis that went to threads cannot go to workgroups. The parts of one split were made one after another.
-fn within(nest: &mut Nest<'_>, axis: usize) {
+pub(super) fn within(nest: &mut Nest<'_>, axis: usize) {
     let outer = nest.axes[axis].reduction;
     nest.axes.iter_mut().skip(axis).filter(|a| a.reduction == outer).for_each(|a| a.within_thread = true);
     nest.axes[..axis].iter_mut().rev().take(2).for_each(|a| a.within_thread = true);
@@ -51,7 +51,7 @@ fn within(nest: &mut Nest<'_>, axis: usize) {
 
 /// Two axes on one coordinate.
 fn folded(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
-    let literal = |a: &usize| nest.axes[*a].extent.literal().is_some_and(|n| n > 1);
+    let literal = |a: &usize| nest.axes[*a].extent.literal().is_some_and(|n| n > 1) && nest.may_be_thread(*a);
     let axes: Vec<usize> = nest.plain_parallel().into_iter().filter(literal).collect();
     let axes = some(axes, 2, random);
     let [a, b] = axes.as_slice() else { return None };

@@ -24,7 +24,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
 }
 
 /// Fuses axes in the nest.
-pub(super) fn fuse(nest: &mut Nest<'_>, axes: &[usize], into: String) -> usize {
+pub(in crate::schedule) fn fuse(nest: &mut Nest<'_>, axes: &[usize], into: String) -> usize {
     let place = axes.iter().filter_map(|a| nest.place(*a)).min();
     let extent = axes.iter().fold(Extent::Literal(1), |e, a| e.times(nest.axes[*a].extent));
     let depends = axes.iter().flat_map(|a| nest.axes[*a].depends.clone()).collect();
@@ -34,6 +34,10 @@ pub(super) fn fuse(nest: &mut Nest<'_>, axes: &[usize], into: String) -> usize {
     nest.axes[fused].contiguous = nest.axes[last].contiguous;
     nest.axes[fused].serial = axes.iter().all(|a| nest.axes[*a].serial);
     nest.axes[fused].within_thread = axes.iter().any(|a| nest.axes[*a].within_thread);
+    nest.axes[fused].roots = axes.iter().fold(0, |all, a| all | nest.axes[*a].roots);
+    nest.axes[fused].shifted = axes.iter().any(|a| nest.axes[*a].shifted);
+    nest.axes[fused].counts_tiles = axes.iter().any(|a| nest.axes[*a].counts_tiles);
+    nest.axes[fused].fixed = axes.iter().any(|a| nest.axes[*a].fixed);
     nest.axes[fused].ragged = axes.iter().any(|a| nest.axes[*a].ragged);
     for axis in axes {
         nest.axes[*axis].live = false;

@@ -5,9 +5,14 @@
 //! into [`super::illegal`]; what it leaves to be done, into [`super::complete`]. Reports count directives by their names, so
 //! there is nothing more to do.
 
+mod across;
+mod compute_at;
 mod distribute;
 mod fuse;
+mod lanes;
+mod promote;
 mod reorder;
+mod rfactor;
 mod serial;
 mod show;
 mod split;
@@ -15,12 +20,16 @@ mod tile;
 mod unroll;
 mod vectorize;
 
-use super::nest::Nest;
+use super::nest::{Extent, Nest};
 use super::tree::Directive;
+use crate::kernel::tree::Role;
 use fastrand::Rng;
 
 pub(super) use distribute::place;
-pub(super) use reorder::permute;
+pub(super) use fuse::fuse;
+pub(super) use promote::of;
+pub(super) use reorder::{outward, permute};
+pub(super) use tile::cut;
 
 /// One directive's generator.
 pub struct Family {
@@ -33,20 +42,33 @@ pub struct Family {
 }
 
 /// All of them.
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 14] = [
     Family { name: "tile", weight: 30, propose: tile::propose },
     Family { name: "split", weight: 14, propose: split::propose },
     Family { name: "fuse", weight: 10, propose: fuse::propose },
     Family { name: "reorder", weight: 16, propose: reorder::propose },
     Family { name: "distribute", weight: 16, propose: distribute::propose },
+    Family { name: "across", weight: 14, propose: across::propose },
+    Family { name: "lanes", weight: 6, propose: lanes::propose },
     Family { name: "serial", weight: 4, propose: serial::propose },
     Family { name: "unroll", weight: 14, propose: unroll::propose },
     Family { name: "vectorize", weight: 16, propose: vectorize::propose },
+    Family { name: "promote", weight: 14, propose: promote::propose },
+    Family { name: "compute_at", weight: 12, propose: compute_at::propose },
+    Family { name: "rfactor", weight: 3, propose: rfactor::propose },
     Family { name: "show", weight: 2, propose: show::propose },
 ];
 
-/// A directive that is likely legal.
-pub fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
+/// What a schedule in phases is made of, beside [`FAMILIES`].
+const STEPS: [Family; 4] = [
+    Family { name: "to workgroups", weight: 0, propose: |nest, random| tile::to(nest, "workgroup", random) },
+    Family { name: "to threads", weight: 0, propose: |nest, random| tile::to(nest, "thread", random) },
+    Family { name: "tile reduction", weight: 0, propose: tile::reduction },
+    Family { name: "outward", weight: 0, propose: reorder::outward },
+];
+
+/// A directive that is likely legal, and what has to follow it.
+pub fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
     let total: u32 = FAMILIES.iter().map(|f| f.weight).sum();
     let mut at = random.u32(..total);
     let chosen = FAMILIES.iter().find(|family| {
@@ -54,7 +76,19 @@ pub fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
         at = at.saturating_sub(family.weight);
         found
     });
-    chosen.and_then(|family| (family.propose)(nest, random))
+    chosen.map_or(Vec::new(), |family| made(family, nest, random))
+}
+
+/// A directive of a family, or a step.
+pub fn step(name: &str, nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
+    let family = FAMILIES.iter().chain(&STEPS).find(|f| f.name == name);
+    family.map_or(Vec::new(), |family| made(family, nest, random))
+}
+
+fn made(family: &Family, nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
+    let first = (family.propose)(nest, random);
+    let next = std::mem::take(&mut nest.next);
+    if first.is_some() { first.into_iter().chain(next).collect() } else { Vec::new() }
 }
 
 /// Some of a list, in any order.
@@ -65,21 +99,57 @@ fn some<T>(mut from: Vec<T>, most: usize, random: &mut Rng) -> Vec<T> {
 }
 
 /// A factor for an extent: one that divides, or not.
-fn factor(extent: super::nest::Extent, random: &mut Rng) -> i64 {
+fn factor(extent: Extent, random: &mut Rng) -> i64 {
     let any = random.choice([1, 2, 2, 3, 4, 4, 4, 5, 7, 8, 8, 16, 32]).unwrap_or(2);
     let most = extent.literal().unwrap_or(i64::MAX);
     if any <= most { any } else { random.i64(1..=most.max(1)) }
 }
 
+/// How an axis is split.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// Into a tile and its place.
+    tile: bool,
+    /// Where the outer part goes.
+    level: Option<&'static str>,
+}
+
 /// A word for the tail of a split.
-fn tail(nest: &Nest<'_>, axis: usize, product: i64, random: &mut Rng) -> Option<&'static str> {
+fn tail(nest: &Nest<'_>, axis: usize, product: i64, shape: Shape, random: &mut Rng) -> Option<&'static str> {
     let exact = nest.axes[axis].extent.divisible(product);
+    let parallel = !nest.axes[axis].reduction;
+    let lives = nest.copies.is_empty() && nest.hosted.is_empty();
+    let peels = shape.tile && lives && nest.peels < 2 && shape.level != Some("thread") && nest.within.is_none();
+    let whole = shape.tile && shape.level.is_none() && nest.axes[axis].depends.is_empty();
+    let shifts = whole && parallel && nest.role != Role::Update && nest.by.is_none();
     match random.u8(..100) {
-        0..16 => Some("guard"),
-        16..36 if !nest.axes[axis].reduction => Some("round_up"),
-        16..20 => Some("round_up"),
-        36..60 if exact => Some("exact"),
-        36..38 => Some("exact"),
+        0..10 => Some("guard"),
+        10..24 if parallel => Some("round_up"),
+        10..14 => Some("round_up"),
+        24..44 if exact => Some("exact"),
+        24..26 => Some("exact"),
+        44..56 if peels => Some("peel"),
+        44..45 => Some("peel"),
+        56..78 if shifts => Some("shift"),
+        56..57 => Some("shift"),
         _ => None,
+    }
+}
+
+/// What a tail means for the parts, outer and inner.
+fn note_tail(nest: &mut Nest<'_>, axis: usize, word: Option<&'static str>, (outer, inner): (usize, usize), by: i64) {
+    if nest.axes[axis].extent.divisible(by) {
+        return;
+    }
+    match word {
+        Some("shift") => {
+            nest.axes[outer].shifted = true;
+            nest.axes[inner].shifted = true;
+        }
+        Some("peel") => {
+            nest.peels += 1;
+            nest.axes[outer].counts_tiles = true;
+        }
+        _ => {}
     }
 }

@@ -6,11 +6,28 @@ use crate::schedule::tree::Directive;
 use fastrand::Rng;
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
-    let free = nest.path.iter().copied().filter(|a| !matches!(nest.axes[*a].exec, Exec::Workgroup | Exec::Lanes));
+    let free = nest.path.iter().copied().filter(|a| matches!(nest.axes[*a].exec, Exec::Plain | Exec::Unrolled));
     let axes = some(free.collect(), 5, random);
     if axes.len() < 2 {
         return None;
     }
+    Some(permute(nest, &axes))
+}
+
+/// Some loops of the reduction outside of all others that are no distributed ones.
+pub(in crate::schedule) fn outward(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
+    let plain = |a: &usize| nest.axes[*a].exec == Exec::Plain;
+    let mut axes: Vec<usize> = nest.path.iter().copied().filter(plain).collect();
+    let most = axes.iter().filter(|a| nest.axes[**a].reduction).count();
+    let mut left = random.usize(1..=most.max(1));
+    if most == 0 || axes.len() < 2 {
+        return None;
+    }
+    axes.sort_by_key(|a| {
+        let first = nest.axes[*a].reduction && left > 0;
+        left -= usize::from(first);
+        !first
+    });
     Some(permute(nest, &axes))
 }
 

@@ -1,6 +1,6 @@
 //! `split(i, [2, _, 4] => a, b, c)`.
 
-use super::{factor, tail};
+use super::{Shape, factor, note_tail, tail};
 use crate::schedule::nest::{Extent, Nest};
 use crate::schedule::tree::{Argument, Directive};
 use fastrand::Rng;
@@ -22,7 +22,8 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     if !covers || random.u8(..4) > 0 {
         factors.insert(random.usize(..=factors.len()), None);
     }
-    let word = tail(nest, axis, product, random);
+    let tile = matches!(factors.as_slice(), [None, Some(_)]);
+    let word = tail(nest, axis, product, Shape { tile, level: None }, random);
     let old = nest.axes[axis].name.clone();
     let keeps = if random.bool() { Some(random.usize(..factors.len())) } else { None };
     let names: Vec<String> = (0..factors.len()).map(|n| if Some(n) == keeps { old.clone() } else { nest.fresh() }).collect();
@@ -32,6 +33,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
         nest.path.remove(at);
     }
     let ragged = nest.axes[axis].ragged || !extent.divisible(product);
+    let mut parts = Vec::new();
     for (n, (factor, name)) in factors.iter().zip(&names).enumerate().rev() {
         let part = nest.derive(axis, name.clone(), factor.map_or(extent.parts(product), Extent::Literal));
         nest.axes[part].ragged = ragged;
@@ -40,6 +42,10 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
             nest.axes[part].depends.clear();
         }
         nest.appear(part, at);
+        parts.push(part);
+    }
+    if let [inner, outer] = parts.as_slice() {
+        note_tail(nest, axis, word, (*outer, *inner), product);
     }
     let arguments = vec![Argument::Name(old), Argument::Factors(factors, word)];
     Some(Directive { name: "split", arguments, produced: names, keys: Vec::new(), target: None })

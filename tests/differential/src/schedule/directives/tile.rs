@@ -1,7 +1,7 @@
 //! `tile(i: 8, j: 32 round_up => j_o) => workgroup(y, x)`.
 
-use super::{factor, some, tail};
-use crate::schedule::nest::{Exec, Nest};
+use super::{Shape, factor, note_tail, some, tail};
+use crate::schedule::nest::{Exec, Extent, Nest};
 use crate::schedule::tree::{Argument, Directive, Target};
 use fastrand::Rng;
 
@@ -11,12 +11,34 @@ const LEVELS: [Option<&str>; 8] =
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let level = random.choice(LEVELS).flatten();
-    let candidates = nest.plain().into_iter().filter(|a| match level {
+    let axes = some(candidates(nest, level), 3, random);
+    tile(nest, axes, level, random)
+}
+
+/// To workgroups, or to threads.
+pub(super) fn to(nest: &mut Nest<'_>, level: &'static str, random: &mut Rng) -> Option<Directive> {
+    let axes = some(candidates(nest, Some(level)), 3, random);
+    tile(nest, axes, Some(level), random)
+}
+
+/// Of the reduction's axes.
+pub(super) fn reduction(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
+    let axes = nest.plain().into_iter().filter(|a| nest.axes[*a].reduction && nest.place(*a).is_some()).collect();
+    let axes = some(axes, 2, random);
+    tile(nest, axes, None, random)
+}
+
+/// What can be tiled for a level.
+fn candidates(nest: &Nest<'_>, level: Option<&str>) -> Vec<usize> {
+    let may = |a: &usize| match level {
         None => true,
         Some("workgroup") => nest.may_be_workgroup(*a),
-        _ => !nest.axes[*a].reduction && nest.axes[*a].extent.literal().is_some(),
-    });
-    let axes = some(candidates.collect(), 3, random);
+        _ => nest.may_be_thread(*a) && nest.axes[*a].extent.literal().is_some(),
+    };
+    nest.plain().into_iter().filter(may).collect()
+}
+
+fn tile(nest: &mut Nest<'_>, axes: Vec<usize>, level: Option<&'static str>, random: &mut Rng) -> Option<Directive> {
     let first = axes.iter().filter_map(|a| nest.place(*a)).min();
     let (mut arguments, mut slots, mut outers) = (Vec::new(), Vec::new(), Vec::new());
     for axis in axes {
@@ -30,7 +52,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
             },
             Some(_) => random.choice(["x", "y", "z"]),
         };
-        let word = tail(nest, axis, by, random);
+        let word = tail(nest, axis, by, Shape { tile: true, level }, random);
         let name = nest.axes[axis].name.clone();
         let suffix = level.unwrap_or("o");
         let default = format!("{name}_{suffix}");
@@ -39,7 +61,17 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
         let outer = named.then(|| outer_name.clone());
         arguments.push(Argument::Tile { axis: name.clone(), factor: by, tail: word, outer });
         slots.extend(slot);
-        outers.push(cut(nest, axis, by, (name, outer_name), level, slot));
+        let (outer, inner) = cut(nest, axis, by, (name, outer_name));
+        note_tail(nest, axis, word, (outer, inner), by);
+        match (level, slot) {
+            (Some("workgroup"), _) => nest.bind(outer, Exec::Workgroup),
+            (Some(_), Some(slot)) => {
+                nest.bind(outer, Exec::Thread(slot));
+                nest.axes[inner].within_thread = true;
+            }
+            _ => {}
+        }
+        outers.push(outer);
     }
     if level.is_none() {
         gather(nest, &outers, first.unwrap_or(0));
@@ -49,19 +81,12 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     (!tile.arguments.is_empty()).then_some(tile)
 }
 
-/// Splits an axis in the nest, and places the outer part. Returns that.
-fn cut(
-    nest: &mut Nest<'_>,
-    axis: usize,
-    by: i64,
-    names: (String, String),
-    level: Option<&str>,
-    slot: Option<&'static str>,
-) -> usize {
+/// Splits an axis in the nest. The outer part and the inner one.
+pub(in crate::schedule) fn cut(nest: &mut Nest<'_>, axis: usize, by: i64, names: (String, String)) -> (usize, usize) {
     let extent = nest.axes[axis].extent;
     let place = nest.place(axis);
     let outer = nest.derive(axis, names.1, extent.parts(by));
-    let inner = nest.derive(axis, names.0, crate::schedule::nest::Extent::Literal(by));
+    let inner = nest.derive(axis, names.0, Extent::Literal(by));
     nest.axes[inner].ragged |= !extent.divisible(by);
     nest.axes[inner].depends.clear();
     nest.axes[inner].contiguous = nest.axes[axis].contiguous;
@@ -71,15 +96,7 @@ fn cut(
     }
     nest.appear(inner, at);
     nest.appear(outer, at);
-    match (level, slot) {
-        (Some("workgroup"), _) => nest.bind(outer, Exec::Workgroup),
-        (Some(_), Some(slot)) => {
-            nest.bind(outer, Exec::Thread(slot));
-            nest.axes[inner].within_thread = true;
-        }
-        _ => {}
-    }
-    outer
+    (outer, inner)
 }
 
 /// Puts the outer parts together, where the first of the axes stood.

@@ -1,0 +1,38 @@
+//! Schedules as people write them: tiles to workgroups, the reduction in tiles, copies, threads, copies again, what is written
+//! out.
+
+use super::directives::step;
+use super::nest::Nest;
+use super::tree::Directive;
+use fastrand::Rng;
+
+/// A step: of which there is one, how likely, how often at most.
+type Step = (&'static [&'static str], u8, u8);
+
+/// The steps in order.
+const STEPS: [Step; 9] = [
+    (&["rfactor"], 9, 1),
+    (&["fuse", "tile", "split"], 25, 1),
+    (&["to workgroups"], 80, 1),
+    (&["tile reduction"], 65, 1),
+    (&["outward"], 60, 1),
+    (&["promote", "promote", "compute_at"], 60, 3),
+    (&["lanes"], 12, 3),
+    (&["to threads", "distribute", "distribute", "across"], 80, 2),
+    (&["promote", "compute_at", "unroll", "vectorize", "tile"], 60, 3),
+];
+
+pub(super) fn phases(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
+    let mut made = Vec::new();
+    for (names, share, most) in STEPS {
+        if random.u8(..100) >= share {
+            continue;
+        }
+        for _ in 0..random.u8(1..=most) {
+            if let Some(name) = random.choice(names) {
+                made.extend(step(name, nest, random));
+            }
+        }
+    }
+    made
+}
