@@ -15,6 +15,7 @@ use crate::{buffers::Buffers, registers::Registers};
 use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Const, ExprId};
@@ -24,6 +25,9 @@ use tilewright_dsl::profile::Profile;
 
 /// What a value became: one id, or one for each four of its components.
 pub(crate) type Chunks = SmallVec<[Id; 2]>;
+
+/// Axes that an extent names, and their predicates.
+pub(crate) type Clamped = Rc<(Vec<AxisId>, Vec<Pred>)>;
 
 /// An emission step's result.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -77,6 +81,12 @@ pub(crate) struct Emit<'p> {
     pub(crate) groups: Map<(usize, ExprId), u32>,
     /// The compute at hand, by its place in the nest.
     pub(crate) compute: usize,
+    /// Of computes, by their place in the nest: whether they must not run where they are out of range.
+    pub(crate) confined: Map<usize, bool>,
+    /// Of axes whose extents name others: these, and the predicates that clamp them.
+    pub(crate) clamped: Map<AxisId, Option<Clamped>>,
+    /// Of axes: whether loops may run over one that has no value.
+    pub(crate) over_nothing: Map<AxisId, bool>,
     /// The node to blame.
     pub(crate) span: SpanId,
 }
@@ -140,6 +150,9 @@ impl<'p> Emit<'p> {
             pinned: crate::params::pinned(program),
             groups: Map::default(),
             compute: 0,
+            confined: Map::default(),
+            clamped: Map::default(),
+            over_nothing: Map::default(),
             span: SpanId::NONE,
         }
     }

@@ -252,8 +252,14 @@ impl<'p> Emit<'p> {
     }
 
     /// Whether a compute must not even read where it is out of range.
-    fn must_not_run(&self, c: &Compute) -> bool {
-        self.reads_updated(c) || c.preds.iter().any(|pred| self.runs_over_nothing(pred.axis))
+    fn must_not_run(&mut self, c: &Compute) -> bool {
+        // Asked again in each iteration that is written out.
+        if let Some(known) = self.confined.get(&self.compute) {
+            return *known;
+        }
+        let guarded = self.reads_updated(c) || c.preds.iter().any(|pred| self.runs_over_nothing(pred.axis));
+        self.confined.insert(self.compute, guarded);
+        guarded
     }
 
     /// Whether a compute that can be out of range reads a tensor that it updates: it would read, at the clamped index, what
@@ -271,7 +277,16 @@ impl<'p> Emit<'p> {
 
     /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose
     /// extents do not follow from the axis's, or which are made of such.
-    pub(crate) fn runs_over_nothing(&self, axis: AxisId) -> bool {
+    pub(crate) fn runs_over_nothing(&mut self, axis: AxisId) -> bool {
+        if let Some(known) = self.over_nothing.get(&axis) {
+            return *known;
+        }
+        let runs = self.may_run_over_nothing(axis);
+        self.over_nothing.insert(axis, runs);
+        runs
+    }
+
+    fn may_run_over_nothing(&mut self, axis: AxisId) -> bool {
         let (axes, exprs) = (&self.program.axes, &self.program.exprs);
         let extent = axes[axis].extent;
         let split = match &axes[axis].fate {

@@ -6,6 +6,7 @@
 use crate::emit::{Emit, Result};
 use crate::values::{Op, ValueId};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Pred, Space, Split, Tail};
@@ -186,17 +187,25 @@ impl Emit<'_> {
     pub(crate) fn extent_in(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         let program = self.program;
         let extent = program.axes[axis].extent;
-        let mut named = Vec::new();
-        program.exprs.uses_axis(extent, &mut |a| {
-            named.push(a);
-            false
-        });
-        if named.is_empty() {
-            return Ok(self.resolve_in(extent, view)?.0);
+        if let Some(value) = program.exprs.as_int(extent) {
+            return Ok(self.values.int(value));
         }
+        // Asked again in each iteration that is written out.
+        let clamped = self.clamped.entry(axis).or_insert_with(|| {
+            let mut named = Vec::new();
+            program.exprs.uses_axis(extent, &mut |a| {
+                named.push(a);
+                false
+            });
+            let preds = program.predicates(&named);
+            (!named.is_empty()).then(|| Rc::new((named, preds)))
+        });
+        let Some(clamped) = clamped.clone() else {
+            return Ok(self.resolve_in(extent, view)?.0);
+        };
         let (preds, resolved) = (std::mem::take(&mut self.preds), std::mem::take(&mut self.resolved));
-        self.preds = program.predicates(&named);
-        let surplus = self.with_surplus(named);
+        self.preds.clone_from(&clamped.1);
+        let surplus = self.with_surplus(clamped.0.clone());
         self.preds.extend(surplus.map(|axis| Pred { axis, tail: Tail::Guard }));
         let value = self.resolve_in(extent, view);
         (self.preds, self.resolved) = (preds, resolved);

@@ -6,8 +6,8 @@
 
 use crate::arena::{Arena, Id as _, id};
 use crate::nest::{AxisId, BufferId, DimId, ScalarId};
+use crate::table::Map;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use tilewright_launch::DType;
 
 id! {
@@ -179,7 +179,7 @@ pub struct Exprs {
     nodes: Arena<ExprId, (Expr, DType)>,
     /// How much each is, written out.
     extents: Vec<Extent>,
-    known: HashMap<(Expr, DType), ExprId>,
+    known: Map<(Expr, DType), ExprId>,
 }
 
 /// How much an expression is.

@@ -17,6 +17,7 @@ pub mod nest;
 pub mod profile;
 pub mod schedule;
 pub mod syntax;
+mod table;
 pub mod variant;
 
 pub use tilewright_launch as launch;

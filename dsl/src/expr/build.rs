@@ -3,8 +3,9 @@
 
 use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::nest::{AxisId, BufferId, DimId, ScalarId};
+use crate::table::{Map, Set};
 use half::f16;
-use std::collections::HashMap;
+use smallvec::SmallVec;
 use tilewright_launch::DType;
 
 impl Const {
@@ -156,14 +157,14 @@ impl Exprs {
 
     /// The expression with some of its parts replaced: `f` gives the replacement of a part, or `None` to look inside.
     pub fn replace(&mut self, id: ExprId, f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>) -> ExprId {
-        self.replace_memo(id, f, &mut HashMap::new())
+        self.replace_memo(id, f, &mut Map::default())
     }
 
     fn replace_memo(
         &mut self,
         id: ExprId,
         f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>,
-        done: &mut HashMap<ExprId, ExprId>,
+        done: &mut Map<ExprId, ExprId>,
     ) -> ExprId {
         if let Some(new) = done.get(&id) {
             return *new;
@@ -186,11 +187,17 @@ impl Exprs {
 
     /// Whether a part of the expression, itself included, satisfies `f`.
     pub fn any(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
-        let mut seen = std::collections::HashSet::new();
-        let mut open = vec![id];
+        let mut open: SmallVec<[ExprId; 16]> = SmallVec::from_slice(&[id]);
+        // Indices are short: for those, a list is quicker than a table.
+        let (mut few, mut many): (SmallVec<[ExprId; 16]>, Set<ExprId>) = (SmallVec::new(), Set::default());
+        let short = self.size(id) as usize <= few.inline_size();
         while let Some(id) = open.pop() {
-            if !seen.insert(id) {
+            let known = if short { few.contains(&id) } else { !many.insert(id) };
+            if known {
                 continue;
+            }
+            if short {
+                few.push(id);
             }
             let expr = self.get(id);
             if f(expr) {

@@ -5,9 +5,9 @@
 
 use super::mono::{AtomId, MAX_ATOMS};
 use super::poly::Poly;
-use super::table::Map;
 use crate::arena::Arena;
 use crate::nest::{AxisId, DimId, Program};
+use crate::table::Map;
 use smallvec::SmallVec;
 
 /// What an atom stands for.

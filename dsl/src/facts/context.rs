@@ -7,9 +7,9 @@ use super::mono::AtomId;
 use super::poly::Poly;
 use super::prove::{MAX_WORK, Query, ROUNDS};
 use super::samples::Sizes;
-use super::table::Map;
 use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
+use crate::table::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ pub(super) struct Context<'p> {
     /// What was proved briefly, or not.
     pub(super) brief: Map<Poly, bool>,
     /// What questions about some axes start from.
-    grounds: Map<Vec<AxisId>, Ground>,
+    pub(super) grounds: Map<Vec<AxisId>, Ground>,
     /// Sizes that the program's conditions admit, once they were needed.
     pub(super) sizes: Option<Sizes>,
     /// What is left to be spent on the claim.

@@ -1,13 +1,13 @@
 //! Sizes and axes for which a claim is false, found by trying small ones.
 
 use super::context::Context;
-use super::eval::{Eval, Point};
+use super::eval::{Eval, Point, Values};
 use super::poly::Poly;
 use super::samples::Sample;
 use super::{Claim, Operand, Prover};
 use crate::expr::{Const, Expr, ExprId};
 use crate::nest::{AxisId, DimId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Sizes that are tried.
@@ -96,7 +96,7 @@ impl Search<'_, '_> {
                     return None;
                 }
                 let chosen = candidates.iter().zip(&places).map(|((dim, values), place)| (*dim, values[*place]));
-                let mut point = Point { dims: chosen.collect(), axes: BTreeMap::new() };
+                let mut point = Point { dims: chosen.collect(), axes: Values::new() };
                 if self.eval.admits(self.relevant, self.dims, &mut point)
                     && let Some(found) = self.at_axes(&mut point, 0)
                 {
@@ -129,7 +129,7 @@ impl Search<'_, '_> {
                 break;
             }
         }
-        point.axes.remove(axis);
+        point.axes.remove(*axis);
         None
     }
 
@@ -298,7 +298,7 @@ impl Context<'_> {
         let program = self.program;
         let shown = |dim: &DimId| program.dims[*dim].derived.is_none() || named.contains(dim);
         let dims = point.dims.iter().filter(|(dim, _)| shown(dim)).map(|(dim, v)| (program.dims[*dim].name.clone(), *v));
-        let axes = axes.iter().filter_map(|axis| Some((program.axes[*axis].name.clone(), *point.axes.get(axis)?)));
+        let axes = axes.iter().filter_map(|axis| Some((program.axes[*axis].name.clone(), point.axes.get(*axis)?)));
         Counterexample { values: dims.chain(axes).collect() }
     }
 }

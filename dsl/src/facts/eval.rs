@@ -3,17 +3,61 @@
 use super::View;
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program, Tail};
-use std::collections::{BTreeMap, BTreeSet};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use tilewright_launch::DType;
 
 /// Deeper expressions have no value.
 const MAX_DEPTH: u32 = 120;
 
+/// Values by id, in the order of the ids. There are few, and points are copied often.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Values<I>(SmallVec<[(I, i64); 8]>);
+
+impl<I: Ord + Copy> Values<I> {
+    pub(super) fn new() -> Values<I> {
+        Values(SmallVec::new())
+    }
+
+    fn place(&self, id: I) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&id, |(id, _)| *id)
+    }
+
+    pub(super) fn get(&self, id: I) -> Option<i64> {
+        self.place(id).ok().map(|place| self.0[place].1)
+    }
+
+    pub(super) fn insert(&mut self, id: I, value: i64) {
+        match self.place(id) {
+            Ok(place) => self.0[place].1 = value,
+            Err(place) => self.0.insert(place, (id, value)),
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: I) {
+        if let Ok(place) = self.place(id) {
+            self.0.remove(place);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(I, i64)> {
+        self.0.iter()
+    }
+}
+
+impl<I: Ord + Copy> FromIterator<(I, i64)> for Values<I> {
+    fn from_iter<T: IntoIterator<Item = (I, i64)>>(values: T) -> Values<I> {
+        let mut all = Values::new();
+        values.into_iter().for_each(|(id, value)| all.insert(id, value));
+        all
+    }
+}
+
 /// Sizes and axes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Point {
-    pub(super) dims: BTreeMap<DimId, i64>,
-    pub(super) axes: BTreeMap<AxisId, i64>,
+    pub(super) dims: Values<DimId>,
+    pub(super) axes: Values<AxisId>,
 }
 
 /// What evaluates.
@@ -38,7 +82,7 @@ impl Eval<'_> {
         }
         let value = match exprs.get(e) {
             Expr::Const(c) => c.value() as i64,
-            Expr::Dim(dim) => *at.dims.get(dim)?,
+            Expr::Dim(dim) => at.dims.get(*dim)?,
             Expr::Axis(axis) => self.axis(*axis, at, depth)?,
             Expr::Unary(op, a) => {
                 let a = self.deep(*a, at, depth)?;
@@ -81,8 +125,8 @@ impl Eval<'_> {
 
     /// The value of an axis, as the view has it.
     fn axis(&self, axis: AxisId, at: &Point, depth: u32) -> Option<i64> {
-        if let Some(value) = at.axes.get(&axis) {
-            return Some(*value);
+        if let Some(value) = at.axes.get(axis) {
+            return Some(value);
         }
         let depth = depth.checked_sub(1)?;
         let axes = &self.program.axes;

@@ -5,9 +5,10 @@ use super::context::Context;
 use super::mono::AtomId;
 use super::poly::Poly;
 use super::samples::Sample;
-use super::table::Map;
+use crate::arena::Id as _;
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::AxisId;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// Facts, in the order in which they were learned.
@@ -15,10 +16,10 @@ use std::rc::Rc;
 pub(super) struct Known {
     facts: Vec<Rc<Poly>>,
     /// The places of the facts in which an atom occurs.
-    by_atom: Map<AtomId, Vec<u32>>,
+    by_atom: Vec<SmallVec<[u32; 6]>>,
     /// Atoms whose own facts were learned: in order, and by atom.
     atoms: Vec<AtomId>,
-    covered: Map<AtomId, ()>,
+    covered: Vec<bool>,
 }
 
 /// A point to go back to.
@@ -37,7 +38,7 @@ impl Known {
         }
         let index = self.facts.len() as u32;
         for atom in fact.atoms() {
-            self.by_atom.entry(atom).or_default().push(index);
+            at(&mut self.by_atom, atom).push(index);
         }
         let fact = Rc::new(fact);
         self.facts.push(fact.clone());
@@ -54,7 +55,7 @@ impl Known {
     }
 
     fn learn_atom(&mut self, atoms: &Atoms, atom: AtomId) {
-        if self.covered.insert(atom, ()).is_some() {
+        if std::mem::replace(at(&mut self.covered, atom), true) {
             return;
         }
         self.atoms.push(atom);
@@ -75,7 +76,7 @@ impl Known {
 
     /// The places of the facts in which an atom occurs.
     pub(super) fn about(&self, atom: AtomId) -> &[u32] {
-        self.by_atom.get(&atom).map_or(&[], Vec::as_slice)
+        self.by_atom.get(atom.index()).map_or(&[], SmallVec::as_slice)
     }
 
     pub(super) fn get(&self, place: u32) -> Rc<Poly> {
@@ -95,15 +96,21 @@ impl Known {
     pub(super) fn undo(&mut self, mark: Mark) {
         for fact in self.facts.drain(mark.facts..).rev() {
             for atom in fact.atoms() {
-                if let Some(places) = self.by_atom.get_mut(&atom) {
-                    places.pop();
-                }
+                at(&mut self.by_atom, atom).pop();
             }
         }
         for atom in self.atoms.drain(mark.atoms..) {
-            self.covered.remove(&atom);
+            *at(&mut self.covered, atom) = false;
         }
     }
+}
+
+/// An atom's entry, of a list that grows as atoms are made.
+fn at<T: Default + Clone>(list: &mut Vec<T>, atom: AtomId) -> &mut T {
+    if list.len() <= atom.index() {
+        list.resize(atom.index() + 1, T::default());
+    }
+    &mut list[atom.index()]
 }
 
 /// What a question starts from: kept, because many are asked of the same axes.

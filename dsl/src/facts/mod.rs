@@ -20,9 +20,9 @@ mod known;
 mod mono;
 mod poly;
 mod prove;
+mod remembered;
 mod samples;
 mod show;
-mod table;
 mod translate;
 
 pub use counterexample::Counterexample;
@@ -108,9 +108,7 @@ impl<'p> Prover<'p> {
     }
 
     fn with_view(program: &'p Program, view: View) -> Prover<'p> {
-        let mut context = Context::new(program, view);
-        context.load(&|_| true);
-        Prover { context: RefCell::new(context), assumed: Vec::new() }
+        Prover { context: RefCell::new(Context::loaded(program, view)), assumed: Vec::new() }
     }
 
     /// A prover that knows besides that `cond`, a bool, holds (or, with `holds` false, that it does not). Of comparisons

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::known::Ground;
 use super::mono::AtomId;
 use super::poly::{Poly, gcd};
-use super::table::Map;
+use crate::table::Map;
 use smallvec::SmallVec;
 
 /// How many replacements one after another are tried, and how many polynomials are looked at for it: short proofs are found

@@ -5,12 +5,12 @@
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
-use super::eval::{Eval, Point};
+use super::eval::{Eval, Point, Values};
 use super::mono::AtomId;
 use super::poly::Poly;
-use super::table::Map;
+use crate::arena::Id as _;
 use crate::nest::{AxisId, DimId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Sizes that are kept.
@@ -21,13 +21,14 @@ const TRIES: usize = 240;
 const POINTS: u64 = 3;
 
 /// Values of the dims, derived ones included.
-pub(super) type Sizes = Rc<Vec<BTreeMap<DimId, i64>>>;
+pub(super) type Sizes = Rc<Vec<Values<DimId>>>;
 
 /// A point, and the values of atoms there as far as they were asked for.
 #[derive(Debug)]
 pub(super) struct Sample {
     point: Point,
-    values: Map<AtomId, Option<i128>>,
+    /// By atom; none where it was not asked for.
+    values: Vec<Option<Option<i128>>>,
 }
 
 /// Numbers without a pattern, the same in every run.
@@ -51,18 +52,18 @@ impl Context<'_> {
         sizes
     }
 
-    fn find_sizes(&mut self) -> Vec<BTreeMap<DimId, i64>> {
+    fn find_sizes(&mut self) -> Vec<Values<DimId>> {
         let program = self.program;
         let eval = Eval { program, view: self.view };
         let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
         let conditions: Vec<usize> = (0..program.conditions.len()).collect();
         let candidates = self.candidates(&dims, &conditions);
         let mut mixer = Mixer(1);
-        let mut found: Vec<BTreeMap<DimId, i64>> = Vec::new();
+        let mut found: Vec<Values<DimId>> = Vec::new();
         for _ in 0..TRIES {
             let mut pick = |values: &Vec<i64>| values.get(mixer.below(values.len() as u64) as usize).copied().unwrap_or(1);
             let dims = candidates.iter().map(|(dim, values)| (*dim, pick(values))).collect();
-            let mut sample = Sample { point: Point { dims, axes: BTreeMap::new() }, values: Map::default() };
+            let mut sample = Sample { point: Point { dims, axes: Values::new() }, values: Vec::new() };
             self.follow_equations(&mut sample);
             let mut point = sample.point;
             if eval.admits(&conditions, &dims_of(program), &mut point) && !found.contains(&point.dims) {
@@ -97,7 +98,7 @@ impl Context<'_> {
         let mut samples = Vec::new();
         for dims in self.sizes().iter() {
             for kind in 0..POINTS {
-                let mut point = Point { dims: dims.clone(), axes: BTreeMap::new() };
+                let mut point = Point { dims: dims.clone(), axes: Values::new() };
                 let mut mixer = Mixer(kind);
                 let complete = axes.iter().all(|axis| {
                     let extent = eval.value(self.program.axes[*axis].extent, &point).unwrap_or(0);
@@ -110,7 +111,7 @@ impl Context<'_> {
                     extent >= 1
                 });
                 if complete {
-                    samples.push(Sample { point, values: Map::default() });
+                    samples.push(Sample { point, values: Vec::new() });
                 }
                 if axes.is_empty() {
                     break;
@@ -149,12 +150,12 @@ impl Context<'_> {
     }
 
     fn atom_at(&self, id: AtomId, sample: &mut Sample) -> Option<i128> {
-        if let Some(known) = sample.values.get(&id) {
+        if let Some(Some(known)) = sample.values.get(id.index()) {
             return *known;
         }
         let value = match &self.atoms.get(id).atom {
-            Atom::Dim(dim) => sample.point.dims.get(dim).map(|v| i128::from(*v)),
-            Atom::Axis(axis) => sample.point.axes.get(axis).map(|v| i128::from(*v)),
+            Atom::Dim(dim) => sample.point.dims.get(*dim).map(i128::from),
+            Atom::Axis(axis) => sample.point.axes.get(*axis).map(i128::from),
             Atom::Floor { num, den } | Atom::Quotient { num, den } => {
                 let sides = self.value_at(num, sample).zip(self.value_at(den, sample));
                 sides.filter(|(_, den)| *den >= 1).map(|(num, den)| num.div_euclid(den))
@@ -166,7 +167,10 @@ impl Context<'_> {
                 None => None,
             },
         };
-        sample.values.insert(id, value);
+        if sample.values.len() <= id.index() {
+            sample.values.resize(id.index() + 1, None);
+        }
+        sample.values[id.index()] = Some(value);
         value
     }
 
@@ -184,7 +188,7 @@ impl Context<'_> {
 
 impl From<Point> for Sample {
     fn from(point: Point) -> Sample {
-        Sample { point, values: Map::default() }
+        Sample { point, values: Vec::new() }
     }
 }
 

@@ -27,6 +27,7 @@ use node::scope;
 use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Fragment, Node, NodeKind, Program, Split};
 use crate::arena::Id;
 use crate::expr::{Expr, ExprId};
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 /// All dispatches of a program.
@@ -49,18 +50,23 @@ pub fn axis(program: &Program, id: AxisId) -> String {
 #[derive(Debug)]
 pub struct Printer<'a> {
     program: &'a Program,
-    axes: Vec<String>,
+    /// The names of all axes, once one is wanted.
+    axes: OnceCell<Vec<String>>,
 }
 
 impl<'a> Printer<'a> {
     /// A printer of a program as it is now.
     pub fn new(program: &'a Program) -> Printer<'a> {
-        Printer { program, axes: names::axes(program) }
+        Printer { program, axes: OnceCell::new() }
     }
 
     /// An axis's name.
     pub fn axis(&self, id: AxisId) -> String {
-        self.axes.get(id.index()).cloned().unwrap_or_else(|| self.program.axes[id].name.clone())
+        self.axes
+            .get_or_init(|| names::axes(self.program))
+            .get(id.index())
+            .cloned()
+            .unwrap_or_else(|| self.program.axes[id].name.clone())
     }
 
     /// A dispatch with all its nodes.
@@ -87,7 +93,8 @@ impl<'a> Printer<'a> {
             let inexact = matches!(&scratch.axes[axis].fate, Fate::Split(Split { exact: false, .. }));
             let extent = self.expr(self.program.axes[axis].extent);
             // The names are those of the program: the scratch copy has more expressions, and the same axes.
-            let value = Printer { program: &scratch, axes: self.axes.clone() }.expr(value);
+            let names = OnceCell::from(self.axes.get_or_init(|| names::axes(self.program)).clone());
+            let value = Printer { program: &scratch, axes: names }.expr(value);
             let passes = if inexact { format!(", which can pass {extent}") } else { String::new() };
             lines += &format!("  with {} = {value}{passes}\n", self.axis(axis));
         }

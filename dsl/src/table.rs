@@ -1,14 +1,17 @@
-//! Tables with short paths: the standard ones guard against chosen keys, which costs most of what a proof does.
+//! Tables with short paths: the standard ones guard against chosen keys, which costs most of what a proof or an expression does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map whose keys nobody chooses to collide.
-pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
+pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
+
+/// A set of such keys.
+pub(crate) type Set<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
 /// Multiplies and rotates.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Mix(u64);
+pub(crate) struct Mix(u64);
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
