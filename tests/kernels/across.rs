@@ -266,3 +266,33 @@ fn peeled() {
         }
     }
 }
+
+/// Each invocation has in its registers what all of a workgroup reduced: no memory, and no barrier.
+#[test]
+fn reductions_into_registers_of_all() {
+    let softmax = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
+        let largest[i]: f32[R] = max(k in 0..C) { x[i, k] };
+        let total[i]: f32[R] = sum(k in 0..C) { (x[i, k] - largest[i]).exp() };
+        y[i, j] = (x[i, j] - largest[i]).exp() / total[i];
+    }";
+    let schedule = |how: &str, level: &str| {
+        format!(
+            "V: softmax for p {{
+        tile(i: 1) => workgroup(x);
+        tile(j: 8 => j_o);
+        distribute(j => {level}(x));
+        serial(j_o);
+        compute_at(total, workgroup, to: register);
+        compute_at(largest, workgroup, to: register);
+        largest, total {{ tile(k: 8 => k_o); distribute(k => {level}(x), by: {how}); }}
+    }}"
+        )
+    };
+    let profile = Profile::mesa_lavapipe();
+    for schedule in [schedule("subgroup", "thread"), schedule("subgroup", "lane"), schedule("tree", "thread")] {
+        let variant = variant(softmax, &schedule, &profile);
+        for (r, c) in [(1, 1), (3, 7), (2, 8), (5, 37), (0, 4)] {
+            variant.check(&[("R", r), ("C", c)], &[]);
+        }
+    }
+}

@@ -149,7 +149,7 @@ fn detach(program: &Program, path: &mut Path) -> Vec<Attached> {
         attached.extend(open.take());
         match frame.head {
             Head::Alloc { buffer } => {
-                let together = program.buffers[buffer].space == Space::Shared;
+                let together = program.is_together(buffer);
                 let (outer, before, after) = (outer.clone(), Vec::new(), Vec::new());
                 open = Some(Attached { buffer: Some(buffer), outer, together, before, after, span: frame.span });
             }
@@ -224,6 +224,14 @@ fn fill(open: &mut Option<Attached>, (before, after): (Block, Block), outer: &[A
 }
 
 impl Program {
+    /// Whether the invocations of a workgroup make a buffer together: one in shared memory, or registers that each has of what
+    /// all of them have reduced.
+    pub fn is_together(&self, buffer: BufferId) -> bool {
+        let across = |stage: StageId| self.across.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
+        let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffer == buffer && across(*stage));
+        self.buffers[buffer].space == Space::Shared || reduced()
+    }
+
     /// Whether an axis is one of some others, or made of one.
     pub fn comes_from(&self, axis: AxisId, of: &[AxisId]) -> bool {
         of.contains(&axis)

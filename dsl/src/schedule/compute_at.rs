@@ -131,7 +131,7 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
 }
 
 /// The stages of a block that read a buffer.
-fn readers(program: &Program, block: &Block, buffer: BufferId) -> Vec<StageId> {
+pub(super) fn readers(program: &Program, block: &Block, buffer: BufferId) -> Vec<StageId> {
     let mut found = Vec::new();
     for node in block {
         let mut values = Vec::new();

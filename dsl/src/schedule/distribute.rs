@@ -35,9 +35,9 @@ pub fn check_count(axes: usize, target: &Target) -> Applied {
 }
 
 /// Whether an axis (or its outer part) can be distributed.
-pub fn check_axis(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, target: &Target) -> Applied {
-    let name = nest.name(axis);
-    super::copies::check_target(nest, target, blame)?;
+pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target: &Target) -> Applied {
+    super::copies::check_target(nest, axis, target, blame)?;
+    let (nest, name) = (&*nest, nest.name(axis));
     shift::check_distributed(nest, axis, blame, target.level)?;
     peel::check_distributed(nest, axis, blame, target.level)?;
     if target.level == Level::Workgroup {

@@ -106,6 +106,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         let stage = copy.stage;
         let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
         made.extend(copies.into_iter().map(|copy| (copy, false)));
+        outcome.errors.keep(copies::gather(program, profile, stage, blame));
     }
     if outcome.errors.is_empty() {
         placement::settled(program, items, &mut outcome.errors);

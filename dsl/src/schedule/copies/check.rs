@@ -78,9 +78,10 @@ impl Search<'_> {
 
 /// Every invocation of the workgroup copies another part of what they copy together.
 pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
-    if program.buffers[copy.buffer].space != Space::Shared {
+    if !program.is_together(copy.buffer) {
         return Ok(());
     }
+    let shared = program.buffers[copy.buffer].space == Space::Shared;
     let name = program.buffers[copy.buffer].name.clone();
     for dispatch in &program.plan {
         let mut slots = Vec::new();
@@ -97,12 +98,14 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         }
         for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
             if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
-                let error = Error::new(
-                    copy.span,
-                    format!("{} invocations in `{letter}` would all copy the same part of `{name}`", local[n]),
-                );
-                return Err(error
-                    .help(format!("distribute an axis of the copy to them: `{name} {{ distribute(… => thread({letter})); }}`")));
+                let count = local[n];
+                if !shared {
+                    let what = format!("{count} invocations in `{letter}` have no part in the reduction of `{name}`");
+                    return Err(Error::new(copy.span, what).help("distribute its reduction to them too, or write `to: shared`"));
+                }
+                let what = format!("{count} invocations in `{letter}` would all copy the same part of `{name}`");
+                let help = format!("distribute an axis of the copy to them: `{name} {{ distribute(… => thread({letter})); }}`");
+                return Err(Error::new(copy.span, what).help(help));
             }
         }
     }

@@ -12,9 +12,10 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{ExprId, Outside, Read};
 use crate::lower::{local, settle};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, AxisKind, Body, BufferId, Exec, Level, Program, Slot, Space};
+use crate::nest::{AxisId, AxisKind, Body, BufferId, Exec, Level, Program, Slot, Space, StageId};
 use crate::profile::Profile;
 use crate::schedule::attach::Attached;
+use crate::schedule::compute_at::readers;
 use crate::schedule::lanes::{Along, along};
 use crate::schedule::promote::Copied;
 use crate::schedule::{Applied, At, Outcome, StageNest, Watch, fuse, place_varying, split, vectorize};
@@ -246,8 +247,9 @@ fn one_writes(nest: &mut StageNest<'_>, invocations: i64, span: SpanId) -> Appli
     Ok(())
 }
 
-/// What is computed within another stage's nest is not distributed to workgroups, and registers not to invocations.
-pub(in crate::schedule) fn check_target(nest: &StageNest<'_>, target: &Target, blame: SpanId) -> Applied {
+/// What is computed within another stage's nest is not distributed to workgroups, and registers not to invocations: but for a
+/// reduction of which each then has the result.
+pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: SpanId) -> Applied {
     let Some(host) = nest.program.hosts.get(&nest.stage) else { return Ok(()) };
     let stage = &nest.program.stages[nest.stage];
     let (name, host) = (&stage.name, &nest.program.stages[*host].name);
@@ -255,9 +257,34 @@ pub(in crate::schedule) fn check_target(nest: &StageNest<'_>, target: &Target, b
         let error = Error::new(blame, format!("`{name}` is made within each workgroup of `{host}`"));
         return Err(error.help("distribute it to the invocations of a workgroup: `thread(…)`"));
     }
-    if nest.program.buffers[stage.buffer].space == Space::Register {
+    if nest.program.buffers[stage.buffer].space != Space::Register {
+        return Ok(());
+    }
+    if !nest.is_reduction(axis) {
         let error = Error::new(blame, format!("`{name}` lies in registers, and each invocation makes its own"));
         return Err(error.help("unroll its axes, or copy to `shared`"));
+    }
+    same_for_all(nest, blame)
+}
+
+/// What invocations reduce together is one thing for all of them.
+fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
+    let mut values = nest.path.compute.value.clone();
+    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body {
+        values.push(*finish);
+    }
+    values.extend(nest.path.axes().map(|axis| nest.program.axes[axis].extent));
+    let around = nest.placed.around.iter().filter(|f| crate::schedule::attach::is_invocation(f));
+    let threads: Vec<(AxisId, SpanId)> = around.filter_map(|f| f.as_loop().map(|(axis, _)| (axis, f.span))).collect();
+    for value in values {
+        let value = nest.on_loops(value);
+        let differs = threads.iter().find(|(thread, _)| nest.program.exprs.uses_axis(value, &mut |axis| axis == *thread));
+        if let Some((thread, made)) = differs {
+            let (name, thread) = (&nest.program.stages[nest.stage].name, nest.name(*thread));
+            let what = format!("`{name}` is another for each `{thread}`, so invocations cannot reduce it together in registers");
+            let error = Error::new(blame, what).note_at(*made, format!("`{thread}` was distributed here"));
+            return Err(error.help("write `to: shared`"));
+        }
     }
     Ok(())
 }
@@ -331,7 +358,9 @@ fn not_fixed(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
     let mut axes = bound.filter_map(|f| f.as_loop().map(|(a, _)| a));
     let Some(axis) = axes.find(|a| nest.program.comes_from(*a, &attached.outer)) else { return Ok(()) };
     let name = nest.name(axis);
-    let error = Error::new(span, format!("`{copy}` is shared, and holds what is read at one value of `{name}`"));
+    let shared = attached.buffer.is_none_or(|b| nest.program.buffers[b].space == Space::Shared);
+    let what = if shared { "is shared" } else { "is reduced by all invocations of a workgroup" };
+    let error = Error::new(span, format!("`{copy}` {what}, and holds what is read at one value of `{name}`"));
     let error = error.note_at(attached.span, format!("`{copy}` is promoted inside its loop here"));
     Err(error.help(format!("distribute `{name}` before the promotion: the copy then has its whole range")))
 }
@@ -389,6 +418,41 @@ fn refresh(program: &mut Program, profile: &Profile, copy: &Copied) {
     }
 }
 
+/// Moves what invocations reduce into registers of each out of the loops that are theirs: its block has made it so.
+pub(in crate::schedule) fn gather(program: &mut Program, profile: &Profile, stage: StageId, span: SpanId) -> Applied {
+    let buffer = program.stages[stage].buffer;
+    let together = program.buffers[buffer].space == Space::Register && program.is_together(buffer);
+    let Some(host) = program.hosts.get(&stage).copied().filter(|_| together) else { return Ok(()) };
+    let Some(mut nest) = StageNest::open(program, profile, host) else { return Ok(()) };
+    // What reads it now stands beside it: after it.
+    let attached = &nest.placed.attached;
+    let own = attached.iter().position(|a| a.buffer == Some(buffer));
+    let reader = attached.iter().position(|a| !readers(nest.program, &a.before, buffer).is_empty());
+    if let (Some(own), Some(reader)) = (own, reader.filter(|reader| own.is_some_and(|own| *reader < own))) {
+        let moved = nest.placed.attached.remove(own);
+        nest.placed.attached.insert(reader, moved);
+    }
+    let checked = check(&mut nest, span);
+    nest.store();
+    checked
+}
+
+/// What invocations do together reads no registers that each has filled for itself.
+fn read_apart(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
+    if program.buffers[copy.buffer].space != Space::Register || program.is_together(copy.buffer) {
+        return Ok(());
+    }
+    let Some(host) = program.hosts.get(&copy.stage).copied() else { return Ok(()) };
+    let Some(nest) = StageNest::open(program, profile, host) else { return Ok(()) };
+    let together = nest.placed.attached.iter().filter(|a| a.together);
+    let reader = together.flat_map(|a| readers(nest.program, &a.before, copy.buffer)).next();
+    let Some(reader) = reader else { return Ok(()) };
+    let (name, reader) = (&nest.program.buffers[copy.buffer].name, &nest.program.stages[reader].name);
+    let what = format!("`{name}` is read by `{reader}`, which the invocations of a workgroup compute together");
+    let error = Error::new(copy.span, what).note("registers are one invocation's");
+    Err(error.help(format!("write `to: shared`, or let them reduce `{name}` together, too")))
+}
+
 /// Schedules the copies that have no block, and checks all of them.
 pub(in crate::schedule) fn finish(
     program: &mut Program,
@@ -398,6 +462,9 @@ pub(in crate::schedule) fn finish(
     watch: &mut Watch<'_>,
 ) {
     made.iter().for_each(|(copy, _)| refresh(program, profile, copy));
+    for (copy, _) in made {
+        outcome.errors.keep(read_apart(program, profile, copy));
+    }
     settle::run(program);
     for (copy, _) in made.iter().filter(|(_, scheduled)| !scheduled) {
         outcome.errors.keep(default(program, profile, copy));

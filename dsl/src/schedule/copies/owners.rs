@@ -24,6 +24,7 @@ fn block(program: &mut Program, nodes: &mut Block) {
     for node in nodes {
         if let NodeKind::Alloc { buffer, body } = &mut node.kind
             && program.buffers[*buffer].space == Space::Register
+            && !program.is_together(*buffer)
         {
             let mut owners = Vec::new();
             readers(program, body, *buffer, &mut Vec::new(), &mut owners);
