@@ -6,7 +6,8 @@
 //! ```
 //!
 //! All launches of a variant are one submission with a barrier between any two, and each is timed by the device's
-//! timestamps: neither the host nor the compiler has a part in the numbers. GB/s counts each input and output once.
+//! timestamps: neither the host nor the compiler has a part in the numbers. With `--cpu` each launch is a submission, and what is timed
+//! is the processor, all threads of the process: for lavapipe, on a machine that others use. GB/s counts each input and output once.
 
 #![allow(clippy::print_stdout, reason = "a program that prints what it measured")]
 #![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
@@ -17,10 +18,12 @@ mod report;
 
 use arguments::{Dims, Set};
 use clap::Parser;
+use cpu_time::ProcessTime;
 use options::Options;
 use report::Row;
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 use tilewright::{Device, DynKernel};
 use tilewright_launch::Program;
 use tilewright_schedules::catalog::{ALL, Entry};
@@ -98,7 +101,10 @@ fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &
     let kernel = device.load_programs(vec![program.clone()])?;
     let mut sets = (0..options.sets).map(|_| Set::new(device, &dims)).collect::<Result<Vec<_>, _>>()?;
     launch(device, &kernel, &mut sets, WARM_UP)?;
-    let mut times = launch(device, &kernel, &mut sets, options.runs)?;
+    let mut times = match options.cpu {
+        true => (0..options.runs).map(|_| processor(device, &kernel, &mut sets)).collect::<Result<_, _>>()?,
+        false => launch(device, &kernel, &mut sets, options.runs)?,
+    };
     times.sort_unstable();
     Ok(Row {
         kernel: entry.name,
@@ -111,7 +117,7 @@ fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &
 }
 
 /// Runs launches in one submission, and gives the time of each.
-fn launch(device: &Device, kernel: &DynKernel, sets: &mut [Set], runs: u32) -> Result<Vec<std::time::Duration>, Box<dyn Error>> {
+fn launch(device: &Device, kernel: &DynKernel, sets: &mut [Set], runs: u32) -> Result<Vec<Duration>, Box<dyn Error>> {
     let mut batch = device.batch();
     for run in 0..runs as usize {
         let count = sets.len();
@@ -119,4 +125,11 @@ fn launch(device: &Device, kernel: &DynKernel, sets: &mut [Set], runs: u32) -> R
         batch.run_dyn_into(kernel, arguments, outputs)?;
     }
     Ok(batch.submit_timed()?.into_iter().map(|t| t.total).collect())
+}
+
+/// The time that the processor's cores spend on a launch, the host's part among it.
+fn processor(device: &Device, kernel: &DynKernel, sets: &mut [Set]) -> Result<Duration, Box<dyn Error>> {
+    let start = ProcessTime::now();
+    launch(device, kernel, sets, 1)?;
+    Ok(start.elapsed())
 }

@@ -22,6 +22,9 @@ pub struct Options {
     /// Lists kernels, their variants and dims, and times nothing.
     #[arg(long)]
     pub list: bool,
+    /// Times the processor instead, all threads: of lavapipe, what the device takes even where others keep the processor busy.
+    #[arg(long)]
+    pub cpu: bool,
     /// Prints one JSON object a line.
     #[arg(long)]
     pub json: bool,

@@ -30,7 +30,7 @@ pub const ALL: [Entry; 18] = [
         programs: || {
             programs(&[
                 lavapipe::conv2d::STRIDED_3,
-                lavapipe::conv2d::STRIDED_3_COLUMNS,
+                lavapipe::conv2d::STRIDED_3_ROWS,
                 valhall::conv2d::STRIDED_3,
                 hopper::conv2d::STRIDED_3,
                 plain::CONV2D_STRIDED,
@@ -52,7 +52,7 @@ pub const ALL: [Entry; 18] = [
         programs: || {
             programs(&[
                 lavapipe::conv_nchw::CHANNELS_8,
-                lavapipe::conv_nchw::CHANNELS_8X4,
+                lavapipe::conv_nchw::CHANNELS_32X4,
                 ampere::conv_nchw::IMPLICIT_GEMM,
                 plain::CONV_NCHW,
             ])
@@ -70,7 +70,7 @@ pub const ALL: [Entry; 18] = [
     Entry {
         name: "conv1x1",
         about: "pointwise convolution, bias and ReLU, NHWC",
-        programs: || programs(&[lavapipe::conv1x1::PIXELS_4X8, lavapipe::conv1x1::COLUMNS, kernels::conv1x1::DEFAULT]),
+        programs: || programs(&[lavapipe::conv1x1::PIXELS_4X8, lavapipe::conv1x1::ROWS_4X8, kernels::conv1x1::DEFAULT]),
         dims: &[("N", 1), ("H", 56), ("W", 56), ("IC", 240), ("OC", 64)],
         operations: |dim| dim("N") * dim("H") * dim("W") * dim("OC") * (2.0 * dim("IC") + 2.0),
     },
@@ -84,7 +84,7 @@ pub const ALL: [Entry; 18] = [
     Entry {
         name: "depthwise",
         about: "3x3 depthwise convolution, NHWC",
-        programs: || programs(&[lavapipe::depthwise::PIXELS_4, kernels::depthwise::DEFAULT]),
+        programs: || programs(&[lavapipe::depthwise::PIXELS_4, lavapipe::depthwise::PIXELS_2X4, kernels::depthwise::DEFAULT]),
         dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96)],
         operations: |dim| 2.0 * 9.0 * dim("N") * dim("OH") * dim("OW") * dim("C"),
     },
@@ -101,7 +101,7 @@ pub const ALL: [Entry; 18] = [
         programs: || {
             programs(&[
                 lavapipe::matmul::ROWS_8,
-                lavapipe::matmul::ROWS_8X2,
+                lavapipe::matmul::ROWS_32X2,
                 lavapipe::matmul::REGISTERS_8X8,
                 hopper::matmul::REGISTERS_4X4,
                 kernels::matmul::DEFAULT,
@@ -129,14 +129,23 @@ pub const ALL: [Entry; 18] = [
     Entry {
         name: "softmax",
         about: "softmax over rows",
-        programs: || programs(&[lavapipe::rows::SOFTMAX, rdna3::rows::SOFTMAX, kernels::softmax::DEFAULT]),
+        programs: || {
+            programs(&[lavapipe::rows::SOFTMAX, lavapipe::rows::SOFTMAX_ANY, rdna3::rows::SOFTMAX, kernels::softmax::DEFAULT])
+        },
         dims: &[("R", 4096), ("C", 1024)],
         operations: |dim| 5.0 * dim("R") * dim("C"),
     },
     Entry {
         name: "layernorm",
         about: "layer normalization over rows",
-        programs: || programs(&[lavapipe::rows::LAYERNORM, rdna3::rows::LAYERNORM, kernels::layernorm::DEFAULT]),
+        programs: || {
+            programs(&[
+                lavapipe::rows::LAYERNORM,
+                lavapipe::rows::LAYERNORM_ANY,
+                rdna3::rows::LAYERNORM,
+                kernels::layernorm::DEFAULT,
+            ])
+        },
         dims: &[("R", 4096), ("C", 1024)],
         operations: |dim| 7.0 * dim("R") * dim("C"),
     },
@@ -168,6 +177,7 @@ pub const ALL: [Entry; 18] = [
             programs(&[
                 lavapipe::vectors::TOTAL,
                 lavapipe::vectors::TOTAL_SUBGROUPS,
+                lavapipe::vectors::TOTAL_LONG,
                 lavapipe::vectors::TOTAL_ATOMIC,
                 lavapipe::vectors::TOTAL_SHORT,
                 ampere::vectors::TOTAL,

@@ -7,7 +7,7 @@ kernel! {
     pub fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
         let largest[i]: f32[R] = max(k in 0..C) { x[i, k] };
         let total[i]: f32[R] = sum(k in 0..C) { (x[i, k] - largest[i]).exp() };
-        y[i, j] = (x[i, j] - largest[i]).exp() / total[i];
+        y[i, j] = (x[i, j] - largest[i]).exp() * (1.0 / total[i]);
     }
 }
 

@@ -19,15 +19,16 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over eight columns, so that every load of the filter is uniform; each has eight rows of eight channels.
-    pub COLUMNS: conv1x1 for mesa_lavapipe where H % 8 == 0, W % 8 == 0, OC % 8 == 0, IC % 4 == 0 {
-        tile(n: 1, h: 8, w: 8, oc: 8) => workgroup(z, z, y, x);
-        distribute(w => thread(x));
+    /// Eight invocations over 32 channels, four each of four rows of eight pixels: what is read of a pixel is uniform. The sizes are
+    /// the driver's to know.
+    pub ROWS_4X8: conv1x1 for mesa_lavapipe where H % 4 == 0, W % 8 == 0, OC % 32 == 0, IC % 4 == 0 {
+        tile(n: 1, h: 4, w: 8, oc: 32) => workgroup(z, z, y, x);
+        tile(oc: 4) => thread(x);
         tile(ic: 4 => ic_o);
-        reorder(ic_o, ic, h, oc);
-        unroll(ic, h);
         vectorize(oc, 4);
-        unroll(oc);
+        reorder(ic_o, h, w, ic);
+        unroll(h, w, ic);
+        pin(H, W, IC, OC);
     }
 }
 

@@ -18,14 +18,15 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over eight columns, so that every load of the filter is uniform; each has eight rows of 16 channels.
-    pub STRIDED_3_COLUMNS: conv2d<T = f32, S = 2> for mesa_lavapipe
-    where OH % 8 == 0, OW % 8 == 0, OC % 16 == 0, IC == 3 {
-        tile(n: 1, oh: 8, ow: 8, oc: 16) => workgroup(z, z, y, x);
-        distribute(ow => thread(x));
-        reorder(fh, fw, ic, oh, oc);
-        unroll(ic, oh);
+    /// Eight invocations over 32 channels, four each of four rows of eight pixels: what is read of a pixel is uniform. The filter is
+    /// written out, and the sizes are the driver's to know.
+    pub STRIDED_3_ROWS: conv2d<T = f32, S = 2> for mesa_lavapipe
+    where OH % 4 == 0, OW % 8 == 0, OC % 32 == 0, IC == 3 {
+        tile(n: 1, oh: 4, ow: 8, oc: 32) => workgroup(z, z, y, x);
+        tile(oc: 4) => thread(x);
+        reorder(fh, fw, ic, oh, ow, oc);
+        unroll(fh, fw, ic, oh, ow);
         vectorize(oc, 4);
-        unroll(oc);
+        pin(IH, IW, OC);
     }
 }

@@ -15,11 +15,12 @@ schedule! {
 }
 
 schedule! {
-    /// 32 invocations over 128 columns of a row, four columns of eight channels each.
-    pub CHANNELS_8X4: conv_nchw<T = f32> for mesa_lavapipe where OC % 8 == 0, OW % 128 == 0 {
-        tile(n: 1, oc: 8, oh: 1, ow: 128) => workgroup(z, z, y, x);
+    /// 32 invocations over 128 columns of a row, four columns of 32 channels each; the sizes are the driver's to know.
+    pub CHANNELS_32X4: conv_nchw<T = f32> for mesa_lavapipe where OC % 32 == 0, OW % 128 == 0 {
+        tile(n: 1, oc: 32, oh: 1, ow: 128) => workgroup(z, z, y, x);
         tile(ow: 4) => thread(x);
-        reorder(ic, fh, fw, oc, ow);
-        unroll(fw, oc, ow);
+        reorder(ic, fh, oc, fw, ow);
+        unroll(oc, fw, ow);
+        pin(IC, IH, IW, OC);
     }
 }

@@ -30,15 +30,16 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over 64 columns, eight rows of eight columns each.
-    pub ROWS_8X2: matmul for mesa_lavapipe where M % 8 == 0, N % 64 == 0, K % 4 == 0 {
-        tile(i: 8, j: 64) => workgroup(y, x);
+    /// Eight invocations over 64 columns, 32 rows of eight columns each, row by row: what is held of `b` serves them all. The sizes are
+    /// the driver's to know.
+    pub ROWS_32X2: matmul for mesa_lavapipe where M % 32 == 0, N % 64 == 0, K % 4 == 0 {
+        tile(i: 32, j: 64) => workgroup(y, x);
         tile(j: 8) => thread(x);
         tile(k: 4 => k_o);
-        reorder(k_o, k, i, j);
-        unroll(k, i);
         vectorize(j, 4);
-        unroll(j);
+        reorder(k_o, i, j, k);
+        unroll(i, j, k);
+        pin(N, K);
     }
 }
 

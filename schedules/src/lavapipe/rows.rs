@@ -1,26 +1,56 @@
-//! Rows of a matrix. A row is a workgroup's, of one vector of invocations; what is known of a row lies in shared memory, so there
-//! is one dispatch, and the row is read from the cache after the first time.
+//! Rows of a matrix. A row is a workgroup's, of one vector of invocations; what is known of a row is in registers of each, so there is
+//! one dispatch without barriers, and the row is read from the cache after the first time.
 
 use crate::kernels::{layernorm, softmax};
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Eight invocations a row, eight neighbours at a time.
-    pub SOFTMAX: softmax for mesa_lavapipe {
+    /// Eight invocations a row, four neighbours each at a time; the length of a row is the driver's to know.
+    pub SOFTMAX: softmax for mesa_lavapipe where C % 32 == 0 {
+        tile(i: 1) => workgroup(x);
+        tile(j: 32 => j_o);
+        tile(j: 4) => thread(x);
+        serial(j_o);
+        vectorize(j, 4);
+        compute_at(total, workgroup, to: register);
+        compute_at(largest, workgroup, to: register);
+        largest, total { split(k, [_, 8, 4] => k_o, k_t, k); distribute(k_t => thread(x), by: subgroup); unroll(k); }
+        pin(C);
+    }
+}
+
+schedule! {
+    /// Rows of any length: eight neighbours at a time.
+    pub SOFTMAX_ANY: softmax for mesa_lavapipe {
         tile(i: 1) => workgroup(x);
         tile(j: 8 => j_o);
         distribute(j => thread(x));
         serial(j_o);
-        compute_at(total, workgroup, to: shared);
-        compute_at(largest, workgroup, to: shared);
+        compute_at(total, workgroup, to: register);
+        compute_at(largest, workgroup, to: register);
         largest, total { tile(k: 8 => k_o); distribute(k => thread(x), by: subgroup); }
     }
 }
 
 schedule! {
-    /// Eight invocations a row, eight neighbours at a time.
-    pub LAYERNORM: layernorm for mesa_lavapipe {
+    /// Eight invocations a row, four neighbours each at a time; the length of a row is the driver's to know.
+    pub LAYERNORM: layernorm for mesa_lavapipe where C % 32 == 0 {
+        tile(i: 1) => workgroup(x);
+        tile(j: 32 => j_o);
+        tile(j: 4) => thread(x);
+        serial(j_o);
+        vectorize(j, 4);
+        compute_at(variance, workgroup, to: register);
+        compute_at(mean, workgroup, to: register);
+        mean, variance { split(k, [_, 8, 4] => k_o, k_t, k); distribute(k_t => thread(x), by: subgroup); unroll(k); }
+        pin(C);
+    }
+}
+
+schedule! {
+    /// Rows of any length, as much of them as is known in shared memory: eight neighbours at a time.
+    pub LAYERNORM_ANY: layernorm for mesa_lavapipe {
         tile(i: 1) => workgroup(x);
         tile(j: 8 => j_o);
         distribute(j => thread(x));

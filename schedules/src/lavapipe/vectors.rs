@@ -55,6 +55,22 @@ schedule! {
 }
 
 schedule! {
+    /// Two dispatches: 65536 elements a workgroup of eight, 16 of each at a time; then one workgroup for the partial sums.
+    pub TOTAL_LONG: total for mesa_lavapipe where K % 65536 == 0 {
+        tile(k: 65536 => k_o);
+        rfactor(k_o => part);
+        part {
+            distribute(k_o => workgroup(x));
+            split(k, [_, 4, 8, 4] => k_r, k_u, k_t, k_v);
+            distribute(k_t => thread(x), by: subgroup);
+            unroll(k_u, k_v);
+        }
+        tile(k_o: 64 => k_r);
+        distribute(k_o => thread(x), by: subgroup);
+    }
+}
+
+schedule! {
     /// One element of the result that all workgroups add to.
     pub TOTAL_ATOMIC: total for mesa_lavapipe where K % 16384 == 0 {
         tile(k: 16384) => workgroup(x), by: atomic;
