@@ -2,6 +2,7 @@
 //! made small. Each was wrong once.
 
 use crate::harness::{profiles, try_variant, variant};
+use tilewright_differential::inputs::Fill;
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
@@ -280,6 +281,116 @@ fn peels_within_a_nest() {
 fn shifts_of_less_than_a_tile() {
     let kernel = "fn k<K, H = K / 2>(x: f32[K]) -> y: f32[H] { y[i] = x[i]; }";
     refused(kernel, "V: k for p where H == 4 { tile(i: 8 shift); unroll(i); }", "`shift` needs a whole tile of 8");
+}
+
+/// Partial results of a triangle are a box, of which the part beyond the triangle is of nothing.
+#[test]
+fn partial_results_of_a_triangle() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(l in i..N) { x[l] + 1.0 }; }";
+    for schedule in [
+        "V: k for p { rfactor(l => part); }",
+        "V: k for p { tile(l: 1 => z1); rfactor(z1 => part); distribute(i => workgroup(y)); serial(j); }",
+        "V: k for p { tile(l: 2 => z1); rfactor(z1 => part); part { tile(z1: 2) => workgroup(x); serial(z1, i, j); } }",
+    ] {
+        check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 5)]]);
+    }
+}
+
+/// A pack's digits of data are kept inside.
+#[test]
+fn digits_of_data() {
+    let kernel = "fn k<H>(ids: i32[3], x: f32[H, H + 1]) -> y: f32[3] { y[i] = x.pad(0.0)[ids[i], 1]; }";
+    let schedule = "V: k for p { pack(x[a, b] => [a / 4, b / 2, a % 4, b % 2], when: caller); }";
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        variant.check_filled(&[("H", 6)], &[], &|name| if name == "ids" { Fill::Below(8) } else { Fill::Small });
+    }
+}
+
+/// Beyond a packed stage's points, what is read at an index that is read is clamped as well.
+#[test]
+fn a_packed_gather() {
+    let kernel = "fn k<N>(ids: i32[N], x: i32[N, N]) -> y: u32[] {
+        let s[i, j]: i32[N, N] = max(k in 0..i) { x.clamp()[ids[1], 1] };
+        y[] = s.pad(0)[1, 1] as u32;
+    }";
+    let schedule = "V: k for p { pack(s[a, b] => [a / 8, a % 8, b % 3, b / 3]); }";
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        variant.check_filled(&[("N", 7)], &[], &|name| if name == "ids" { Fill::Below(9) } else { Fill::Small });
+    }
+}
+
+/// The launch checks that a product of sizes is long enough, which the prover does not see again.
+#[test]
+fn shifts_of_what_is_fused() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = x[j]; }";
+    let schedule = "V: k for p { fuse(i, j => z); tile(z: 2 shift); serial(z_o, z); }";
+    check(kernel, schedule, &[&[("M", 2)], &[("M", 3)]]);
+}
+
+/// A part of one value is the whole, and of an axis without a loop there is one value.
+#[test]
+fn atomics_of_one_part() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] { y[i] = sum(k in 0..N) { x[k] }; }";
+    let schedule = "V: k for p where N <= 2 { tile(k: 2 => z) => workgroup(y), by: atomic; distribute(i => workgroup(x)); }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 2)]]);
+    let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] { y[i] = sum(k in 0..i) { x[k] }; }";
+    check(kernel, "V: k for p where N == 1 { tile(k: 1 => z) => workgroup(y), by: atomic; }", &[&[("N", 1)]]);
+}
+
+/// Of an axis that is known to be shorter than a tile, there are no full tiles to have predicates.
+#[test]
+fn no_full_tiles() {
+    let kernel = "fn k<I, O = (I - 2) / 3 + 1>(x: f32[I]) -> y: f32[I, O] { y[j, h] = x[j]; }";
+    let schedule = "V: k for p where I == 3 { tile(j: 1, h: 2 peel) => workgroup(x, z); distribute(h => thread(y)); }";
+    check(kernel, schedule, &[&[("I", 3)]]);
+}
+
+/// A result promoted under a loop, of which an inner one is moved outside.
+#[test]
+fn a_result_around_which_loops_move() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = x[j]; }";
+    let schedule = "V: k for p where K == 8 { serial(i, j); promote(y => r, at: i, to: shared); reorder(j, i); }";
+    refused(kernel, schedule, "each of its iterations would have one");
+}
+
+/// What fills a copy past a bound that depends on a listed axis.
+#[test]
+fn fills_of_a_triangle() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = sum(k in 0..i) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(j: 1 => z1, i: 2 => z2) => workgroup(x, z);
+        tile(k: 2);
+        reorder(k_o, i);
+        distribute(i => thread(y));
+        promote(x => c[i, k], at: k_o, to: shared, fill: 0.0);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 6)]]);
+}
+
+/// The rest of a peel has one point, and its loop is as long as a tile where it is unrolled: within those that depend on it.
+#[test]
+fn a_triangle_under_a_rest() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[5, 5] { y[i, j] = sum(k in 0..j) { x.clamp()[k] }; }";
+    let schedule = "V: k for p { tile(j: 2 peel => z2) => workgroup(y); distribute(i => thread(y)); unroll(j); }";
+    check(kernel, schedule, &[&[("N", 5)]]);
+}
+
+/// The result's copy has axes of its own, and what stood at a fused loop was no longer found to.
+#[test]
+fn a_stage_at_a_fused_loop() {
+    let kernel = "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[N, M] {
+        let s[j]: f32[N] = x[j];
+        y[i, j] = s.clamp()[j] + z[j];
+    }";
+    let schedule = "V: k for p {
+        compute_at(s, j, to: register);
+        fuse(i, j => z1);
+        promote(y => r, at: z1, to: shared);
+        serial(z1);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 3)], &[("N", 4), ("M", 2)]]);
 }
 
 /// A copy that stands already is not filled by a later `round_up`.

@@ -80,7 +80,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, preds };
     let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
     let surplus = surplus(program, &path.compute.preds);
-    let preds = update_predicates(program, &path.compute.value, &over).into_iter().chain(surplus.iter().copied()).collect();
+    let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(surplus.iter().copied()).collect();
     let update = compute(Phase::Update, &places, path.compute.value.clone(), preds);
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
     preds.extend(surplus.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
@@ -159,7 +159,7 @@ fn update_rest(program: &mut Program, node: &mut Node, rest: StageId, state: &[B
     path.compute.phase = Phase::Update;
     path.compute.dst = state.iter().map(|buffer| Access { buffer: *buffer, index: index.clone() }).collect();
     let surplus = surplus(program, &path.compute.preds);
-    path.compute.preds = update_predicates(program, &path.compute.value, &over).into_iter().chain(surplus).collect();
+    path.compute.preds = update_predicates(program, rest, &path.compute.value, &over).into_iter().chain(surplus).collect();
     if let Some(closed) = path.close().pop() {
         *node = closed;
     }
@@ -230,7 +230,7 @@ fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, axes: &[
 
 /// What an update needs: the reduction's axes, for the identity; others where reads would leave their buffers. Of an axis
 /// that was a part of one when another stage took the other parts, that one.
-fn update_predicates(program: &Program, items: &[ExprId], over: &[AxisId]) -> Vec<Pred> {
+fn update_predicates(program: &Program, stage: StageId, items: &[ExprId], over: &[AxisId]) -> Vec<Pred> {
     let mut roots: Vec<AxisId> = Vec::new();
     for read in items.iter().flat_map(|item| program.exprs.reads(*item)) {
         for index in &read.index {
@@ -240,7 +240,7 @@ fn update_predicates(program: &Program, items: &[ExprId], over: &[AxisId]) -> Ve
             });
         }
     }
-    roots.extend(over.iter().flat_map(|axis| program.inexact_ancestors(*axis)));
+    roots.extend(program.reduced_whole(stage));
     roots.extend(over);
     program.predicates(&roots)
 }

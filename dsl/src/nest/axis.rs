@@ -162,9 +162,9 @@ impl Program {
         self.exprs.binary(Binary::FloorMod, quotient, extent)
     }
 
-    /// The inexact axes among those that `axis` was made from, outermost first: what a compute under a loop over `axis`
-    /// must have in its predicates.
-    pub fn inexact_ancestors(&self, axis: AxisId) -> Vec<AxisId> {
+    /// The axes that `axis` was made from, outermost first: of what they are made of, all that can be past its extent must be
+    /// in the predicates of a compute under a loop over `axis`.
+    pub fn split_ancestors(&self, axis: AxisId) -> Vec<AxisId> {
         let mut found = Vec::new();
         let mut open = vec![axis];
         while let Some(axis) = open.pop() {
@@ -173,10 +173,7 @@ impl Program {
                 AxisDef::Part { of, .. } => open.push(*of),
                 AxisDef::Fused(digits) => open.extend(digits),
             }
-            if let Fate::Split(split) = &self.axes[axis].fate
-                && !split.exact
-                && !found.contains(&axis)
-            {
+            if matches!(self.axes[axis].fate, Fate::Split(_)) && !found.contains(&axis) {
                 found.push(axis);
             }
         }

@@ -35,10 +35,19 @@ impl Program {
     /// The predicates of a stage's whole compute.
     pub fn stage_predicates(&self, stage: StageId) -> Vec<Pred> {
         let roots = self.root_axes(stage);
-        // A part of an axis whose other parts are another stage's: that axis, too, can be past its extent.
-        let reduced = roots.iter().filter(|a| self.axes[**a].kind == AxisKind::Reduction);
-        let whole: Vec<AxisId> = reduced.flat_map(|a| self.inexact_ancestors(*a)).filter(|a| !roots.contains(a)).collect();
+        let whole: Vec<AxisId> = self.reduced_whole(stage).into_iter().filter(|a| !roots.contains(a)).collect();
         self.predicates(&[whole, roots].concat())
+    }
+
+    /// The axes of a reduction of which a stage has parts, to reduce or, of partial results, for its own: another stage has the
+    /// other parts, and those axes, too, can be past their extents.
+    pub fn reduced_whole(&self, stage: StageId) -> Vec<AxisId> {
+        let roots = match self.stages[stage].body {
+            Body::Reduce { .. } => self.root_axes(stage),
+            Body::Map(_) => Vec::new(),
+        };
+        let reduction = |a: &AxisId| self.axes[*a].kind == AxisKind::Reduction;
+        roots.iter().flat_map(|a| self.split_ancestors(*a)).filter(reduction).collect()
     }
 
     /// The predicates of a point of these root axes: inexact axes, what is made of others before those.

@@ -132,7 +132,9 @@ fn plain(path: &Path) -> Vec<&Frame> {
 
 /// What is bound to workgroups later is around it too: nothing encloses these.
 fn place_among(program: &Program, attached: &Attached, plain: &[&Frame]) -> usize {
-    let needs = |f: &&Frame| f.as_loop().is_some_and(|(axis, _)| program.comes_from(axis, &attached.outer));
+    // What a result's copy has axes of its own for counts as made of these.
+    let made = |axis: AxisId| program.comes_from(axis, &attached.outer) || attached.outer.iter().any(|o| program.passes(*o, axis));
+    let needs = |f: &&Frame| f.as_loop().is_some_and(|(axis, _)| made(axis));
     let workgroups = plain.iter().take_while(|f| f.level().is_some()).count();
     plain.iter().rposition(needs).map_or(0, |at| at + 1).max(workgroups)
 }

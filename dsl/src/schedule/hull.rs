@@ -16,9 +16,14 @@ impl StageNest<'_> {
             let Some((axis, exec)) = self.path.frames[at].as_loop() else { continue };
             // A grid is counted before any axis has a value.
             let grid = matches!(exec, Exec::Bind(Level::Workgroup, _));
-            let inner: HashSet<AxisId> = self.path.axes().filter(|a| grid || !outside.contains(a)).collect();
+            let mut inner: HashSet<AxisId> = self.path.axes().filter(|a| !outside.contains(a)).collect();
             let extent = self.on_loops(self.program.axes[axis].extent);
-            let needs = self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
+            self.program.exprs.uses_axis(extent, &mut |a| {
+                inner.extend(Some(a).filter(|_| grid));
+                false
+            });
+            let named = self.program.exprs.uses_axis(self.program.axes[axis].extent, &mut |_| true);
+            let needs = grid && named || self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
             let mut bound = axis;
             if needs {
                 let Some(most) = largest(self.program, extent, &inner) else {

@@ -155,7 +155,12 @@ impl StageNest<'_> {
         let frame = crate::nest::path::Frame::looped(hull, crate::nest::Exec::Serial, span);
         match at {
             Some(at) => self.path.frames[at].head = frame.head,
-            None if wanted != 1 => self.path.frames.push(frame),
+            None if wanted != 1 => {
+                // Bounds that depend on it are further out.
+                self.path.frames.push(frame);
+                self.take_hulls(span)?;
+                self.refresh();
+            }
             None => {}
         }
         Ok(hull)

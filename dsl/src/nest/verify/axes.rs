@@ -7,6 +7,7 @@ use crate::diag::Error;
 use crate::facts::Prover;
 use crate::nest::{AxisDef, AxisId, Body, Fate, NodeKind, Phase, Space, Split, Tail};
 use std::collections::BTreeSet;
+use tilewright_launch::Relation;
 
 impl<'v> Checks<'v> {
     /// All of it.
@@ -100,7 +101,9 @@ impl<'v> Checks<'v> {
     fn begins_within(&self, axis: AxisId, split: &Split) {
         let Some((_, last)) = split.anchored() else { return };
         let (extent, length) = (self.extent(axis), self.extent(last));
-        if !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
+        // What the launch checks in these words is beyond the prover where it is no sum.
+        let checked = self.program.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
+        if !checked && !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
             let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
             let what = format!("the last part of `{name}`, of {length}, may begin before it, as {extent} may be less");
             self.refuse(Rule::Axes, split.span, what);
@@ -116,10 +119,7 @@ impl<'v> Checks<'v> {
             _ => return Vec::new(),
         };
         match &self.program.stages[stage].body {
-            Body::Reduce { over, .. } => {
-                let whole = over.iter().flat_map(|axis| self.program.inexact_ancestors(*axis));
-                over.iter().copied().chain(whole).collect()
-            }
+            Body::Reduce { over, .. } => over.iter().copied().chain(self.program.reduced_whole(stage)).collect(),
             Body::Map(_) => Vec::new(),
         }
     }

@@ -14,12 +14,13 @@ use std::collections::BTreeSet;
 impl Checks<'_> {
     /// A collect is over axes that its sources are partial over; what it writes is partial over the rest.
     pub(super) fn collects(&self, site: &Site<'_>, collect: &Collect, partial: &mut Partial) {
-        let over: BTreeSet<AxisId> = collect.over.iter().copied().collect();
+        // Of one value there is one part.
+        let over: BTreeSet<AxisId> = collect.over.iter().copied().filter(|axis| !self.single(*axis)).collect();
         let line = self.line(site);
         for (place, to) in collect.src.iter().zip(&collect.dst) {
             let parts = partial.get(&place.buffer).cloned().unwrap_or_default();
             let all = collect.how != How::Atomic || parts == over;
-            if over.is_empty() || !over.is_subset(&parts) || !all {
+            if collect.over.is_empty() || !over.is_subset(&parts) || !all {
                 let what = format!("`{line}` is not over the axes that `{}` has parts of", self.buffer(place.buffer));
                 self.refuse(Rule::Reduction, site.span(), what);
             }

@@ -219,7 +219,7 @@ impl Checks<'_> {
         }
         let leaves = self.provers.leaves.within([]);
         let prover = arms.fold(leaves, |prover, (cond, holds)| prover.assuming(cond, holds));
-        prover.inside(self.provers.value(axis), self.extent(axis))
+        prover.inside(self.provers.value(axis), self.extent(axis)) || prover.is_impossible()
     }
 
     /// Whether the branches around a leaf leave one value of an axis.

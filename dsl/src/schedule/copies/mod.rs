@@ -338,18 +338,20 @@ fn outside_of_reduction(nest: &StageNest<'_>, attached: &Attached, copy: &str, s
     Err(error.help(format!("keep `{name}` inside the loop at which `{copy}` is made")))
 }
 
-/// A workgroup writes back what it has computed: none of what varies inside the copy becomes a workgroup's.
+/// Who writes back has computed all of it: nothing that varies inside the copy is moved around it, or becomes a workgroup's.
 fn results_of_one(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     if !nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer) {
         return Ok(());
     }
-    let workgroups = nest.path.frames.iter().filter(|f| matches!(f.level(), Some((Level::Workgroup, _))));
-    let mut axes = workgroups.filter_map(|f| f.as_loop().map(|(a, _)| a));
-    let Some(axis) = axes.find(|a| !nest.program.comes_from(*a, &attached.outer)) else { return Ok(()) };
+    let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
+    let around = plain[..nest.place_of(attached)].iter().filter_map(|f| Some((f, f.as_loop()?.0)));
+    let moved = around.into_iter().find(|(_, a)| !nest.program.comes_from(*a, &attached.outer));
+    let Some((frame, axis)) = moved else { return Ok(()) };
     let name = nest.name(axis);
-    let error = Error::new(span, format!("`{copy}` holds the results of all values of `{name}`, and a workgroup would have one"));
+    let who = if frame.level().is_some() { "a workgroup" } else { "each of its iterations" };
+    let error = Error::new(span, format!("`{copy}` holds the results of all values of `{name}`, and {who} would have one"));
     let error = error.note_at(attached.span, "the result is promoted here");
-    Err(error.help(format!("distribute `{name}` before the promotion")))
+    Err(error.help(format!("place `{name}` before the promotion")))
 }
 
 /// A loop around what is done together does not become invocations, which would each need another copy.

@@ -92,8 +92,11 @@ impl Packing {
         }
         let index = self.layout.0.iter().map(|d| digit(exprs, points[d.axis as usize], *d)).collect();
         // An index that was brought inside is so for its lower digits by what they are; of the highest, an empty tensor's is not.
+        // Of data nothing is known when this is compiled.
+        let data: Vec<bool> = read.index.iter().map(|index| !exprs.reads(*index).is_empty()).collect();
         let side = |d: &Digit| match (sides(d.axis as usize), split(d.axis as usize)) {
             (sides, false) => sides,
+            (sides, true) if data.get(d.axis as usize) == Some(&true) => sides,
             ((low, high), true) => {
                 if d.modulo.is_none() && (low || high) {
                     (true, true)
@@ -229,6 +232,12 @@ fn over_rows(program: &mut Program, to: BufferId, names: &[String], shape: &[Exp
 
 /// Reads of a stage that may now lie outside of what they read take the nearest element: what becomes of it is not used.
 fn guard(program: &mut Program, stage: StageId) {
+    // A read within the index of another makes that another one.
+    while guard_reads(program, stage) {}
+}
+
+/// The same, of reads in which no other has changed; whether there are such.
+fn guard_reads(program: &mut Program, stage: StageId) -> bool {
     let mut clamped: HashMap<Read, Sides> = HashMap::new();
     {
         let prover = Prover::new(program);
@@ -243,7 +252,7 @@ fn guard(program: &mut Program, stage: StageId) {
                 (low || !prover.nonneg(*index), high || !prover.less(*index, *extent))
             };
             let sides: Sides = read.index.iter().zip(&program.buffers[read.buffer].shape).enumerate().map(side).collect();
-            if sides.iter().any(|(low, high)| *low || *high) {
+            if sides != old && sides.iter().any(|(low, high)| *low || *high) {
                 clamped.insert(read, sides);
             }
         }
@@ -256,6 +265,7 @@ fn guard(program: &mut Program, stage: StageId) {
         };
         Some(exprs.add(Expr::Read(Read { outside, ..read.clone() }), dtype))
     });
+    !clamped.is_empty()
 }
 
 /// Replaces reads in a stage's body: `f` sees each with its indices done, and its dtype.

@@ -107,8 +107,14 @@ fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprin
         let value = nest.on_loops(value);
         if nest.program.exprs.uses_axis(value, &mut |a| wanted.place.inside.contains(&a)) {
             let value = replaced(nest, value, &footprint.listed);
-            let extent = nest.program.axes[pred.axis].extent;
-            left.push((pred.axis, nest.program.exprs.compare(Compare::Ge, value, extent)));
+            let extent = nest.on_loops(nest.program.axes[pred.axis].extent);
+            let extent = replaced(nest, extent, &footprint.listed);
+            let past = nest.program.exprs.compare(Compare::Ge, value, extent);
+            // A bound that hangs on what the list leaves out is not the copy's to know.
+            let unknown = nest.program.exprs.uses_axis(past, &mut |a| wanted.place.inside.contains(&a));
+            if footprint.listed.is_empty() || !unknown {
+                left.push((pred.axis, past));
+            }
         }
     }
     left
