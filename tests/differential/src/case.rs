@@ -68,7 +68,7 @@ impl Case {
         let generic = if random.bool() { DType::F16 } else { DType::F32 };
         let profile = board::generate(has_f16(&kernel, generic), &mut random);
         let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
-        let launches = (0..2).map(|_| launch(&kernel, &schedule, &mut random)).collect();
+        let launches = (0..2).map(|_| launch(&kernel, &met(&schedule, &mut random), &mut random)).collect();
         let scalars = kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar).map(|a| match a.ty {
             Type::Is(DType::Bool) => f64::from(random.u8(..2)),
             t if t.is_float() => random.choice([0.5, -1.25, 2.0, 0.0]).unwrap_or(0.5),
@@ -147,6 +147,15 @@ fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String
         dims.iter_mut().for_each(|(_, n)| *n = (*n + 1) / 2);
     }
     dims
+}
+
+/// The facts that a launch is to meet: the schedule's, and those of one of its versions, sometimes.
+fn met(schedule: &Schedule, random: &mut Rng) -> Schedule {
+    let mut met = schedule.clone();
+    if let (Some(facts), true) = (random.choice(&schedule.versions), random.bool()) {
+        met.facts.extend(facts.iter().cloned());
+    }
+    met
 }
 
 /// Gives dims what simple facts say of them.

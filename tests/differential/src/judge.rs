@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::compare::compare;
-use crate::compile::{Refusal, Variant, rule, variant};
+use crate::compile::{Refusal, Variant, choices, rule, variant};
 use crate::inputs::Fill;
 use crate::run::{Inputs, admits, launch};
 use crate::validate::validate;
@@ -152,6 +152,11 @@ impl Judge {
             }
             Err(refusal) => return Verdict::Refused(refusal),
         };
+        if orders.twice
+            && let Some(find) = tuned_otherwise(case)
+        {
+            return Verdict::Found(find);
+        }
         match self.run(case, &variant, orders.vulkan) {
             Ok(ran) => Verdict::Right(ran),
             Err(find) => Verdict::Found(find),
@@ -208,6 +213,20 @@ impl Judge {
     }
 }
 
+/// What the verifier refuses, or `spirv-val`, of other choices of tuned constants.
+fn tuned_otherwise(case: &Case) -> Option<Find> {
+    if !case.schedule.blocks.iter().flat_map(|b| &b.directives).any(|d| d.name == "tune") {
+        return None;
+    }
+    let pair = case.pair();
+    let all = choices(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default();
+    all.into_iter().find_map(|(choice, compiled)| match compiled {
+        Err(refusal) if refusal.by_verifier => Some(Find::new(Kind::Verifier, format!("{}\nwhere {choice}", refusal.text))),
+        Err(_) => None,
+        Ok(variant) => validate(&variant).err().map(|text| Find::new(Kind::Words, format!("{text}\nwhere {choice}"))),
+    })
+}
+
 /// The reason of a refusal that is right: the sizes, or the device.
 fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<String> {
     match error {
@@ -217,6 +236,12 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
             // A fact that does not hold: the schedule's, or one that is checked at launch.
             let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then_some(reason)
+        }
+        // What a preparation's words need: it is not in the facts of the launch.
+        Error::Argument { .. } => {
+            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let unmet = variant.program.preparations.iter().any(|p| admits(&p.program, &dims) != Some(true));
+            unmet.then(|| rule(&error.to_string()))
         }
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),

@@ -69,6 +69,9 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         all.extend(directive.keys.iter().map(|(key, value)| ("key", keyed(key, value))));
         all.extend(copied(case, directive).map(|what| ("copy", what)));
     }
+    if !case.schedule.versions.is_empty() {
+        all.push(("directive", "specialize".to_owned()));
+    }
     let kernel = &case.kernel;
     let types = kernel.arguments.iter().map(|a| a.ty).chain(kernel.stages.iter().map(|s| s.ty));
     all.extend(types.map(|ty| ("dtype", ty.dtype(case.generic).to_string())));

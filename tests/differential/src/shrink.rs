@@ -98,6 +98,14 @@ fn schedule(case: &Case, all: &mut Vec<Case>) {
             }
         }
     }
+    for (n, facts) in case.schedule.versions.iter().enumerate() {
+        changed(case, all, |c| drop(c.schedule.versions.remove(n)));
+        for m in 0..facts.len() {
+            if facts.len() > 1 {
+                changed(case, all, |c| drop(c.schedule.versions[n].remove(m)));
+            }
+        }
+    }
     for n in 0..case.schedule.facts.len() {
         changed(case, all, |c| drop(c.schedule.facts.remove(n)));
     }
@@ -117,11 +125,13 @@ fn made_by(directive: &Directive) -> Vec<String> {
 /// Without the block of a stage or copy, and without what places it or copies it.
 fn forget(case: &mut Case, gone: &str) {
     let names = |d: &Directive| matches!(d.arguments.first(), Some(Argument::Name(first)) if first == gone);
-    let places = ["inline", "root", "compute_at", "promote"];
+    let places = ["inline", "root", "compute_at", "promote", "precompute"];
+    let packed = format!("{gone}[");
+    let packs = |d: &Directive| matches!(d.arguments.first(), Some(Argument::Text(first)) if first.starts_with(&packed));
     for block in &mut case.schedule.blocks {
         let own = !block.stages.is_empty();
         block.stages.retain(|stage| stage != gone);
-        block.directives.retain(|d| !(places.contains(&d.name) && names(d)));
+        block.directives.retain(|d| !(packs(d) || places.contains(&d.name) && names(d)));
         if own && block.stages.is_empty() {
             block.directives.clear();
         }
@@ -168,11 +178,20 @@ fn directives(directive: &Directive) -> Vec<Directive> {
                         })
                     });
                 }
-                for less in [1, 2, factor / 2].into_iter().filter(|less| less < factor && *less > 0) {
+                if factor.written.is_some() {
                     push(&|d| {
                         set(&mut d.arguments[n], |a| {
                             if let Argument::Tile { factor, .. } = a {
-                                *factor = less
+                                factor.written = None
+                            }
+                        })
+                    });
+                }
+                for less in [1, 2, factor.value / 2].into_iter().filter(|less| *less < factor.value && *less > 0) {
+                    push(&|d| {
+                        set(&mut d.arguments[n], |a| {
+                            if let Argument::Tile { factor, .. } = a {
+                                *factor = less.into()
                             }
                         })
                     });
@@ -285,7 +304,7 @@ fn every(case: &mut Case, f: &mut dyn FnMut(&mut Expr)) {
         stage.shape.iter_mut().for_each(|e| inside(e, f));
         inside(&mut stage.value, f);
     }
-    for fact in &mut case.schedule.facts {
+    for fact in case.schedule.facts.iter_mut().chain(case.schedule.versions.iter_mut().flatten()) {
         if let crate::schedule::tree::Fact::Size(left, ..) = fact {
             inside(left, f);
         }

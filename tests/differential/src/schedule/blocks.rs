@@ -113,7 +113,7 @@ fn finish(nest: &mut Nest<'_>, memory: Memory, host: &Nest<'_>, made: &mut Vec<D
     let short = nest.axes[one].extent.literal().is_some_and(|n| n < count);
     let tail = if short || random.u8(..4) == 0 { Some("round_up") } else { None };
     let (name, outer) = (nest.axes[one].name.clone(), nest.fresh());
-    let tile = Argument::Tile { axis: name.clone(), factor: count, tail, outer: Some(outer.clone()) };
+    let tile = Argument::Tile { axis: name.clone(), factor: count.into(), tail, outer: Some(outer.clone()) };
     made.push(Directive { arguments: vec![tile], ..Directive::new("tile", []) });
     cut(nest, one, count, (name.clone(), outer.clone()));
     let target = Some(Target { level: "thread", slots: vec!["linear"] });

@@ -56,7 +56,7 @@ fn numbers(directive: &mut Directive, random: &mut Rng) {
         Argument::Number(n) => *n = odd,
         Argument::Tile { factor, tail, .. } => {
             if random.bool() {
-                *factor = odd;
+                *factor = odd.into();
             } else {
                 *tail = word;
             }

@@ -13,8 +13,10 @@ pub(crate) mod facts;
 pub mod flow;
 mod illegal;
 pub mod nest;
+mod pack;
 mod phases;
 pub mod places;
+mod statements;
 pub mod tree;
 
 use crate::kernel::tree::{GenericKind, Kernel, Role, Stage};
@@ -38,14 +40,30 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
             _ => {}
         }
     }
-    let inlined: BTreeSet<String> = flow::pointwise(kernel).filter(|_| random.u8(..100) < 45).map(|s| s.name.clone()).collect();
-    let flow = Flow::new(kernel, &inlined, generic);
-    let mut maker = Maker { kernel, generic, profile, flow: &flow, placed: BTreeSet::new(), schedule };
+    let whole = kernel;
+    let mut kernel = kernel.clone();
+    let packs = pack::packs(&mut kernel, random);
+    let (kernel, mut stored) = (&kernel, packs.stored);
+    let pointwise = flow::pointwise(kernel).filter(|s| !stored.contains(&s.name) && random.u8(..100) < 45);
+    let mut inlined: BTreeSet<String> = pointwise.map(|s| s.name.clone()).collect();
+    let precomputed = match random.u8(..100) {
+        0..60 => statements::precomputed(kernel, &Flow::new(kernel, &inlined, generic), &stored, random),
+        _ => Vec::new(),
+    };
+    inlined.retain(|name| !precomputed.contains(name));
+    stored.extend(precomputed.iter().cloned());
+    let mut flow = Flow::new(kernel, &inlined, generic);
+    flow.stored.retain(|(name, _)| !stored.contains(name));
+    let mut maker = Maker { kernel, generic, profile, flow: &flow, stored, placed: BTreeSet::new(), schedule };
     for stage in kernel.stages.iter().rev() {
         maker.stage(stage, inlined.contains(&stage.name), random);
     }
     let mut schedule = maker.schedule;
     share_blocks(kernel, &mut schedule, random);
+    let rewrites = packs.directives.into_iter().chain(precomputed.iter().map(|name| directives::of("precompute", name)));
+    let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
+    schedule.blocks.splice(0..0, rewrites);
+    statements::add(whole, &mut schedule, random);
     if random.u8(..100) < 12 {
         illegal::spoil(&mut schedule, random);
     }
@@ -58,6 +76,8 @@ struct Maker<'a> {
     generic: DType,
     profile: &'a Profile,
     flow: &'a Flow,
+    /// Stages whose place is said otherwise: they are packed, or precomputed.
+    stored: BTreeSet<String>,
     /// Stages that are computed within others.
     placed: BTreeSet<String>,
     schedule: Schedule,
@@ -70,7 +90,7 @@ impl Maker<'_> {
             return;
         }
         let pointwise = stage.reduction().is_none();
-        if stage.role == Role::Intermediate {
+        if stage.role == Role::Intermediate && !self.stored.contains(&stage.name) {
             match (inlined, pointwise) {
                 (true, _) if random.u8(..100) < 40 => self.place("inline", stage),
                 (false, true) => self.place("root", stage),

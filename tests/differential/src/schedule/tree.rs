@@ -16,6 +16,8 @@ pub struct Schedule {
     pub facts: Vec<Fact>,
     /// The directives.
     pub blocks: Vec<Block>,
+    /// The facts of each `specialize`.
+    pub versions: Vec<Vec<Fact>>,
 }
 
 /// A fact.
@@ -63,7 +65,7 @@ pub enum Argument {
         /// The axis.
         axis: String,
         /// The factor.
-        factor: i64,
+        factor: Factor,
         /// The word after it.
         tail: Option<&'static str>,
         /// What the outer part is called.
@@ -73,6 +75,15 @@ pub enum Argument {
     Factors(Vec<Option<i64>>, Option<&'static str>),
     /// Anything else, as it is written.
     Text(String),
+}
+
+/// A number, and how it is written if that is not by its digits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    /// The number.
+    pub value: i64,
+    /// A constant expression of it.
+    pub written: Option<String>,
 }
 
 /// `workgroup(z, y, x)`.
@@ -91,12 +102,32 @@ impl Directive {
         Directive { name, arguments, produced: Vec::new(), keys: Vec::new(), target: None }
     }
 
+    /// Whether it rewrites the algebra, and so comes before all others.
+    pub fn rewrites(&self) -> bool {
+        matches!(self.name, "pack" | "precompute")
+    }
+
     /// The tail words in it.
     pub fn tails(&self) -> impl Iterator<Item = &'static str> {
         self.arguments.iter().filter_map(|a| match a {
             Argument::Tile { tail, .. } | Argument::Factors(_, tail) => *tail,
             _ => None,
         })
+    }
+}
+
+impl From<i64> for Factor {
+    fn from(value: i64) -> Factor {
+        Factor { value, written: None }
+    }
+}
+
+impl Display for Factor {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.written {
+            Some(text) => f.write_str(text),
+            None => write!(f, "{}", self.value),
+        }
     }
 }
 
@@ -121,6 +152,9 @@ impl Display for Argument {
 impl Display for Directive {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
+        if let ("tune", [name, choices]) = (self.name, self.arguments.as_slice()) {
+            return write!(f, " {name} in {choices};");
+        }
         let mut inside = commas(&self.arguments);
         // What `distribute` consumes goes to its target, inside the parentheses.
         let within = self.name == "distribute";
@@ -185,6 +219,7 @@ impl Display for Schedule {
                 f.write_str("\n    }")?;
             }
         }
+        self.versions.iter().try_for_each(|facts| write!(f, "\n    specialize({});", commas(facts)))?;
         f.write_str("\n}")
     }
 }

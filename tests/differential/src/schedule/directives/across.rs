@@ -73,7 +73,7 @@ fn to_workgroups(nest: &mut Nest<'_>, axis: usize, random: &mut Rng) -> Option<D
     // The outer part.
     let by = super::factor(nest.axes[axis].extent, random);
     let (name, outer) = (nest.axes[axis].name.clone(), nest.fresh());
-    let argument = Argument::Tile { axis: name.clone(), factor: by, tail: None, outer: Some(outer.clone()) };
+    let argument = Argument::Tile { axis: name.clone(), factor: by.into(), tail: None, outer: Some(outer.clone()) };
     let target = Some(Target { level: "workgroup", slots: vec![slot] });
     let (outer, _) = cut(nest, axis, by, (name, outer));
     nest.bind(outer, Exec::Workgroup);
@@ -107,7 +107,7 @@ pub(super) fn part(
         word => word,
     };
     let outer = nest.fresh();
-    let tile = Argument::Tile { axis: name.clone(), factor: count, tail: word, outer: Some(outer.clone()) };
+    let tile = Argument::Tile { axis: name.clone(), factor: count.into(), tail: word, outer: Some(outer.clone()) };
     let (outer, inner) = cut(nest, axis, count, (name, outer));
     note_tail(nest, axis, word, (outer, inner), count);
     nest.bind(inner, exec);

@@ -26,7 +26,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     }
     let by = factor(nest.axes[axis].extent, random);
     let (name, outer) = (nest.axes[axis].name.clone(), nest.fresh());
-    let tile = Argument::Tile { axis: name.clone(), factor: by, tail: None, outer: Some(outer.clone()) };
+    let tile = Argument::Tile { axis: name.clone(), factor: by.into(), tail: None, outer: Some(outer.clone()) };
     let (out, inner) = cut(nest, axis, by, (name.clone(), outer.clone()));
     let (chosen, which) = if random.u8(..4) == 0 { (inner, &name) } else { (out, &outer) };
     nest.next.push(rfactor(which, &into));

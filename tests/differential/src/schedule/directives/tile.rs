@@ -59,7 +59,7 @@ fn tile(nest: &mut Nest<'_>, axes: Vec<usize>, level: Option<&'static str>, rand
         let named = !nest.is_free(&default) || random.bool();
         let outer_name = if named { nest.fresh() } else { default };
         let outer = named.then(|| outer_name.clone());
-        arguments.push(Argument::Tile { axis: name.clone(), factor: by, tail: word, outer });
+        arguments.push(Argument::Tile { axis: name.clone(), factor: by.into(), tail: word, outer });
         slots.extend(slot);
         let (outer, inner) = cut(nest, axis, by, (name, outer_name));
         note_tail(nest, axis, word, (outer, inner), by);
