@@ -69,7 +69,7 @@ impl<'v> Checks<'v> {
             || reach(&self.provers.leaves, extent)
             || (cut != extent && reach(&self.provers.roots, cut))
             || matches!(split.parts[..], [part] if hull(part))
-            || reach(self.provers.inside(), extent)
+            || (!self.provers.inside().is_impossible() && reach(self.provers.inside(), extent))
     }
 
     /// Whether parts that are within their extents stay below that of their axis.
