@@ -296,3 +296,20 @@ fn reductions_into_registers_of_all() {
         }
     }
 }
+
+/// Each operator in two dispatches, over a domain that reaches past the tensor on both sides.
+#[test]
+fn every_operator_by_partial_results_of_a_padded_domain() {
+    let padded = |n: usize, item: &str| {
+        let read = ["x.pad(0.5)[i, k * 2 - 3]", "x.clamp()[i, k * 2 - 3]"][n % 2];
+        item.replace("x[i, k]", read)
+    };
+    for (n, (name, item, out)) in OPERATORS.into_iter().enumerate() {
+        let item = padded(n, item);
+        let kernel =
+            format!("fn rows<N, K, P = K / 2 + 5>(x: f32[N, K]) -> y: {out}[N] {{ y[i] = {name}(k in 0..P) {{ {item} }}; }}");
+        let schedule = "V: rows for p { tile(k: 7 => k_o); rfactor(k_o => part); part { tile(i: 3) => workgroup(x); distribute(i => thread(y)); \
+                        distribute(k => thread(x), by: tree); serial(k_o); } tile(i: 4) => workgroup(x); distribute(i => thread(x)); }";
+        check_rows(&variant(&kernel, schedule, &profiles()[n % 2]));
+    }
+}

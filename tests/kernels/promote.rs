@@ -323,3 +323,67 @@ fn sizes_that_divide_nothing() {
         }",
     );
 }
+
+/// A strided and dilated convolution in tiles of 5x3 pixels and 7 channels, none of which divides anything; its box with the halo is in
+/// shared memory, and its filter in steps of 2x3 taps.
+#[test]
+fn a_convolution_in_uneven_tiles() {
+    let conv =
+        "fn conv<N, H, W, C, O, OH = (H - 5) / 2 + 1, OW = W - 4>(x: f32[N, H, W, C], f: f32[3, 3, C, O]) -> y: f32[N, OH, OW, O] {
+        y[n, i, j, o] = sum(a in 0..3, b in 0..3, c in 0..C) { x[n, i * 2 + a * 2, j + b * 2, c] * f[a, b, c, o] };
+    }";
+    let text = "V: conv for p {
+        tile(n: 1, i: 5, j: 3, o: 7) => workgroup(z, z, y, x);
+        tile(c: 3 => c_o, a: 2 => a_o);
+        reorder(c_o, a_o, a, b, c, i, j, o);
+        promote(x => x_s, at: c_o, to: shared);
+        promote(f => f_s, at: a_o, to: shared);
+        tile(i: 2 => i_t);
+        distribute(i_t, j, o => thread(z, y, x));
+        unroll(i);
+    }";
+    for profile in large() {
+        let variant = variant(conv, text, &profile);
+        for (n, h, w, c, o) in [(1, 5, 5, 1, 1), (2, 16, 9, 4, 8), (1, 27, 14, 7, 15)] {
+            variant.check(&[("N", n), ("H", h), ("W", w), ("C", c), ("O", o)], &[]);
+        }
+    }
+}
+
+/// 64 invocations, of which 48 make the rows that all of them read.
+#[test]
+fn some_of_the_invocations() {
+    let kernel = "fn smooth<H, W>(x: f32[H, W]) -> y: f32[H, W] {
+        let r[i, j]: f32[H, W] = sum(b in 0..3) { x.clamp()[i, j + b - 1] };
+        y[i, j] = sum(a in 0..3) { r.clamp()[i * 3 / 4 + a - 1, j] };
+    }";
+    let text = "V: smooth for p {
+        tile(i: 4, j: 16) => workgroup(y, x);
+        distribute(i, j => thread(y, x));
+        compute_at(r, workgroup, to: shared);
+        r { tile(i: 3 => i_o); distribute(i, j => thread(y, x)); serial(i_o); }
+    }";
+    for profile in large() {
+        let variant = variant(kernel, text, &profile);
+        for (h, w) in [(1, 1), (3, 7), (13, 130), (67, 17)] {
+            variant.check(&[("H", h), ("W", w)], &[]);
+        }
+    }
+}
+
+/// What a tile reads of quotients grows and shrinks with the tile: an aligned tile of 4 needs one element, one of 3 two of them.
+#[test]
+fn shared_memory_that_is_not_monotone_in_the_tile() {
+    let kernel = "fn repeat<N, H = (N + 3) / 4>(x: f32[H, 3], z: f32[N]) -> y: f32[N] { y[i] = x[i / 4, i % 3] + z[i]; }";
+    for tile in [3, 4, 5, 8, 9] {
+        let text = format!(
+            "V: repeat for p {{ tile(i: {tile}) => workgroup(x); promote(x => x_s, at: workgroup, to: shared); distribute(i => thread(x)); }}"
+        );
+        for profile in large() {
+            let variant = variant(kernel, &text, &profile);
+            for n in [1, 3, 17, 130] {
+                variant.check(&[("N", n)], &[]);
+            }
+        }
+    }
+}
