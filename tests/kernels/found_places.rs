@@ -393,6 +393,14 @@ fn a_stage_at_a_fused_loop() {
     check(kernel, schedule, &[&[("N", 1), ("M", 3)], &[("N", 4), ("M", 2)]]);
 }
 
+/// A listed axis of no values: a copy has an element all the same.
+#[test]
+fn a_list_of_nothing() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = sum(k in 1..1) { x.clamp()[k] }; }";
+    let schedule = "V: k for p where M <= 4 { promote(x => c[k], at: j, to: shared); unroll(i); serial(j); }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 4)]]);
+}
+
 /// A copy that stands already is not filled by a later `round_up`.
 #[test]
 fn rounded_up_behind_a_copy() {

@@ -252,7 +252,7 @@ fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[
 fn literal(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<i64, Error> {
     let extent = nest.program.axes[axis].extent;
     if let Some(n) = nest.program.exprs.as_int(extent) {
-        return Ok(n);
+        return Ok(n.max(1));
     }
     let extent = nest.on_loops(extent);
     match nest.prover().upper(extent) {
