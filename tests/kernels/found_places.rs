@@ -421,3 +421,77 @@ fn components_of_registers() {
     }";
     check(kernel, schedule, &[&[("N", 3)]]);
 }
+
+/// Registers that each invocation of a team fills, at a place around the team's loop, were filled outside of it.
+#[test]
+fn registers_of_a_team() {
+    let kernel = "fn k<K>(x: i32[K, 40]) -> y: i32[K] { y[i] = min(k in 0..40) { x[i, k] }; }";
+    let schedule = "V: k for p {
+        split(i, [2, _] => z1, i);
+        tile(k: 32 => z3);
+        distribute(k => thread(x), by: tree);
+        tile(i: 2) => workgroup(z);
+        promote(x => c, at: z3, to: register);
+        serial(z1);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
+    let kernel = "fn k<K>(x: i32[K]) -> y: i32[] {
+        let s[i]: i32[K] = min(k in 0..K) { x[k] };
+        y[] = s.clamp()[1];
+    }";
+    let schedule = "V: k for p {
+        s { tile(k: 64 => z1); rfactor(z1 => part); }
+        part {
+            split(z1, [2, _] => z1, z2);
+            tile(k: 32 => z3);
+            distribute(k => thread(x), by: tree);
+            tile(i: 2, z2: 2) => workgroup(z, x);
+            promote(x => c, at: z2, to: register);
+            unroll(i);
+            serial(z1);
+            unroll(z2, z3);
+        }
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
+}
+
+/// The rest of a peeled axis stood within the loops of the full tiles, where a team's loop around both had been.
+#[test]
+fn a_rest_beside_a_team() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[7] { y[h] = sum(k in 0..M) { x[k] } + h as f32; }";
+    for peel in ["h: 3 peel", "h: 4 peel"] {
+        let schedule = format!(
+            "V: k for p {{
+                tile({peel});
+                tile(k: 16 => z);
+                distribute(k => thread(x), by: tree);
+                distribute(h => thread(z));
+                serial(h_o);
+            }}"
+        );
+        check(kernel, &schedule, &[&[("M", 1)], &[("M", 40)]]);
+    }
+}
+
+/// A result promoted at a loop that is fused with those inside: the whole copy was written back for each element.
+#[test]
+fn a_result_at_what_is_fused() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 3, 3] { y[i, j, h] = x[i]; }";
+    let schedule = "V: k for p { promote(y => r, at: i, to: shared); fuse(i, j, h => z); serial(z); }";
+    refused(kernel, schedule, "holds the results of all values of `j`");
+}
+
+/// The loop at which a result is promoted was taken for one of those that write it back, where it is fused.
+#[test]
+fn a_result_at_a_fused_loop() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N, N] { y[i, j, h] = x[i] + x[j] * x[h]; }";
+    let schedule = "V: k for p {
+        fuse(i, h => z);
+        tile(j: 2) => workgroup(z);
+        distribute(j => thread(z));
+        promote(y => r, at: z, to: shared);
+        serial(z);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 5)]]);
+}

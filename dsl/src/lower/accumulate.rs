@@ -66,9 +66,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
         f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))
     };
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
-    let mut inside = path.frames.split_off(place);
-    let team = across::take_team(program, &mut path.frames, &over);
-    inside.splice(0..0, team);
+    let mut inside = across::inside(program, &mut path, place, &over);
     let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;
 

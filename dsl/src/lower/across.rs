@@ -15,20 +15,79 @@
 use super::accumulate::{is_of, wrap};
 use crate::diag::SpanId;
 use crate::expr::ExprId;
-use crate::nest::path::Frame;
+use crate::nest::path::{Frame, Path};
 use crate::nest::{
     Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Collect, Exec, Fate, How, Level, Node, NodeKind, Pred,
     Program, Scope, Space, StageId, Tail,
 };
 
-/// Takes the loops over a reduction's axes that are bound to invocations out of the loops around a reduction, with what stands
-/// beside them. (Those within its loops stand behind what the invocations copy there together, and stay.)
-pub(super) fn take_team(program: &Program, around: &mut Vec<Frame>, over: &[AxisId]) -> Vec<Frame> {
-    let of_team = |f: &mut Frame| {
-        let reduced = f.as_loop().is_some_and(|(a, _)| is_of(program, a, over));
-        reduced && f.level().is_some_and(|(level, _)| level != Level::Workgroup)
+/// Moves the loops over a reduction's axes that are bound to invocations from around a reduction inside, where its own loops begin
+/// at `place`, and gives what is inside then. What stands beside such a loop, as the rest of a peeled axis does, stays outside. What
+/// stands further in and names its axis, as what fills the registers of each does, comes along.
+pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[AxisId]) -> Vec<Frame> {
+    let mut inside = path.frames.split_off(place);
+    let (mut team, mut bound) = (Vec::new(), Vec::new());
+    // Siblings that come along, and those of a loop that is gone, for the next one that stays.
+    let (mut along, mut left) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+    for mut frame in std::mem::take(&mut path.frames) {
+        let beside = (std::mem::take(&mut frame.before), std::mem::take(&mut frame.after));
+        let names = [&beside.0, &beside.1].into_iter().flatten().any(|node| names(program, node, &bound));
+        nest_in(if names { &mut along } else { &mut left }, beside);
+        let of_team = |axis: &AxisId| is_of(program, *axis, over) && frame.level().is_some_and(|(l, _)| l != Level::Workgroup);
+        match frame.as_loop().map(|(axis, _)| axis).filter(of_team) {
+            Some(axis) => {
+                bound.push(axis);
+                team.push(frame);
+            }
+            None => {
+                (frame.before, frame.after) = std::mem::take(&mut left);
+                path.frames.push(frame);
+            }
+        }
+    }
+    let (before, after) = match inside.first_mut() {
+        Some(first) => (&mut first.before, &mut first.after),
+        None => (&mut path.before, &mut path.after),
     };
-    around.extract_if(.., of_team).collect()
+    nest_in(&mut along, (std::mem::take(before), std::mem::take(after)));
+    // Nothing stays behind the last loop around: there, what is left stands beside the first one inside.
+    if team.is_empty() {
+        nest_in(&mut left, std::mem::take(&mut along));
+        (*before, *after) = left;
+        return inside;
+    }
+    (*before, *after) = along;
+    (team[0].before, team[0].after) = left;
+    team.extend(inside);
+    team
+}
+
+/// Puts the siblings of an inner frame between those of the outer ones.
+fn nest_in((before, after): &mut (Block, Block), (inner, mut behind): (Block, Block)) {
+    before.extend(inner);
+    behind.append(after);
+    *after = behind;
+}
+
+/// Whether a node names what is made of one of these axes, in an index, a value or an extent.
+fn names(program: &Program, node: &Node, axes: &[AxisId]) -> bool {
+    let named: Vec<ExprId> = match &node.kind {
+        NodeKind::Loop(l) => vec![program.axes[l.axis].extent],
+        NodeKind::Compute(c) => {
+            let lift = match &program.stages[c.stage].body {
+                Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
+                Body::Map(_) => Vec::new(),
+            };
+            c.value.iter().chain(c.dst.iter().flat_map(|place| &place.index)).copied().chain(lift).collect()
+        }
+        NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
+        NodeKind::Branch { cond, .. } => vec![*cond],
+        NodeKind::Collect(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
+        NodeKind::Alloc { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),
+    };
+    let made = |axis: AxisId| axes.iter().any(|of| program.passes(axis, *of));
+    named.iter().any(|e| program.exprs.uses_axis(*e, &mut |axis| made(axis)))
+        || node.blocks().flatten().any(|inner| names(program, inner, axes))
 }
 
 /// A reduction whose parts are to become one.

@@ -12,7 +12,7 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{ExprId, Outside, Read};
 use crate::lower::{local, settle};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, AxisKind, Body, BufferId, Exec, Level, Program, Slot, Space, StageId};
+use crate::nest::{AxisDef, AxisId, AxisKind, Body, BufferId, Exec, Level, Program, Slot, Space, StageId};
 use crate::profile::Profile;
 use crate::schedule::attach::Attached;
 use crate::schedule::compute_at::readers;
@@ -345,13 +345,30 @@ fn results_of_one(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: S
     }
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
     let around = plain[..nest.place_of(attached)].iter().filter_map(|f| Some((f, f.as_loop()?.0)));
-    let moved = around.into_iter().find(|(_, a)| !nest.program.comes_from(*a, &attached.outer));
-    let Some((frame, axis)) = moved else { return Ok(()) };
-    let name = nest.name(axis);
-    let who = if frame.level().is_some() { "a workgroup" } else { "each of its iterations" };
+    let moved = around.into_iter().find_map(|(f, a)| Some((f, a, brought(nest.program, a, &attached.outer)?)));
+    let Some((frame, axis, brought)) = moved else { return Ok(()) };
+    let name = nest.name(brought);
+    let who = match frame.level() {
+        Some(_) => "a workgroup",
+        None if brought == axis => "each of its iterations",
+        None => "each iteration of what it is fused into",
+    };
     let error = Error::new(span, format!("`{copy}` holds the results of all values of `{name}`, and {who} would have one"));
     let error = error.note_at(attached.span, "the result is promoted here");
     Err(error.help(format!("place `{name}` before the promotion")))
+}
+
+/// What a loop has of other axes than those that were around: it, or one that was fused with one of those.
+fn brought(program: &Program, axis: AxisId, outer: &[AxisId]) -> Option<AxisId> {
+    match &program.axes[axis].def {
+        _ if outer.contains(&axis) => None,
+        AxisDef::Fused(digits) => {
+            let mut more = digits.iter().filter(|digit| !program.is_single(**digit));
+            more.find_map(|digit| brought(program, *digit, outer))
+        }
+        AxisDef::Part { of, .. } if program.comes_from(*of, outer) => brought(program, *of, outer),
+        _ => Some(axis),
+    }
 }
 
 /// A loop around what is done together does not become invocations, which would each need another copy.

@@ -176,7 +176,10 @@ impl Mirror<'_, '_> {
                     mirrored.push(self.of(nest, *d)?);
                 }
                 let whole = self.of(nest, into)?;
-                nest.program.axes[whole].def = AxisDef::Fused(mirrored);
+                // What is bound as it is stays the nest's own.
+                if whole != into {
+                    nest.program.axes[whole].def = AxisDef::Fused(mirrored);
+                }
                 Fate::Fused { into: whole, digit, span }
             }
         };
