@@ -495,3 +495,109 @@ fn a_result_at_a_fused_loop() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 5)]]);
 }
+
+/// Of several peeled axes, the rest of one took the length of its loops from a rest of another, which had taken it too.
+#[test]
+fn rests_of_rests() {
+    let kernel = "fn k<M>(x: f32[7, 7, M]) -> y: f32[7, 7, M] { y[i, j, h] = prod(k in i..7) { x[i, j, h] + k as f32 }; }";
+    let schedule = "V: k for p {
+        tile(i: 3 peel => z1, j: 2 peel => z3) => workgroup(z, x);
+        split(i, [_, 2] => z4, z5);
+        distribute(z4 => thread(z));
+        distribute(z5 => thread(x));
+        serial(j);
+        distribute(h => workgroup(x));
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 3)]]);
+}
+
+/// The full tiles of a peeled axis in tiles of their own: that the branch keeps them apart from the rest was not seen.
+#[test]
+fn tiles_of_full_tiles() {
+    let kernel = "fn k<M, N = (M - 1) * 2 + 4>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] + j as f32; }";
+    let schedule = "V: k for p {
+        tile(i: 1 => z1, j: 3 peel => z2);
+        tile(z2: 4 => z5) => workgroup(y);
+        tile(z1: 1) => workgroup(x);
+        unroll(z2);
+        serial(j);
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 11)]]);
+}
+
+/// That a grid of a product and what else it counts reaches the product was not proved.
+#[test]
+fn grids_of_products() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = x[i, j]; }";
+    let sizes: &[&[(&str, i64)]] = &[&[("N", 1), ("M", 1)], &[("N", 5), ("M", 7)], &[("N", 2), ("M", 16)]];
+    for schedule in [
+        "V: k for p { tile(i: 2 peel => z1); fuse(j, i, z1 => z5); distribute(z5 => workgroup(z)); }",
+        "V: k for p {
+            tile(i: 2 peel);
+            fuse(i_o, i => z4);
+            split(z4, [2, _, 2] => z5, z6, z7);
+            distribute(z5 => workgroup(y));
+            distribute(z6 => workgroup(y));
+            distribute(j => workgroup(x));
+            unroll(z7);
+        }",
+        "V: k for p {
+            tile(j: 2 peel => z1, i: 2);
+            fuse(z1, i, j => z2);
+            distribute(z2 => workgroup(y));
+            distribute(i_o => workgroup(x));
+        }",
+    ] {
+        check(kernel, schedule, sizes);
+    }
+    let kernel = "fn k<M, N = M - 4>(x: f32[M]) -> y: f32[N, N, M] { y[i, j, h] = x[h] + i as f32; }";
+    for schedule in [
+        "V: k for p { fuse(i, j => z1); tile(z1: 2 peel) => workgroup(x); distribute(z1 => thread(z)); serial(h); }",
+        "V: k for p { fuse(i, j, h => z1); tile(z1: 2 peel => z2) => workgroup(x); unroll(z1); }",
+    ] {
+        check(kernel, schedule, &[&[("M", 5)], &[("M", 9)]]);
+    }
+}
+
+/// The pieces of a hull name the loops around both by other names.
+#[test]
+fn peeled_hulls() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = max(k in i..N) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(i: 2 => z1) => workgroup(z);
+        tile(k: 2);
+        reorder(k_o, i);
+        distribute(i => thread(y));
+        tile(k_o: 2 peel);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 9)]]);
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..i) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(i: 3 peel) => workgroup(x);
+        tile(k: 1 => z1);
+        reorder(z1, i);
+        unroll(i);
+        tile(z1: 2 peel);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 11)]]);
+}
+
+/// What a placed stage reads at what it reads: the inner read was kept inside first, and the outer one no longer found.
+#[test]
+fn a_placed_gather() {
+    let kernel = "fn k<N>(ids: i32[N], x: i32[N, N]) -> y: i32[N, N] {
+        let s[i, j]: i32[N, N] = x.clamp()[ids[i], j] - ids[i];
+        y[i, j] = s[i, j];
+    }";
+    let schedule = "V: k for p {
+        tile(i: 2 => z1, j: 2 => z2) => workgroup(z, y);
+        compute_at(s, workgroup, to: register);
+        unroll(i, j);
+    }";
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        for n in [1, 5] {
+            variant.check_filled(&[("N", n)], &[], &|name| if name == "ids" { Fill::Below(9) } else { Fill::Small });
+        }
+    }
+}

@@ -51,19 +51,13 @@ fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
     let mut value = value;
     // Registers have no address, and their indices are literals.
     let memory = |program: &Program, read: &Read| program.buffers[read.buffer].space != Space::Register;
-    for read in program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>() {
-        let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, &bound)).collect();
-        let known: Sides = match &read.outside {
-            Outside::Never => Sides::new(),
-            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.clone(),
-        };
-        let sides = sides(program, &read, &index, &known);
-        if sides == known || sides.iter().all(|(low, high)| !low && !high) {
-            continue;
-        }
-        let outside = match &read.outside {
-            Outside::Fill(fill, _) => Outside::Fill(*fill, sides),
-            Outside::Never | Outside::Clamp(_) => Outside::Clamp(sides),
+    // One at a time: reads within the index of another are part of that.
+    loop {
+        let reads = program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>();
+        let Some((read, outside)) =
+            reads.into_iter().find_map(|read| Some((unsettled(program, &read, &bound)?, read)).map(|(o, r)| (r, o)))
+        else {
+            return value;
         };
         let new = Expr::Read(Read { outside, ..read.clone() });
         value = program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
@@ -71,7 +65,23 @@ fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
             _ => None,
         });
     }
-    value
+}
+
+/// What lies outside of what a read reaches, if that is more than it says.
+fn unsettled(program: &mut Program, read: &Read, bound: &HashSet<AxisId>) -> Option<Outside> {
+    let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, bound)).collect();
+    let known: Sides = match &read.outside {
+        Outside::Never => Sides::new(),
+        Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.clone(),
+    };
+    let sides = sides(program, read, &index, &known);
+    if sides == known || sides.iter().all(|(low, high)| !low && !high) {
+        return None;
+    }
+    Some(match &read.outside {
+        Outside::Fill(fill, _) => Outside::Fill(*fill, sides),
+        Outside::Never | Outside::Clamp(_) => Outside::Clamp(sides),
+    })
 }
 
 /// The sides that are known, and those that are not proved inside.

@@ -16,7 +16,7 @@ use crate::nest::{Access, Axis, AxisDef, AxisId, AxisKind, Body, Fate, Peel, Pre
 use crate::profile::Profile;
 use std::collections::{HashMap, HashSet};
 
-/// The literal extents of axes, by their names: of the twin with the full tiles, for the one with the rest.
+/// The literal extents of axes, by their names: of the twin with full tiles alone, for those with rests.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     before: HashMap<String, i64>,
@@ -102,9 +102,10 @@ impl Twins {
     /// of the peel that made this one, but for its own axis, which is that of the last piece.
     fn run(&mut self, program: &mut Program, at: usize, pieces: Vec<Piece>, record: Option<Peel>, work: &mut Work<'_>) -> Applied {
         let twin = self.all[at].clone();
-        let model = twin.from.map(|from| Model {
-            before: work.before.get(from.twin).cloned().unwrap_or_default(),
-            after: literals(program, &self.all[from.twin].axes),
+        // Of the twin without any rest: others may themselves be longer for its sake.
+        let model = twin.from.map(|_| Model {
+            before: work.before.first().cloned().unwrap_or_default(),
+            after: self.all.first().map(|full| literals(program, &full.axes)).unwrap_or_default(),
         });
         let (given, twins, profile, dispatch) = (pieces.len(), self.all.len(), work.profile, self.dispatch);
         let (stage, path, axes, serial) = (twin.stage, twin.path.clone(), twin.axes.clone(), twin.serial.clone());

@@ -103,6 +103,7 @@ impl<'v> Checks<'v> {
         let (extent, length) = (self.extent(axis), self.extent(last));
         // What the launch checks in these words is beyond the prover where it is no sum.
         let checked = self.program.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
+        let checked = checked || self.is_remainder(length, extent);
         if !checked && !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
             let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
             let what = format!("the last part of `{name}`, of {length}, may begin before it, as {extent} may be less");

@@ -43,6 +43,7 @@ mod reach;
 mod reductions;
 mod region;
 mod scope;
+mod signs;
 mod site;
 mod uniform;
 mod values;

@@ -9,7 +9,7 @@ use super::Rule;
 use super::context::Checks;
 use super::reductions::phase;
 use super::site::Site;
-use crate::expr::{Binary, Expr, ExprId};
+use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::facts::Prover;
 use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Program, StageId, Tail};
 use std::collections::BTreeMap;
@@ -50,6 +50,7 @@ fn is_partition(program: &mut Program, peel: &Peel) -> bool {
     }
     let all = program.exprs.sum(reached, rest);
     let extent = unclamped(program, program.axes[peel.axis].extent);
+    let [all, extent] = [all, extent].map(|e| unnamed(program, e));
     full.tail == Tail::Peel && Prover::new(program).equal(all, extent)
 }
 
@@ -90,6 +91,25 @@ fn unclamped(program: &mut Program, e: ExprId) -> ExprId {
     })
 }
 
+/// An expression with the axis that a loop around both stages binds for the name that one of them has for it.
+fn unnamed(program: &mut Program, e: ExprId) -> ExprId {
+    let mut names = BTreeMap::new();
+    program.exprs.uses_axis(e, &mut |axis| {
+        let mut named = axis;
+        while let Fate::Split(split) = &program.axes[named].fate
+            && let ([part], true, Tail::Exact) = (&split.parts[..], split.exact, split.tail)
+        {
+            named = *part;
+        }
+        names.insert(axis, named);
+        false
+    });
+    program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+        Expr::Axis(axis) => names.get(axis).copied().filter(|named| named != axis).map(|named| exprs.axis(named)),
+        _ => None,
+    })
+}
+
 /// Which axis of the one stage is which of the other.
 struct Twins {
     /// Of the rest's axes.
@@ -104,7 +124,8 @@ impl Twins {
 
     /// Whether the other's expression and one of the rest are the same.
     fn same(&self, program: &mut Program, main: ExprId, rest: ExprId) -> bool {
-        self.back(program, rest) == unclamped(program, main)
+        let (rest, main) = (self.back(program, rest), unclamped(program, main));
+        unnamed(program, rest) == unnamed(program, main)
     }
 
     /// An expression of the rest, on the other's axes.
@@ -190,7 +211,11 @@ impl Checks<'_> {
     pub(super) fn covers_end(&self, axis: AxisId) -> bool {
         match &self.program.axes[axis].fate {
             Fate::Split(split) if split.tail == Tail::Rest && !split.exact => {
-                matches!(split.parts[..], [part] if self.provers.roots.less_equal(self.extent(axis), self.extent(part)))
+                let reach = |part: AxisId| {
+                    let (extent, whole) = (self.extent(axis), self.extent(part));
+                    self.provers.roots.less_equal(extent, whole) || self.has_term(whole, extent)
+                };
+                matches!(split.parts[..], [part] if reach(part))
             }
             _ => false,
         }
@@ -217,9 +242,31 @@ impl Checks<'_> {
         if arms.peek().is_none() || site.binds(axis) {
             return false;
         }
+        if self.arms(site).any(|(cond, holds)| self.is_turn(axis, cond, holds, site)) {
+            return true;
+        }
         let leaves = self.provers.leaves.within([]);
         let prover = arms.fold(leaves, |prover, (cond, holds)| prover.assuming(cond, holds));
         prover.inside(self.provers.value(axis), self.extent(axis)) || prover.is_impossible()
+    }
+
+    /// Whether an arm has the part of a grid that is an axis's own: of a sum, the first values below it, or those above.
+    fn is_turn(&self, axis: AxisId, cond: ExprId, holds: bool, site: &Site<'_>) -> bool {
+        let Expr::Compare(Compare::Lt, counted, first) = *self.program.exprs.get(cond) else { return false };
+        let (Expr::Axis(grid), Fate::Split(split)) = (self.program.exprs.get(counted), &self.program.axes[axis].fate) else {
+            return false;
+        };
+        let (extent, whole, prover) = (self.extent(axis), self.extent(*grid), &self.provers.roots);
+        if split.parts[..] != [*grid] || !site.binds(*grid) || self.has_surplus(*grid, site) {
+            return false;
+        }
+        match split.tail {
+            Tail::Rest => {
+                !holds && matches!(*self.program.exprs.get(whole), Expr::Binary(Binary::Add, a, b) if a == first && b == extent)
+            }
+            Tail::Peel => holds && (first == extent || prover.less_equal(first, extent)),
+            _ => false,
+        }
     }
 
     /// Whether the branches around a leaf leave one value of an axis.

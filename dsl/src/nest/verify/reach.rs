@@ -68,7 +68,7 @@ impl<'v> Checks<'v> {
         reach(&self.provers.roots, extent)
             || reach(&self.provers.leaves, extent)
             || (cut != extent && reach(&self.provers.roots, cut))
-            || matches!(split.parts[..], [part] if hull(part))
+            || matches!(split.parts[..], [part] if hull(part) || self.has_term(self.extent(part), extent))
             || (!self.provers.inside().is_impossible() && reach(self.provers.inside(), extent))
     }
 

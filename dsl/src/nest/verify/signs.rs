@@ -1,0 +1,46 @@
+//! What is plain of products and quotients of extents without a prover, which sees few of them: that they are not negative, and so
+//! that a sum is at least one of its terms. Grids of peeled axes are such sums.
+
+use super::context::Checks;
+use crate::expr::{Binary, Expr, ExprId};
+use tilewright_launch::Relation;
+
+impl Checks<'_> {
+    /// Whether an expression is not negative: as the prover knows, as the launch checks in these words, or because its parts are not.
+    pub(super) fn not_negative(&self, e: ExprId) -> bool {
+        let exprs = &self.program.exprs;
+        let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
+        let checked = || {
+            let at_least = |e: ExprId| exprs.as_int(e).is_some_and(|n| n >= 0);
+            self.program.conditions.iter().any(|c| c.left == e && c.relation == Relation::Ge && at_least(c.right))
+        };
+        let parts = match exprs.get(e) {
+            Expr::Binary(Binary::FloorMod, _, b) => positive(*b),
+            Expr::Binary(Binary::FloorDiv, a, b) => positive(*b) && self.not_negative(*a),
+            Expr::Binary(Binary::Add | Binary::Mul | Binary::Min, a, b) => self.not_negative(*a) && self.not_negative(*b),
+            _ => false,
+        };
+        parts || checked() || self.provers.roots.nonneg(e)
+    }
+
+    /// Whether one expression is the other and what is not negative besides.
+    pub(super) fn has_term(&self, sum: ExprId, term: ExprId) -> bool {
+        sum == term
+            || match self.program.exprs.get(sum) {
+                Expr::Binary(Binary::Add, a, b) => {
+                    (self.has_term(*a, term) && self.not_negative(*b)) || (self.has_term(*b, term) && self.not_negative(*a))
+                }
+                _ => false,
+            }
+    }
+
+    /// Whether an expression is what a tile leaves of another one, and so at most that.
+    pub(super) fn is_remainder(&self, rest: ExprId, of: ExprId) -> bool {
+        match self.program.exprs.get(rest) {
+            Expr::Binary(Binary::FloorMod, a, b) => {
+                *a == of && self.program.exprs.as_int(*b).is_some_and(|n| n > 0) && self.not_negative(of)
+            }
+            _ => false,
+        }
+    }
+}
