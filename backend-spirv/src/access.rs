@@ -21,8 +21,8 @@ enum Target {
 }
 
 impl Emit<'_> {
-    /// The row-major index of an element, padding and versions included.
-    pub(crate) fn flat(&mut self, buffer: BufferId, index: &[ValueId]) -> Result<ValueId> {
+    /// [`Emit::flat`] of indices that were not asked for before.
+    pub(crate) fn new_flat(&mut self, buffer: BufferId, index: &[ValueId]) -> Result<ValueId> {
         let b = &self.program.buffers[buffer];
         let versions = usize::from(b.versions > 1);
         if index.len() != b.shape.len() + versions {
@@ -306,8 +306,8 @@ impl Emit<'_> {
     }
 
     fn store_memory(&mut self, to: &Access, value: ValueId) -> Result<()> {
-        let index: Result<Vec<ValueId>> = to.index.iter().map(|i| self.resolve(*i)).collect();
-        let flat = self.flat(to.buffer, &index?)?;
+        let index = self.indices(&to.index, View::ALL)?;
+        let flat = self.flat(to.buffer, &index)?;
         let guard = self.in_range(View::ALL)?;
         let lanes = self.lanes.map_or(1, |(_, n)| n);
         let target = match self.values.by_lane(flat) {
@@ -356,15 +356,15 @@ impl Emit<'_> {
         if self.program.buffers[from.buffer].space == Space::Register {
             return self.read_register(from.buffer, &from.index, view);
         }
-        let index: Result<Vec<ValueId>> = from.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
-        let flat = self.flat(from.buffer, &index?)?;
+        let index = self.indices(&from.index, view)?;
+        let flat = self.flat(from.buffer, &index)?;
         self.fetch(from.buffer, flat, 1)
     }
 
     /// Stores one lane's value to device or shared memory.
     pub(crate) fn store_lane(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
-        let index: Result<Vec<ValueId>> = to.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
-        let (flat, guard) = (self.flat(to.buffer, &index?)?, self.in_range(view)?);
+        let index = self.indices(&to.index, view)?;
+        let (flat, guard) = (self.flat(to.buffer, &index)?, self.in_range(view)?);
         let mut stores = Stores::default();
         self.prepare(&mut stores, to.buffer, flat, 1, value, 0)?;
         self.write(to.buffer, guard, stores)
@@ -419,8 +419,8 @@ impl Emit<'_> {
         if self.program.buffers[from.buffer].space == Space::Register {
             return self.read_register(from.buffer, &from.index, View::ALL);
         }
-        let index: Result<Vec<ValueId>> = from.index.iter().map(|i| self.resolve(*i)).collect();
-        let flat = self.flat(from.buffer, &index?)?;
+        let index = self.indices(&from.index, View::ALL)?;
+        let flat = self.flat(from.buffer, &index)?;
         let state = match self.values.by_lane(flat) {
             ByLane::Uniform => Some(self.fetch(from.buffer, flat, 1)?),
             ByLane::Linear { base, step: 1 } => self.state_row(from.buffer, base)?,
@@ -433,8 +433,8 @@ impl Emit<'_> {
         let parts: Result<Operands> = (0..lanes)
             .map(|l| {
                 let view = View::ALL.lane(l);
-                let index: Result<Vec<ValueId>> = from.index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
-                let flat = self.flat(from.buffer, &index?)?;
+                let index = self.indices(&from.index, view)?;
+                let flat = self.flat(from.buffer, &index)?;
                 self.fetch(from.buffer, flat, 1)
             })
             .collect();

@@ -5,6 +5,7 @@
 //! built, what is appended to it stands before the inner one.
 
 use crate::hash::Map;
+use crate::indices::Indices;
 use crate::invocations::Grid;
 use crate::module::{Code, Id, Module, Type};
 use crate::params::Params;
@@ -65,6 +66,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) resolved: Map<(ExprId, u8), Resolved>,
     /// Put aside while a combination is resolved.
     pub(crate) scratch: Map<(ExprId, u8), Resolved>,
+    /// What indices came to.
+    pub(crate) indices: Indices,
     pub(crate) grid: Grid,
     /// Shared arrays of reductions: which component of a state, its type, how many.
     pub(crate) arrays: Vec<((usize, DType, u32), Id)>,
@@ -141,6 +144,7 @@ impl<'p> Emit<'p> {
             preds: Vec::new(),
             resolved: Map::default(),
             scratch: Map::default(),
+            indices: Indices::default(),
             grid: Grid::default(),
             arrays: Vec::new(),
             state: Vec::new(),

@@ -19,6 +19,7 @@ mod collect;
 mod compile;
 mod emit;
 mod hash;
+mod indices;
 mod invocations;
 mod lanes;
 mod math;

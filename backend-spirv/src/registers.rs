@@ -203,8 +203,8 @@ impl Emit<'_> {
     /// Which elements an index names.
     fn elements(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Elements> {
         let view = view.of_register();
-        let index: Result<Vec<ValueId>> = index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect();
-        let flat = self.flat(buffer, &index?)?;
+        let index = self.indices(index, view)?;
+        let flat = self.flat(buffer, &index)?;
         let by_lane = self.values.by_lane(flat);
         let known = match by_lane {
             ByLane::Uniform => self.values.as_int(flat).map(Elements::One),

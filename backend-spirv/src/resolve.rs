@@ -36,7 +36,7 @@ impl View {
         View { register: false, ..self }
     }
 
-    fn key(self) -> u8 {
+    pub(crate) fn key(self) -> u8 {
         // Lanes are few: a vector has at most 16 of them.
         self.lane.map_or(0, |l| l as u8 + 1) << 1 | u8::from(self.register)
     }
@@ -314,7 +314,7 @@ impl Emit<'_> {
         }
         let (mut index, mut mask) = (Vec::with_capacity(read.index.len()), 0);
         for i in &read.index {
-            let (value, m) = self.resolve_in(*i, view)?;
+            let (value, m) = self.index_in(*i, view)?;
             index.push(value);
             mask |= m;
         }

@@ -12,7 +12,7 @@ pub(crate) mod poly;
 mod range;
 
 use crate::hash::Map;
-use poly::Sum;
+use poly::{Arithmetic, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
@@ -111,6 +111,8 @@ pub(crate) struct Load {
 pub(crate) struct Values {
     nodes: Vec<Node>,
     known: Map<(Kind, DType), ValueId>,
+    /// Sums, differences and products that were asked for.
+    combined: Map<(Arithmetic, ValueId, ValueId), ValueId>,
     moments: u32,
 }
 
@@ -138,12 +140,13 @@ impl Values {
 
     /// Finds a value, or adds it. The range counts only for one that is new.
     pub(crate) fn add(&mut self, kind: Kind, dtype: DType, width: u32, level: u32, range: (i64, i64)) -> ValueId {
-        if let Some(id) = self.known.get(&(kind.clone(), dtype)) {
+        let key = (kind, dtype);
+        if let Some(id) = self.known.get(&key) {
             return *id;
         }
         let id = ValueId(self.nodes.len() as u32);
-        self.nodes.push(Node { kind: kind.clone(), dtype, width, level, range });
-        self.known.insert((kind, dtype), id);
+        self.nodes.push(Node { kind: key.0.clone(), dtype, width, level, range });
+        self.known.insert(key, id);
         id
     }
 

@@ -39,6 +39,14 @@ pub(crate) enum ByLane {
     Other,
 }
 
+/// What two values are combined by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Arithmetic {
+    Plus,
+    Minus,
+    Times,
+}
+
 /// Products of sums of more terms than this in all are not multiplied out.
 const TERMS: usize = 24;
 
@@ -46,10 +54,9 @@ const TERMS: usize = 24;
 fn merge(a: &[Term], b: &[Term], sign: i32) -> SmallVec<[Term; 4]> {
     let mut out: SmallVec<[Term; 4]> = SmallVec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
-    let key = |t: &Term| (t.order, t.factors.clone());
     let signed = |t: &Term| Term { by: t.by.wrapping_mul(sign), ..t.clone() };
     while i < a.len() && j < b.len() {
-        match key(&a[i]).cmp(&key(&b[j])) {
+        match (a[i].order, &a[i].factors).cmp(&(b[j].order, &b[j].factors)) {
             std::cmp::Ordering::Less => {
                 out.push(a[i].clone());
                 i += 1;
@@ -116,12 +123,26 @@ impl Values {
         match (self.as_int(a), self.as_int(b)) {
             (Some(0), _) => b,
             (_, Some(0)) => a,
-            _ => self.combine(a, b, 1),
+            _ => self.combined(Arithmetic::Plus, a, b),
         }
     }
 
     pub(crate) fn minus(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        if self.as_int(b) == Some(0) { a } else { self.combine(a, b, -1) }
+        if self.as_int(b) == Some(0) { a } else { self.combined(Arithmetic::Minus, a, b) }
+    }
+
+    /// Combines two values, as often as that is asked for, once.
+    fn combined(&mut self, by: Arithmetic, a: ValueId, b: ValueId) -> ValueId {
+        if let Some(known) = self.combined.get(&(by, a, b)) {
+            return *known;
+        }
+        let value = match by {
+            Arithmetic::Plus => self.combine(a, b, 1),
+            Arithmetic::Minus => self.combine(a, b, -1),
+            Arithmetic::Times => self.product(a, b),
+        };
+        self.combined.insert((by, a, b), value);
+        value
     }
 
     fn combine(&mut self, a: ValueId, b: ValueId, sign: i32) -> ValueId {
@@ -134,14 +155,16 @@ impl Values {
         match (self.as_int(a), self.as_int(b)) {
             (Some(x), _) => self.scaled(b, x as i32),
             (_, Some(y)) => self.scaled(a, y as i32),
-            _ => {
-                let (x, y) = (self.as_sum(a), self.as_sum(b));
-                if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS {
-                    return self.apply(Op::Binary(Binary::Mul), &[a, b]);
-                }
-                self.multiplied_out(&x, &y)
-            }
+            _ => self.combined(Arithmetic::Times, a, b),
         }
+    }
+
+    fn product(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        let (x, y) = (self.as_sum(a), self.as_sum(b));
+        if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS {
+            return self.apply(Op::Binary(Binary::Mul), &[a, b]);
+        }
+        self.multiplied_out(&x, &y)
     }
 
     /// A value times a literal.
