@@ -63,7 +63,7 @@ pub fn compile_choice(
         finish(&mut preparation.program, &items, profile, preparation.span)?;
     }
     check_form(&program, profile)?;
-    watch(At::Start, &program);
+    watch(At::Start, &|| program.clone());
     let outcome = schedule::apply(&mut program, &items, profile, schedule.name.span, watch);
     let mut errors = outcome.errors;
     if !errors.is_empty() {
@@ -72,7 +72,7 @@ pub fn compile_choice(
     }
     check_form(&program, profile)?;
     lower::lower(&mut program, profile)?;
-    watch(At::Lowered, &program);
+    watch(At::Lowered, &|| program.clone());
     verify::verify_lowered(&program, profile)?;
     let mut warnings = outcome.warnings;
     warnings.extend(tune::unused(&program));

@@ -68,7 +68,7 @@ pub struct Given {
 pub fn explain(subject: &Subject, given: &Given) -> Explanation {
     let Subject { schedule, kernel, profile, spans } = subject;
     let mut steps = Steps::default();
-    let watch = &mut |at, program: &_| steps.take(at, program, spans);
+    let watch = &mut |at, program: &dyn Fn() -> _| steps.take(at, &program(), spans);
     let compiled = compile_choice(kernel, schedule, profile, &given.choice, watch);
     let mut told = Explanation {
         variant: schedule.name.text.clone(),

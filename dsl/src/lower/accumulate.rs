@@ -41,7 +41,7 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 fn beside(program: &Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for peel in &program.peels {
-        let left = |d: &crate::nest::Dispatch| Path::open(&d.body, peel.rest, Phase::Whole).is_some();
+        let left = |d: &crate::nest::Dispatch| Path::is_in(&d.body, peel.rest, Phase::Whole);
         if program.axes[peel.axis].kind == AxisKind::Reduction && program.plan.iter().any(left) {
             let name = &program.axes[peel.axis].name;
             let error = Error::new(peel.span, format!("the full tiles of `{name}` and its rest do not stand in one nest"));

@@ -77,7 +77,7 @@ impl Program {
 
     /// Whether a dispatch of the plan computes a stage.
     pub fn is_planned(&self, stage: StageId) -> bool {
-        self.plan.iter().any(|d| Path::open(&d.body, stage, Phase::Whole).is_some())
+        self.plan.iter().any(|d| Path::is_in(&d.body, stage, Phase::Whole))
     }
 
     /// Whether an axis has exactly one value, whatever the sizes: no loop is needed for it.

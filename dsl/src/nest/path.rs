@@ -100,20 +100,30 @@ impl Path {
     /// Takes apart the way to the compute of a stage and phase, if the block holds one.
     pub fn open(block: &Block, stage: StageId, phase: Phase) -> Option<Path> {
         for (i, node) in block.iter().enumerate() {
-            let (before, after) = (block[..i].to_vec(), block[i + 1..].to_vec());
+            let siblings = || (block[..i].to_vec(), block[i + 1..].to_vec());
             if let NodeKind::Compute(compute) = &node.kind
                 && compute.stage == stage
                 && compute.phase == phase
             {
+                let (before, after) = siblings();
                 return Some(Path { frames: Vec::new(), before, compute: compute.clone(), span: node.span, after });
             }
             let open = |(head, body, other)| Some((head, Path::open(body, stage, phase)?, other));
             if let Some((head, mut path, other)) = heads(node).into_iter().find_map(open) {
+                let (before, after) = siblings();
                 path.frames.insert(0, Frame { before, head, span: node.span, after, other: other.cloned().unwrap_or_default() });
                 return Some(path);
             }
         }
         None
+    }
+
+    /// Whether [`Path::open`] finds one.
+    pub fn is_in(block: &Block, stage: StageId, phase: Phase) -> bool {
+        block.iter().any(|node| match &node.kind {
+            NodeKind::Compute(compute) => compute.stage == stage && compute.phase == phase,
+            _ => node.blocks().any(|inner| Path::is_in(inner, stage, phase)),
+        })
     }
 
     /// Puts the block together again.

@@ -78,7 +78,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
 /// Takes the root's dispatch out of the plan. The others keep their places until all of a schedule is applied.
 fn forget(program: &mut Program, stage: StageId) {
     for dispatch in &mut program.plan {
-        if crate::nest::path::Path::open(&dispatch.body, stage, Phase::Whole).is_some() {
+        if crate::nest::path::Path::is_in(&dispatch.body, stage, Phase::Whole) {
             dispatch.body.clear();
         }
     }

@@ -32,8 +32,8 @@ pub enum At {
     Lowered,
 }
 
-/// Is shown the program after every step.
-pub type Watch<'a> = dyn FnMut(At, &Program) + 'a;
+/// Is shown the program after every step, if it asks for it.
+pub type Watch<'a> = dyn FnMut(At, &dyn Fn() -> Program) + 'a;
 
 /// Applies a schedule's items to the naive nests of a program. `blame` is the schedule's name.
 pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId, watch: &mut Watch<'_>) -> Outcome {
@@ -191,7 +191,7 @@ fn schedule_stage(
         // A copy without directives is scheduled when its host is done.
         if at == from && !program.hosts.contains_key(&stage) {
             applied = twins.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
-            watch(At::Heuristic(stage), &twins.shown(program));
+            watch(At::Heuristic(stage), &|| twins.shown(program));
         }
         let Some(directive) = directive.filter(|_| applied.is_ok()) else { break };
         let span = directive.span;
@@ -207,7 +207,7 @@ fn schedule_stage(
         if applied.is_err() {
             break;
         }
-        watch(At::Directive(span), &twins.shown(program));
+        watch(At::Directive(span), &|| twins.shown(program));
     }
     let left_over = |program: &mut Program, twins: &mut Twins| {
         twins.apply(program, profile, blame, false, &mut |nest| {

@@ -41,7 +41,6 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     if padded % count != 0 {
         return Along::Unaligned(format!("a `row_pad` that {count} divides"));
     }
-    let prover = Prover::on_leaves(nest.program);
     if let Some(row) = nest.program.buffers[buffer].shape.last().copied()
         && outer.iter().zip(&leaves).any(|(_, i)| nest.program.exprs.as_int(*i) != Some(0))
         && !prover.divides(count, row)

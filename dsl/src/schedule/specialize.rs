@@ -64,7 +64,7 @@ impl Specialize<'_> {
     /// The warning, where a program that was compiled under the facts is the one that was compiled without them.
     pub(crate) fn is_idle(&self, plain: &Program, specialized: &Program) -> Option<Error> {
         let proved = |p: &Program| p.ledger.iter().map(|o| (o.what.clone(), o.state)).collect::<Vec<_>>();
-        if print::plan(plain) != print::plan(specialized) || proved(plain) != proved(specialized) {
+        if proved(plain) != proved(specialized) || print::plan(plain) != print::plan(specialized) {
             return None;
         }
         let error = Error::new(self.statement.span, "this specialization changes nothing, and is left out");

@@ -17,15 +17,15 @@ type Owner = Option<(Level, Slot, Option<i64>)>;
 impl Checks<'_> {
     /// All of it.
     pub(super) fn owners(&self) {
-        let mut known: HashMap<(BufferId, usize), (Owner, String)> = HashMap::new();
+        let mut known: HashMap<(BufferId, usize), (Owner, &Site<'_>)> = HashMap::new();
         for site in self.sites {
             for touch in site.touches.iter().filter(|touch| self.is_private(touch.buffer)) {
                 for (dimension, index) in touch.index.iter().enumerate() {
                     self.constant(site, touch, *index);
-                    let (owner, line) = (self.owner(site, *index), self.line(site));
-                    let first = known.entry((touch.buffer, dimension)).or_insert_with(|| (owner, line.clone())).clone();
+                    let owner = self.owner(site, *index);
+                    let first = *known.entry((touch.buffer, dimension)).or_insert((owner, site));
                     if first.0 != owner {
-                        self.other_owner(site, touch, [&line, &first.1]);
+                        self.other_owner(site, touch, first.1);
                     }
                 }
                 if touch.writes {
@@ -50,9 +50,10 @@ impl Checks<'_> {
     }
 
     fn constant(&self, site: &Site<'_>, touch: &Touch, index: ExprId) {
-        let (line, name, text) = (self.line(site), self.buffer(touch.buffer), self.printer.expr(index));
+        let texts = || (self.line(site), self.buffer(touch.buffer), self.printer.expr(index));
         let opaque = |e: &Expr| matches!(e, Expr::Dim(_) | Expr::Scalar(_) | Expr::Read(_));
         if self.program.exprs.any(index, &mut |e| opaque(e)) {
+            let (line, name, text) = texts();
             let what = format!("`{line}` indexes `{name}` by `{text}`, which is known only at run time; registers have no address");
             return self.refuse(Rule::Owner, site.span(), what);
         }
@@ -65,7 +66,7 @@ impl Checks<'_> {
                 Some(Exec::Bind(..)) if self.owner(site, index).is_some() => continue,
                 Some(Exec::Bind(..)) => "tells which invocation it is, and must index a dimension alone",
             };
-            let leaf = self.name(leaf);
+            let ((line, name, text), leaf) = (texts(), self.name(leaf));
             let what = format!("`{line}` indexes `{name}` by `{text}`, where `{leaf}` {wrong}");
             self.refuse(Rule::Owner, site.span(), what);
         }
@@ -91,8 +92,8 @@ impl Checks<'_> {
         }
     }
 
-    fn other_owner(&self, site: &Site<'_>, touch: &Touch, [line, first]: [&str; 2]) {
-        let name = self.buffer(touch.buffer);
+    fn other_owner(&self, site: &Site<'_>, touch: &Touch, first: &Site<'_>) {
+        let (line, first, name) = (self.line(site), self.line(first), self.buffer(touch.buffer));
         let what = format!("{}: `{line}` touches elements of `{name}` that another invocation has", Rule::Owner);
         self.error(Error::new(site.span(), what).note(format!("`{first}` indexes it by other invocations")));
     }

@@ -487,7 +487,7 @@ pub(in crate::schedule) fn finish(
     settle::run(program);
     for (copy, _) in made.iter().filter(|(_, scheduled)| !scheduled) {
         outcome.errors.keep(default(program, profile, copy));
-        watch(At::Heuristic(copy.stage), program);
+        watch(At::Heuristic(copy.stage), &|| program.clone());
     }
     // What follows would only repeat what is wrong with a copy's schedule.
     if !outcome.errors.is_empty() {

@@ -120,11 +120,18 @@ fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprin
     left
 }
 
-/// Whether the element is outside the tensor, and filled, wherever a condition holds.
+/// Whether the element is outside the tensor, and filled, wherever a condition holds. Indices that name what the condition names
+/// are looked at first: they are the likely ones.
 fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, past: ExprId) -> bool {
     let prover = nest.prover().assuming(past, true);
     let shape = &nest.program.buffers[wanted.source].shape;
-    let beyond = |index: &Vec<ExprId>| index.iter().zip(shape).any(|(index, n)| prover.less_equal(*n, *index));
+    let exprs = &nest.program.exprs;
+    let apart = |index: ExprId| !exprs.uses_axis(index, &mut |axis| exprs.uses_axis(past, &mut |other| other == axis));
+    let beyond = |index: &Vec<ExprId>| {
+        let mut sides: Vec<(ExprId, ExprId)> = index.iter().copied().zip(shape.iter().copied()).collect();
+        sides.sort_by_key(|(index, _)| apart(*index));
+        sides.into_iter().any(|(index, n)| prover.less_equal(n, index))
+    };
     footprint.read_at.iter().all(beyond)
 }
 
