@@ -1,7 +1,8 @@
 //! Indices, remembered: iterations that are written out reach the same rows and elements again and again.
 //!
 //! An index that reads nothing is a function of the values that loops have given to the axes it is made of, and of the predicates that
-//! clamp it. So it is found by these, in whatever compute it stands; and a place in memory by its indices.
+//! clamp it. So it is found by these, in whatever compute it stands; and so is whether a predicate holds. A place in memory is found by
+//! its indices.
 
 use crate::emit::{Emit, Result};
 use crate::hash::Map;
@@ -16,36 +17,62 @@ use tilewright_dsl::nest::{AxisDef, AxisId, BufferId, Fate, Pred};
 /// What is known of indices.
 #[derive(Default)]
 pub(crate) struct Indices {
-    /// Of expressions that read nothing: the axes that they can depend on.
-    sources: Map<ExprId, Option<Rc<[AxisId]>>>,
+    /// Of what reads nothing: the axes that it can depend on and that loops bind.
+    sources: Map<Asked, Option<Rc<[AxisId]>>>,
     /// Predicates that were asked under.
     preds: Vec<Vec<Pred>>,
     resolved: Map<Key, Resolved>,
+    /// By axis: whether a loop binds it somewhere.
+    looped: Vec<bool>,
     /// Of buffers: whether no axis is in their shape.
     fixed: Map<BufferId, bool>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
 }
 
-/// The expression, the view, the place of the predicates among those asked under, and the values of the sources.
-type Key = (ExprId, u8, u32, SmallVec<[Option<ValueId>; 8]>);
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Asked {
+    Value(ExprId),
+    /// Whether an axis is within its extent.
+    Within(AxisId),
+}
+
+/// What is asked for, the view, the place of the predicates among those asked under, and the values of the sources.
+type Key = (Asked, u8, u32, SmallVec<[Option<ValueId>; 8]>);
 
 impl Emit<'_> {
     /// The value of an index in a view: [`Emit::resolve_in`]'s.
     pub(crate) fn index_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
+        self.remembered(Asked::Value(id), view, |e| e.resolve_in(id, view))
+    }
+
+    /// Whether an axis is within its extent: [`Emit::new_within`]'s.
+    pub(crate) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
+        Ok(self.remembered(Asked::Within(axis), view, |e| Ok((e.new_within(axis, view)?, 0)))?.0)
+    }
+
+    fn remembered(&mut self, asked: Asked, view: View, find: impl FnOnce(&mut Self) -> Result<Resolved>) -> Result<Resolved> {
         // Nothing comes twice where nothing is written out.
         if self.unrolled.is_empty() {
-            return self.resolve_in(id, view);
+            return find(self);
         }
-        let Some(sources) = self.sources(id) else { return self.resolve_in(id, view) };
+        let Some(sources) = self.sources(asked) else { return find(self) };
         let preds = self.asked_under();
         let values = sources.iter().map(|axis| self.bound[axis.index()].map(|bound| bound.value)).collect();
-        let key = (id, view.key(), preds, values);
+        let key = (asked, view.key(), preds, values);
         if let Some(known) = self.indices.resolved.get(&key) {
             return Ok(*known);
         }
-        let resolved = self.resolve_in(id, view)?;
+        let resolved = find(self)?;
         self.indices.resolved.insert(key, resolved);
         Ok(resolved)
+    }
+
+    /// Notes that a loop binds an axis.
+    pub(crate) fn note_loop(&mut self, axis: AxisId) {
+        let looped = &mut self.indices.looped;
+        looped.resize(looped.len().max(axis.index() + 1), false);
+        looped[axis.index()] = true;
     }
 
     /// The values of a place's indices.
@@ -72,7 +99,8 @@ impl Emit<'_> {
             return *known;
         }
         let program = self.program;
-        let fixed = program.buffers[buffer].shape.iter().all(|e| self.sources(*e).is_some_and(|axes| axes.is_empty()));
+        let fixed =
+            program.buffers[buffer].shape.iter().all(|e| self.sources(Asked::Value(*e)).is_some_and(|axes| axes.is_empty()));
         self.indices.fixed.insert(buffer, fixed);
         fixed
     }
@@ -86,20 +114,26 @@ impl Emit<'_> {
         }) as u32
     }
 
-    /// The axes that an expression can depend on, at any depth; `None` if it is more than a function of them.
-    fn sources(&mut self, id: ExprId) -> Option<Rc<[AxisId]>> {
-        if let Some(known) = self.indices.sources.get(&id) {
+    /// The bound axes that something can depend on, at any depth; `None` if it is more than a function of them.
+    fn sources(&mut self, asked: Asked) -> Option<Rc<[AxisId]>> {
+        if let Some(known) = self.indices.sources.get(&asked) {
             return known.clone();
         }
-        let sources = self.find_sources(id).map(Rc::from);
-        self.indices.sources.insert(id, sources.clone());
+        let axes = match asked {
+            Asked::Value(id) => self.all_sources(id, Vec::new()),
+            Asked::Within(axis) => self.all_sources(self.program.axes[axis].extent, vec![axis]),
+        };
+        let looped = |axis: &AxisId| self.indices.looped.get(axis.index()).is_some_and(|looped| *looped);
+        let sources: Option<Rc<[AxisId]>> = axes.map(|axes| axes.into_iter().filter(looped).collect());
+        self.indices.sources.insert(asked, sources.clone());
         sources
     }
 
-    fn find_sources(&self, id: ExprId) -> Option<Vec<AxisId>> {
+    /// The axes that an expression and these ones are made of.
+    fn all_sources(&self, id: ExprId, mut named: Vec<AxisId>) -> Option<Vec<AxisId>> {
         let (program, mut open, mut found) = (self.program, vec![id], Vec::new());
         while let Some(id) = open.pop() {
-            let (mut named, mut pure) = (Vec::new(), true);
+            let mut pure = true;
             program.exprs.any(id, &mut |e| {
                 match e {
                     Expr::Axis(axis) => named.push(*axis),

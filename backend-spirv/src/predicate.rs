@@ -5,7 +5,7 @@ use crate::resolve::{Mask, View};
 use crate::values::poly::ByLane;
 use crate::values::{Op, ValueId};
 use tilewright_dsl::expr::{Binary, Const};
-use tilewright_dsl::nest::{AxisKind, Tail};
+use tilewright_dsl::nest::{AxisId, AxisKind, Tail};
 
 impl Emit<'_> {
     /// `min(value, extent - 1)`. Where a whole vector is inside or outside, the number of the vector is clamped, so that
@@ -43,7 +43,11 @@ impl Emit<'_> {
 
     /// Whether predicate number `n` of the compute holds.
     fn holds(&mut self, n: usize, view: View) -> Result<ValueId> {
-        let axis = self.preds[n].axis;
+        self.within(self.preds[n].axis, view)
+    }
+
+    /// Whether an axis, made of clamped ones, is within its extent.
+    pub(crate) fn new_within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         let value = self.axis_unclamped(axis, view)?.0;
         let extent = self.extent_in(axis, view)?;
         Ok(self.inside(value, extent))

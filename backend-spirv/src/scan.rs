@@ -62,16 +62,19 @@ impl Scan<'_> {
     fn node(&mut self, node: &Node, emit: &mut Emit<'_>) {
         let outer = self.lanes;
         match &node.kind {
-            NodeKind::Loop(l) => match l.exec {
-                Exec::Lanes => {
-                    let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent);
-                    self.lanes = extent.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1).map(|n| (l.axis, n));
+            NodeKind::Loop(l) => {
+                emit.note_loop(l.axis);
+                match l.exec {
+                    Exec::Lanes => {
+                        let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent);
+                        self.lanes = extent.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1).map(|n| (l.axis, n));
+                    }
+                    Exec::Bind(Level::Workgroup, slot) => once(&mut emit.grid.workgroups, (l.axis, slot)),
+                    Exec::Bind(Level::Thread, slot) => once(&mut emit.grid.threads, (l.axis, slot)),
+                    Exec::Bind(level, slot) => once(&mut emit.grid.subgroups, (l.axis, level, slot)),
+                    Exec::Serial | Exec::Unroll => {}
                 }
-                Exec::Bind(Level::Workgroup, slot) => once(&mut emit.grid.workgroups, (l.axis, slot)),
-                Exec::Bind(Level::Thread, slot) => once(&mut emit.grid.threads, (l.axis, slot)),
-                Exec::Bind(level, slot) => once(&mut emit.grid.subgroups, (l.axis, level, slot)),
-                Exec::Serial | Exec::Unroll => {}
-            },
+            }
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Branch { cond, .. } => self.expr(*cond),
             NodeKind::Collect(c) => {

@@ -1,6 +1,6 @@
 //! The whole compiler up to the backend, on one screen: a kernel, a schedule and a profile give a final nest.
 
-use crate::algorithm::{self, inline::inline_those};
+use crate::algorithm::{self, Bindings, inline::inline_those};
 use crate::diag::{Errors, SpanId};
 use crate::lower;
 use crate::nest::{Program, build, verify};
@@ -11,6 +11,7 @@ use crate::schedule::tune::{self, Choice};
 use crate::schedule::{self, At, Watch, head, pack, pin, placement, precompute};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
+use std::cell::RefCell;
 
 /// A compiled variant, before the backend.
 #[derive(Debug)]
@@ -51,7 +52,47 @@ pub fn compile_choice(
     choice: &Choice,
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
-    let (mut program, rewritten) = algebra(kernel, schedule, choice)?;
+    compile_checked(kernel, schedule, profile, choice, &Checked::default(), watch)
+}
+
+/// A kernel's algorithm as it was checked, for further versions of a schedule.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    wanted: bool,
+    known: RefCell<Option<(Bindings, Program)>>,
+}
+
+impl Checked {
+    /// Whether there will be another version.
+    pub(crate) fn for_all(wanted: bool) -> Checked {
+        Checked { wanted, known: RefCell::default() }
+    }
+
+    /// The kernel's program, as [`algorithm::check`] gives it.
+    fn program(&self, kernel: &Kernel, bindings: &Bindings) -> Result<Program, Errors> {
+        if let Some((of, program)) = &*self.known.borrow()
+            && of == bindings
+        {
+            return Ok(program.clone());
+        }
+        let program = algorithm::check(kernel, bindings)?;
+        if self.wanted {
+            self.known.replace(Some((bindings.clone(), program.clone())));
+        }
+        Ok(program)
+    }
+}
+
+/// [`compile_choice`], of an algorithm that may be checked already.
+pub(crate) fn compile_checked(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    profile: &Profile,
+    choice: &Choice,
+    checked: &Checked,
+    watch: &mut Watch<'_>,
+) -> Result<Compiled, Errors> {
+    let (mut program, rewritten) = algebra(kernel, schedule, choice, checked)?;
     let kept = placement::kept(&program, &schedule.items)?;
     inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
     let mut preparations = precompute::split(&mut program, &rewritten)?;
@@ -80,9 +121,14 @@ pub fn compile_choice(
 }
 
 /// A kernel's stages under a schedule's head, after the rewrites of the algebra; without nests.
-pub(crate) fn algebra(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<(Program, Rewritten), Errors> {
+pub(crate) fn algebra(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    choice: &Choice,
+    checked: &Checked,
+) -> Result<(Program, Rewritten), Errors> {
     let bindings = head::bindings(kernel, schedule)?;
-    let mut program = algorithm::check(kernel, &bindings)?;
+    let mut program = checked.program(kernel, &bindings)?;
     tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;

@@ -2,7 +2,7 @@
 //!
 //! What the macros compile, and what tuners and tests compile at run time, goes this way.
 
-use crate::compile::{Compiled, algebra, compile_choice, compile_plain};
+use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
 use crate::diag::{Error, Errors, SpanId};
 use crate::launch::{self, Layout, Role, Version};
 use crate::lower::launch::Tensors;
@@ -40,6 +40,8 @@ struct Compiler<'a> {
     profile: &'a Profile,
     choice: &'a Choice,
     backend: Backend,
+    /// The algorithm, which versions share.
+    checked: Checked,
 }
 
 /// Compiles a variant, with the tuned constants of a choice, in all its versions.
@@ -53,7 +55,8 @@ pub fn compile(
     choice: &Choice,
     backend: Backend,
 ) -> Result<Variant, Errors> {
-    let compiler = Compiler { kernel, profile, choice, backend };
+    let checked = Checked::for_all(specialize::all(schedule).next().is_some());
+    let compiler = Compiler { kernel, profile, choice, backend, checked };
     let (Compiled { program: nest, preparations, mut warnings }, mut program) = compiler.version(schedule)?;
     warnings.extend(pin::unused(&nest, &program, schedule));
     program.conversions = compiler.conversions(&nest)?;
@@ -94,7 +97,9 @@ pub(crate) fn forms(program: &launch::Program) -> Vec<Form> {
 
 /// The same of a variant whose directives may be wrong; empty, where what rewrites the algebra is.
 pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form> {
-    let Ok((mut program, rewritten)) = algebra(kernel, schedule, &Choice::default()) else { return Vec::new() };
+    let Ok((mut program, rewritten)) = algebra(kernel, schedule, &Choice::default(), &Checked::default()) else {
+        return Vec::new();
+    };
     let _ = precompute::split(&mut program, &rewritten);
     let prepared = |b: BufferId| program.prepared.iter().any(|p| p.of == b);
     let tensors = Tensors::of(&program);
@@ -106,13 +111,17 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
 impl Compiler<'_> {
     /// One version, by its schedule.
     fn version(&self, schedule: &Schedule) -> Result<(Compiled, launch::Program), Errors> {
-        let compiled = compile_choice(self.kernel, schedule, self.profile, self.choice, &mut |_, _| {})?;
+        let compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, &mut |_, _| {})?;
         let program = (self.backend)(&compiled.program, self.profile, &schedule.name.text)?;
         Ok((compiled, program))
     }
 
     /// What packs and unpacks the tensors of a launch.
     fn conversions(&self, nest: &Program) -> Result<Vec<launch::Conversion>, Errors> {
+        let conversions = conversions(nest);
+        if conversions.is_empty() {
+            return Ok(Vec::new());
+        }
         let tensors = Tensors::of(nest);
         let one = |Conversion { buffer, program }: Conversion| {
             let span = nest.packed(buffer).map_or(SpanId::NONE, |p| p.span);
@@ -121,11 +130,14 @@ impl Compiler<'_> {
             let program = (self.backend)(&plain, self.profile, &name)?;
             Ok(launch::Conversion { tensor: tensors.index(buffer).unwrap_or_default(), program })
         };
-        conversions(nest).into_iter().map(one).collect()
+        conversions.into_iter().map(one).collect()
     }
 
     /// What prepares inputs.
     fn preparations(&self, nest: &Program, preparations: &[Preparation]) -> Result<Vec<launch::Preparation>, Errors> {
+        if preparations.is_empty() {
+            return Ok(Vec::new());
+        }
         let tensors = Tensors::of(nest);
         let index = |buffer: &BufferId| tensors.index(*buffer).unwrap_or_default();
         let one = |p: &Preparation| {

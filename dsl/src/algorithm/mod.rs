@@ -52,7 +52,7 @@ use std::collections::HashSet;
 use tilewright_launch::DType;
 
 /// What a schedule's head says about a kernel's generics.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
     /// `T = f32`. A dtype generic with one choice only may be left out.
     pub dtypes: Vec<(Name, DType)>,

@@ -21,7 +21,14 @@ pub enum Along {
 /// How an access runs along `lanes`, of which there are `count`.
 pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes: AxisId, count: i64) -> Along {
     let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
-    let steps: Vec<Option<i64>> = leaves.iter().map(|i| step(nest, *i, lanes)).collect();
+    let differences: Vec<ExprId> = leaves.iter().map(|i| difference(nest, *i, lanes)).collect();
+    let prover = Prover::on_leaves(nest.program);
+    let step = |difference: &ExprId| match nest.program.exprs.as_int(*difference) {
+        Some(step) => Some(step),
+        None => i64::try_from(prover.poly(*difference)?.as_constant()?).ok(),
+    };
+    let steps: Vec<Option<i64>> = differences.iter().map(step).collect();
+    drop(prover);
     if steps.iter().all(|s| *s == Some(0)) {
         return Along::Uniform;
     }
@@ -50,17 +57,15 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     Along::Wide
 }
 
-/// By how much an index grows from one lane to the next, if that is a constant.
-fn step(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> Option<i64> {
+/// By how much an index grows from one lane to the next.
+fn difference(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> ExprId {
     if !nest.program.exprs.uses_axis(index, &mut |a| a == lanes) {
-        return Some(0);
+        return nest.program.exprs.int(0);
     }
     let (lane, one) = (nest.program.exprs.axis(lanes), nest.program.exprs.int(1));
     let next = nest.program.exprs.sum(lane, one);
     let moved = nest.program.exprs.replace(index, &mut |_, id| (id == lane).then_some(next));
-    let difference = nest.program.exprs.difference(moved, index);
-    let constant = Prover::on_leaves(nest.program).poly(difference)?.as_constant()?;
-    i64::try_from(constant).ok()
+    nest.program.exprs.difference(moved, index)
 }
 
 fn wrap(text: &str) -> String {

@@ -123,9 +123,14 @@ fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprin
 /// Whether the element is outside the tensor, and filled, wherever a condition holds. Indices that name what the condition names
 /// are looked at first: they are the likely ones.
 fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, past: ExprId) -> bool {
-    let prover = nest.prover().assuming(past, true);
-    let shape = &nest.program.buffers[wanted.source].shape;
     let exprs = &nest.program.exprs;
+    let shape = &nest.program.buffers[wanted.source].shape;
+    // Often it says just that.
+    let says = |(index, n): (&ExprId, &ExprId)| *exprs.get(past) == Expr::Compare(Compare::Ge, *index, *n);
+    if footprint.read_at.iter().all(|index| index.iter().zip(shape).any(says)) {
+        return true;
+    }
+    let prover = nest.prover().assuming(past, true);
     let apart = |index: ExprId| !exprs.uses_axis(index, &mut |axis| exprs.uses_axis(past, &mut |other| other == axis));
     let beyond = |index: &Vec<ExprId>| {
         let mut sides: Vec<(ExprId, ExprId)> = index.iter().copied().zip(shape.iter().copied()).collect();
