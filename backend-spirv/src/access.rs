@@ -306,8 +306,7 @@ impl Emit<'_> {
     }
 
     fn store_memory(&mut self, to: &Access, value: ValueId) -> Result<()> {
-        let index = self.indices(&to.index, View::ALL)?;
-        let flat = self.flat(to.buffer, &index)?;
+        let flat = self.place_in(to.buffer, &to.index, View::ALL)?.0;
         let guard = self.in_range(View::ALL)?;
         let lanes = self.lanes.map_or(1, |(_, n)| n);
         let target = match self.values.by_lane(flat) {
@@ -356,15 +355,13 @@ impl Emit<'_> {
         if self.program.buffers[from.buffer].space == Space::Register {
             return self.read_register(from.buffer, &from.index, view);
         }
-        let index = self.indices(&from.index, view)?;
-        let flat = self.flat(from.buffer, &index)?;
+        let flat = self.place_in(from.buffer, &from.index, view)?.0;
         self.fetch(from.buffer, flat, 1)
     }
 
     /// Stores one lane's value to device or shared memory.
     pub(crate) fn store_lane(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
-        let index = self.indices(&to.index, view)?;
-        let (flat, guard) = (self.flat(to.buffer, &index)?, self.in_range(view)?);
+        let (flat, guard) = (self.place_in(to.buffer, &to.index, view)?.0, self.in_range(view)?);
         let mut stores = Stores::default();
         self.prepare(&mut stores, to.buffer, flat, 1, value, 0)?;
         self.write(to.buffer, guard, stores)
@@ -419,8 +416,7 @@ impl Emit<'_> {
         if self.program.buffers[from.buffer].space == Space::Register {
             return self.read_register(from.buffer, &from.index, View::ALL);
         }
-        let index = self.indices(&from.index, View::ALL)?;
-        let flat = self.flat(from.buffer, &index)?;
+        let flat = self.place_in(from.buffer, &from.index, View::ALL)?.0;
         let state = match self.values.by_lane(flat) {
             ByLane::Uniform => Some(self.fetch(from.buffer, flat, 1)?),
             ByLane::Linear { base, step: 1 } => self.state_row(from.buffer, base)?,
@@ -433,8 +429,7 @@ impl Emit<'_> {
         let parts: Result<Operands> = (0..lanes)
             .map(|l| {
                 let view = View::ALL.lane(l);
-                let index = self.indices(&from.index, view)?;
-                let flat = self.flat(from.buffer, &index)?;
+                let flat = self.place_in(from.buffer, &from.index, view)?.0;
                 self.fetch(from.buffer, flat, 1)
             })
             .collect();

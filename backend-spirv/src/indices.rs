@@ -6,7 +6,7 @@
 
 use crate::emit::{Emit, Result};
 use crate::hash::Map;
-use crate::resolve::{Resolved, View};
+use crate::resolve::{Mask, Resolved, View};
 use crate::values::ValueId;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -27,7 +27,13 @@ pub(crate) struct Indices {
     /// Of buffers: whether no axis is in their shape.
     fixed: Map<BufferId, bool>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
+    /// Places that were asked for, and where each is in the list.
+    places: Vec<Rc<Place>>,
+    known_places: Map<Rc<Place>, u32>,
 }
+
+/// An element of a buffer, by its indices.
+type Place = (BufferId, SmallVec<[ExprId; 4]>);
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +41,8 @@ enum Asked {
     Value(ExprId),
     /// Whether an axis is within its extent.
     Within(AxisId),
+    /// The row-major index of a place.
+    Place(u32),
 }
 
 /// What is asked for, the view, the place of the predicates among those asked under, and the values of the sources.
@@ -49,6 +57,32 @@ impl Emit<'_> {
     /// Whether an axis is within its extent: [`Emit::new_within`]'s.
     pub(crate) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         Ok(self.remembered(Asked::Within(axis), view, |e| Ok((e.new_within(axis, view)?, 0)))?.0)
+    }
+
+    /// The row-major index of a place, none of whose indices is looked at alone.
+    pub(crate) fn place_in(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Resolved> {
+        if self.unrolled.is_empty() {
+            return self.new_place(buffer, index, view);
+        }
+        let place: Place = (buffer, SmallVec::from_slice(index));
+        let known = self.indices.known_places.get(&place).copied();
+        let place = known.unwrap_or_else(|| {
+            let (place, at) = (Rc::new(place), self.indices.places.len() as u32);
+            self.indices.places.push(place.clone());
+            self.indices.known_places.insert(place, at);
+            at
+        });
+        self.remembered(Asked::Place(place), view, |e| e.new_place(buffer, index, view))
+    }
+
+    fn new_place(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Resolved> {
+        let (mut values, mut mask): (SmallVec<[ValueId; 4]>, Mask) = (SmallVec::new(), 0);
+        for i in index {
+            let (value, m) = self.index_in(*i, view)?;
+            values.push(value);
+            mask |= m;
+        }
+        Ok((self.flat(buffer, &values)?, mask))
     }
 
     fn remembered(&mut self, asked: Asked, view: View, find: impl FnOnce(&mut Self) -> Result<Resolved>) -> Result<Resolved> {
@@ -73,11 +107,6 @@ impl Emit<'_> {
         let looped = &mut self.indices.looped;
         looped.resize(looped.len().max(axis.index() + 1), false);
         looped[axis.index()] = true;
-    }
-
-    /// The values of a place's indices.
-    pub(crate) fn indices(&mut self, index: &[ExprId], view: View) -> Result<SmallVec<[ValueId; 4]>> {
-        index.iter().map(|i| Ok(self.index_in(*i, view)?.0)).collect()
     }
 
     /// The row-major index of an element, padding and versions included.
@@ -120,8 +149,12 @@ impl Emit<'_> {
             return known.clone();
         }
         let axes = match asked {
-            Asked::Value(id) => self.all_sources(id, Vec::new()),
-            Asked::Within(axis) => self.all_sources(self.program.axes[axis].extent, vec![axis]),
+            Asked::Value(id) => self.all_sources(vec![id], Vec::new()),
+            Asked::Within(axis) => self.all_sources(Vec::new(), vec![axis]),
+            Asked::Place(at) => {
+                let (buffer, index) = &*self.indices.places[at as usize];
+                self.all_sources(self.program.buffers[*buffer].shape.iter().chain(index).copied().collect(), Vec::new())
+            }
         };
         let looped = |axis: &AxisId| self.indices.looped.get(axis.index()).is_some_and(|looped| *looped);
         let sources: Option<Rc<[AxisId]>> = axes.map(|axes| axes.into_iter().filter(looped).collect());
@@ -129,22 +162,10 @@ impl Emit<'_> {
         sources
     }
 
-    /// The axes that an expression and these ones are made of.
-    fn all_sources(&self, id: ExprId, mut named: Vec<AxisId>) -> Option<Vec<AxisId>> {
-        let (program, mut open, mut found) = (self.program, vec![id], Vec::new());
-        while let Some(id) = open.pop() {
-            let mut pure = true;
-            program.exprs.any(id, &mut |e| {
-                match e {
-                    Expr::Axis(axis) => named.push(*axis),
-                    Expr::Read(_) | Expr::State(_) | Expr::Item(_) => pure = false,
-                    _ => {}
-                }
-                !pure
-            });
-            if !pure {
-                return None;
-            }
+    /// The axes that expressions and these ones are made of.
+    fn all_sources(&self, mut open: Vec<ExprId>, mut named: Vec<AxisId>) -> Option<Vec<AxisId>> {
+        let (program, mut found) = (self.program, Vec::new());
+        loop {
             while let Some(axis) = named.pop() {
                 if found.contains(&axis) {
                     continue;
@@ -162,7 +183,16 @@ impl Emit<'_> {
                     }
                 }
             }
+            let Some(id) = open.pop() else { return Some(found) };
+            let impure = program.exprs.any(id, &mut |e| {
+                if let Expr::Axis(axis) = e {
+                    named.push(*axis);
+                }
+                matches!(e, Expr::Read(_) | Expr::State(_) | Expr::Item(_))
+            });
+            if impure {
+                return None;
+            }
         }
-        Some(found)
     }
 }

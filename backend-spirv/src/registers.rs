@@ -203,8 +203,7 @@ impl Emit<'_> {
     /// Which elements an index names.
     fn elements(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Elements> {
         let view = view.of_register();
-        let index = self.indices(index, view)?;
-        let flat = self.flat(buffer, &index)?;
+        let flat = self.place_in(buffer, index, view)?.0;
         let by_lane = self.values.by_lane(flat);
         let known = match by_lane {
             ByLane::Uniform => self.values.as_int(flat).map(Elements::One),

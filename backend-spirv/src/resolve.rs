@@ -312,14 +312,7 @@ impl Emit<'_> {
         if buffer.space == Space::Register {
             return Ok((self.read_register(read.buffer, &read.index, view)?, 0));
         }
-        let (mut index, mut mask) = (Vec::with_capacity(read.index.len()), 0);
-        for i in &read.index {
-            let (value, m) = self.index_in(*i, view)?;
-            index.push(value);
-            mask |= m;
-        }
-        let inside = self.keep_inside(read, &mut index, view)?;
-        let flat = self.flat(read.buffer, &index)?;
+        let (flat, mask, inside) = self.kept_inside(read, view)?;
         let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {
             // Neither one element nor consecutive ones: lane by lane.
             let lanes = self.lanes.map_or(1, |(_, n)| n);
@@ -331,6 +324,22 @@ impl Emit<'_> {
             value = self.values.select(inside, value, fill);
         }
         Ok((self.filled(value, mask, view)?, mask))
+    }
+
+    /// The row-major index of a read, the predicates it depends on, and whether it is inside.
+    fn kept_inside(&mut self, read: &Read, view: View) -> Result<(ValueId, Mask, ValueId)> {
+        if read.outside == Outside::Never {
+            let (flat, mask) = self.place_in(read.buffer, &read.index, view)?;
+            return Ok((flat, mask, self.values.boolean(true)));
+        }
+        let (mut index, mut mask) = (Vec::with_capacity(read.index.len()), 0);
+        for i in &read.index {
+            let (value, m) = self.index_in(*i, view)?;
+            index.push(value);
+            mask |= m;
+        }
+        let inside = self.keep_inside(read, &mut index, view)?;
+        Ok((self.flat(read.buffer, &index)?, mask, inside))
     }
 
     /// Clamps the indices of a read that may leave its buffer; whether it is inside.

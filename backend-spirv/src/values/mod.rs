@@ -12,7 +12,7 @@ pub(crate) mod poly;
 mod range;
 
 use crate::hash::Map;
-use poly::{Arithmetic, Sum};
+use poly::{Arithmetic, ByLane, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
@@ -113,6 +113,8 @@ pub(crate) struct Values {
     known: Map<(Kind, DType), ValueId>,
     /// Sums, differences and products that were asked for.
     combined: Map<(Arithmetic, ValueId, ValueId), ValueId>,
+    /// How vectors depend on the lane.
+    by_lane: Map<ValueId, ByLane>,
     moments: u32,
 }
 

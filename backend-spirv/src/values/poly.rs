@@ -229,6 +229,15 @@ impl Values {
         if self.width(id) == 1 {
             return ByLane::Uniform;
         }
+        if let Some(known) = self.by_lane.get(&id) {
+            return *known;
+        }
+        let found = self.find_by_lane(id);
+        self.by_lane.insert(id, found);
+        found
+    }
+
+    fn find_by_lane(&mut self, id: ValueId) -> ByLane {
         let sum = self.as_sum(id);
         let vectors: Vec<&Term> = sum.terms.iter().filter(|t| t.order.0).collect();
         let [Term { factors, by, .. }] = vectors.as_slice() else { return ByLane::Other };

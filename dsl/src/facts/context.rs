@@ -199,6 +199,9 @@ impl<'p> Context<'p> {
         if let Some(c) = p.as_constant() {
             return c >= 0;
         }
+        if self.is_plain(axes, p) {
+            return true;
+        }
         if self.nesting == 0 {
             self.work = MAX_WORK;
         }

@@ -14,6 +14,7 @@ mod conditions;
 mod context;
 mod counterexample;
 mod divides;
+mod ends;
 mod eval;
 mod floor;
 mod known;
