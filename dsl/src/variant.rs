@@ -8,6 +8,8 @@ use crate::launch::{self, Layout, Role, Version};
 use crate::lower::launch::Tensors;
 use crate::nest::{BufferId, Program, Space};
 use crate::profile::Profile;
+use crate::schedule;
+use crate::schedule::At;
 use crate::schedule::pack::program::{Conversion, conversions};
 use crate::schedule::pin;
 use crate::schedule::precompute::{self, Preparation};
@@ -28,11 +30,16 @@ pub struct Variant {
     pub nest: Program,
     /// The nests of its specialized versions, in order.
     pub specialized: Vec<Program>,
+    /// Which of the schedule's `specialize` statements these are, counted from 1: others would change nothing.
+    pub taken: Vec<usize>,
     /// What is computed when an input is prepared: the input's name, and the nests.
     pub prepared: Vec<(String, Program)>,
     /// What the user should see although nothing is wrong.
     pub warnings: Errors,
 }
+
+/// Is shown every version's program after every step: 0 is the schedule as it stands, 1 the version of its first `specialize`.
+pub type Watch<'a> = dyn FnMut(usize, At, &dyn Fn() -> Program) + 'a;
 
 /// What all versions are compiled from.
 struct Compiler<'a> {
@@ -55,18 +62,38 @@ pub fn compile(
     choice: &Choice,
     backend: Backend,
 ) -> Result<Variant, Errors> {
+    compile_watched(kernel, schedule, profile, choice, backend, &mut |_, _, _| {})
+}
+
+/// [`compile`], watched.
+///
+/// # Errors
+/// As [`compile`]'s.
+pub fn compile_watched(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    profile: &Profile,
+    choice: &Choice,
+    backend: Backend,
+    watch: &mut Watch<'_>,
+) -> Result<Variant, Errors> {
     let checked = Checked::for_all(specialize::all(schedule).next().is_some());
     let compiler = Compiler { kernel, profile, choice, backend, checked };
-    let (Compiled { program: nest, preparations, mut warnings }, mut program) = compiler.version(schedule)?;
+    let (Compiled { program: nest, preparations, mut warnings }, mut program) =
+        compiler.version(schedule, &mut |at, program| watch(0, at, program))?;
     warnings.extend(pin::unused(&nest, &program, schedule));
     program.conversions = compiler.conversions(&nest)?;
     program.preparations = compiler.preparations(&nest, &preparations)?;
     let prepared = preparations.into_iter().map(|p| (nest.buffers[p.input].name.clone(), p.program)).collect();
-    let mut variant = Variant { program, nest, specialized: Vec::new(), prepared, warnings };
+    let mut variant = Variant { program, nest, specialized: Vec::new(), taken: Vec::new(), prepared, warnings };
     let (mut taken, mut errors) = (Vec::new(), Errors::new());
-    for specialize in specialize::all(schedule) {
-        match errors.keep(compiler.specialize(schedule, &specialize, &taken, &mut variant)) {
-            Some(None) => taken.push(specialize),
+    for (n, specialize) in (1..).zip(specialize::all(schedule)) {
+        let watch = &mut |at, program: &dyn Fn() -> Program| watch(n, at, program);
+        match errors.keep(compiler.specialize(schedule, &specialize, &taken, &mut variant, watch)) {
+            Some(None) => {
+                taken.push(specialize);
+                variant.taken.push(n);
+            }
             Some(Some(idle)) => variant.warnings.push(idle),
             None => {}
         }
@@ -110,8 +137,8 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
 
 impl Compiler<'_> {
     /// One version, by its schedule.
-    fn version(&self, schedule: &Schedule) -> Result<(Compiled, launch::Program), Errors> {
-        let compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, &mut |_, _| {})?;
+    fn version(&self, schedule: &Schedule, watch: &mut schedule::Watch<'_>) -> Result<(Compiled, launch::Program), Errors> {
+        let compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
         let program = (self.backend)(&compiled.program, self.profile, &schedule.name.text)?;
         Ok((compiled, program))
     }
@@ -154,9 +181,10 @@ impl Compiler<'_> {
         specialize: &Specialize<'_>,
         taken: &[Specialize<'_>],
         variant: &mut Variant,
+        watch: &mut schedule::Watch<'_>,
     ) -> Result<Option<Error>, Errors> {
         let schedule = specialize.schedule(schedule)?;
-        let (compiled, program) = self.version(&schedule).map_err(|errors| specialize.blame(errors))?;
+        let (compiled, program) = self.version(&schedule, watch).map_err(|errors| specialize.blame(errors))?;
         if let Some(shadowed) = specialize.is_shadowed(taken, &compiled.program) {
             return Ok(Some(shadowed));
         }

@@ -4,7 +4,8 @@
 //! cargo run --example explain -- examples/conv2d/schedules/cpu.rs --dims N=1,IH=225,IW=225,OC=32
 //! ```
 //!
-//! The file and its crate's modules are parsed and not built.
+//! The file and its crate's modules are parsed and not built. Of a schedule that is specialized every version is shown; a tuned constant
+//! has its default, or what `--tune B=128` says.
 
 use anstyle::{AnsiColor, Style as Colour};
 use clap::Parser;
@@ -66,8 +67,8 @@ fn run(options: &Options) -> Result<bool, SourceError> {
         let subject = source.subject(name)?;
         let given = Given { dims: options.dims.clone(), choice: Choice(options.tune.clone()) };
         let mut told = explain(&subject, &given);
-        if options.brief && told.steps.len() > 1 {
-            told.steps.drain(..told.steps.len() - 1);
+        if options.brief {
+            told.versions.iter_mut().for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));
         }
         right &= told.errors.is_empty();
         unknown_dims(&told, &options.dims);
@@ -82,7 +83,7 @@ fn run(options: &Options) -> Result<bool, SourceError> {
 
 /// Names on the command line that the kernel does not have.
 fn unknown_dims(told: &Explanation, dims: &[(String, i64)]) {
-    let Some(program) = &told.program else { return };
+    let Some(program) = told.versions.first().and_then(|version| version.program.as_ref()) else { return };
     let symbolic: Vec<&str> = program.dims.iter().filter(|d| d.derived.is_none()).map(|d| d.name.as_str()).collect();
     for (name, _) in dims.iter().filter(|(name, _)| !symbolic.contains(&name.as_str())) {
         anstream::eprintln!("{}: no symbolic dim is called {name}; there are {}", told.kernel, symbolic.join(", "));

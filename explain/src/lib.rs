@@ -3,12 +3,13 @@
 //!
 //! [`explain`] takes the trees of a kernel and a schedule and a profile; [`source`] finds all three in the Rust files of a package,
 //! which are parsed and not built. An [`Explanation`] is data; [`Explanation::lines`] makes lines of it, each part
-//! with a [`Style`] that a terminal may show as a colour.
+//! with a [`Style`] that a terminal may show as a colour. A schedule that is specialized has several [`Version`]s, and one that tunes
+//! constants is told for one [`Choice`] of their values.
 //!
 //! ```text
-//! source ─▶ kernel, schedule, profile ─▶ explain ─▶ steps   (the compiler, watched; each compared with the one before)
-//!                                               ├─▶ ledger
-//!                                               └─▶ figures (the nest's cost at given dims; what the words hold; roofline)
+//! source ─▶ kernel, schedule, profile ─▶ explain ─▶ versions ─▶ steps   (the compiler, watched; each compared with the one before)
+//!                                                             ├─▶ ledger
+//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold; roofline)
 //! ```
 
 mod diff;
@@ -25,12 +26,13 @@ pub use words::Words;
 
 use source::Subject;
 use steps::Steps;
-use tilewright_dsl::compile::compile_choice;
-use tilewright_dsl::diag::Errors;
+use tilewright_dsl::diag::{Error, Errors};
 use tilewright_dsl::launch::Program;
-use tilewright_dsl::nest::Obligation;
+use tilewright_dsl::nest::{self, Obligation};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
+use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind};
+use tilewright_dsl::variant::{self, Variant};
 
 /// What became of a schedule.
 #[derive(Debug)]
@@ -41,18 +43,40 @@ pub struct Explanation {
     pub kernel: String,
     /// The profile.
     pub profile: Profile,
+    /// The schedule's tuned constants; none of a schedule that is wrong.
+    pub tuned: Vec<Tuned>,
+    /// The schedule as it stands, and then under the facts of each `specialize` that changes something.
+    pub versions: Vec<Version>,
+    /// Why the schedule is wrong, in the compiler's words with their places.
+    pub errors: Vec<String>,
+    /// What the compiler warns of (the nests of `show` are among the steps).
+    pub warnings: Vec<String>,
+}
+
+/// A version of a schedule.
+#[derive(Debug)]
+pub struct Version {
+    /// The facts that it adds to the schedule's, as they are written; none of the schedule as it stands.
+    pub facts: Vec<String>,
     /// The nest before the first directive, after each, and after lowering; up to the directive that failed.
     pub steps: Vec<Step>,
-    /// Every obligation of the variant, and what became of it.
+    /// Every obligation, and what became of it.
     pub ledger: Vec<Obligation>,
     /// What a launch costs, for every dispatch; none of a schedule that is wrong.
     pub figures: Vec<Figures>,
     /// The launch program; `None` of a schedule that is wrong.
     pub program: Option<Program>,
-    /// Why the schedule is wrong, in the compiler's words with their places.
-    pub errors: Vec<String>,
-    /// What the compiler warns of (the nests of `show` are among the steps).
-    pub warnings: Vec<String>,
+}
+
+/// A tuned constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuned {
+    /// Its name.
+    pub name: String,
+    /// The value that it has here.
+    pub value: i64,
+    /// Those that it could have.
+    pub candidates: Vec<i64>,
 }
 
 /// What is asked about a schedule.
@@ -67,34 +91,70 @@ pub struct Given {
 /// Compiles a schedule and tells how.
 pub fn explain(subject: &Subject, given: &Given) -> Explanation {
     let Subject { schedule, kernel, profile, spans } = subject;
-    let mut steps = Steps::default();
-    let watch = &mut |at, program: &dyn Fn() -> _| steps.take(at, &program(), spans);
-    let compiled = compile_choice(kernel, schedule, profile, &given.choice, watch);
-    let mut told = Explanation {
-        variant: schedule.name.text.clone(),
-        kernel: kernel.name.text.clone(),
-        profile: profile.clone(),
+    let mut steps: Vec<Steps> = Vec::new();
+    let watch = &mut |version: usize, at, program: &dyn Fn() -> _| {
+        steps.resize_with(steps.len().max(version + 1), Steps::default);
+        steps[version].take(at, &program(), spans);
+    };
+    let made = variant::compile_watched(kernel, schedule, profile, &given.choice, tilewright_spirv::compile, watch);
+    let facts = facts(subject);
+    let facts = |version: usize| version.checked_sub(1).and_then(|n| facts.get(n)).cloned().unwrap_or_default();
+    let version = |(n, steps): (usize, Steps)| Version {
+        facts: facts(n),
         steps: steps.done,
         ledger: Vec::new(),
         figures: Vec::new(),
         program: None,
+    };
+    let mut told = Explanation {
+        variant: schedule.name.text.clone(),
+        kernel: kernel.name.text.clone(),
+        profile: profile.clone(),
+        tuned: Vec::new(),
+        versions: steps.into_iter().enumerate().map(version).collect(),
         errors: Vec::new(),
         warnings: Vec::new(),
     };
     let texts = |errors: &Errors| errors.0.iter().map(|e| Errors::from(e.clone()).texts(spans)).collect();
-    let made = compiled.and_then(|compiled| {
-        let program = tilewright_spirv::compile(&compiled.program, profile, &schedule.name.text)?;
-        Ok((compiled, program))
-    });
     match made {
-        Ok((compiled, program)) => {
-            told.figures = figures::figures(&compiled.program, &program, profile, &given.dims);
-            let shown = |e: &tilewright_dsl::diag::Error| !e.message.starts_with("the nest here:");
-            told.warnings = texts(&Errors(compiled.warnings.0.into_iter().filter(shown).collect()));
-            told.ledger = compiled.program.ledger;
-            told.program = Some(program);
+        Ok(made) => {
+            let shown = |e: &&Error| !e.message.starts_with("the nest here:");
+            told.warnings = texts(&Errors(made.warnings.0.iter().filter(shown).cloned().collect()));
+            let broken = told.fill(made, given).err();
+            told.errors.extend(broken);
         }
         Err(errors) => told.errors = texts(&errors),
     }
     told
+}
+
+/// The facts of every `specialize` of a schedule, as they are written.
+fn facts(subject: &Subject) -> Vec<Vec<String>> {
+    let of = |item: &Item| match item {
+        Item::Statement(Statement { kind: StatementKind::Specialize(facts), .. }) => {
+            Some(facts.iter().map(|fact| subject.spans.source(fact.span).unwrap_or_else(|| "a fact".into())).collect())
+        }
+        _ => None,
+    };
+    subject.schedule.items.iter().filter_map(of).collect()
+}
+
+impl Explanation {
+    /// Adds what is known of a schedule that is right, and leaves out versions that change nothing.
+    fn fill(&mut self, made: Variant, given: &Given) -> Result<(), String> {
+        let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
+        self.tuned = made.nest.tuned.iter().map(constant).collect();
+        // The schedule as it stands is the last that a launch tries.
+        let mut programs = made.program.into_versions()?;
+        programs.rotate_right(1);
+        let told = std::mem::take(&mut self.versions).into_iter().enumerate();
+        self.versions = told.filter(|(n, _)| *n == 0 || made.taken.contains(n)).map(|(_, version)| version).collect();
+        let nests = [made.nest].into_iter().chain(made.specialized);
+        for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
+            version.figures = figures::figures(&nest, &program, &self.profile, &given.dims);
+            version.ledger = nest.ledger;
+            version.program = Some(program);
+        }
+        Ok(())
+    }
 }

@@ -1,7 +1,7 @@
 //! An explanation as lines of styled text, for a terminal or a file.
 
 use crate::figures::{Bound, Figures, Moved};
-use crate::{Explanation, Step};
+use crate::{Explanation, Step, Tuned, Version};
 use std::fmt;
 use tilewright_dsl::cost::Traffic;
 use tilewright_dsl::launch::Size;
@@ -54,9 +54,20 @@ impl Explanation {
     pub fn lines(&self) -> Vec<Text> {
         let head = format!("{}: {} for {}", self.variant, self.kernel, self.profile.name);
         let mut lines = vec![Text::of(Style::Heading, head)];
-        self.steps.iter().for_each(|step| self::step(step, &mut lines));
-        self.ledger_lines(&mut lines);
-        self.figures.iter().for_each(|figures| self.figures_lines(figures, &mut lines));
+        for Tuned { name, value, candidates } in &self.tuned {
+            let all = candidates.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+            lines.push(Text::of(Style::Plain, format!("  {name} = {value}")).and(Style::Faint, format!("  of {all}")));
+        }
+        if self.versions.len() > 1 {
+            lines.push(Text::of(Style::Faint, "  the version that is taken where the facts of no other hold"));
+        }
+        for version in &self.versions {
+            if !version.facts.is_empty() {
+                let head = format!("{} where {}", self.variant, version.facts.join(", "));
+                lines.extend([Text::default(), Text::of(Style::Heading, head)]);
+            }
+            version.lines(&mut lines);
+        }
         for (heading, texts) in [("warnings", &self.warnings), ("errors", &self.errors)] {
             if !texts.is_empty() {
                 lines.extend([Text::default(), Text::of(Style::Heading, heading)]);
@@ -64,6 +75,14 @@ impl Explanation {
             }
         }
         lines
+    }
+}
+
+impl Version {
+    fn lines(&self, lines: &mut Vec<Text>) {
+        self.steps.iter().for_each(|step| self::step(step, lines));
+        self.ledger_lines(lines);
+        self.figures.iter().for_each(|figures| self.figures_lines(figures, lines));
     }
 
     fn ledger_lines(&self, lines: &mut Vec<Text>) {

@@ -41,10 +41,15 @@ impl Package {
 
     /// All that is told of a schedule.
     fn told(&self, file: &str, schedule: &str, dims: &[(&str, i64)]) -> String {
+        self.chosen(file, schedule, dims, &[])
+    }
+
+    /// The same, with values of tuned constants.
+    fn chosen(&self, file: &str, schedule: &str, dims: &[(&str, i64)], tuned: &[(&str, i64)]) -> String {
         let source = self.source(file).expect("it is read");
         let subject = source.subject(schedule).unwrap_or_else(|e| panic!("{e}"));
-        let dims = dims.iter().map(|(name, value)| (name.to_string(), *value)).collect();
-        let told = explain(&subject, &Given { dims, choice: Choice::default() });
+        let named = |values: &[(&str, i64)]| values.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        let told = explain(&subject, &Given { dims: named(dims), choice: Choice(named(tuned)) });
         let lines: Vec<String> = told.lines().iter().map(|line| source.place(&line.to_string())).collect();
         self.text(&lines.join("\n"))
     }
@@ -123,6 +128,77 @@ fn what_dims_are_not_given_stays_an_expression() {
 #[test]
 fn a_wrong_schedule_is_told_up_to_its_error() {
     insta::assert_snapshot!(package("wrong").told("fast/list.rs", "WRONG", &[]));
+}
+
+/// A kernel that doubles, and schedules of several versions and choices.
+fn doubled(name: &str) -> Package {
+    let file = "use tilewright::{kernel, schedule, devices::vulkan_1_1};
+kernel! { pub fn doubled<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * 2.0; } }
+schedule! {
+    pub SPECIALIZED: doubled for vulkan_1_1 {
+        serial(i);
+        tile(j: 64) => workgroup(x);
+        distribute(j => thread(x));
+        specialize(N % 64 == 0, M >= 2);
+        specialize(M % 3 == 0);
+    }
+}
+schedule! {
+    pub WRONG: doubled for vulkan_1_1 {
+        serial(i);
+        tile(j: 64 exact) => workgroup(x);
+        specialize(N % 64 == 0);
+    }
+}
+schedule! {
+    pub WRONG_WHERE: doubled for vulkan_1_1 {
+        serial(i);
+        distribute(j => workgroup(x));
+        specialize(N == 0, N == 1);
+    }
+}
+schedule! {
+    pub TUNED: doubled for vulkan_1_1 {
+        tune B in [64, 128] = 64;
+        tune R in [1, 2, 4] = 2;
+        tile(i: R, j: B) => workgroup(y, x);
+        distribute(i, j => thread(y, x));
+    }
+}
+schedule! { pub PLAIN: doubled for vulkan_1_1 {} }
+";
+    Package::new(name, &[("lib.rs", file)])
+}
+
+#[test]
+fn every_version_is_told_and_none_that_changes_nothing() {
+    insta::assert_snapshot!(doubled("versions").told("lib.rs", "SPECIALIZED", &[("M", 6), ("N", 640)]));
+}
+
+#[test]
+fn versions_are_told_up_to_their_errors() {
+    let package = doubled("wrong_versions");
+    let told = ["WRONG", "WRONG_WHERE"].map(|name| package.told("lib.rs", name, &[]));
+    insta::assert_snapshot!(told.join("\n\n"));
+}
+
+#[test]
+fn tuned_constants_have_the_values_that_are_asked_for() {
+    let package = doubled("tuned");
+    let head = |tuned: &[(&str, i64)]| {
+        let told = package.chosen("lib.rs", "TUNED", &[], tuned);
+        let shown = |line: &&str| line.contains(" = ") && !line.contains("y[") || line.contains("local");
+        told.lines().filter(shown).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!([head(&[]), head(&[("R", 1)]), head(&[("B", 128), ("R", 1)])].join("\n\n"));
+}
+
+#[test]
+fn what_cannot_be_tuned_says_what_there_is() {
+    let package = doubled("untuned");
+    let told = [("TUNED", "B", 96), ("TUNED", "T", 8), ("PLAIN", "B", 64)]
+        .map(|(schedule, name, value)| package.chosen("lib.rs", schedule, &[], &[(name, value)]));
+    insta::assert_snapshot!(told.join("\n\n"));
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(crate) enum Arithmetic {
     Plus,
     Minus,
     Times,
+    /// Of one value, named twice, that is a multiple of a literal.
+    Over(i32),
 }
 
 /// Products of sums of more terms than this in all are not multiplied out.
@@ -140,6 +142,7 @@ impl Values {
             Arithmetic::Plus => self.combine(a, b, 1),
             Arithmetic::Minus => self.combine(a, b, -1),
             Arithmetic::Times => self.product(a, b),
+            Arithmetic::Over(by) => self.quotient(a, by),
         };
         self.combined.insert((by, a, b), value);
         value
@@ -153,13 +156,18 @@ impl Values {
 
     pub(crate) fn times(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_int(a), self.as_int(b)) {
-            (Some(x), _) => self.scaled(b, x as i32),
-            (_, Some(y)) => self.scaled(a, y as i32),
+            (Some(x @ (0 | 1)), _) => self.scaled(b, x as i32),
+            (_, Some(y @ (0 | 1))) => self.scaled(a, y as i32),
             _ => self.combined(Arithmetic::Times, a, b),
         }
     }
 
     fn product(&mut self, a: ValueId, b: ValueId) -> ValueId {
+        match (self.as_int(a), self.as_int(b)) {
+            (Some(x), _) => return self.scaled(b, x as i32),
+            (_, Some(y)) => return self.scaled(a, y as i32),
+            _ => {}
+        }
         let (x, y) = (self.as_sum(a), self.as_sum(b));
         if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS {
             return self.apply(Op::Binary(Binary::Mul), &[a, b]);
@@ -215,9 +223,10 @@ impl Values {
 
     /// The quotient by a literal of which it is a multiple.
     pub(crate) fn divided(&mut self, id: ValueId, by: i32) -> ValueId {
-        if by == 1 {
-            return id;
-        }
+        if by == 1 { id } else { self.combined(Arithmetic::Over(by), id, id) }
+    }
+
+    fn quotient(&mut self, id: ValueId, by: i32) -> ValueId {
         let sum = self.as_sum(id);
         let mut terms = sum.terms.clone();
         terms.iter_mut().for_each(|t| t.by /= by);

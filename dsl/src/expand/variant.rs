@@ -26,7 +26,7 @@ pub(super) struct Made {
 
 /// Compiles a schedule.
 pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, backend: Backend) -> Result<Made, Errors> {
-    let Variant { program, nest, specialized, prepared, warnings } =
+    let Variant { program, nest, specialized, taken: _, prepared, warnings } =
         compile(kernel, schedule, profile, &Choice::default(), backend)?;
     let mut documentation = documentation(&nest, &program);
     for (version, nest) in program.specialized.iter().zip(&specialized) {

@@ -224,6 +224,9 @@ impl<'p> Prover<'p> {
     /// The fewest of the program's conditions, as places in [`Program::conditions`], that no sizes satisfy together, if
     /// there are such. One alone contradicts that dims are not negative, or what a derived dim is.
     pub fn contradiction(&self) -> Option<Vec<usize>> {
+        if self.assumed.is_empty() && !self.is_impossible() {
+            return None;
+        }
         let (program, view) = {
             let context = self.context.borrow();
             (context.program, context.view)

@@ -116,7 +116,8 @@ fn is_free(program: &Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
 fn choose(found: &mut [Tuned], name: &str, value: i64, blame: SpanId) -> Result<(), Error> {
     let names = list(found.iter().map(|t| &t.name));
     let Some(tuned) = found.iter_mut().find(|t| t.name == name) else {
-        return Err(Error::new(blame, format!("the schedule tunes no `{name}`")).help(format!("its tuned constants are {names}")));
+        let help = if found.is_empty() { "it has no tuned constants".into() } else { format!("its tuned constants are {names}") };
+        return Err(Error::new(blame, format!("the schedule tunes no `{name}`")).help(help));
     };
     if !tuned.candidates.contains(&value) {
         let error = Error::new(tuned.span, format!("{value} is no candidate of `{name}`"));
