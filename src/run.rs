@@ -309,9 +309,9 @@ fn place(
     let mut placed = Vec::with_capacity(program.tensors.len());
     let idle = is_idle(program, choice);
     for (n, (tensor, shape)) in program.tensors.iter().zip(&choice.shapes).enumerate() {
-        let memory = tensor.layout.as_ref().and_then(|l| l.memory(shape));
-        let memory = memory.as_ref().unwrap_or(shape);
-        let bytes = memory.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+        let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
+        let laid = laid.as_ref().unwrap_or(shape);
+        let bytes = laid.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
         let caller = match tensor.role {
             Role::Input | Role::Update => given.next(),
             Role::Output => outputs.next(),
@@ -319,7 +319,7 @@ fn place(
             Role::Temporary => None,
         };
         if bytes == 0 && !idle && matches!(tensor.role, Role::Input | Role::Prepared | Role::Temporary) {
-            placed.push(nothing(&launch.device, tensor, memory)?);
+            placed.push(nothing(&launch.device, tensor, laid)?);
             continue;
         }
         let memory = match (caller, tensor.role) {
@@ -336,16 +336,25 @@ fn place(
                 memory
             }
             (None, _) => {
-                let memory = launch.device.uninit_any(tensor.dtype, memory)?.memory().clone();
+                let memory = launch.device.uninit_any(tensor.dtype, laid)?.memory().clone();
                 let output = AnyTensor::new(launch.device.clone(), memory.clone(), tensor.dtype, shape.clone());
                 let output = output.packed(tensor.layout.as_ref());
                 launch.outputs.push(output);
                 memory
             }
         };
-        placed.push(Placed { memory, bytes });
+        // A result without elements that another dispatch reads.
+        placed.push(match bytes == 0 && !idle && is_read(program, n) {
+            true => nothing(&launch.device, tensor, laid)?,
+            false => Placed { memory, bytes },
+        });
     }
     Ok(placed)
+}
+
+/// Whether a dispatch reads a tensor.
+fn is_read(program: &Program, tensor: usize) -> bool {
+    program.dispatches.iter().flat_map(|d| &d.buffers).any(|used| used.reads && used.tensor as usize == tensor)
 }
 
 /// Whether all that a dispatch writes has no elements.

@@ -456,3 +456,10 @@ fn products_of_ranges() {
     let schedule = "V: k for p where K <= 9 { fuse(j, i => a); unroll(a); fuse(k, l => b); }";
     check(kernel, schedule, &[&[("K", 1)], &[("K", 8)]]);
 }
+
+/// A result without elements, read where another result has one.
+#[test]
+fn a_result_of_nothing() {
+    let kernel = "fn k<N>(x: f32[N]) -> (y: f32[N], z: f32[]) { y[i] = x[i] * 2.0; z[] = y.pad(-1.0)[1]; }";
+    check(kernel, "V: k for p {}", &[&[("N", 0)], &[("N", 1)], &[("N", 5)]]);
+}
