@@ -601,3 +601,27 @@ fn a_placed_gather() {
         }
     }
 }
+
+/// What is copied in the same way once more, with nobody in between to read it, was taken for a race.
+#[test]
+fn a_copy_made_again() {
+    let kernel = "fn k<K>(x: f32[3, K], z: f32[K, 3]) -> y: f32[K, 3] {
+        y[i, j] = sum(l in 0..K, q in 1..K) { x[2 - j, l] * z[l, j] };
+    }";
+    let schedule = "V: k for p where K <= 3 {
+        tile(l: 1 => z3);
+        distribute(j => thread(y));
+        promote(z => c0, at: z3, to: shared);
+        promote(x => c1, at: i, to: shared);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 3)]]);
+}
+
+/// Tiles that are moved back begin where a size says, and registers were indexed by that.
+#[test]
+fn registers_of_shifted_tiles() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }";
+    let schedule = "V: k for p where N <= 6 { tile(i: 2 shift); promote(x => c, at: workgroup, to: register); unroll(i_o, i); }";
+    refused(kernel, schedule, "known only at run time");
+}

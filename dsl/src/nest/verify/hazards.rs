@@ -147,7 +147,7 @@ impl Checks<'_> {
             let apart = self.versions_differ(first, second, after)
                 || self.same_invocation(first, second)
                 || ((a.fenced || b.fenced) && self.same_subgroup(first, second))
-                || (itself && self.counted_by(first, after));
+                || (itself && (self.counted_by(first, after) || self.written_alike(first, after)));
             if !apart {
                 self.hazard(first, second, after);
             }
@@ -214,6 +214,21 @@ impl Checks<'_> {
             After::Same => false,
             After::Next(axis) | After::Later(axis) => self.told(site, &touch.index).contains(&axis),
         }
+    }
+
+    /// Whether a leaf writes each element at one point of its own loops, the same in every iteration of a loop around these: so
+    /// the invocation that overwrites an element has written it.
+    fn written_alike(&self, (site, touch): Access<'_>, after: After) -> bool {
+        let (After::Next(around) | After::Later(around)) = after else { return false };
+        let inner = || site.loops().skip_while(|looped| looped.axis != around).skip(1);
+        let outer = |axis: &AxisId| !inner().any(|looped| looped.axis == *axis);
+        let extents: Vec<ExprId> = inner().map(|looped| self.extent(looped.axis)).collect();
+        let varies = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves.contains(&around);
+        let told = self.told(site, &touch.index);
+        let point = inner().all(|looped| told.contains(&looped.axis) || self.single(looped.axis));
+        // All that tell invocations apart stand within that loop.
+        let bound = |axis: &AxisId| matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
+        touch.writes && !varies && point && !site.loops().map(|looped| looped.axis).any(|axis| outer(&axis) && bound(&axis))
     }
 
     /// Whether an element tells who touches it, and it is the same invocation in both.

@@ -4,6 +4,7 @@
 use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
 use crate::lower::local;
+use crate::nest::print;
 use crate::nest::{AxisId, Block, Body, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::Applied;
@@ -59,6 +60,7 @@ impl Search<'_> {
         index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.clone()));
         let bound: HashSet<AxisId> = around.iter().map(|(a, _)| *a).collect();
         for e in index {
+            self.known(program, e)?;
             let e = program.over_leaves(e, &bound);
             let serial = around.iter().find(|(axis, exec)| {
                 *exec == Exec::Serial && !program.is_single(*axis) && program.exprs.any(e, &mut |e| *e == Expr::Axis(*axis))
@@ -73,6 +75,19 @@ impl Search<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Search<'_> {
+    /// An index of registers names no size and no data.
+    fn known(&self, program: &Program, index: ExprId) -> Applied {
+        let at_run_time = |e: &Expr| matches!(e, Expr::Dim(_) | Expr::Scalar(_) | Expr::Read(_));
+        if !program.exprs.any(index, &mut |e| at_run_time(e)) {
+            return Ok(());
+        }
+        let (copy, text) = (&program.buffers[self.copy.buffer].name, print::expr(program, index));
+        let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{text}`, which is known only at run time"));
+        Err(error.note("registers have no address").help("write `to: shared`"))
     }
 }
 
