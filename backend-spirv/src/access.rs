@@ -144,6 +144,8 @@ impl Emit<'_> {
         self.groups.insert(key, 1);
         let group = match self.program.buffers[buffer].space {
             Space::Constant(_) => 1,
+            // What another invocation has written of the group meanwhile is not this one's to read.
+            ref space if space.is_global() && self.buffers.coherent && !self.is_constant(buffer) => 1,
             Space::Shared if self.shared_group(buffer) == 1 => 1,
             _ => self.consecutive(id, buffer)?,
         };
@@ -181,9 +183,11 @@ impl Emit<'_> {
         let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
         let holds = |group: u32| {
             let by = group as i32;
-            let along = |t: &Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
-            let whole = sum.constant % by == 0 && sum.terms.iter().all(|t| t.by % by == 0 || along(t));
-            sum.terms.iter().any(along) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
+            let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
+            // Of two axes that count elements, each begins anywhere in the other's groups.
+            let mut apart = sum.terms.iter().filter(|t| !along(t));
+            let whole = sum.terms.iter().filter(along).count() == 1 && apart.all(|t| t.by % by == 0) && sum.constant % by == 0;
+            sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
         };
         let group = [4, 2].into_iter().find(|group| holds(*group)).unwrap_or(1);
         Ok(match self.program.buffers[buffer].space {

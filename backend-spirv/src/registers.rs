@@ -1,7 +1,8 @@
 //! Registers: every element of a register buffer that is used is a variable of the function, or a component of one.
 //!
 //! A buffer whose rows are reached in lanes has vectors of up to four elements for variables. An index must be a
-//! literal here: a register file cannot be indexed at run time.
+//! literal here: a register file cannot be indexed at run time. What runs past the end of an axis reads the last element of its
+//! dimension, and writes none.
 
 use crate::emit::{Chunks, Emit, Result};
 use crate::hash::Map;
@@ -10,9 +11,13 @@ use crate::resolve::View;
 use crate::values::poly::ByLane;
 use crate::values::{Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
+use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::nest::BufferId;
+
+/// A register's index, dimension by dimension.
+type Index = SmallVec<[ValueId; 4]>;
 
 /// The registers of a dispatch.
 #[derive(Default)]
@@ -37,6 +42,13 @@ enum Elements {
     Apart(i64, i64),
 }
 
+/// An index that leaves its buffer.
+struct Past {
+    index: Index,
+    /// In which lanes.
+    beyond: SmallVec<[bool; 16]>,
+}
+
 impl Elements {
     fn lane(self, lane: u32) -> i64 {
         match self {
@@ -50,6 +62,9 @@ impl Elements {
 impl Emit<'_> {
     /// The value of registers.
     pub(crate) fn read_register(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<ValueId> {
+        if let Some(past) = self.past_end(buffer, index, view)? {
+            return self.read_last(buffer, &past);
+        }
         let at = self.elements(buffer, index, view)?;
         if let Elements::One(at) = at {
             return self.read_one(buffer, at);
@@ -73,6 +88,13 @@ impl Emit<'_> {
         let at = self.elements(buffer, index, View::ALL)?;
         let lanes = self.lanes.map_or(1, |(_, n)| n);
         let group = self.group(buffer);
+        if let Some(past) = self.past_end(buffer, index, View::ALL)? {
+            for lane in (0..lanes).filter(|lane| !past.beyond[*lane as usize]) {
+                let one = self.values.extract(value, lane);
+                self.write_one(buffer, at.lane(lane), one)?;
+            }
+            return Ok(());
+        }
         match at {
             Elements::One(at) if self.values.width(value) == 1 => self.write_one(buffer, at, value),
             Elements::One(_) => Err(self.error("lanes are written to one register: this is a fault of the compiler")),
@@ -93,7 +115,9 @@ impl Emit<'_> {
 
     /// Writes one lane's register.
     pub(crate) fn write_register_lane(&mut self, buffer: BufferId, index: &[ExprId], value: ValueId, view: View) -> Result<()> {
+        let past = self.past_end(buffer, index, view)?;
         match (self.elements(buffer, index, view)?, view.lane) {
+            (_, lane) if past.is_some_and(|past| past.beyond[lane.unwrap_or(0) as usize]) => Ok(()),
             (Elements::One(at), _) => self.write_one(buffer, at, value),
             (at, Some(lane)) => self.write_one(buffer, at.lane(lane), value),
             (_, None) => Err(self.error("all lanes are written as one: this is a fault of the compiler")),
@@ -200,10 +224,63 @@ impl Emit<'_> {
         }
     }
 
+    /// An index of which a lane at least is past the end of a dimension: its flat number would be that of another element.
+    fn past_end(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Option<Past>> {
+        // What has no predicates is within its extents.
+        if self.preds.is_empty() {
+            return Ok(None);
+        }
+        let index: Result<Index> = index.iter().map(|i| Ok(self.resolve_in(*i, view.of_register())?.0)).collect();
+        let (index, lanes) = (index?, self.lanes.map_or(1, |(_, n)| n));
+        let beyond: SmallVec<[bool; 16]> = (0..lanes).map(|lane| self.is_beyond(buffer, &index, lane)).collect();
+        Ok(beyond.contains(&true).then_some(Past { index, beyond }))
+    }
+
+    fn is_beyond(&mut self, buffer: BufferId, index: &Index, lane: u32) -> bool {
+        (0..index.len()).any(|n| self.index_and_last(buffer, index, n, lane).is_some_and(|(at, last)| at > last))
+    }
+
+    /// A lane's index in a dimension, if it is known, and the last one that there is.
+    fn index_and_last(&mut self, buffer: BufferId, index: &Index, dimension: usize, lane: u32) -> Option<(i64, i64)> {
+        let shape = &self.program.buffers[buffer].shape;
+        // A version comes first, and is taken modulo their number.
+        let extent = *shape.get(dimension.checked_sub(index.len().checked_sub(shape.len())?)?)?;
+        let last = self.program.exprs.as_int(extent)? - 1;
+        let at = match self.values.by_lane(index[dimension]) {
+            ByLane::Uniform => self.values.as_int(index[dimension])?,
+            ByLane::Linear { base, step } => self.values.as_int(base)? + i64::from(step) * i64::from(lane),
+            ByLane::Other => return None,
+        };
+        Some((at, last))
+    }
+
+    /// The elements of an index, lane by lane; past the end of a dimension, the last ones there.
+    fn read_last(&mut self, buffer: BufferId, Past { index, beyond }: &Past) -> Result<ValueId> {
+        let uniform = index.iter().all(|at| self.values.width(*at) == 1);
+        let lanes = if uniform { 1 } else { beyond.len() as u32 };
+        let mut parts = crate::values::Operands::new();
+        for lane in 0..lanes {
+            let mut nearest = index.clone();
+            for (n, nearest) in nearest.iter_mut().enumerate() {
+                if let Some((at, last)) = self.index_and_last(buffer, index, n, lane) {
+                    *nearest = self.values.int(at.min(last.max(0)));
+                }
+            }
+            let flat = self.flat(buffer, &nearest)?;
+            let at = self.elements_at(buffer, flat)?.lane(lane);
+            parts.push(self.read_one(buffer, at)?);
+        }
+        Ok(if parts.len() == 1 { parts[0] } else { self.values.op(ValueOp::Join, parts) })
+    }
+
     /// Which elements an index names.
     fn elements(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Elements> {
         let view = view.of_register();
         let flat = self.place_in(buffer, index, view)?.0;
+        self.elements_at(buffer, flat)
+    }
+
+    fn elements_at(&mut self, buffer: BufferId, flat: ValueId) -> Result<Elements> {
         let by_lane = self.values.by_lane(flat);
         let known = match by_lane {
             ByLane::Uniform => self.values.as_int(flat).map(Elements::One),

@@ -7,7 +7,7 @@ use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
 /// On both profiles, at all sizes.
-fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
+pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
     for profile in profiles() {
         let variant = variant(kernel, schedule, &profile);
         sizes.iter().for_each(|dims| variant.check(dims, &[]));
@@ -15,7 +15,7 @@ fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
 }
 
 /// Refused with an error that says this, and not by the verifier.
-fn refused(kernel: &str, schedule: &str, why: &str) {
+pub fn refused(kernel: &str, schedule: &str, why: &str) {
     for profile in profiles() {
         let error = try_variant(kernel, schedule, &profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
         assert!(error.contains(why), "{error}");

@@ -8,6 +8,7 @@ mod attention;
 mod conv;
 mod found;
 mod found_places;
+mod found_runs;
 mod gather;
 mod golden;
 mod harness;

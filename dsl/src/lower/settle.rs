@@ -1,8 +1,8 @@
 //! Where copies leave what they are made of, looked at again: loops around a copy may run further than when it was promoted,
 //! because a later directive has split or moved them, or because their extent names an axis that counts as clamped there. A copy
-//! has no predicate for that: what it reads is kept inside its source instead.
+//! has no predicate for that: what it reads is kept inside its source instead, and what divides an index there is not 0.
 
-use crate::expr::{Expr, ExprId, Outside, Read, Sides};
+use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::{AxisId, Block, Body, NodeKind, Phase, Program, Space};
 use std::collections::HashSet;
@@ -48,9 +48,9 @@ fn block(program: &mut Program, nodes: &mut Block, around: &mut Vec<AxisId>) {
 /// A value whose reads stay inside, over axes that are within their extents.
 fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
     let bound: HashSet<AxisId> = known.iter().copied().collect();
-    let mut value = value;
     // Registers have no address, and their indices are literals.
     let memory = |program: &Program, read: &Read| program.buffers[read.buffer].space != Space::Register;
+    let mut value = divisible(program, value);
     // One at a time: reads within the index of another are part of that.
     loop {
         let reads = program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>();
@@ -81,6 +81,32 @@ fn unsettled(program: &mut Program, read: &Read, bound: &HashSet<AxisId>) -> Opt
     Some(match &read.outside {
         Outside::Fill(fill, _) => Outside::Fill(*fill, sides),
         Outside::Never | Outside::Clamp(_) => Outside::Clamp(sides),
+    })
+}
+
+/// A value whose indices are divided by nothing that is 0 past the end of an axis: the extent of a fused axis's digit, which is empty
+/// there.
+fn divisible(program: &mut Program, value: ExprId) -> ExprId {
+    let mut divisors = Vec::new();
+    program.exprs.any(value, &mut |e| {
+        if let Expr::Binary(Binary::FloorDiv | Binary::FloorMod, _, by) = e {
+            divisors.push(*by);
+        }
+        false
+    });
+    divisors.retain(|by| program.exprs.uses_axis(*by, &mut |_| true) && !Prover::on_leaves(program).positive(*by));
+    if divisors.is_empty() { value } else { at_least_one(&mut program.exprs, value, &divisors) }
+}
+
+/// A value with divisors that are at least 1.
+fn at_least_one(exprs: &mut Exprs, value: ExprId, divisors: &[ExprId]) -> ExprId {
+    exprs.replace(value, &mut |exprs, e| match *exprs.get(e) {
+        Expr::Binary(op @ (Binary::FloorDiv | Binary::FloorMod), whole, by) if divisors.contains(&by) => {
+            let (whole, one) = (at_least_one(exprs, whole, divisors), exprs.int(1));
+            let by = exprs.binary(Binary::Max, by, one);
+            Some(exprs.binary(op, whole, by))
+        }
+        _ => None,
     })
 }
 

@@ -5,7 +5,7 @@ use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
 use crate::facts::Prover;
-use crate::nest::{AxisDef, AxisId, Body, Fate, NodeKind, Phase, Space, Split, Tail};
+use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, NodeKind, Phase, Space, Split, Tail};
 use std::collections::BTreeSet;
 use tilewright_launch::Relation;
 
@@ -18,6 +18,7 @@ impl<'v> Checks<'v> {
             self.bound_once(site);
             used.extend(self.rebuilt(site));
             self.reaches_all(site);
+            self.runs_at_all(site);
             for (depth, around) in site.around.iter().enumerate() {
                 if loops.insert(std::ptr::from_ref(around.node) as usize) {
                     self.extent_is_known(site, depth);
@@ -84,6 +85,29 @@ impl<'v> Checks<'v> {
                 site.span(),
                 format!("`{line}` leaves out values of `{name}`, whose parts do not reach {extent}"),
             );
+        }
+    }
+
+    /// What is written to device memory stands in no loop of another's that may run no iteration.
+    fn runs_at_all(&self, site: &Site<'_>) {
+        let stage = match &site.node.kind {
+            NodeKind::Compute(compute) => compute.stage,
+            NodeKind::Collect(collect) => collect.stage,
+            _ => return,
+        };
+        let written: Vec<_> = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global()).collect();
+        // What stands within another stage's nest runs as often as that.
+        if written.is_empty() || self.program.hosts.contains_key(&stage) {
+            return;
+        }
+        let named = self.named(&written.iter().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
+        let own = self.made_of(named.into_iter().chain(self.reduced(site)), site).leaves;
+        let other = site.loops().filter(|looped| !matches!(looped.exec, Exec::Bind(..)) && !own.contains(&looped.axis));
+        for looped in other {
+            if self.literal(looped.axis).is_none_or(|n| n <= 0) && !self.provers.roots.positive(self.extent(looped.axis)) {
+                let (line, name) = (self.line(site), self.name(looped.axis));
+                self.refuse(Rule::Axes, site.span(), format!("`{line}` stands in the loop over `{name}`, which may not run"));
+            }
         }
     }
 

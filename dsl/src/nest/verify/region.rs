@@ -10,7 +10,7 @@ use super::site::{Site, Touch};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::{Poly, Prover};
-use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Space};
+use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Slot, Space};
 use std::collections::BTreeMap;
 
 /// A range of one dimension: `width` elements from a fixed place.
@@ -74,9 +74,24 @@ impl Checks<'_> {
         };
         writer.0.preds().iter().filter(|pred| !items(pred)).all(|pred| {
             let leaves = self.made_of([pred.axis], writer.0).leaves;
+            if leaves.iter().any(|leaf| self.holds_back(writer, *leaf)) {
+                return false;
+            }
             let own = leaves.iter().all(|leaf| self.is_own(writer.0, *leaf, depth, true) || self.single(*leaf));
             own || reader.0.preds().iter().any(|other| other.axis == pred.axis) || self.guarded_alike(writer, reader, pred.axis)
         })
+    }
+
+    /// Whether what keeps some invocations away from a leaf keeps elements away too: invocations that one loop counts in a row, and
+    /// another by a coordinate.
+    fn holds_back(&self, (site, touch): (&Site<'_>, &Touch), axis: AxisId) -> bool {
+        let slot = |axis: AxisId| match site.exec(axis) {
+            Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some(slot == Slot::Linear),
+            _ => None,
+        };
+        let told = self.made_of(self.named(&touch.index), site).leaves;
+        let Some(linear) = slot(axis).filter(|_| !told.contains(&axis)) else { return false };
+        told.into_iter().any(|other| slot(other).is_some_and(|other| other != linear))
     }
 
     /// Whether the reader has a predicate that says of its element what the writer's says of that element: the same value

@@ -1,12 +1,12 @@
 //! What a leaf computes is what its stage says, to the letter: expressions name the algorithm's axes in every form of a nest, so
 //! no directive has a reason to change one, but to have it read a copy, or to compute it where it is read. What is local is left to
-//! those who look at copies.
+//! those who look at copies; but an element that invocations share hangs on none of them.
 
 use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::expr::{Expr, ExprId};
-use crate::nest::{Body, BufferId, Compute, NodeKind, Phase, Space};
+use crate::nest::{Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Space};
 use std::collections::HashSet;
 
 impl Checks<'_> {
@@ -14,6 +14,7 @@ impl Checks<'_> {
     pub(super) fn values(&self) {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
+            self.same_for_all(site, compute);
             // What is placed in another stage's nest is computed on axes of its own.
             if !self.space(self.program.stages[compute.stage].buffer).is_global() {
                 continue;
@@ -31,6 +32,27 @@ impl Checks<'_> {
             if !is_right {
                 let (line, stage) = (self.line(site), self.stage(compute.stage));
                 self.refuse(Rule::Value, site.span(), format!("`{line}` is not what `{stage}` says"));
+            }
+        }
+    }
+
+    /// What is written to shared memory differs by invocation only as far as its place does.
+    fn same_for_all(&self, site: &Site<'_>, compute: &Compute) {
+        let shared = compute.dst.iter().filter(|to| *self.space(to.buffer) == Space::Shared);
+        for (to, value) in shared.zip(&compute.value) {
+            // Of a reduction that is not yet lowered, the parts become one.
+            let told = self.made_of(self.named(&to.index).into_iter().chain(self.reduced(site)), site).leaves;
+            let differs = self.made_of(self.named(&[*value]), site).leaves.into_iter().find(|axis| {
+                let bound = matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
+                bound && !told.contains(axis) && !self.single(*axis)
+            });
+            if let Some(axis) = differs {
+                let (line, name) = (self.line(site), self.name(axis));
+                self.refuse(
+                    Rule::Value,
+                    site.span(),
+                    format!("`{line}` is another value for each `{name}`, and all of them share it"),
+                );
             }
         }
     }

@@ -11,8 +11,9 @@ use crate::diag::{Error, list};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Read};
 use crate::nest::{AxisId, Block, Body, Exec, Node, NodeKind, Program, StageId};
-use crate::schedule::StageNest;
+use crate::schedule::attach::is_invocation;
 use crate::schedule::hull::bound;
+use crate::schedule::{Applied, StageNest};
 use crate::syntax::Name;
 use crate::syntax::schedule::Memory;
 use std::collections::HashSet;
@@ -140,7 +141,27 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
         Some(names) => listed(nest, wanted, seen, names)?,
         None => boxed(nest, wanted, &seen)?,
     };
+    check_shared(nest, wanted, &footprint)?;
     Ok(Footprint { used, ..footprint })
+}
+
+/// Within what each invocation computes for itself, all of them share only what is the same for all.
+fn check_shared(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint) -> Applied {
+    if wanted.promote.to != Memory::Shared {
+        return Ok(());
+    }
+    for frame in nest.placed.around.iter().filter(|f| is_invocation(f)) {
+        let Some((axis, _)) = frame.as_loop() else { continue };
+        if footprint.index.iter().any(|index| nest.program.exprs.uses_axis(*index, &mut |a| a == axis)) {
+            let (source, stage, name) = (&wanted.promote.source, &nest.program.stages[nest.stage].name, nest.name(axis));
+            let what =
+                format!("the elements of `{source}` differ among the invocations, each of which computes `{stage}` for itself");
+            let error = Error::new(wanted.promote.to_span, what);
+            let error = error.note_at(frame.span, format!("they hang on `{name}`, which is distributed here"));
+            return Err(error.help(format!("write `to: register`, or compute `{stage}` in shared memory")));
+        }
+    }
+    Ok(())
 }
 
 /// The axes that vary and that indices name.
@@ -225,7 +246,7 @@ fn check_listed(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &
     }
     let frame = nest.path.position(axis).map(|at| &nest.path.frames[at]);
     let at = &wanted.promote.at;
-    if let Some(frame) = frame.filter(|f| crate::schedule::attach::is_invocation(f)) {
+    if let Some(frame) = frame.filter(|f| is_invocation(f)) {
         let error = Error::new(name.span, format!("`{name}` is distributed to invocations, and each has registers of its own"));
         return Err(error
             .note_at(frame.span, "it was distributed here")

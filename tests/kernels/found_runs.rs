@@ -1,0 +1,108 @@
+//! What the differential tests found of runs that were wrong, faults and values, made small. Each was wrong once.
+
+use crate::found_places::{check, refused};
+use crate::harness::variant;
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+
+/// A profile of devices whose subgroups have 8 invocations.
+fn of_subgroups() -> Profile {
+    let features = [Feature::Address, Feature::SubgroupSize, Feature::SubgroupArithmetic].into();
+    Profile { features, subgroup: Some(8), ..Profile::vulkan_1_1() }
+}
+
+/// What each invocation computes for itself had a shared copy, of what the first of them reads.
+#[test]
+fn a_shared_copy_for_one_invocation() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] {
+        let s[i]: f32[N] = max(k in 0..4) { x[i] * k as f32 };
+        y[i] = s[i];
+    }";
+    let schedule = "V: k for p {
+        tile(i: 2) => workgroup(z);
+        distribute(i => thread(z));
+        compute_at(s, thread, to: register);
+        s { promote(x => c, at: k, to: shared); }
+    }";
+    refused(kernel, schedule, "each of which computes `s` for itself");
+    check(kernel, &schedule.replace("to: shared", "to: register").replace("promote", "unroll(k); promote"), &[&[("N", 3)]]);
+}
+
+/// Two axes written out that both count consecutive elements: what one of them begins at is no multiple of a group.
+#[test]
+fn neighbours_of_two_axes() {
+    let kernel = "fn k<N>(x: f32[N + 1]) -> y: f32[N] { y[i] = min(k in 0..2) { x[i + k] }; }";
+    let schedule = "V: k for p where N % 4 == 0 { tile(i: 2) => workgroup(z); reorder(k, i); unroll(k, i); }";
+    check(kernel, schedule, &[&[("N", 4)], &[("N", 12)]]);
+}
+
+/// With the loops over the parts of a reduction moved what stood beside them: the rest of a peel into the loops of the full tiles,
+/// and a copy under invocations that have none of it.
+#[test]
+fn beside_the_parts_of_a_reduction() {
+    let kernel = "fn k<N, K>(x: f32[K], z: f32[N]) -> y: f32[N] { y[i] = max(k in 0..K) { x[k] * z[i] }; }";
+    let schedule = "V: k for p {
+        tile(k: 8 => z1);
+        distribute(k => thread(x), by: tree);
+        tile(i: 2 peel);
+        serial(i_o, i);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("K", 3)], &[("N", 4), ("K", 9)], &[("N", 5), ("K", 1)]]);
+    let schedule = "V: k for p {
+        tile(i: 32) => workgroup(y);
+        promote(z => c, at: workgroup, to: shared);
+        tile(i: 2 => z3);
+        distribute(i => lane(x));
+        tile(k: 2 => z4);
+        distribute(k => subgroup(z), by: tree);
+        distribute(z3 => workgroup(x));
+    }";
+    let variant = variant(kernel, schedule, &of_subgroups());
+    [1, 5].into_iter().for_each(|n| variant.check(&[("N", n), ("K", 3)], &[]));
+}
+
+/// What was written of a group of neighbours, between two reads of it, was another invocation's.
+#[test]
+fn neighbours_in_place() {
+    let kernel = "fn k<N>(y: &mut bool[N, 8]) { y[i, h] = !(all(k in 0..4) { y[i, h] }); }";
+    let schedule = "V: k for p { distribute(k => lane(x), by: tree); unroll(h); distribute(i => workgroup(y)); }";
+    let variant = variant(kernel, schedule, &of_subgroups());
+    [1, 3].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
+}
+
+/// Past the end of a copy there are no registers: what was written there was the next row's.
+#[test]
+fn registers_past_the_end() {
+    let kernel = "fn k<M>(x: i32[M]) -> y: i32[M, 2] { y[i, j] = x[i]; }";
+    let schedule = "V: k for p {
+        tile(i: 4) => workgroup(z);
+        promote(x => c, at: workgroup, to: register);
+        unroll(i, j);
+        promote(c => d, at: workgroup, to: register);
+        d { tile(i: 3); unroll(i_o, i); }
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 6)]]);
+    let kernel = "fn k<M>(x: i32[M, 4]) -> y: i32[M, 4] { y[i, j] = x[i, j] * 2; }";
+    let schedule = "V: k for p where M % 2 == 0 {
+        tile(i: 2) => workgroup(z);
+        promote(x => c, at: workgroup, to: register);
+        unroll(i, j);
+        c { tile(j: 3); reorder(j_o, j, i); unroll(j_o, j, i); }
+    }";
+    check(kernel, schedule, &[&[("M", 2)], &[("M", 6)]]);
+}
+
+/// A digit of a fused axis, in the index of a copy, past the end of the axis that its extent depends on: it was divided by 0.
+#[test]
+fn digits_of_nothing() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in 0..1, l in j..N) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(k: 1 => z1);
+        tile(j: 4) => workgroup(y);
+        distribute(i => workgroup(x));
+        fuse(z1, l => z7);
+        promote(x => c, at: z7, to: shared);
+        unroll(j);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 6)]]);
+}
