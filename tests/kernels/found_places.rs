@@ -625,3 +625,14 @@ fn registers_of_shifted_tiles() {
     let schedule = "V: k for p where N <= 6 { tile(i: 2 shift); promote(x => c, at: workgroup, to: register); unroll(i_o, i); }";
     refused(kernel, schedule, "known only at run time");
 }
+
+/// An index that is kept inside a derived size is inside by what keeps it.
+#[test]
+fn a_placed_clamp() {
+    let kernel = "fn k<N, W, E = (N - 1) * 2 + 5>(x: f32[W, E]) -> y: f32[N, W] {
+        let s[i, j]: f32[W, E] = x[i, j];
+        y[i, j] = s.clamp()[j, j - i];
+    }";
+    let schedule = "V: k for p { tile(i: 1, j: 1 => z1) => workgroup(z, y); compute_at(s, workgroup, to: shared); }";
+    check(kernel, schedule, &[&[("N", 1), ("W", 3)], &[("N", 5), ("W", 4)]]);
+}

@@ -4,7 +4,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::diag::Error;
-use crate::expr::{ExprId, Outside};
+use crate::expr::{Binary, Expr, ExprId, Outside};
 use crate::facts::Prover;
 use crate::nest::{BufferId, Space};
 
@@ -30,15 +30,34 @@ impl Checks<'_> {
             let Some(index) = touch.first.get(dimension + versions) else { continue };
             let (low, high) = sides(touch, dimension);
             let last = matrix_side(touch, dimension, buffer.shape.len()) - 1;
-            let above = |prover: &Prover<'_>| prover.nonneg(*index);
-            let below =
-                |prover: &Prover<'_>| prover.poly(*index).and_then(|p| p.plus(last)).is_some_and(|p| prover.less(&p, *extent));
-            if low && !self.holds(&[*index], site, above) {
+            if low && !self.is_above(site, *index) {
                 self.outside(site, touch, dimension + versions, "may be negative");
-            } else if high && !self.holds(&[*index], site, below) {
+            } else if high && !self.is_below(site, *index, (last, *extent)) {
                 self.outside(site, touch, dimension + versions, &format!("may reach {}", self.printer.expr(*extent)));
             }
         }
+    }
+
+    /// Whether an index is not negative: of one that is kept inside, by what keeps it.
+    fn is_above(&self, site: &Site<'_>, index: ExprId) -> bool {
+        let kept = match *self.program.exprs.get(index) {
+            Expr::Binary(Binary::Max, a, b) => self.is_above(site, b) || self.is_above(site, a),
+            Expr::Binary(Binary::Min, a, b) => self.is_above(site, a) && self.is_above(site, b),
+            _ => false,
+        };
+        kept || self.holds(&[index], site, |prover| prover.nonneg(index))
+    }
+
+    /// Whether an index, and as many elements after it, are below an extent; as before.
+    fn is_below(&self, site: &Site<'_>, index: ExprId, to: (i64, ExprId)) -> bool {
+        let kept = match *self.program.exprs.get(index) {
+            Expr::Binary(Binary::Max, a, b) => self.is_below(site, a, to) && self.is_below(site, b, to),
+            Expr::Binary(Binary::Min, a, b) => self.is_below(site, b, to) || self.is_below(site, a, to),
+            _ => false,
+        };
+        let (last, extent) = to;
+        let below = |prover: &Prover<'_>| prover.poly(index).and_then(|p| p.plus(last)).is_some_and(|p| prover.less(&p, extent));
+        kept || self.holds(&[index], site, below)
     }
 
     fn outside(&self, site: &Site<'_>, touch: &Touch, at: usize, how: &str) {
