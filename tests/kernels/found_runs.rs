@@ -106,3 +106,21 @@ fn digits_of_nothing() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 6)]]);
 }
+
+/// Atomics added to the elements of two tiles twice, where the last one is moved back.
+#[test]
+fn shifts_and_atomics() {
+    let kernel = "fn k<N>(x: i32[N, 6]) -> y: i32[N] { y[i] = sum(k in 0..6) { x[i, k] }; }";
+    let after = "V: k for p { tile(k: 2) => workgroup(z), by: atomic; serial(k); tile(i: 2 shift); serial(i_o); unroll(i); }";
+    refused(kernel, after, "atomics add to `y`: `shift` would add to elements of it twice");
+    let before = "V: k for p { tile(i: 2 shift); tile(k: 2) => workgroup(z), by: atomic; serial(k, i_o); unroll(i); }";
+    refused(kernel, before, "atomics would add to elements twice: the last tile of `i` is moved back");
+}
+
+/// Workgroups over a fused axis write back what is promoted: its digits are told by the axes of what writes back.
+#[test]
+fn a_result_of_fused_workgroups() {
+    let kernel = "fn k<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * 2.0; }";
+    let schedule = "V: k for p { fuse(j, i => q); distribute(q => workgroup(z)); promote(y => c, at: workgroup, to: shared); }";
+    check(kernel, schedule, &[&[("M", 1), ("N", 1)], &[("M", 5), ("N", 3)]]);
+}

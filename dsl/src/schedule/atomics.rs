@@ -20,6 +20,7 @@ pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
         return Err(error.help("peel behind this directive, or write `guard`"));
     }
     nest.check_plain(by.span, "`by: atomic`")?;
+    super::shift::check_atomic(nest, by.span)?;
     let dtypes: Vec<String> = monoid.identity.iter().map(|e| nest.program.exprs.dtype(*e).to_string()).collect();
     let what = format!("`{}` of {}", monoid.name, dtypes.join(" and "));
     match monoid.atomic(&nest.program.exprs) {

@@ -3,14 +3,14 @@
 //!
 //! The axis must be at least as long as a tile: that is proved, or the launch refuses sizes for which it is not.
 //!
-//! Refused: a reduction's axis, whose points would be counted twice; a tensor updated in place; an axis that is
+//! Refused: a reduction's axis, whose points would be counted twice; a tensor updated in place, or by atomics; an axis that is
 //! distributed, where two invocations would write one element; more parts than a tile and its place; an extent that only
 //! loops know.
 
 use super::split::parenthesized;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
-use crate::nest::{AxisDef, AxisId, Condition, Fate, Level, Space, State, Tail};
+use crate::nest::{AxisDef, AxisId, Condition, Fate, How, Level, Space, State, Tail};
 use tilewright_launch::Relation;
 
 /// Checks the word on an axis, and sees to it that the axis is long enough.
@@ -24,6 +24,11 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
     if buffer.space == Space::Update {
         let error = Error::new(blame, format!("`{}` is updated in place: `shift` would update elements of it twice", buffer.name));
         return Err(error.help("write `guard` or `peel`"));
+    }
+    if let Some(frame) = nest.path.frames.iter().find(|f| f.as_loop().is_some_and(|(a, _)| is_atomic(nest, a))) {
+        let name = &nest.program.stages[nest.stage].name;
+        let error = Error::new(blame, format!("atomics add to `{name}`: `shift` would add to elements of it twice"));
+        return Err(error.note_at(frame.span, "its reduction is distributed here").help("write `guard`"));
     }
     let [None, Some((tile, _))] = *factors else {
         let error = Error::new(blame, "`shift` moves one tile, and this split has other parts than its place and its points");
@@ -54,6 +59,21 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
     nest.program.conditions.push(Condition { left: extent, relation: Relation::Ge, right: tile_expr, text, span: blame });
     nest.program.owe(what, State::CheckedAtLaunch, blame);
     Ok(Tail::Shift)
+}
+
+fn is_atomic(nest: &StageNest<'_>, axis: AxisId) -> bool {
+    nest.program.across.get(&axis) == Some(&How::Atomic)
+}
+
+/// Atomics add to no element twice.
+pub(super) fn check_atomic(nest: &StageNest<'_>, blame: SpanId) -> Applied {
+    let shifted = nest.axes.iter().find_map(|axis| match &nest.program.axes[*axis].fate {
+        Fate::Split(split) if split.tail == Tail::Shift => Some((nest.name(*axis), split.span)),
+        _ => None,
+    });
+    let Some((name, span)) = shifted else { return Ok(()) };
+    let error = Error::new(blame, format!("atomics would add to elements twice: the last tile of `{name}` is moved back"));
+    Err(error.note_at(span, "by the `shift` here").help("write `guard` for that tail, or `by: tree`"))
 }
 
 /// No axis that is made of a shifted one is distributed.

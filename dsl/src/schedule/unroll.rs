@@ -14,7 +14,7 @@ use crate::syntax::Name;
 pub const LIMIT: i64 = 4096;
 
 /// Operations in all copies, at most.
-pub const OPERATIONS: i64 = 1 << 17;
+pub const OPERATIONS: i64 = 1 << 16;
 
 /// The directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {

@@ -5,7 +5,7 @@ use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
 use crate::facts::Prover;
-use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, NodeKind, Phase, Space, Split, Tail};
+use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split, Tail};
 use std::collections::BTreeSet;
 use tilewright_launch::Relation;
 
@@ -70,12 +70,13 @@ impl<'v> Checks<'v> {
         made.consumed
     }
 
-    /// What is written to device memory is written for all values of the axes that index it; in place, once.
+    /// What is written to device memory is written for all values of the axes that index it; in place and by atomics, once.
     fn reaches_all(&self, site: &Site<'_>) {
         let written = || site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
         let named = self.named(&written().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
         let consumed = self.made_of(named, site).consumed;
-        if written().any(|touch| *self.space(touch.buffer) == Space::Update) {
+        let adds = matches!(&site.node.kind, NodeKind::Collect(collect) if collect.how == How::Atomic);
+        if adds || written().any(|touch| *self.space(touch.buffer) == Space::Update) {
             self.visits_no_twice(site, &consumed);
         }
         for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis)) {

@@ -108,7 +108,7 @@ impl Checks<'_> {
                     Some((_, last)) => vec![last],
                 },
                 Fate::Fused { into, .. } => match &self.program.axes[*into].def {
-                    AxisDef::Fused(digits) if digits.iter().all(|d| told.contains(d) || self.single(*d)) => vec![*into],
+                    AxisDef::Fused(digits) if self.tells_all(&told, *into, digits) => vec![*into],
                     _ => continue,
                 },
                 Fate::Live => continue,
@@ -116,6 +116,12 @@ impl Checks<'_> {
             open.extend(more.into_iter().filter(|axis| told.insert(*axis)));
         }
         told
+    }
+
+    /// Whether axes tell every digit of a fused one: as itself, or by another stage's axis that is the same digit.
+    fn tells_all(&self, told: &BTreeSet<AxisId>, fused: AxisId, digits: &[AxisId]) -> bool {
+        let is = |axis: &AxisId, n: usize| matches!(self.program.axes[*axis].fate, Fate::Fused { into, digit, .. } if into == fused && digit == n);
+        digits.iter().enumerate().all(|(n, d)| told.contains(d) || self.single(*d) || told.iter().any(|axis| is(axis, n)))
     }
 
     /// The axes that one index tells: of a sum whose steps are each longer than all smaller ones together.
