@@ -278,5 +278,5 @@ fn with_a_life_too_far_inside() {
 
 #[test]
 fn with_an_init_or_an_end_too_far_inside() {
-    insta::assert_snapshot!(refused(&move_phase, &[Rule::Reduction]));
+    insta::assert_snapshot!(refused(&move_phase, &[Rule::Reduction, Rule::Axes]));
 }
