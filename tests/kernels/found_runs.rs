@@ -124,3 +124,32 @@ fn a_result_of_fused_workgroups() {
     let schedule = "V: k for p { fuse(j, i => q); distribute(q => workgroup(z)); promote(y => c, at: workgroup, to: shared); }";
     check(kernel, schedule, &[&[("M", 1), ("N", 1)], &[("M", 5), ("N", 3)]]);
 }
+
+/// Full tiles and rests, of what is reduced and of what is not, whose outer parts go to threads after that: each has all items.
+#[test]
+fn peels_before_threads() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..N) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(j: 1 => q, i: 7) => workgroup(y, z);
+        tile(k: 2 peel => r, i: 5);
+        tile(i: 2 peel => s);
+        distribute(i_o => thread(x));
+        unroll(s, i);
+    }";
+    check(kernel, schedule, &[&[("N", 5)], &[("N", 12)], &[("N", 1)]]);
+}
+
+/// The same of several axes, in an order in which each rest of a reduction is peeled again.
+#[test]
+fn peels_of_peels_of_reductions() {
+    let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..N, l in 0..N) { x[k, j] * x[i, l] }; }";
+    let dims = [[("N", 1)], [("N", 7)], [("N", 13)]];
+    let dims: Vec<&[(&str, i64)]> = dims.iter().map(|dims| &dims[..]).collect();
+    for tiles in [
+        "tile(k: 2 peel, i: 3 peel); tile(l: 4 peel); reorder(i_o, i, j, k_o, l_o); serial(i_o, i, j);",
+        "tile(k: 4 peel, l: 3 peel); tile(i: 2 peel, j: 3 peel); serial(i_o, j_o, i, j); reorder(i_o, j_o, i, j, k_o, l_o);",
+        "tile(k: 2 peel); split(i, [_, 4] peel => a, b); tile(k_o: 2 peel => c); tile(b: 3 peel => d); serial(a, j, d, b); reorder(a, j, d, b, k_o, c, k);",
+    ] {
+        check(kernel, &format!("V: k for p {{ {tiles} }}"), &dims);
+    }
+}

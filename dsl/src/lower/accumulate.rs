@@ -41,8 +41,10 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 fn beside(program: &Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for peel in &program.peels {
-        let left = |d: &crate::nest::Dispatch| Path::is_in(&d.body, peel.rest, Phase::Whole);
-        if program.axes[peel.axis].kind == AxisKind::Reduction && program.plan.iter().any(left) {
+        let reduces = program.axes[peel.axis].kind == AxisKind::Reduction;
+        let left = program.plan.iter().any(|d| Path::is_in(&d.body, peel.rest, Phase::Whole));
+        // A rest of a rest of a reduction, which nothing else is a part of.
+        if (reduces && left) || (!reduces && continues(program, peel.main).is_some()) {
             let name = &program.axes[peel.axis].name;
             let error = Error::new(peel.span, format!("the full tiles of `{name}` and its rest do not stand in one nest"));
             errors.push(error.note("they add to the same accumulators").help("write `guard` for this tail"));

@@ -1,4 +1,5 @@
-//! The twins of a stage's nest in one nest. The last peel is undone first: its two twins differ in one axis.
+//! The twins of a stage's nest in one nest. The last peel of a reduction's axis is undone first, and the first of a parallel
+//! one last ([`super::reroot`]): the two twins of a peel differ in one axis.
 //!
 //! - Loops over workgroups stand around both. Where the twins have different numbers of them, a grid has the sum, and a
 //!   branch in it gives the first workgroups to the full tiles and the others to the rest.
@@ -36,9 +37,10 @@ pub(super) fn merged(twins: &Twins, program: &mut Program) -> Result<Block, Erro
 /// A twin with all that were taken from it, and from those.
 fn merge_from(twins: &Twins, at: usize, program: &mut Program) -> Result<Merged, Error> {
     let mut one = open(&twins.all[at]);
-    let taken: Vec<usize> = (0..twins.all.len()).filter(|n| twins.all[*n].from.is_some_and(|f| f.twin == at)).collect();
-    for n in taken.into_iter().rev() {
-        let Some(from) = twins.all[n].from else { continue };
+    let from = |n: usize| Some((n, twins.all[n].from.filter(|from| from.twin == at)?));
+    let (reductions, parallel): (Vec<_>, Vec<_>) =
+        (0..twins.all.len()).rev().filter_map(from).partition(|(_, from)| from.kind == AxisKind::Reduction);
+    for (n, from) in reductions.into_iter().chain(parallel) {
         let other = merge_from(twins, n, program)?;
         one = merge(program, one, other, from)?;
     }

@@ -27,6 +27,7 @@ pub mod placement;
 pub(crate) mod precompute;
 pub mod promote;
 pub mod reorder;
+mod reroot;
 pub mod rfactor;
 pub mod round_up;
 pub mod serial;

@@ -49,7 +49,8 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = error.note_at(attached.span, "it was promoted here");
         return Err(error.help("write `guard`, `round_up` or `shift` for this tail"));
     }
-    if nest.twins >= LIMIT {
+    let makes_one = nest.pieces.len() <= nest.peeled.len();
+    if makes_one && nest.twins >= LIMIT {
         let error = Error::new(blame, format!("this would make more than {LIMIT} copies of the nest"));
         return Err(error.note("every `peel` doubles them").help("write `guard` for some of the tails"));
     }

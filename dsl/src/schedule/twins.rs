@@ -8,7 +8,7 @@
 use super::attach::Placed;
 use super::peel::Piece;
 use super::promote::Copied;
-use super::{Applied, StageNest, merge};
+use super::{Applied, StageNest, merge, reroot};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Head, Path};
@@ -40,7 +40,7 @@ pub(super) struct Twin {
     /// Copies, which only a nest without twins has.
     placed: Placed,
     copies: Vec<Copied>,
-    /// The twin that it was taken from, and what was peeled.
+    /// The twin that it was taken from, and what was peeled; but see [`reroot`].
     pub(super) from: Option<From>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct From {
     pub(super) span: SpanId,
 }
 
-/// All twins, each after the one that it was taken from.
+/// All twins.
 #[derive(Clone, Debug)]
 pub(super) struct Twins {
     dispatch: usize,
@@ -95,7 +95,12 @@ impl Twins {
     ) -> Applied {
         let before = self.all.iter().map(|twin| literals(program, &twin.axes)).collect();
         let mut work = Work { profile, directive, peels, before, span };
-        (0..self.all.len()).try_for_each(|at| self.run(program, at, Vec::new(), None, &mut work))
+        let twins = self.all.len();
+        (0..twins).try_for_each(|at| self.run(program, at, Vec::new(), None, &mut work))?;
+        if self.all.len() > twins {
+            reroot::settle(program, &mut self.all, twins);
+        }
+        Ok(())
     }
 
     /// Applies a directive to one twin, with these pieces first; then to the twins that it makes. `record`: what to note

@@ -8,10 +8,10 @@
 use super::Rule;
 use super::context::Checks;
 use super::reductions::phase;
-use super::site::Site;
+use super::site::{Role, Site, Touch};
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::facts::Prover;
-use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Program, StageId, Tail};
+use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Phase, Program, StageId, Tail};
 use std::collections::BTreeMap;
 
 /// The axes of those peels that are what they say, and their copies in stages that were taken from those later; each with
@@ -219,6 +219,18 @@ impl Checks<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether the accumulators that an update adds to have all items of a peeled axis: the other piece is added to them too.
+    pub(super) fn has_all_pieces(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        let Some(at) = self.peeled.get(&axis).filter(|_| !self.covers(axis) && !self.covers_end(axis)) else { return true };
+        let of = |site: &Site<'_>| {
+            phase(site).filter(|(_, phase)| *phase == Phase::Update).and_then(|(s, _)| side(self.program, *at, s))
+        };
+        let Some(own) = of(site) else { return true };
+        let updated: Vec<_> = site.touches.iter().filter(|touch| touch.role == Role::Update).map(|touch| touch.buffer).collect();
+        let together = |touch: &Touch| touch.role == Role::Update && updated.contains(&touch.buffer);
+        self.sites.iter().any(|other| of(other) == Some(!own) && other.touches.iter().any(together))
     }
 
     /// Whether two updates have items of their own of one reduction.

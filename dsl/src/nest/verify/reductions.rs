@@ -94,7 +94,7 @@ impl Checks<'_> {
         let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
         let consumed = self.made_of(over.iter().copied(), site).consumed;
         self.visits_no_twice(site, &consumed);
-        for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis)) {
+        for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis) || !self.has_all_pieces(*axis, site)) {
             let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
             let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));
             self.refuse(Rule::Reduction, site.span(), what);
