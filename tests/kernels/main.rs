@@ -7,6 +7,7 @@ mod across;
 mod attention;
 mod conv;
 mod found;
+mod found_bounds;
 mod found_places;
 mod found_runs;
 mod gather;

@@ -240,6 +240,20 @@ impl<'p> Context<'p> {
         least
     }
 
+    /// Whether one of these axes is proved to have no value, wherever those that its extent names are in range: then there is no point
+    /// at which a claim about them has a meaning.
+    pub(super) fn is_about_nothing(&mut self, axes: &BTreeSet<AxisId>) -> bool {
+        let (axes, ground) = self.take_ground(axes);
+        let is_seen = !ground.samples.is_empty();
+        self.keep_ground(axes.clone(), ground);
+        let is_empty = |axis: AxisId| {
+            let extent = self.program.axes[axis].extent;
+            let outer = self.axes_of(extent);
+            self.poly(extent).and_then(|p| p.neg()).is_some_and(|p| self.prove_in(&outer, &p))
+        };
+        !is_seen && axes.into_iter().any(is_empty)
+    }
+
     /// The same state, to which facts are to be added.
     pub(super) fn fork(&self) -> Context<'p> {
         Context {

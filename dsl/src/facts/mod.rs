@@ -7,7 +7,8 @@
 //! expressions mean; that 32 bits hold them is checked elsewhere.
 //!
 //! A claim is about all points at which it has a meaning: the axes that it names are within their extents, and so those
-//! extents are at least 1. Of axes that it does not name nothing is assumed; they may be empty.
+//! extents are at least 1. Of axes that it does not name nothing is assumed; they may be empty. A claim about an axis without values
+//! holds, whatever it says.
 
 mod atoms;
 mod conditions;
@@ -166,6 +167,11 @@ impl<'p> Prover<'p> {
         self.proves(Claim::Less(a.into(), b.into()))
     }
 
+    /// `a + distance <= b`.
+    pub fn less_by<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, distance: i64) -> bool {
+        self.context.borrow_mut().proves_order(a.into(), b.into(), distance)
+    }
+
     /// `a <= b`.
     pub fn less_equal<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::LessEqual(a.into(), b.into()))
@@ -262,7 +268,7 @@ impl Context<'_> {
     fn proves_order(&mut self, a: Operand<'_>, b: Operand<'_>, distance: i64) -> bool {
         let axes = self.operand_axes([a, b]);
         let difference = self.operand(b).zip(self.operand(a)).and_then(|(b, a)| b.sub(&a)?.plus(-distance));
-        difference.is_some_and(|p| self.prove_in(&axes, &p))
+        difference.is_some_and(|p| self.prove_in(&axes, &p)) || self.is_about_nothing(&axes)
     }
 
     fn operand(&mut self, operand: Operand<'_>) -> Option<Poly> {

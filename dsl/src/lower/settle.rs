@@ -4,7 +4,7 @@
 
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, Body, NodeKind, Phase, Program, Space};
+use crate::nest::{AxisId, Block, Body, Fate, NodeKind, Phase, Program, Space};
 use std::collections::HashSet;
 
 /// Settles every copy.
@@ -47,7 +47,9 @@ fn block(program: &mut Program, nodes: &mut Block, around: &mut Vec<AxisId>) {
 
 /// A value whose reads stay inside, over axes that are within their extents.
 fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
-    let bound: HashSet<AxisId> = known.iter().copied().collect();
+    // What no loop around binds yet, and is no part of others, is an invocation's: the loops of registers' owners come later.
+    let live = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live);
+    let bound: HashSet<AxisId> = known.iter().copied().chain(live).collect();
     // Registers have no address, and their indices are literals.
     let memory = |program: &Program, read: &Read| program.buffers[read.buffer].space != Space::Register;
     let mut value = divisible(program, value);

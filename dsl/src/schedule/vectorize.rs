@@ -142,7 +142,9 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
 fn check_bytes(nest: &mut StageNest<'_>, lanes: AxisId, count: i64, blame: SpanId) -> Applied {
     for read in reads(nest) {
         let bytes = i64::from(nest.program.buffers[read.buffer].dtype.bytes());
-        if count * bytes <= BYTES || along(nest, read.buffer, &read.index, lanes, count) == Along::Uniform {
+        let index: Vec<ExprId> = read.index.iter().map(|index| nest.on_loops(*index)).collect();
+        let moves = index.iter().any(|index| nest.program.exprs.uses_axis(*index, &mut |axis| axis == lanes));
+        if count * bytes <= BYTES || !moves {
             continue;
         }
         let buffer = &nest.program.buffers[read.buffer];

@@ -5,7 +5,6 @@ use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId, Outside};
-use crate::facts::Prover;
 use crate::nest::{BufferId, Space};
 
 impl Checks<'_> {
@@ -56,8 +55,7 @@ impl Checks<'_> {
             _ => false,
         };
         let (last, extent) = to;
-        let below = |prover: &Prover<'_>| prover.poly(index).and_then(|p| p.plus(last)).is_some_and(|p| prover.less(&p, extent));
-        kept || self.holds(&[index], site, below)
+        kept || self.holds(&[index], site, |prover| prover.less_by(index, extent, last + 1))
     }
 
     fn outside(&self, site: &Site<'_>, touch: &Touch, at: usize, how: &str) {

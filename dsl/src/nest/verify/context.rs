@@ -4,7 +4,7 @@ use super::Rule;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
-use crate::expr::{Compare, Expr, ExprId};
+use crate::expr::{Compare, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::lower::launch::slot_index;
 use crate::lower::local::size;
@@ -24,9 +24,8 @@ pub(super) struct Provers<'v> {
     /// The first, of a program without facts: what the algorithm's own check proved, facts can make harder to see.
     bare: OnceCell<Prover<'v>>,
     without_facts: &'v Program,
-    /// The second, of points at which no axis is past its extent, as these say.
-    inside: OnceCell<Prover<'v>>,
-    within: Vec<ExprId>,
+    /// Of every axis that can be past its extent, that it is not.
+    within: BTreeMap<AxisId, ExprId>,
     /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
     /// The value of every axis, by its index.
@@ -41,17 +40,34 @@ impl<'v> Provers<'v> {
         program: &'v Program,
         without_facts: &'v Program,
         axes: Vec<ExprId>,
-        within: Vec<ExprId>,
+        within: BTreeMap<AxisId, ExprId>,
         cuts: BTreeMap<AxisId, ExprId>,
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, inside: OnceCell::new(), within, cuts, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, axes, program }
     }
 
-    /// What is seen of points at which no axis is past its extent.
-    pub(super) fn inside(&self) -> &Prover<'v> {
-        let more = |prover: Prover<'v>, cond: &ExprId| prover.assuming(*cond, true);
-        self.inside.get_or_init(|| self.within.iter().fold(Prover::on_leaves(self.program), more))
+    /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end
+    /// at, is past its extent.
+    pub(super) fn inside(&self, exprs: &[ExprId]) -> Prover<'v> {
+        let mut prover = Prover::on_leaves(self.program);
+        let (mut open, mut seen) = (named(self.program, exprs), BTreeSet::new());
+        while let Some(axis) = open.pop_first() {
+            if !seen.insert(axis) {
+                continue;
+            }
+            let axes = &self.program.axes[axis];
+            open.extend(named(self.program, &[axes.extent]));
+            match &axes.fate {
+                Fate::Live => {}
+                Fate::Fused { into, .. } => open.extend([*into]),
+                Fate::Split(split) => open.extend(&split.parts),
+            }
+            if let Some(within) = self.within.get(&axis) {
+                prover = prover.assuming(*within, true);
+            }
+        }
+        prover
     }
 
     fn bare(&self) -> &Prover<'v> {
@@ -65,14 +81,26 @@ impl<'v> Provers<'v> {
 }
 
 /// Of every axis whose split is not exact, that it is within its extent.
-pub(super) fn within(scratch: &mut Program) -> Vec<ExprId> {
+pub(super) fn within(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
     let inexact = |axis: &AxisId| matches!(&scratch.axes[*axis].fate, Fate::Split(split) if !split.exact);
     let axes: Vec<AxisId> = scratch.axes.ids().filter(inexact).collect();
     let one = |axis: AxisId| {
         let (value, extent) = (scratch.exprs.axis(axis), scratch.axes[axis].extent);
-        scratch.exprs.compare(Compare::Lt, value, extent)
+        (axis, scratch.exprs.compare(Compare::Lt, value, extent))
     };
     axes.into_iter().map(one).collect()
+}
+
+/// The axes that expressions name.
+fn named(program: &Program, exprs: &[ExprId]) -> BTreeSet<AxisId> {
+    let mut named = BTreeSet::new();
+    for expr in exprs {
+        program.exprs.uses_axis(*expr, &mut |axis| {
+            named.insert(axis);
+            false
+        });
+    }
+    named
 }
 
 /// The checks of one dispatch.
@@ -179,16 +207,7 @@ impl<'v> Checks<'v> {
 
     /// The axes that expressions name.
     pub(super) fn named(&self, exprs: &[ExprId]) -> BTreeSet<AxisId> {
-        let mut named = BTreeSet::new();
-        for expr in exprs {
-            self.program.exprs.any(*expr, &mut |e| {
-                if let Expr::Axis(axis) = e {
-                    named.insert(*axis);
-                }
-                false
-            });
-        }
-        named
+        named(self.program, exprs)
     }
 
     /// What some axes are made of at a leaf.

@@ -12,7 +12,7 @@ use super::site::{Role, Site, Touch};
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::facts::Prover;
 use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Phase, Program, StageId, Tail};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The axes of those peels that are what they say, and their copies in stages that were taken from those later; each with
 /// the place of its peel. `scratch` takes new expressions.
@@ -114,27 +114,55 @@ fn unnamed(program: &mut Program, e: ExprId) -> ExprId {
 struct Twins {
     /// Of the rest's axes.
     main: BTreeMap<AxisId, AxisId>,
+    /// The rest's axes that were looked for in the other one.
+    sought: BTreeSet<AxisId>,
 }
 
 impl Twins {
     fn of(program: &Program, peel: &Peel) -> Twins {
         let (main, rest) = (program.family(peel.main), program.family(peel.rest));
-        Twins { main: rest.into_iter().zip(main).collect() }
+        Twins { main: rest.into_iter().zip(main).collect(), sought: BTreeSet::new() }
     }
 
     /// Whether the other's expression and one of the rest are the same.
-    fn same(&self, program: &mut Program, main: ExprId, rest: ExprId) -> bool {
+    fn same(&mut self, program: &mut Program, main: ExprId, rest: ExprId) -> bool {
         let (rest, main) = (self.back(program, rest), unclamped(program, main));
         unnamed(program, rest) == unnamed(program, main)
     }
 
     /// An expression of the rest, on the other's axes.
-    fn back(&self, program: &mut Program, e: ExprId) -> ExprId {
+    fn back(&mut self, program: &mut Program, e: ExprId) -> ExprId {
         let e = unclamped(program, e);
+        let mut named = BTreeSet::new();
+        program.exprs.uses_axis(e, &mut |axis| {
+            named.insert(axis);
+            false
+        });
+        let pairs: BTreeMap<AxisId, AxisId> =
+            named.into_iter().filter_map(|axis| Some((axis, self.of_main(program, axis)?))).collect();
         program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => self.main.get(axis).copied().map(|axis| exprs.axis(axis)),
+            Expr::Axis(axis) => pairs.get(axis).copied().map(|axis| exprs.axis(axis)),
             _ => None,
         })
+    }
+
+    /// The other's axis for one of the rest: where that is a part, the same part of what is split alike.
+    fn of_main(&mut self, program: &mut Program, axis: AxisId) -> Option<AxisId> {
+        if let Some(main) = self.main.get(&axis) {
+            return Some(*main);
+        }
+        let AxisDef::Part { of, part } = program.axes[axis].def else { return None };
+        if !self.sought.insert(axis) {
+            return None;
+        }
+        let whole = self.of_main(program, of)?;
+        let Fate::Split(split) = &program.axes[whole].fate else { return None };
+        let main = split.parts.get(part).copied()?;
+        if !self.split_alike(program, whole, of) {
+            return None;
+        }
+        self.main.insert(axis, main);
+        Some(main)
     }
 
     /// Whether two axes have the same points, and are made of the algorithm's in the same way.
@@ -158,15 +186,15 @@ impl Twins {
     }
 
     /// Whether two axes were split in the same way.
-    fn split_alike(&self, program: &mut Program, main: AxisId, rest: AxisId) -> bool {
+    fn split_alike(&mut self, program: &mut Program, main: AxisId, rest: AxisId) -> bool {
         let (Fate::Split(a), Fate::Split(b)) = (program.axes[main].fate.clone(), program.axes[rest].fate.clone()) else {
             return false;
         };
-        let same = |(a, b): (&AxisId, &AxisId)| {
+        let mut same = |(a, b): (&AxisId, &AxisId)| {
             let [of_main, of_rest] = [a, b].map(|axis| program.axes[*axis].extent);
             self.same(program, of_main, of_rest)
         };
-        a.tail == b.tail && a.exact == b.exact && a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(same)
+        a.tail == b.tail && a.exact == b.exact && a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(&mut same)
     }
 }
 

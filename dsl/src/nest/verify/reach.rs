@@ -63,13 +63,23 @@ impl<'v> Checks<'v> {
         let reach = |prover: &Prover<'v>, extent: ExprId| {
             self.product(prover, &split.parts).is_some_and(|product| prover.less_equal(extent, &product))
         };
-        let hull = |part: AxisId| self.grows(extent, self.extent(part)) || self.grows(cut, self.extent(part));
+        let (roots, leaves) = (&self.provers.roots, &self.provers.leaves);
+        let hull = |provers: &[&Prover<'v>]| match split.parts[..] {
+            [part] => [extent, cut].into_iter().any(|extent| self.grows(provers, extent, self.extent(part))),
+            _ => false,
+        };
         // Where an axis is past its own extent, nothing needs to be reached.
-        reach(&self.provers.roots, extent)
-            || reach(&self.provers.leaves, extent)
-            || (cut != extent && reach(&self.provers.roots, cut))
-            || matches!(split.parts[..], [part] if hull(part) || self.has_term(self.extent(part), extent))
-            || (!self.provers.inside().is_impossible() && reach(self.provers.inside(), extent))
+        let inside = || {
+            let extents: Vec<ExprId> = split.parts.iter().map(|part| self.extent(*part)).chain([extent]).collect();
+            let inside = self.provers.inside(&extents);
+            inside.is_impossible() || reach(&inside, extent) || hull(&[&inside, leaves, roots])
+        };
+        reach(roots, extent)
+            || reach(leaves, extent)
+            || (cut != extent && reach(roots, cut))
+            || hull(&[leaves, roots])
+            || matches!(split.parts[..], [part] if self.has_term(self.extent(part), extent))
+            || inside()
     }
 
     /// Whether parts that are within their extents stay below that of their axis.
@@ -83,20 +93,20 @@ impl<'v> Checks<'v> {
 
     /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
     /// the prover sees only the whole.
-    fn grows(&self, less: ExprId, more: ExprId) -> bool {
+    fn grows(&self, provers: &[&Prover<'v>], less: ExprId, more: ExprId) -> bool {
         use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
         let exprs = &self.program.exprs;
         let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
         let part = match (exprs.get(less), exprs.get(more)) {
             (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
-                Add | Min | Max => self.grows(*a, *c) && self.grows(*b, *d),
-                Sub => self.grows(*a, *c) && self.grows(*d, *b),
-                FloorDiv | Mul if b == d && positive(*b) => self.grows(*a, *c),
+                Add | Min | Max => self.grows(provers, *a, *c) && self.grows(provers, *b, *d),
+                Sub => self.grows(provers, *a, *c) && self.grows(provers, *d, *b),
+                FloorDiv | Mul if b == d && positive(*b) => self.grows(provers, *a, *c),
                 _ => false,
             },
             _ => false,
         };
-        part || less == more || self.provers.leaves.less_equal(less, more) || self.provers.roots.less_equal(less, more)
+        part || less == more || provers.iter().any(|prover| prover.less_equal(less, more))
     }
 
     /// The value of an axis by its parts, each within its extent.

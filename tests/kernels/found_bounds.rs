@@ -1,0 +1,149 @@
+//! What the differential tests found of bounds and ends that were not proved, made small: each was refused by the verifier once.
+
+use crate::found_places::{check, refused};
+
+/// A packed tensor read at axes without values: digits of nothing are anywhere.
+#[test]
+fn packed_reads_at_no_points() {
+    let kernel = "fn k<OH = ((IW - 4) / 2) + 1, IW>() -> y: bool[OH, OH] { y[i, j] = true; }";
+    let schedule = "V: k for p where IW == 3 { pack(y[i, j] => [j / 4, j % 4, i], when: dispatch); }";
+    check(kernel, schedule, &[&[("IW", 3)]]);
+
+    let kernel = "fn k<M, H = M / 3>(x: u32[H, M]) -> y: u32[H] { y[i] = x[i, 1 - 1]; }";
+    let schedule = "V: k for p where M == 1 { pack(x[a, b] => [a % 8, a / 8, b / 4 % 2, b % 4, b / 8], when: prepare); }";
+    check(kernel, schedule, &[&[("M", 1)]]);
+
+    let kernel = "fn k<N, IH, OH = ((IH - 4) / 2) + 1>(x: u32[N, IH]) -> y: u32[OH] {
+        let s[i, j]: u32[N, IH] = x[i, j];
+        y[i] = s.clamp()[i, 1];
+    }";
+    let schedule = "V: k for p where IH <= 3 { pack(s[a, b] => [a / 4, b, a % 4]); }";
+    check(kernel, schedule, &[&[("N", 3), ("IH", 2)], &[("N", 5), ("IH", 3)]]);
+}
+
+/// The same, of a reduction over nothing.
+#[test]
+fn packed_reads_of_reductions_over_nothing() {
+    let kernel = "fn k<M>(x: u32[1, M, 1]) -> y: u32[1, M] { y[i, j] = prod(k in 1..1) { x[i, j, 0 - k] }; }";
+    let schedule = "V: k for p {
+        pack(x[a, b, c] => [a / 8, c / 3, b / 8, c % 3, b % 4, b / 4 % 2, a % 8], when: caller);
+    }";
+    check(kernel, schedule, &[&[("M", 0)], &[("M", 7)]]);
+
+    let kernel = "fn k<IH, OH = ((IH - 1) / 2) + 1>(x: f32[IH, IH, 1]) -> y: f32[IH, OH] {
+        y[i, j] = max(k in 1..1) { x[i, (j * 2) + k, k] };
+    }";
+    let schedule = "V: k for p { pack(x[a, b, c] => [b / 4, c, a % 4, b % 4, a / 4], when: caller); }";
+    check(kernel, schedule, &[&[("IH", 3)], &[("IH", 1)]]);
+}
+
+/// What is computed at a thread's place, of an axis that runs past its end there.
+#[test]
+fn computed_at_threads_past_the_end() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] {
+        let s0[]: f32[] = 1.0;
+        let s1[i]: f32[N] = x[i];
+        y[i, j] = s0[] + s1[j];
+    }";
+    let schedule = "V: k for p where N == 5 {
+        tile(j: 2) => workgroup(x);
+        compute_at(s0, i, to: shared);
+        distribute(j => thread(y));
+        compute_at(s1, thread, to: register);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("N", 5)]]);
+
+    let kernel = "fn k<N>(x: u32[N], y: &mut u32[N]) {
+        let s0[]: u32[] = 1;
+        let s1[i]: u32[N] = x[i];
+        y[i] = ((prod(l in 0..N) { 1 }) + s0[]) + s1[i];
+    }";
+    let schedule = "V: k for p {
+        tile(l: 1 => z1);
+        rfactor(z1 => y_part);
+        tile(i: 2) => workgroup(x);
+        reorder(z1, i);
+        promote(y_part, at: z1, to: shared);
+        distribute(i => thread(y));
+        compute_at(s1, thread, to: register);
+    }";
+    check(kernel, schedule, &[&[("N", 6)], &[("N", 1)]]);
+
+    let kernel = "fn k<OH>(x0: f32[((OH - 1) * 1) + 1], x2: f32[OH, OH]) -> y1: f32[2, ((OH - 1) * 1) + 1] {
+        let s0[i, j]: f32[2, ((OH - 1) * 1) + 1] = x0[j];
+        y1[i, j] = (min(k in 0..=j) { (x2.clamp()[j, i + 3] * 4.0).floor() }) + s0[i, j];
+    }";
+    let schedule = "V: k for p {
+        tile(j: 2 => z1, i: 1) => workgroup(y, y);
+        reorder(k, j);
+        promote(x2, at: k, to: shared);
+        distribute(j => thread(z));
+        compute_at(s0, workgroup, to: register);
+    }";
+    check(kernel, schedule, &[&[("OH", 9)]]);
+}
+
+/// A loop that is moved out of the tiles of a peel runs as far as the last full one, and not as the rest does.
+#[test]
+fn triangles_moved_out_of_peeled_tiles() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = sum(k in 0..=i) { x[k, j] }; }";
+    let schedule = "V: k for p {
+        tile(k: 2, i: 7 peel => z1);
+        reorder(j, k_o);
+        distribute(z1 => workgroup(x));
+        distribute(i => workgroup(z));
+        distribute(j => workgroup(z));
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 17), ("M", 1)]]);
+
+    let kernel = "fn k<M, N>(x: f32[N, M]) -> y: f32[N] { y[i] = sum(k in 0..M, l in 0..i) { x[l, k] }; }";
+    let schedule = "V: k for p {
+        tile(k: 1 exact, i: 3 peel);
+        tile(l: 7);
+        reorder(l_o, i_o, i, l);
+        reorder(i_o, k_o);
+        distribute(i_o => workgroup(x));
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 11), ("M", 3)]]);
+}
+
+/// A rest that no size has, of which the verifier asked what is past its end.
+#[test]
+fn a_rest_that_never_runs() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in 0..N, l in 0..=j) { x[k] }; }";
+    let schedule = "V: k for p where N <= 7 {
+        tile(j: 16 => z1, i: 4 round_up) => workgroup(y, z);
+        tile(j: 5 peel => z2, l: 2);
+        distribute(i => workgroup(y));
+        distribute(z2 => workgroup(y));
+        unroll(j);
+    }";
+    check(kernel, schedule, &[&[("N", 3)], &[("N", 7)]]);
+}
+
+/// A peeled range that ends at an axis of vectors, and that axis split again.
+#[test]
+fn peels_below_axes_that_are_split_again() {
+    let kernel = "fn k<N>(x: f32[N, 4]) -> y: f32[N, 4] { y[i, h] = min(l in h..4) { x[i, l] }; }";
+    let schedule = "V: k for p {
+        vectorize(h, 2, unaligned: scalar);
+        tile(l: 64 peel => z1);
+        tile(h: 1 => z2);
+        distribute(z2 => workgroup(y));
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 3)]]);
+}
+
+/// Vectors of an index that is wider than what is read there, all of whose lanes turn out to be one.
+#[test]
+fn wide_indices() {
+    let kernel = "fn k<K, N>(x: i32[K], t: f16[3, K], z: f16[N]) -> y: f16[N] {
+        let s[i, j]: f16[K, K] = t.pad(0.5)[1, x[j]];
+        y[i] = s.clamp()[i, i].abs() + z[i];
+    }";
+    let schedule = "V: k for p where K == 1 { tile(i: 8 => z1); vectorize(i, 8, unaligned: scalar); serial(z1); }";
+    refused(kernel, schedule, "8 lanes of `x: i32` are 32 bytes");
+}
