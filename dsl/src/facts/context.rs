@@ -247,9 +247,8 @@ impl<'p> Context<'p> {
         let is_seen = !ground.samples.is_empty();
         self.keep_ground(axes.clone(), ground);
         let is_empty = |axis: AxisId| {
-            let extent = self.program.axes[axis].extent;
-            let outer = self.axes_of(extent);
-            self.poly(extent).and_then(|p| p.neg()).is_some_and(|p| self.prove_in(&outer, &p))
+            let extent = self.poly(self.program.axes[axis].extent);
+            extent.and_then(|p| p.neg()).is_some_and(|p| self.prove_briefly(&p))
         };
         !is_seen && axes.into_iter().any(is_empty)
     }

@@ -1,6 +1,7 @@
 //! What all checks share: the program, provers, what axes are made of at a leaf, how errors are said.
 
 use super::Rule;
+use super::arms::Arms;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
@@ -118,6 +119,8 @@ pub(super) struct Checks<'v> {
     pub(super) printer: Printer<'v>,
     /// The axes of peels that are what they say, with the peel.
     pub(super) peeled: &'v BTreeMap<AxisId, usize>,
+    /// What is known where branches have chosen.
+    pub(super) chosen: Arms<'v>,
     pub(super) errors: RefCell<Errors>,
 }
 
@@ -153,7 +156,19 @@ impl<'v> Checks<'v> {
             }
         }
         let printer = Printer::new(program);
-        Checks { program, profile, provers, dispatch, local, subgroups, sites, printer, peeled, errors: RefCell::default() }
+        Checks {
+            program,
+            profile,
+            provers,
+            dispatch,
+            local,
+            subgroups,
+            sites,
+            printer,
+            peeled,
+            chosen: Arms::default(),
+            errors: RefCell::default(),
+        }
     }
 
     /// Notes an error at a place; the dispatch is named in it.

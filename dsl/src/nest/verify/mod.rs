@@ -27,6 +27,7 @@
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
 
+mod arms;
 mod axes;
 mod bounds;
 mod collects;

@@ -285,27 +285,40 @@ impl Checks<'_> {
         if self.arms(site).any(|(cond, holds)| self.is_turn(axis, cond, holds, site)) {
             return true;
         }
-        let leaves = self.provers.leaves.within([]);
-        let prover = arms.fold(leaves, |prover, (cond, holds)| prover.assuming(cond, holds));
-        prover.inside(self.provers.value(axis), self.extent(axis)) || prover.is_impossible()
+        self.keeps(arms.collect(), axis)
     }
 
     /// Whether an arm has the part of a grid that is an axis's own: of a sum, the first values below it, or those above.
     fn is_turn(&self, axis: AxisId, cond: ExprId, holds: bool, site: &Site<'_>) -> bool {
-        let Expr::Compare(Compare::Lt, counted, first) = *self.program.exprs.get(cond) else { return false };
-        let (Expr::Axis(grid), Fate::Split(split)) = (self.program.exprs.get(counted), &self.program.axes[axis].fate) else {
-            return false;
-        };
-        let (extent, whole, prover) = (self.extent(axis), self.extent(*grid), &self.provers.roots);
-        if split.parts[..] != [*grid] || !site.binds(*grid) || self.has_surplus(*grid, site) {
-            return false;
+        let Some((tail, first)) = self.turn(axis, cond, site) else { return false };
+        let is_first = || first == self.extent(axis) || self.provers.roots.less_equal(first, self.extent(axis));
+        if holds { tail == Tail::Peel && is_first() } else { tail == Tail::Rest }
+    }
+
+    /// Whether an arm has an axis's own part of a grid, and the other one none of it.
+    fn is_all_of_turn(&self, axis: AxisId, cond: ExprId, holds: bool, site: &Site<'_>) -> bool {
+        match self.turn(axis, cond, site) {
+            Some((Tail::Peel, first)) => holds && first == self.extent(axis),
+            turn => !holds && turn.is_some(),
         }
+    }
+
+    /// If a condition divides the grid that an axis is a part of: whether that has the first values or (all of) the others, and
+    /// where these begin.
+    fn turn(&self, axis: AxisId, cond: ExprId, site: &Site<'_>) -> Option<(Tail, ExprId)> {
+        let Expr::Compare(Compare::Lt, counted, first) = *self.program.exprs.get(cond) else { return None };
+        let (Expr::Axis(grid), Fate::Split(split)) = (self.program.exprs.get(counted), &self.program.axes[axis].fate) else {
+            return None;
+        };
+        if split.parts[..] != [*grid] || !site.binds(*grid) || self.has_surplus(*grid, site) {
+            return None;
+        }
+        let (extent, whole) = (self.extent(axis), self.extent(*grid));
+        let others = || matches!(*self.program.exprs.get(whole), Expr::Binary(Binary::Add, a, b) if a == first && b == extent);
         match split.tail {
-            Tail::Rest => {
-                !holds && matches!(*self.program.exprs.get(whole), Expr::Binary(Binary::Add, a, b) if a == first && b == extent)
-            }
-            Tail::Peel => holds && (first == extent || prover.less_equal(first, extent)),
-            _ => false,
+            Tail::Peel => Some((Tail::Peel, first)),
+            Tail::Rest if others() => Some((Tail::Rest, first)),
+            _ => None,
         }
     }
 
@@ -327,12 +340,8 @@ impl Checks<'_> {
         }
         let consumed = self.made_of(self.named(&written.iter().flat_map(|t| t.index.clone()).collect::<Vec<_>>()), site).consumed;
         for (cond, holds) in self.arms(site) {
-            let other = self.provers.leaves.assuming(cond, !holds);
-            let past = |axis: &AxisId| {
-                let (value, extent) = (self.provers.value(*axis), self.extent(*axis));
-                other.less_equal(extent, value) || other.less(value, 0)
-            };
-            if !consumed.iter().any(past) && !other.is_impossible() {
+            let turn = consumed.iter().any(|axis| self.is_all_of_turn(*axis, cond, holds, site));
+            if !turn && !self.leaves_out(vec![(cond, !holds)], consumed.iter()) {
                 let what = format!("`{}` is left out where not `{}`", self.line(site), self.printer.expr(cond));
                 self.refuse(Rule::Predicate, site.span(), what);
             }

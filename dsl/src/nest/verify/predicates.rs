@@ -38,14 +38,11 @@ impl Checks<'_> {
     fn items_are_guarded(&self, site: &Site<'_>) {
         let reduced = self.reduced(site);
         for axis in self.made_of(reduced, site).past {
-            // The partial results of a peeled axis: the branch leaves out what is past it.
-            if self.in_its_arm(axis, site) {
-                continue;
-            }
             let pred = site.preds().iter().find(|pred| pred.axis == axis);
             let right = match pred.map(|pred| pred.tail) {
                 Some(Tail::Guard | Tail::Exact) => true,
-                filled => self.item_is_identity(site, axis, filled == Some(Tail::RoundUp)),
+                // The partial results of a peeled axis: the branch leaves out what is past it.
+                filled => self.in_its_arm(axis, site) || self.item_is_identity(site, axis, filled == Some(Tail::RoundUp)),
             };
             if right {
                 continue;
