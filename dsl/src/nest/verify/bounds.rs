@@ -27,6 +27,10 @@ impl Checks<'_> {
         }
         for (dimension, extent) in buffer.shape.iter().enumerate() {
             let Some(index) = touch.first.get(dimension + versions) else { continue };
+            // Every invocation has an element of its own there, surplus ones too.
+            if self.is_private(touch.buffer) && self.owner(site, *index).is_some() {
+                continue;
+            }
             let (low, high) = sides(touch, dimension);
             let last = matrix_side(touch, dimension, buffer.shape.len()) - 1;
             if low && !self.is_above(site, *index) {

@@ -29,6 +29,8 @@ pub(super) struct Provers<'v> {
     within: BTreeMap<AxisId, ExprId>,
     /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
+    /// The axes of one part that is as long as they are.
+    pub(super) aliases: BTreeSet<AxisId>,
     /// The value of every axis, by its index.
     axes: Vec<ExprId>,
     program: &'v Program,
@@ -42,10 +44,10 @@ impl<'v> Provers<'v> {
         without_facts: &'v Program,
         axes: Vec<ExprId>,
         within: BTreeMap<AxisId, ExprId>,
-        cuts: BTreeMap<AxisId, ExprId>,
+        (cuts, aliases): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>),
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, axes, program }
     }
 
     /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end

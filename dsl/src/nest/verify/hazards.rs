@@ -9,7 +9,8 @@
 //! may read it.
 //!
 //! Two accesses cannot meet if their versions differ, or if an index tells that the same invocation makes both. If it
-//! tells that the same subgroup does, a barrier of subgroups (a *fence*) is enough.
+//! tells that the same subgroup does, a barrier of subgroups (a *fence*) is enough. Nor can they if predicates leave both to
+//! the first invocation.
 
 use super::Rule;
 use super::context::Checks;
@@ -146,6 +147,7 @@ impl Checks<'_> {
             }
             let apart = self.versions_differ(first, second, after)
                 || self.same_invocation(first, second)
+                || (self.is_of_first(first.0) && self.is_of_first(second.0))
                 || ((a.fenced || b.fenced) && self.same_subgroup(first, second))
                 || (itself && (self.counted_by(first, after) || self.written_alike(first, after)));
             if !apart {
@@ -234,6 +236,22 @@ impl Checks<'_> {
     /// Whether an element tells who touches it, and it is the same invocation in both.
     fn same_invocation(&self, first: Access<'_>, second: Access<'_>) -> bool {
         self.told_by_both(first, second, |_| true) == self.invocations()
+    }
+
+    /// Whether loops of one value hold all invocations back but the first.
+    fn is_of_first(&self, site: &Site<'_>) -> bool {
+        let mut held: BTreeSet<(Level, Slot, i64)> = BTreeSet::new();
+        for looped in site.loops() {
+            if let Exec::Bind(level, slot) = looped.exec
+                && level != Level::Workgroup
+                && self.literal(looped.axis) == Some(1)
+                && self.guarded(looped.axis, site)
+                && let Some(width) = self.width(level, slot)
+            {
+                held.insert((level, self.same_slot(slot), width));
+            }
+        }
+        held.iter().map(|(_, _, width)| width).product::<i64>() >= self.invocations()
     }
 
     /// Whether an element tells which subgroup touches it, and it is the same in both.

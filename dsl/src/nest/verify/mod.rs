@@ -149,9 +149,9 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
     let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
     let peeled = pieces::truthful(&mut scratch);
     let within = context::within(&mut scratch);
-    let cuts = reach::cuts(&mut scratch);
+    let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch));
     let without_facts = Program { conditions: Vec::new(), ..scratch.clone() };
-    let provers = context::Provers::new(&scratch, &without_facts, axes, within, cuts);
+    let provers = context::Provers::new(&scratch, &without_facts, axes, within, reach);
     let mut errors = Errors::new();
     for (dispatch, sites) in program.plan.iter().zip(&sites) {
         let checks = Checks::new(&scratch, profile, &provers, dispatch, sites, &peeled);

@@ -12,7 +12,7 @@ use crate::nest::{AxisId, AxisKind, BufferId, Exec, Level, Slot, Space};
 use std::collections::HashMap;
 
 /// Who owns a dimension: a slot, and how many of it.
-type Owner = Option<(Level, Slot, Option<i64>)>;
+pub(super) type Owner = Option<(Level, Slot, Option<i64>)>;
 
 impl Checks<'_> {
     /// All of it.
@@ -41,7 +41,7 @@ impl Checks<'_> {
     }
 
     /// The invocations that an index picks.
-    fn owner(&self, site: &Site<'_>, index: ExprId) -> Owner {
+    pub(super) fn owner(&self, site: &Site<'_>, index: ExprId) -> Owner {
         let Expr::Axis(axis) = self.program.exprs.get(index) else { return None };
         match site.exec(*axis) {
             Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some((level, self.same_slot(slot), self.literal(*axis))),

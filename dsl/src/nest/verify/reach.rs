@@ -36,6 +36,21 @@ pub(super) fn cuts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
     cuts
 }
 
+/// The axes of one part that has their extent, in the words of the loops: what one twin has in the other's loop.
+pub(super) fn aliases(scratch: &mut Program) -> BTreeSet<AxisId> {
+    let live: HashSet<AxisId> = scratch.axes.ids().filter(|axis| scratch.axes[*axis].fate == Fate::Live).collect();
+    let one = |axis: &AxisId| match &scratch.axes[*axis].fate {
+        Fate::Split(split) if split.exact && split.parts.len() == 1 => Some((*axis, split.parts[0])),
+        _ => None,
+    };
+    let ones: Vec<(AxisId, AxisId)> = scratch.axes.ids().collect::<Vec<_>>().iter().filter_map(one).collect();
+    let mut same = |axis: AxisId| {
+        let extent = scratch.axes[axis].extent;
+        scratch.over_leaves(extent, &live)
+    };
+    ones.into_iter().filter(|(axis, part)| same(*axis) == same(*part)).map(|(axis, _)| axis).collect()
+}
+
 /// The axes that are left as they are where others are named: those, and what is made of none of them.
 fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
     let mut above = BTreeSet::new();
@@ -74,7 +89,8 @@ impl<'v> Checks<'v> {
             let inside = self.provers.inside(&extents);
             inside.is_impossible() || reach(&inside, extent) || hull(&[&inside, leaves, roots])
         };
-        reach(roots, extent)
+        self.provers.aliases.contains(&axis)
+            || reach(roots, extent)
             || reach(leaves, extent)
             || (cut != extent && reach(roots, cut))
             || hull(&[leaves, roots])
@@ -85,7 +101,8 @@ impl<'v> Checks<'v> {
     /// Whether parts that are within their extents stay below that of their axis.
     pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
         let (roots, extent) = (&self.provers.roots, self.extent(axis));
-        self.value_of(parts).is_some_and(|value| roots.less(&value, extent))
+        self.provers.aliases.contains(&axis)
+            || self.value_of(parts).is_some_and(|value| roots.less(&value, extent))
             || self.provers.leaves.less(self.provers.value(axis), extent)
             // Digits in range make less than the product of their bases.
             || self.product(roots, parts).is_some_and(|product| roots.less_equal(&product, extent))

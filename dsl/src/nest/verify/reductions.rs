@@ -10,7 +10,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, NodeKind, Phase, StageId};
+use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Level, NodeKind, Phase, StageId};
 use std::collections::{BTreeSet, HashMap};
 
 /// The axes bound to invocations and workgroups that an accumulator is a part of a reduction over.
@@ -108,10 +108,25 @@ impl Checks<'_> {
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
             let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
             let bound: BTreeSet<AxisId> = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis)).collect();
-            partial.entry(touch.buffer).or_default().extend(bound);
+            let parts = partial.entry(touch.buffer).or_default();
+            for axis in bound {
+                // The rest of a peel has loops of its own, bound to the same invocations.
+                if !parts.iter().any(|part| self.counts_alike(*part, axis)) {
+                    parts.insert(axis);
+                }
+            }
             self.visits_once(site, touch, &leaves);
             self.updates_once(site, touch);
         }
+    }
+
+    /// Whether two axes are bound to the same invocations, and are as long: they have the same value in each.
+    fn counts_alike(&self, a: AxisId, b: AxisId) -> bool {
+        let bound = |axis: AxisId| {
+            let exec = self.sites.iter().find_map(|site| site.exec(axis))?;
+            matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup).then_some((exec, self.literal(axis)?))
+        };
+        a == b || bound(a).is_some_and(|of| bound(b) == Some(of))
     }
 
     /// Someone takes what an update leaves in its accumulators: a finish, a collect, or what stores it. (That the result is
