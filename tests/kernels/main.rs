@@ -9,6 +9,7 @@ mod conv;
 mod found;
 mod found_bounds;
 mod found_places;
+mod found_rfactor;
 mod found_runs;
 mod gather;
 mod golden;

@@ -4,7 +4,8 @@
 //! Stages of one dispatch share it. Where one of them has fewer values than there are invocations, a predicate holds the
 //! surplus ones back: they run along, as barriers need them to.
 
-use crate::nest::{AxisId, Block, Exec, How, Level, Loop, NodeKind, Pred, Program, Slot, Tail};
+use crate::nest::path::{Frame, Path};
+use crate::nest::{AxisId, Block, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
 use crate::profile::Profile;
 
 /// Sets every dispatch's local size.
@@ -89,6 +90,18 @@ fn place(slot: Slot) -> usize {
         Slot::Y => 1,
         Slot::Z => 2,
     }
+}
+
+/// How many invocations of a workgroup run a stage's whole compute at the same points, as no loop around it tells them apart.
+pub fn alike(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> u32 {
+    let asked = Asked::of(program, block);
+    let all = asked.size(subgroup).into_iter().fold(1, u32::saturating_mul);
+    let Some(path) = Path::open(block, stage, Phase::Whole) else { return 1 };
+    let mut bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
+    bound.sort();
+    bound.dedup();
+    let told = bound.into_iter().filter_map(|(level, slot)| asked.width(level, slot, subgroup)).fold(1, u32::saturating_mul);
+    all / told.max(1)
 }
 
 /// Adds predicates on axes that are bound to more invocations than they have values.

@@ -16,8 +16,8 @@ use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::{
-    Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Compute, Dispatch, Exec, Fate, Phase, Program, Space, Stage, StageId,
-    State,
+    Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Compute, Dispatch, Exec, Fate, Phase, Program, Space, Split, Stage,
+    StageId, State,
 };
 use crate::syntax::Name;
 use std::collections::{HashMap, HashSet};
@@ -114,14 +114,47 @@ fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) 
     Ok(nest.axis(name).unwrap_or(axis))
 }
 
-/// The partial stage's parallel axes, for this stage's.
+/// The partial stage's parallel axes, for this stage's. Where these are parts of a reduction that another stage has the rest of,
+/// what is reduced names the whole: it has twins, too.
 fn twins(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> HashMap<AxisId, AxisId> {
-    let axes = nest.program.stages[nest.stage].axes.clone();
-    let twin = |axis: AxisId| {
-        let made = atomics::twin(nest.program, axis, part, span);
-        (axis, nest.program.axes.push(made))
+    let program = &mut *nest.program;
+    let Body::Reduce { over, .. } = &program.stages[nest.stage].body else { return HashMap::new() };
+    let family: Vec<AxisId> = program.family(nest.stage).into_iter().filter(|axis| !over.contains(axis)).collect();
+    let made: Vec<AxisId> = family.iter().map(|axis| program.axes.push(program.axes[*axis].clone())).collect();
+    let twins: HashMap<AxisId, AxisId> = family.into_iter().zip(made.iter().copied()).collect();
+    for axis in made {
+        let old = program.axes[axis].clone();
+        program.axes[axis] = remade(program, old, part, &twins, span);
+    }
+    twins
+}
+
+/// An axis, made of other ones.
+fn remade(program: &mut Program, old: Axis, stage: StageId, twins: &HashMap<AxisId, AxisId>, span: SpanId) -> Axis {
+    let of = |axis: AxisId| twins.get(&axis).copied().unwrap_or(axis);
+    let def = match old.def {
+        AxisDef::Root(_) => AxisDef::Root(stage),
+        AxisDef::Part { of: whole, part } => AxisDef::Part { of: of(whole), part },
+        AxisDef::Fused(digits) => AxisDef::Fused(digits.into_iter().map(of).collect()),
+        AxisDef::Made => AxisDef::Made,
     };
-    axes.into_iter().map(twin).collect()
+    let fate = match old.fate {
+        Fate::Live => Fate::Live,
+        Fate::Split(Split { parts, exact, tail, span }) => {
+            Fate::Split(Split { parts: parts.into_iter().map(of).collect(), exact, tail, span })
+        }
+        Fate::Fused { into, digit, span } => Fate::Fused { into: of(into), digit, span },
+    };
+    let extent = renamed(program, old.extent, twins);
+    Axis { extent, def, fate, span, ..old }
+}
+
+/// An expression over the twins of axes.
+fn renamed(program: &mut Program, expr: ExprId, twins: &HashMap<AxisId, AxisId>) -> ExprId {
+    program.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
+        Expr::Axis(a) => twins.get(a).copied().map(|twin| exprs.axis(twin)),
+        _ => None,
+    })
 }
 
 /// A temporary for each component of the state.
@@ -154,7 +187,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
             program.axes[at].def = AxisDef::Root(part.stage);
         }
         // It may run to where a parallel axis is.
-        program.axes[at].extent = part.renamed(program, program.axes[at].extent);
+        program.axes[at].extent = renamed(program, program.axes[at].extent, &part.twins);
         match program.axes[at].fate.clone() {
             Fate::Split(split) => open.extend(split.parts.into_iter().rev()),
             Fate::Fused { into, .. } => open.push(into),
@@ -169,7 +202,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
 /// The stage of partial results.
 struct Partial {
     stage: StageId,
-    /// Its parallel axes for this stage's.
+    /// Its axes for this stage's parallel ones.
     twins: HashMap<AxisId, AxisId>,
     /// Where the components of its state go.
     buffers: Vec<BufferId>,
@@ -177,20 +210,12 @@ struct Partial {
 }
 
 impl Partial {
-    /// An expression of this stage over the partial one's axes.
-    fn renamed(&self, program: &mut Program, expr: ExprId) -> ExprId {
-        program.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(a) => self.twins.get(a).copied().map(|twin| exprs.axis(twin)),
-            _ => None,
-        })
-    }
-
     /// The stage and its dispatch, before this one's. The loops of the reduction stay as they are, inside.
     fn add(&self, nest: &mut StageNest<'_>, axis: AxisId, over: Vec<AxisId>, into: &Name) {
         let (stage, span) = (nest.program.stages[nest.stage].clone(), self.span);
         let program = &mut *nest.program;
         let (Body::Reduce { monoid, lift, .. }, [buffer, also @ ..]) = (stage.body, self.buffers.as_slice()) else { return };
-        let value: Vec<ExprId> = lift.into_iter().map(|e| self.renamed(program, e)).collect();
+        let value: Vec<ExprId> = lift.into_iter().map(|e| renamed(program, e, &self.twins)).collect();
         let mut state = |n: usize| {
             let dtype = program.exprs.dtype(monoid.identity[n]);
             program.exprs.add(Expr::State(n as u32), dtype)

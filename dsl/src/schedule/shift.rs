@@ -90,7 +90,7 @@ pub fn check_distributed(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, leve
 }
 
 /// The shifted axis that an axis is made of, and where that was done.
-fn shifted<'n>(nest: &'n StageNest<'_>, axis: AxisId) -> Option<(&'n str, SpanId)> {
+pub(super) fn shifted<'n>(nest: &'n StageNest<'_>, axis: AxisId) -> Option<(&'n str, SpanId)> {
     match &nest.program.axes[axis].def {
         AxisDef::Root(_) | AxisDef::Made => None,
         AxisDef::Fused(digits) => digits.iter().find_map(|digit| shifted(nest, *digit)),

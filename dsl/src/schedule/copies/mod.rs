@@ -18,7 +18,7 @@ use crate::schedule::attach::Attached;
 use crate::schedule::compute_at::readers;
 use crate::schedule::lanes::{Along, along};
 use crate::schedule::promote::Copied;
-use crate::schedule::{Applied, At, Outcome, StageNest, Watch, fuse, place_varying, split, vectorize};
+use crate::schedule::{Applied, At, Outcome, StageNest, Watch, fuse, place_varying, shift, split, vectorize};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Target};
 
@@ -206,13 +206,14 @@ fn is_wide(
     }
 }
 
-/// Deals the items to the invocations of the workgroup.
+/// Deals the items to the invocations of the workgroup. Points of a tile that is moved back stay together: another tile has
+/// some of them too, and one invocation writes both.
 fn together(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     let [x, y, z] = local::size(nest.program, &nest.program.plan[nest.dispatch].body, nest.profile.subgroup);
     let invocations = i64::from(x) * i64::from(y) * i64::from(z);
     let plain = |f: &Frame| f.as_loop().filter(|(_, e)| *e == Exec::Serial).map(|(a, _)| a);
-    let parallel = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Parallel;
-    let axes: Vec<AxisId> = nest.path.frames.iter().filter_map(plain).filter(parallel).collect();
+    let dealt = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Parallel && shift::shifted(nest, *a).is_none();
+    let axes: Vec<AxisId> = nest.path.frames.iter().filter_map(plain).filter(dealt).collect();
     let item = match axes.as_slice() {
         [] => return one_writes(nest, invocations, span),
         _ if invocations == 1 => return Ok(()),
@@ -494,6 +495,9 @@ pub(in crate::schedule) fn finish(
         return;
     }
     owners::run(program);
+    if made.iter().any(|(copy, _)| outcome.errors.keep(check::host_is_shared_out(program, profile, copy)).is_none()) {
+        return;
+    }
     for (copy, _) in made {
         let constant = check::constant(program, copy);
         let whole = constant.and_then(|()| check::shared_out(program, profile, copy));

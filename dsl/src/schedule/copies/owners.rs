@@ -3,6 +3,9 @@
 //! A copy to registers stands inside the axes bound to invocations, as far as its place allows. Where those stand further in
 //! (behind a shared copy), each invocation still has its own: the buffer gets a dimension for each such axis, which takes no
 //! room, and the copy's nest the loops.
+//!
+//! What a reduction reads for its result is the same for all invocations that share the reduction: those have it, each for
+//! itself, and none of them owns it.
 
 use crate::diag::SpanId;
 use crate::expr::{Expr, ExprId};
@@ -20,8 +23,10 @@ pub(super) fn run(program: &mut Program) {
     }
 }
 
+/// What stands further in comes first: what fills it reads what stands around.
 fn block(program: &mut Program, nodes: &mut Block) {
     for node in nodes {
+        node.blocks_mut().for_each(|inner| block(program, inner));
         if let NodeKind::Alloc { buffer, body } = &mut node.kind
             && program.buffers[*buffer].space == Space::Register
             && !program.is_together(*buffer)
@@ -32,19 +37,22 @@ fn block(program: &mut Program, nodes: &mut Block) {
                 own(program, body, *buffer, &owners);
             }
         }
-        node.blocks_mut().for_each(|inner| block(program, inner));
     }
 }
 
-/// The loops bound to invocations around what reads a buffer.
+/// The loops bound to invocations around what reads a buffer, but those that its result has left behind.
 fn readers(program: &Program, nodes: &Block, buffer: BufferId, around: &mut Vec<Bound>, found: &mut Vec<Bound>) {
     for node in nodes {
         if let NodeKind::Compute(compute) = &node.kind {
-            let finish = finish_of(program, compute.stage);
-            let reads =
-                compute.value.iter().copied().chain(finish).flat_map(|v| program.exprs.reads(v)).any(|r| r.buffer == buffer);
-            found
-                .extend(around.iter().filter(|_| reads).filter(|b| !found.iter().any(|f| f.0 == b.0)).copied().collect::<Vec<_>>());
+            let reads = |value: ExprId| program.exprs.reads(value).iter().any(|r| r.buffer == buffer);
+            let finish = finish_of(program, compute.stage).is_some_and(reads);
+            let shares = |axis: AxisId| finish && is_reduced(program, axis, compute.stage);
+            let reads = finish || compute.value.iter().any(|value| reads(*value));
+            for bound in around.iter().filter(|b| reads && !shares(b.0)) {
+                if !found.iter().any(|f| f.0 == bound.0) {
+                    found.push(*bound);
+                }
+            }
         }
         let bound = match &node.kind {
             NodeKind::Loop(l) => match l.exec {
@@ -58,6 +66,14 @@ fn readers(program: &Program, nodes: &Block, buffer: BufferId, around: &mut Vec<
         if bound.is_some() {
             around.pop();
         }
+    }
+}
+
+/// Whether an axis is made of those of a stage's reduction.
+fn is_reduced(program: &Program, axis: AxisId, stage: StageId) -> bool {
+    match &program.stages[stage].body {
+        Body::Reduce { over, .. } => program.comes_from(axis, over),
+        Body::Map(_) => false,
     }
 }
 

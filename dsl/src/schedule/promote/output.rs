@@ -93,16 +93,18 @@ struct Mirror<'m, 'p> {
 }
 
 impl Mirror<'_, '_> {
-    /// The axis for one of the nest's.
+    /// The axis for one of the nest's. What varies as a whole is a dimension of the copy; so is a fused axis, of which its
+    /// digits are made.
     fn of(&mut self, nest: &mut StageNest<'_>, axis: AxisId) -> Result<AxisId, Error> {
         if let Some(known) = self.nodes.get(&axis) {
             return Ok(*known);
         }
         let (fixed, varying) = self.leaves(nest, axis);
-        let root = matches!(nest.program.axes[axis].def, AxisDef::Root(_));
+        // Of partial results, a part of a reduction's axis is one of the stage's own.
+        let root = nest.program.stages[nest.stage].axes.contains(&axis);
         let new = if !varying && !root {
             axis
-        } else if !fixed {
+        } else if !fixed && !self.is_among(nest, axis) {
             self.part(nest, axis)?
         } else {
             self.copy(nest, axis)?
@@ -125,12 +127,17 @@ impl Mirror<'_, '_> {
         (fixed, varying)
     }
 
+    /// Whether some of what an axis is made of is fused with others, which are no part of it.
+    fn is_among(&self, nest: &StageNest<'_>, axis: AxisId) -> bool {
+        match &nest.program.axes[axis].fate {
+            Fate::Live => false,
+            Fate::Split(split) => split.parts.iter().any(|part| self.is_among(nest, *part)),
+            Fate::Fused { .. } => true,
+        }
+    }
+
     /// An axis of the copy.
     fn part(&mut self, nest: &mut StageNest<'_>, axis: AxisId) -> Result<AxisId, Error> {
-        // A fused axis varies as a whole: its digits are made of it, so that it is one dimension.
-        if let Fate::Fused { .. } = nest.program.axes[axis].fate {
-            return self.copy(nest, axis);
-        }
         let old = nest.program.axes[axis].clone();
         if nest.program.exprs.as_int(old.extent).is_none() {
             let text = nest.text(old.extent);

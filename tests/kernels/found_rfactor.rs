@@ -1,0 +1,243 @@
+//! What the differential tests found of partial results, of reductions across invocations and what stands around them, and of
+//! results in copies, made small. Each was wrong once.
+
+use crate::found_places::{check, refused};
+use crate::harness::variant;
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+
+/// A profile of devices whose subgroups have so many invocations.
+fn of_subgroups(size: u32) -> Profile {
+    let features = [Feature::Address, Feature::SubgroupSize, Feature::SubgroupArithmetic].into();
+    Profile { features, subgroup: Some(size), ..Profile::vulkan_1_1() }
+}
+
+/// What a reduction reads for its result had an owner among the invocations that share the reduction, which the result has left
+/// behind.
+#[test]
+fn registers_of_a_result() {
+    let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N]) -> y: f32[N] {
+        let s[i]: f32[N] = z[i] * 2.0;
+        y[i] = sum(k in 0..K) { x[i, k] } + s[i];
+    }";
+    let sizes: [&[(&str, i64)]; 3] = [&[("N", 1), ("K", 1)], &[("N", 5), ("K", 9)], &[("N", 4), ("K", 33)]];
+    let schedule = "V: k for p {
+        tile(k: 8 => z1);
+        compute_at(s, i, to: register);
+        promote(x => c, at: z1, to: shared);
+        distribute(k => thread(x), by: tree);
+        serial(i);
+    }";
+    check(kernel, schedule, &sizes);
+    let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N]) -> y: f32[N] {
+        y[i] = sum(k in 0..K) { x[i, k] * z[i] } + z[i];
+    }";
+    let schedule = "V: k for p {
+        tile(i: 2) => workgroup(y);
+        tile(k: 8 => z1);
+        distribute(i => thread(y));
+        promote(z => z_r, at: workgroup, to: register);
+        promote(x => c, at: z1, to: shared);
+        distribute(k => thread(x), by: tree);
+    }";
+    check(kernel, schedule, &sizes);
+}
+
+/// A copy in registers of what each invocation computes in registers: what is computed had no owner, as the copy had none yet.
+#[test]
+fn registers_of_registers() {
+    let kernel = "fn k<N>(x: f32[N], z: f32[N]) -> y: f32[2, 2] {
+        let s[h]: f32[N] = z[h] * 2.0;
+        y[i, j] = x.clamp()[1] + s.pad(0.0)[j];
+    }";
+    let schedule = "V: k for p {
+        promote(x => c, at: i, to: shared);
+        distribute(j => thread(y));
+        compute_at(s, thread, to: register);
+        unroll(i);
+        promote(s, at: thread, to: register);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 7)]]);
+}
+
+/// Partial results of partial results named an axis of the first, of which they had a hull.
+#[test]
+fn partial_results_of_a_hull() {
+    let kernel = "fn k<N, Q>(x: i32[N, Q]) -> y: i32[N] { y[i] = sum(l in 0..i + 1, q in 0..Q) { x[l, q] * (l as i32 + 1) }; }";
+    let schedule = "V: k for p {
+        rfactor(l => part);
+        serial(i);
+        part { tile(q: 4 => q_o); rfactor(q_o => part_part); serial(l); distribute(i => workgroup(y)); }
+        part_part { serial(q_o, l); distribute(i => workgroup(x)); }
+    }";
+    let sizes: [&[(&str, i64)]; 3] = [&[("N", 1), ("Q", 1)], &[("N", 5), ("Q", 9)], &[("N", 6), ("Q", 4)]];
+    check(kernel, schedule, &sizes);
+    let kernel =
+        "fn k<N, Q>(x: i32[N, 3, Q]) -> y: i32[N] { y[i] = max(l in 0..N, m in 0..3, q in 0..Q) { x[l, m, q] * (l as i32 + 1) }; }";
+    let schedule = "V: k for p {
+        fuse(l, m => f);
+        rfactor(f => part);
+        serial(i);
+        part { rfactor(q => part_part); serial(f); distribute(i => workgroup(y)); }
+        part_part { serial(q, f); distribute(i => workgroup(x)); }
+    }";
+    check(kernel, schedule, &sizes);
+}
+
+/// The verifier wanted a predicate on a part that surplus invocations have of nothing.
+#[test]
+fn parts_of_surplus_invocations() {
+    let kernel = "fn k<N, K>(x: f32[K], z: f32[N]) -> y: f32[N] { y[i] = sum(l in 0..K) { x[l] * z[i] }; }";
+    let schedule = "V: k for p {
+        tile(i: 2) => workgroup(y);
+        distribute(i => lane(x));
+        tile(l: 2 => l_o);
+        distribute(l => subgroup(y), by: tree);
+        promote(x => c, at: l_o, to: shared);
+    }";
+    let variant = variant(kernel, schedule, &of_subgroups(8));
+    for (n, k) in [(1, 1), (3, 5), (4, 8)] {
+        variant.check(&[("N", n), ("K", k)], &[]);
+    }
+}
+
+/// An axis that was fused with another one had a dimension of the copy beside that of the fused axis.
+#[test]
+fn a_result_of_fused_axes() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = max(k in 0..2) { x[i] + k as f32 }; }";
+    let schedule = "V: k for p where K == 2 {
+        tile(i: 2 => z1);
+        fuse(i, j => z3);
+        promote(y => r, at: workgroup, to: shared);
+        distribute(z3 => thread(x));
+    }";
+    check(kernel, schedule, &[&[("K", 2)]]);
+    let schedule = "V: k for p where K == 4 {
+        tile(i: 2 => z1);
+        fuse(i, j => z3);
+        promote(y => r, at: z1, to: shared);
+        distribute(z3 => thread(x));
+        serial(z1);
+    }";
+    check(kernel, schedule, &[&[("K", 4)]]);
+}
+
+/// Points of a tile that is moved back were dealt to invocations, so that two of them wrote one element.
+#[test]
+fn a_result_of_moved_tiles() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, h] = x[i] + x[h]; }";
+    let schedule = "V: k for p {
+        tile(i: 2) => workgroup(y);
+        tile(h: 2 shift => z1);
+        reorder(z1, i);
+        promote(y => r, at: z1, to: shared);
+        distribute(i => thread(y));
+        unroll(h);
+        serial(z1);
+    }";
+    check(kernel, schedule, &[&[("N", 2)], &[("N", 5)], &[("N", 6)]]);
+}
+
+/// What was promoted of partial results had their outermost axis as it was, and with it the loops of the nest around.
+#[test]
+fn a_copy_of_partial_results() {
+    let kernel = "fn k<N, K>(x: i32[N, K]) -> y: i32[N] { y[i] = max(l in 0..K) { x[i, l] }; }";
+    let schedule = "V: k for p {
+        tile(l: 4 => z1);
+        rfactor(z1 => part);
+        serial(i);
+        part {
+            tile(i: 2) => workgroup(x);
+            promote(part => r, at: z1, to: shared);
+            serial(z1);
+            distribute(i => thread(z));
+        }
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("K", 1)], &[("N", 5), ("K", 9)], &[("N", 6), ("K", 8)]]);
+}
+
+/// Extents of a rest and of the full tiles that are the same in other words.
+#[test]
+fn equal_extents_in_two_copies() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..N, l in i..N) { x[l] * x[k] }; }";
+    let schedule = "V: k for p {
+        tile(j: 1, i: 5) => workgroup(x, z);
+        tile(l: 4 peel);
+        distribute(i => workgroup(y));
+        tile(l_o: 8, k: 2 peel => z2);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 9)]]);
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = sum(k in 0..M, l in 0..=j) { x[l] * x[k] }; }";
+    let schedule = "V: k for p {
+        fuse(i, j => z1);
+        tile(z1: 2 peel) => workgroup(x);
+        tile(l: 2, k: 2 peel => z2);
+        distribute(z1 => workgroup(z));
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 5)]]);
+}
+
+/// Peels of a reduction's axis and of a parallel one.
+#[test]
+fn peels_across_lanes() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M] { y[i] = prod(k in 0..M) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(i: 4) => workgroup(y);
+        tile(k: 2 => z1);
+        distribute(k => lane(x), by: tree);
+        tile(z1: 2 peel => z2, i: 3 peel);
+        unroll(i);
+    }";
+    let variant = variant(kernel, schedule, &of_subgroups(8));
+    for m in [1, 3, 4, 9] {
+        variant.check(&[("M", m)], &[]);
+    }
+    let schedule = "V: k for p {
+        tile(i: 4) => workgroup(y);
+        tile(k: 4 peel => z1);
+        tile(i: 3 peel);
+        reorder(i_o, z1, k, i);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 9)]]);
+}
+
+/// A stage within another's nest took more invocations than that one has use for.
+#[test]
+fn invocations_of_a_placed_stage() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] {
+        let s[i, j]: f32[N, N] = x[i] + x[j];
+        y[i, j] = s[i, j];
+    }";
+    let schedule = "V: k for p {
+        tile(i: 4, j: 2) => workgroup(x, y);
+        distribute(j => thread(z));
+        compute_at(s, workgroup, to: shared);
+        serial(i);
+        s { fuse(i, j => z1); tile(z1: TARGET => z2); distribute(z1 => thread(linear)); serial(z2); }
+    }";
+    for (target, why) in [("6", "3 invocations at a time would compute the same part of `y`"), ("8", "4 invocations")] {
+        refused(kernel, &schedule.replace("TARGET", target), why);
+        let alone = schedule.replace("distribute(j => thread(z));", "").replace("serial(i)", "serial(i, j)");
+        refused(kernel, &alone.replace("TARGET", target), "invocations at a time would compute the same part of `y`");
+    }
+    let enough = schedule.replace("thread(z)", "thread(x)");
+    check(kernel, &enough.replace("TARGET", "6"), &[&[("N", 1)], &[("N", 5)]]);
+    check(kernel, &schedule.replace("TARGET", "2"), &[&[("N", 1)], &[("N", 5)]]);
+}
+
+/// The invocation that writes a copy of one element also writes the next one.
+#[test]
+fn one_element_again() {
+    let kernel = "fn k<M>(x: f32[M], z: f32[M]) -> y: f32[M, M, M] { y[i, j, h] = sum(k in 0..M) { x[k] * z[j] }; }";
+    let schedule = "V: k for p {
+        tile(k: 2 => z3);
+        promote(z => c, at: j, to: shared);
+        promote(x, at: z3, to: shared);
+        distribute(k => thread(y), by: tree);
+        serial(i);
+        serial(j);
+        serial(h);
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 6)]]);
+}
