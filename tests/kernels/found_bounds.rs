@@ -147,3 +147,11 @@ fn wide_indices() {
     let schedule = "V: k for p where K == 1 { tile(i: 8 => z1); vectorize(i, 8, unaligned: scalar); serial(z1); }";
     refused(kernel, schedule, "8 lanes of `x: i32` are 32 bytes");
 }
+
+/// A read that the items of a range keep inside, in the rest of a peel, whose loops are those of the full tiles.
+#[test]
+fn kept_inside_by_another_range() {
+    let kernel = "fn k<N>(y: &mut f32[N, N], x: f32[N]) { y[i, j] = max(k in 0..i, l in 0..N) { x.pad(0.0)[i - 1] }; }";
+    let schedule = "V: k for p { tile(l: 2 peel); serial(i); distribute(j => workgroup(z)); }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 3)]]);
+}

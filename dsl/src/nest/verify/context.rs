@@ -10,7 +10,7 @@ use crate::facts::{Poly, Prover};
 use crate::lower::launch::slot_index;
 use crate::lower::local::size;
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, Program, Slot, Space};
+use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
 use crate::profile::Profile;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -336,9 +336,22 @@ impl<'v> Checks<'v> {
             return true;
         }
         // `x[0]` names no axis: that there is an element is known from the loops around it, which run at least once.
-        let around: Vec<AxisId> = site.loops().flat_map(|l| self.program.roots(l.axis)).collect();
+        let around = site.loops().flat_map(|l| self.program.roots(l.axis));
+        let around: Vec<AxisId> = around.chain(self.within_extents(site)).collect();
         let holds = |prover: &Prover<'v>| claim(&prover.within(around.iter().copied()));
         running.is_empty() && (holds(&self.provers.roots) || holds(self.provers.bare()))
+    }
+
+    /// The axes of a leaf's stage that are bound around it, and within their extents there. (The loops may bind those of another
+    /// stage, which has the same points.)
+    fn within_extents(&self, site: &Site<'_>) -> Vec<AxisId> {
+        let NodeKind::Compute(compute) = &site.node.kind else { return Vec::new() };
+        let within = |axis: &AxisId| {
+            let made = self.made_of([*axis], site);
+            let bound = |leaf: &AxisId| site.binds(*leaf) || self.single(*leaf);
+            made.leaves.iter().all(bound) && made.past.iter().all(|past| self.guarded(*past, site))
+        };
+        self.program.root_axes(compute.stage).into_iter().filter(within).collect()
     }
 
     /// The product of the extents of axes.
