@@ -1,4 +1,5 @@
-//! What the differential tests found of bounds and ends that were not proved, made small: each was refused by the verifier once.
+//! What the differential tests found of bounds, ends and barriers that were not proved, made small: each was refused by the
+//! verifier once.
 
 use crate::found_places::{check, refused};
 
@@ -154,4 +155,21 @@ fn kept_inside_by_another_range() {
     let kernel = "fn k<N>(y: &mut f32[N, N], x: f32[N]) { y[i, j] = max(k in 0..i, l in 0..N) { x.pad(0.0)[i - 1] }; }";
     let schedule = "V: k for p { tile(l: 2 peel); serial(i); distribute(j => workgroup(z)); }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 3)]]);
+}
+
+/// A copy of one element that its invocation makes again in each iteration, with no barrier where nothing reads it.
+#[test]
+fn copies_that_one_invocation_repeats() {
+    let kernel = "fn k<N>(x: f32[N], z: f32[N, N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..N) { x[i] * z[k, j] }; }";
+    let schedule = "V: k for p {
+        tile(k: 2 => k_o);
+        tile(i: 8 => i_o, j: 4 => j_o) => workgroup(x, y);
+        reorder(k, i, k_o, j);
+        promote(z => c0, at: k_o, to: shared);
+        promote(x => c1, at: i, to: shared);
+        reorder(i, k);
+        serial(i);
+        distribute(j => thread(z));
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 11)]]);
 }

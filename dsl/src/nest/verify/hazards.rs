@@ -219,18 +219,22 @@ impl Checks<'_> {
     }
 
     /// Whether a leaf writes each element at one point of its own loops, the same in every iteration of a loop around these: so
-    /// the invocation that overwrites an element has written it.
+    /// the invocation that overwrites an element has written it. (Loops that the element does not hang on repeat that point.)
     fn written_alike(&self, (site, touch): Access<'_>, after: After) -> bool {
         let (After::Next(around) | After::Later(around)) = after else { return false };
         let inner = || site.loops().skip_while(|looped| looped.axis != around).skip(1);
         let outer = |axis: &AxisId| !inner().any(|looped| looped.axis == *axis);
         let extents: Vec<ExprId> = inner().map(|looped| self.extent(looped.axis)).collect();
-        let varies = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves.contains(&around);
+        let hangs_on = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves;
         let told = self.told(site, &touch.index);
-        let point = inner().all(|looped| told.contains(&looped.axis) || self.single(looped.axis));
+        let repeats = |axis: AxisId, exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll) && !hangs_on.contains(&axis);
+        let point = inner().all(|l| told.contains(&l.axis) || self.single(l.axis) || repeats(l.axis, l.exec));
         // All that tell invocations apart stand within that loop.
         let bound = |axis: &AxisId| matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
-        touch.writes && !varies && point && !site.loops().map(|looped| looped.axis).any(|axis| outer(&axis) && bound(&axis))
+        touch.writes
+            && !hangs_on.contains(&around)
+            && point
+            && !site.loops().map(|looped| looped.axis).any(|axis| outer(&axis) && bound(&axis))
     }
 
     /// Whether an element tells who touches it, and it is the same invocation in both.
