@@ -153,3 +153,27 @@ fn peels_of_peels_of_reductions() {
         check(kernel, &format!("V: k for p {{ {tiles} }}"), &dims);
     }
 }
+
+/// What each invocation computes for itself behind a shared copy hangs on which invocation it is, though its loops are not there yet.
+#[test]
+fn registers_behind_a_shared_copy() {
+    let kernel = "fn k<M>(x0: f32[2], y1: &mut f32[M], x2: f32[]) {
+        let s0[i]: f32[M] = sum(l in 0..3) { x0[i % 2] };
+        y1[i] = (sum(k in 0..M) { x2[] }) + s0[i];
+    }";
+    let schedule = |to: &str| {
+        format!(
+            "V: k for p {{
+                tile(i: 2) => workgroup(z);
+                distribute(i => thread(x));
+                promote(x2, at: k, to: shared);
+                compute_at(s0, thread, to: register);
+                s0 {{ promote(x0 => c, at: l, to: {to}); }}
+            }}"
+        )
+    };
+    for size in [2, 5] {
+        check(kernel, &schedule("register"), &[&[("M", size)]]);
+    }
+    refused(kernel, &schedule("shared"), "the elements of `x0` differ among the invocations");
+}

@@ -22,7 +22,7 @@
 use super::StageNest;
 use crate::diag::SpanId;
 use crate::nest::path::{Frame, Head, Path};
-use crate::nest::{AxisDef, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Space, StageId};
+use crate::nest::{AxisDef, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Phase, Program, Space, StageId};
 use std::collections::HashSet;
 
 /// What is attached to a nest at one place.
@@ -52,6 +52,8 @@ pub fn is_invocation(frame: &Frame) -> bool {
 pub struct Placed {
     /// The nodes of the host's nest around them, if it is computed within one.
     pub around: Vec<Frame>,
+    /// The host's loops over invocations each of which computes it for itself, where those stand further in.
+    pub owners: Vec<Frame>,
     /// What stands before and after it in its block there.
     pub beside: (Block, Block),
     /// The stages that are computed within its own loops.
@@ -82,6 +84,7 @@ impl Placed {
                 None => (&mut path.before, &mut path.after),
             };
             placed.beside = (std::mem::take(before), std::mem::take(after));
+            placed.owners = owners(program, stage, &placed.around);
         }
         placed.attached = detach(program, path);
         placed
@@ -108,6 +111,11 @@ impl Placed {
         self.around.iter().rev().cloned().fold(block, |body, frame| frame.close(body))
     }
 
+    /// All of the host's loops around it, when the nest is whole.
+    pub fn outside(&self) -> impl Iterator<Item = &Frame> {
+        self.around.iter().chain(&self.owners)
+    }
+
     fn order<'f>(&self, program: &Program, path: &'f Path) -> Order<'f> {
         let plain = plain(path);
         let places: Vec<usize> = self.attached.iter().map(|a| place_among(program, a, &plain)).collect();
@@ -123,6 +131,22 @@ impl Placed {
         }
         Order { plain, threads, places }
     }
+}
+
+/// The loops over invocations that have a stage's elements in registers of their own, but those that are around it: with the
+/// nest whole, they are put around it ([`super::copies`]).
+fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame> {
+    let mut owners: Vec<Frame> = Vec::new();
+    while let Some(host) = program.hosts.get(&stage).copied().filter(|_| program.is_private(program.stages[stage].buffer)) {
+        let path = program.plan.iter().find_map(|dispatch| Path::open(&dispatch.body, host, Phase::Whole));
+        for frame in path.into_iter().flat_map(|path| path.frames).filter(is_invocation) {
+            if !around.iter().chain(&owners).any(|other| other.as_loop() == frame.as_loop()) {
+                owners.push(frame);
+            }
+        }
+        stage = host;
+    }
+    owners
 }
 
 /// The loops that count no invocations.
@@ -189,7 +213,7 @@ impl StageNest<'_> {
 
     /// Every axis that a loop binds, here or around.
     pub fn bound_axes(&self) -> HashSet<AxisId> {
-        let around = self.placed.around.iter().filter_map(|f| f.as_loop().map(|(axis, _)| axis));
+        let around = self.placed.outside().filter_map(|f| f.as_loop().map(|(axis, _)| axis));
         self.path.axes().chain(around).collect()
     }
 
@@ -232,6 +256,11 @@ impl Program {
         let across = |stage: StageId| self.across.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
         let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffer == buffer && across(*stage));
         self.buffers[buffer].space == Space::Shared || reduced()
+    }
+
+    /// Whether each invocation has elements of a buffer that no other sees, and fills them for itself.
+    pub fn is_private(&self, buffer: BufferId) -> bool {
+        self.buffers[buffer].space == Space::Register && !self.is_together(buffer)
     }
 
     /// Whether an axis is one of some others, or made of one.

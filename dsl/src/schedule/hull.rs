@@ -11,7 +11,7 @@ use std::collections::HashSet;
 impl StageNest<'_> {
     /// Gives every loop that needs it its hull. `span` is the directive that moved loops.
     pub fn take_hulls(&mut self, span: SpanId) -> Result<(), Error> {
-        let mut outside: HashSet<AxisId> = self.placed.around.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
+        let mut outside: HashSet<AxisId> = self.placed.outside().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         for at in 0..self.path.frames.len() {
             let Some((axis, exec)) = self.path.frames[at].as_loop() else { continue };
             // A grid is counted before any axis has a value.

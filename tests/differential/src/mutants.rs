@@ -190,9 +190,10 @@ impl Subject {
         mutants(&self.variant.nest)
     }
 
-    /// Whether stages stand within the nests of others: copies, among them.
-    pub fn has_copies(&self) -> bool {
-        !self.variant.nest.hosts.is_empty()
+    /// Whether stages are computed within the nests of others, which are no copies.
+    pub fn has_placed(&self) -> bool {
+        let nest = &self.variant.nest;
+        nest.hosts.keys().any(|stage| !nest.stages[*stage].is_copy(nest))
     }
 
     /// Who finds a mutant.

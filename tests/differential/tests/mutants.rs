@@ -13,16 +13,16 @@ struct Judged {
 }
 
 impl Judged {
-    /// Judges them. Where the nest reads copies, what those hold is not traced to what they are copies of.
+    /// Judges them. What is computed in another stage's nest is taken for what it stands for, wherever it is read.
     fn judge(&mut self, subject: &Subject) {
-        let copies = subject.has_copies();
+        let placed = subject.has_placed();
         for mutant in subject.mutants() {
             match (mutant.kind, subject.judge(&mutant.program)) {
                 (kind, Found::Verifier | Found::Emitter) => {
                     self.refused += 1;
                     self.barriers += usize::from(kind == Kind::Barrier);
                 }
-                (Kind::Read, Found::Value(_) | Found::Nobody) if copies => {}
+                (Kind::Read, Found::Value(_) | Found::Nobody) if placed => {}
                 (Kind::Barrier | Kind::Init | Kind::Update | Kind::Finish | Kind::Written | Kind::Read, found) => {
                     panic!("{}: {}: {found:?}", mutant.kind, mutant.what)
                 }

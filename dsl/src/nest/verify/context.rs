@@ -2,6 +2,7 @@
 
 use super::Rule;
 use super::arms::Arms;
+use super::copies::Traced;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
@@ -31,6 +32,8 @@ pub(super) struct Provers<'v> {
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
     /// The axes of one part that is as long as they are.
     pub(super) aliases: BTreeSet<AxisId>,
+    /// What reads copies, with the tensors behind those.
+    pub(super) traced: Traced,
     /// The value of every axis, by its index.
     axes: Vec<ExprId>,
     program: &'v Program,
@@ -45,9 +48,10 @@ impl<'v> Provers<'v> {
         axes: Vec<ExprId>,
         within: BTreeMap<AxisId, ExprId>,
         (cuts, aliases): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>),
+        traced: Traced,
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, traced, axes, program }
     }
 
     /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end

@@ -22,7 +22,7 @@
 //! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
 //!     every path and around every loop.
 //! 11. `races`: no two invocations write one element.
-//! 12. `values`: what a leaf computes is what its stage says.
+//! 12. `values`: what a leaf computes is what its stage says, with copies for tensors where it reads `copies`.
 //! 13. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
@@ -32,6 +32,7 @@ mod axes;
 mod bounds;
 mod collects;
 mod context;
+mod copies;
 mod fills;
 mod flow;
 mod hazards;
@@ -150,8 +151,9 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
     let peeled = pieces::truthful(&mut scratch);
     let within = context::within(&mut scratch);
     let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch));
+    let traced = copies::traced(&mut scratch, &sites);
     let without_facts = Program { conditions: Vec::new(), ..scratch.clone() };
-    let provers = context::Provers::new(&scratch, &without_facts, axes, within, reach);
+    let provers = context::Provers::new(&scratch, &without_facts, axes, within, reach, traced);
     let mut errors = Errors::new();
     for (dispatch, sites) in program.plan.iter().zip(&sites) {
         let checks = Checks::new(&scratch, profile, &provers, dispatch, sites, &peeled);

@@ -1,6 +1,6 @@
 //! What a leaf computes is what its stage says, to the letter: expressions name the algorithm's axes in every form of a nest, so
-//! no directive has a reason to change one, but to have it read a copy, or to compute it where it is read. What is local is left to
-//! those who look at copies; but an element that invocations share hangs on none of them.
+//! no directive has a reason to change one, but to have it read a copy, which is traced to what it is a copy of (`copies`), or to
+//! compute it where it is read. What invocations share hangs on none of them.
 
 use super::Rule;
 use super::context::Checks;
@@ -15,11 +15,8 @@ impl Checks<'_> {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
             self.same_for_all(site, compute);
-            // What is placed in another stage's nest is computed on axes of its own.
-            if !self.space(self.program.stages[compute.stage].buffer).is_global() {
-                continue;
-            }
-            let is_right = match (&self.program.stages[compute.stage].body, compute.phase) {
+            let stage = &self.program.stages[compute.stage];
+            let is_right = match (&stage.body, compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(&compute.value, &[*value], &[]),
                 (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(&compute.value, lift, &[]),
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
@@ -57,28 +54,31 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether values are those wanted, as far as they read no copies. They read accumulators where those name the state.
+    /// Whether values are those wanted. They read accumulators where those name the state, and copies of what is wanted; what is
+    /// computed in a place of its own is taken for what it stands for.
     fn same(&self, values: &[ExprId], wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
         let exprs = &self.program.exprs;
-        let is_copy = |buffer: BufferId| !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
-        let mut copied = |e: &Expr| matches!(e, Expr::Read(read) if is_copy(read.buffer) && !accumulators.contains(&read.buffer));
-        if values.len() != wanted.len() || values.iter().any(|value| exprs.any(*value, &mut copied)) {
-            return values.len() == wanted.len();
-        }
-        let mut open: Vec<(ExprId, ExprId)> = values.iter().copied().zip(wanted.iter().copied()).collect();
+        let is_placed = |buffer: BufferId| !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+        let traced = |value: &ExprId| self.provers.traced.get(value).copied().unwrap_or(*value);
+        let mut open: Vec<(ExprId, ExprId)> = values.iter().map(traced).zip(wanted.iter().map(traced)).collect();
         let mut seen = HashSet::new();
         while let Some((value, wanted)) = open.pop() {
-            if !seen.insert((value, wanted)) {
+            if value == wanted || !seen.insert((value, wanted)) {
                 continue;
             }
             match (exprs.get(value), exprs.get(wanted)) {
                 (Expr::Read(read), Expr::State(n)) if accumulators.get(*n as usize) == Some(&read.buffer) => {}
+                (Expr::Read(read), _) if is_placed(read.buffer) && !accumulators.contains(&read.buffer) => {}
+                (Expr::Read(read), Expr::Read(wanted)) if self.same_read(read, wanted).is_some() => {
+                    open.extend(self.same_read(read, wanted).into_iter().flatten());
+                }
+                (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
                 // All but the operands, which are compared in turn.
                 (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),
                 _ => return false,
             }
         }
-        true
+        values.len() == wanted.len()
     }
 
     /// Where a reduction keeps its state, component by component.

@@ -275,7 +275,7 @@ fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         values.push(*finish);
     }
     values.extend(nest.path.axes().map(|axis| nest.program.axes[axis].extent));
-    let around = nest.placed.around.iter().filter(|f| crate::schedule::attach::is_invocation(f));
+    let around = nest.placed.outside().filter(|f| crate::schedule::attach::is_invocation(f));
     let threads: Vec<(AxisId, SpanId)> = around.filter_map(|f| f.as_loop().map(|(axis, _)| (axis, f.span))).collect();
     for value in values {
         let value = nest.on_loops(value);

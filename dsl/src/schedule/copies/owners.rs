@@ -9,7 +9,7 @@
 
 use crate::diag::SpanId;
 use crate::expr::{Expr, ExprId};
-use crate::nest::{Access, AxisId, Block, Body, BufferId, Exec, Level, Loop, Node, NodeKind, Program, Space, StageId};
+use crate::nest::{Access, AxisId, Block, Body, BufferId, Exec, Level, Loop, Node, NodeKind, Program, StageId};
 
 /// A loop bound to invocations.
 type Bound = (AxisId, Exec, SpanId);
@@ -28,8 +28,7 @@ fn block(program: &mut Program, nodes: &mut Block) {
     for node in nodes {
         node.blocks_mut().for_each(|inner| block(program, inner));
         if let NodeKind::Alloc { buffer, body } = &mut node.kind
-            && program.buffers[*buffer].space == Space::Register
-            && !program.is_together(*buffer)
+            && program.is_private(*buffer)
         {
             let mut owners = Vec::new();
             readers(program, body, *buffer, &mut Vec::new(), &mut owners);

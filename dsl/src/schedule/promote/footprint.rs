@@ -150,7 +150,7 @@ fn check_shared(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint
     if wanted.promote.to != Memory::Shared {
         return Ok(());
     }
-    for frame in nest.placed.around.iter().filter(|f| is_invocation(f)) {
+    for frame in nest.placed.outside().filter(|f| is_invocation(f)) {
         let Some((axis, _)) = frame.as_loop() else { continue };
         if footprint.index.iter().any(|index| nest.program.exprs.uses_axis(*index, &mut |a| a == axis)) {
             let (source, stage, name) = (&wanted.promote.source, &nest.program.stages[nest.stage].name, nest.name(axis));

@@ -160,7 +160,7 @@ pub(in crate::schedule) fn varying(nest: &StageNest<'_>, frame: &Frame) -> Optio
         .path
         .frames
         .iter()
-        .chain(&nest.placed.around)
+        .chain(nest.placed.outside())
         .filter(|f| is_invocation(f))
         .filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span)))
         .collect();

@@ -169,10 +169,9 @@ impl Run<'_> {
 
     /// Notes a find, and says so at once: a long run may be stopped.
     fn note(&self, number: u64, case: Case, find: Find) {
-        let mut finds = lock(&self.finds);
-        if let Entry::Vacant(place) = finds.entry(find.key()) {
-            let line = find.text.lines().next().unwrap_or_default();
-            self.progress.suspend(|| eprintln!("seed {} case {number}: {:?}: {line}", self.options.seed, find.kind));
+        let line = find.text.lines().next().unwrap_or_default();
+        self.progress.suspend(|| eprintln!("seed {} case {number}: {:?}: {line}", self.options.seed, find.kind));
+        if let Entry::Vacant(place) = lock(&self.finds).entry(find.key()) {
             place.insert((number, case, find));
         }
     }

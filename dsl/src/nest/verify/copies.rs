@@ -1,0 +1,151 @@
+//! Copies: what a leaf reads of one is what its stage reads of the tensor that was copied.
+//!
+//! A read of a copy is put in terms of the tensor: the copy's stage says what element of it stands where, and the read says
+//! where it looks. Of what is left, buffers and operations are the stage's own, and indices are proved to be equal. Past the
+//! end of an axis a copy may hold whatever it likes: that is for `fills` and the predicates.
+
+use super::context::Checks;
+use super::site::Site;
+use crate::expr::{Compare, Expr, ExprId, Outside, Read};
+use crate::nest::{Body, BufferId, NodeKind, Program, StageId};
+use std::collections::HashMap;
+
+/// The values of leaves and stages that read copies, with the tensors behind those.
+pub(super) type Traced = HashMap<ExprId, ExprId>;
+
+/// Traces all values. `scratch` takes the expressions.
+pub(super) fn traced(scratch: &mut Program, sites: &[Vec<Site<'_>>]) -> Traced {
+    let copies = copies(scratch);
+    if copies.is_empty() {
+        return Traced::new();
+    }
+    let mut values: Vec<ExprId> = Vec::new();
+    for site in sites.iter().flatten() {
+        if let NodeKind::Compute(compute) = &site.node.kind {
+            values.extend(&compute.value);
+        }
+    }
+    for stage in scratch.stages.values() {
+        match &stage.body {
+            Body::Map(value) => values.push(*value),
+            Body::Reduce { lift, finish, .. } => values.extend(lift.iter().chain([finish])),
+        }
+        values.extend(stage.also.iter().map(|(_, value)| *value));
+    }
+    let mut traced = Traced::new();
+    for value in values {
+        let whole = trace(scratch, &copies, value);
+        if whole != value {
+            traced.insert(value, whole);
+        }
+    }
+    traced
+}
+
+/// The copies' stages, by what they fill: of those that one stage fills. What is computed into a place is no copy.
+fn copies(program: &Program) -> HashMap<BufferId, StageId> {
+    let mut filled: HashMap<BufferId, Vec<StageId>> = HashMap::new();
+    for id in program.stages.ids() {
+        filled.entry(program.stages[id].buffer).or_default().push(id);
+    }
+    let only = |(buffer, stages): (BufferId, Vec<StageId>)| match stages[..] {
+        [stage] if copies_elements(program, stage) && !program.buffers[buffer].space.is_global() => Some((buffer, stage)),
+        _ => None,
+    };
+    filled.into_iter().filter_map(only).collect()
+}
+
+/// Whether a stage's elements are those of a tensor, or fills. What is computed in its place has the name of a stage of the
+/// algorithm, which no copy has.
+fn copies_elements(program: &Program, id: StageId) -> bool {
+    let stage = &program.stages[id];
+    let Body::Map(mut value) = stage.body else { return false };
+    while let Expr::Select(_, _, element) = program.exprs.get(value) {
+        value = *element;
+    }
+    let is_placed = program.stages.ids().any(|other| other != id && program.stages[other].name == stage.name);
+    stage.is_copy(program) && !is_placed && matches!(program.exprs.get(value), Expr::Read(_))
+}
+
+/// An expression with the tensors' elements for the copies'. A copy can be one of a copy.
+fn trace(program: &mut Program, copies: &HashMap<BufferId, StageId>, value: ExprId) -> ExprId {
+    let mut elements = HashMap::new();
+    let mut open: Vec<(Read, StageId)> = Vec::new();
+    program.exprs.any(value, &mut |e| {
+        if let Expr::Read(read) = e
+            && let Some(stage) = copies.get(&read.buffer)
+        {
+            open.push((read.clone(), *stage));
+        }
+        false
+    });
+    for (read, stage) in open {
+        let stage = &program.stages[stage];
+        let Body::Map(held) = stage.body else { continue };
+        if stage.axes.len() != read.index.len() {
+            continue;
+        }
+        let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index.iter().copied()).collect();
+        let element = program.exprs.replace(held, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) => at.get(axis).copied(),
+            _ => None,
+        });
+        elements.insert(read, trace(program, copies, element));
+    }
+    if elements.is_empty() {
+        return value;
+    }
+    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
+        Expr::Read(read) => elements.get(read).copied(),
+        _ => None,
+    })
+}
+
+impl Checks<'_> {
+    /// Whether a traced element is the one that is wanted, at points where no axis is past its extent.
+    pub(super) fn same_element(&self, got: ExprId, wanted: &Read) -> bool {
+        let exprs = &self.program.exprs;
+        match exprs.get(got) {
+            // What is past the end of an axis is filled.
+            Expr::Select(cond, _, element) => self.never(*cond) && self.same_element(*element, wanted),
+            Expr::Read(read) => self.same_read(read, wanted).is_some_and(|left| left.is_empty()),
+            _ => false,
+        }
+    }
+
+    /// Whether a read is that of a tensor's element which is wanted; or the pairs of indices that are left to compare.
+    pub(super) fn same_read(&self, got: &Read, wanted: &Read) -> Option<Vec<(ExprId, ExprId)>> {
+        let alike = got.buffer == wanted.buffer && got.index.len() == wanted.index.len();
+        let pairs = got.index.iter().copied().zip(wanted.index.iter().copied());
+        (alike && is_same_outside(&got.outside, &wanted.outside)).then(|| pairs.filter(|(a, b)| !self.same_index(*a, *b)).collect())
+    }
+
+    fn same_index(&self, a: ExprId, b: ExprId) -> bool {
+        let provers = self.provers;
+        a == b || provers.leaves.equal(a, b) || provers.roots.equal(a, b) || provers.inside(&[a, b]).equal(a, b)
+    }
+
+    /// Whether a condition is past the end of an axis.
+    fn never(&self, cond: ExprId) -> bool {
+        let provers = self.provers;
+        match self.program.exprs.get(cond) {
+            Expr::Compare(Compare::Ge, a, b) => provers.roots.less(*a, *b) || provers.inside(&[*a, *b]).less(*a, *b),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a copy has outside the tensor what is wanted there. What reads only within has no wish.
+fn is_same_outside(got: &Outside, wanted: &Outside) -> bool {
+    match (got, wanted) {
+        (_, Outside::Never) => true,
+        (Outside::Clamp(got), Outside::Clamp(wanted)) => has_sides(got, wanted),
+        (Outside::Fill(a, got), Outside::Fill(b, wanted)) => a == b && has_sides(got, wanted),
+        (_, Outside::Clamp(wanted) | Outside::Fill(_, wanted)) => wanted.iter().all(|(low, high)| !low && !high),
+    }
+}
+
+/// Whether all sides on which the one can leave the tensor are looked at by the other.
+fn has_sides(got: &[(bool, bool)], wanted: &[(bool, bool)]) -> bool {
+    got.iter().zip(wanted).all(|(got, wanted)| got.0 >= wanted.0 && got.1 >= wanted.1)
+}
