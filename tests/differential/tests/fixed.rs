@@ -1,7 +1,7 @@
 //! The same few pairs each time, judged as in a long run: a find fails, printed as a test.
 
 use tilewright_differential::Case;
-use tilewright_differential::judge::{Judge, Orders, Verdict};
+use tilewright_differential::judge::{Judge, Kind, Orders, Verdict};
 use tilewright_differential::report::{Report, rust_test};
 
 /// What the cases are made from.
@@ -22,7 +22,10 @@ fn a_few_pairs() {
         let orders = Orders { vulkan: number.is_multiple_of(VULKAN_EVERY), twice: number.is_multiple_of(4) };
         let verdict = judge.judge(&case, orders);
         report.add(number, &case, &verdict);
-        if let Verdict::Found(find) = verdict {
+        // How long it takes depends on the machine.
+        if let Verdict::Found(find) = verdict
+            && find.kind != Kind::Slow
+        {
             panic!("{}\n\nscripts/fuzz --seed {SEED} --case {number}", rust_test(&case, SEED, number, &find));
         }
     }

@@ -107,7 +107,7 @@ impl Checks<'_> {
         let exprs = &self.program.exprs;
         match exprs.get(got) {
             // What is past the end of an axis is filled.
-            Expr::Select(cond, _, element) => self.never(*cond) && self.same_element(*element, wanted),
+            Expr::Select(cond, _, element) => self.never(*cond, wanted) && self.same_element(*element, wanted),
             Expr::Read(read) => self.same_read(read, wanted).is_some_and(|left| left.is_empty()),
             _ => false,
         }
@@ -125,13 +125,11 @@ impl Checks<'_> {
         a == b || provers.leaves.equal(a, b) || provers.roots.equal(a, b) || provers.inside(&[a, b]).equal(a, b)
     }
 
-    /// Whether a condition is past the end of an axis.
-    fn never(&self, cond: ExprId) -> bool {
-        let provers = self.provers;
-        match self.program.exprs.get(cond) {
-            Expr::Compare(Compare::Ge, a, b) => provers.roots.less(*a, *b) || provers.inside(&[*a, *b]).less(*a, *b),
-            _ => false,
-        }
+    /// Whether a condition does not hold where the axes of what is wanted are within their extents.
+    fn never(&self, cond: ExprId, wanted: &Read) -> bool {
+        let Expr::Compare(Compare::Ge, a, b) = *self.program.exprs.get(cond) else { return false };
+        let named = [&[a, b], &wanted.index[..]].concat();
+        self.provers.roots.less(a, b) || self.provers.inside(&named).less(a, b)
     }
 }
 

@@ -6,7 +6,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::expr::{Expr, ExprId};
-use crate::nest::{Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Space};
+use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Space};
 use std::collections::HashSet;
 
 impl Checks<'_> {
@@ -17,12 +17,12 @@ impl Checks<'_> {
             self.same_for_all(site, compute);
             let stage = &self.program.stages[compute.stage];
             let is_right = match (&stage.body, compute.phase) {
-                (Body::Map(value), Phase::Whole) => self.same(&compute.value, &[*value], &[]),
-                (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(&compute.value, lift, &[]),
+                (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
+                (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(compute, lift, &[]),
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
                     let also = self.program.stages[compute.stage].also.iter().map(|(_, value)| *value);
                     let stored: Vec<ExprId> = [*finish].into_iter().chain(also).collect();
-                    self.same(&compute.value, &stored, &self.accumulators(compute))
+                    self.same(compute, &stored, &self.accumulators(compute))
                 }
                 _ => true,
             };
@@ -56,8 +56,14 @@ impl Checks<'_> {
 
     /// Whether values are those wanted. They read accumulators where those name the state, and copies of what is wanted; what is
     /// computed in a place of its own is taken for what it stands for.
-    fn same(&self, values: &[ExprId], wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
-        let exprs = &self.program.exprs;
+    fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
+        let values = &compute.value;
+        let axes = &self.program.stages[compute.stage].axes;
+        let stored_at = |axis: &AxisId, index: ExprId| {
+            let place = axes.iter().position(|a| a == axis);
+            place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
+        };
+        let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
         let is_placed = |buffer: BufferId| !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
         let traced = |value: &ExprId| self.provers.traced.get(value).copied().unwrap_or(*value);
         let mut open: Vec<(ExprId, ExprId)> = values.iter().map(traced).zip(wanted.iter().map(traced)).collect();
@@ -68,6 +74,14 @@ impl Checks<'_> {
             }
             match (exprs.get(value), exprs.get(wanted)) {
                 (Expr::Read(read), Expr::State(n)) if accumulators.get(*n as usize) == Some(&read.buffer) => {}
+                // Local memory is filled where its reader wants nothing of the stage.
+                (Expr::Select(_, element, fill), other)
+                    if local && matches!(exprs.get(*fill), Expr::Const(_)) && !matches!(other, Expr::Select(..)) =>
+                {
+                    open.push((*element, wanted));
+                }
+                // What is written back from memory on other axes.
+                (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
                 (Expr::Read(read), _) if is_placed(read.buffer) && !accumulators.contains(&read.buffer) => {}
                 (Expr::Read(read), Expr::Read(wanted)) if self.same_read(read, wanted).is_some() => {
                     open.extend(self.same_read(read, wanted).into_iter().flatten());
