@@ -1,6 +1,7 @@
 //! Access to memory: which elements at a time, and the loads and stores themselves.
 
 use crate::emit::{Chunks, Emit, Result};
+use crate::hash::Map;
 use crate::module::{Id, Type};
 use crate::resolve::View;
 use crate::values::poly::{ByLane, Term};
@@ -210,7 +211,7 @@ impl Emit<'_> {
         let chunks = self.load_at(buffer, index, count, dtype, level)?;
         let value = self.values.moment(dtype, count, level);
         self.define(value, chunks);
-        self.recent.entry(buffer).or_default().insert((count, index), value);
+        self.recent.get_or_insert_with(buffer, Map::default).insert((count, index), value);
         Ok(value)
     }
 
@@ -411,8 +412,15 @@ impl Emit<'_> {
             self.here().op(Op::Branch, &[merge]);
             self.here().op(Op::Label, &[merge]);
         }
-        self.recent.remove(&buffer);
+        self.forget_recent(buffer);
         Ok(())
+    }
+
+    /// Forgets what was read from a buffer.
+    pub(crate) fn forget_recent(&mut self, buffer: BufferId) {
+        if let Some(recent) = self.recent.get_mut(&buffer) {
+            recent.clear();
+        }
     }
 
     /// The value at a place that is read and written.

@@ -35,7 +35,7 @@ impl Emit<'_> {
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())
         })?;
-        self.recent.remove(&to.buffer);
+        self.forget_recent(to.buffer);
         Ok(())
     }
 }

@@ -121,7 +121,7 @@ impl Emit<'_> {
             Some(first) => self.ins(0, Op::Bitcast, pointer, &[first]),
             None => self.address(buffer, usage.tensor, pointer),
         };
-        self.buffers.first.entry(buffer).or_insert(id);
+        self.buffers.first.get_or_insert_with(buffer, || id);
         self.buffers.views.insert((buffer, count), id);
         Ok(id)
     }

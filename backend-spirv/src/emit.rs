@@ -184,6 +184,10 @@ impl<'p> Emit<'p> {
 
     /// Binds an axis while `f` runs.
     pub(crate) fn binding<T>(&mut self, axis: AxisId, bound: Bound, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if !self.is_looped(axis) {
+            let name = &self.program.axes[axis].name;
+            return Err(self.error(format!("no one looked at the loop over `{name}`: this is a fault of the compiler")));
+        }
         let before = self.bound[axis.index()].replace(bound);
         let result = f(self);
         self.bound[axis.index()] = before;

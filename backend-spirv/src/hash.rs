@@ -1,18 +1,18 @@
-//! A fast hash for the emitter's tables. Their keys are small ids, and emission looks one up for nearly every word that
-//! it writes. No table is ever iterated: the words do not depend on an order of hashes.
+//! Tables for the emitter. Their keys are small, and emission looks one up for nearly every word that it writes, in builds that do not
+//! optimize the compiler, too: there a table of the standard library costs several times what these short loops do. No table is ever
+//! iterated: the words do not depend on an order of hashes.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{Hash, Hasher};
 
-pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
-
-/// Multiply and rotate, a word at a time.
+/// Multiply and shift, a word at a time.
 #[derive(Default)]
 pub(crate) struct Mixer(u64);
 
 impl Mixer {
+    #[inline(always)]
     fn mix(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
     }
 }
 
@@ -25,32 +25,218 @@ impl Hasher for Mixer {
         }
     }
 
+    #[inline(always)]
     fn write_u8(&mut self, n: u8) {
-        self.mix(n.into());
+        self.mix(n as u64);
     }
 
+    #[inline(always)]
     fn write_u16(&mut self, n: u16) {
-        self.mix(n.into());
+        self.mix(n as u64);
     }
 
+    #[inline(always)]
     fn write_u32(&mut self, n: u32) {
-        self.mix(n.into());
+        self.mix(n as u64);
     }
 
+    #[inline(always)]
     fn write_u64(&mut self, n: u64) {
         self.mix(n);
     }
 
+    #[inline(always)]
     fn write_usize(&mut self, n: usize) {
         self.mix(n as u64);
     }
 
+    #[inline(always)]
     fn write_isize(&mut self, n: isize) {
         self.mix(n as u64);
     }
 
+    #[inline(always)]
     fn finish(&self) -> u64 {
-        // The table takes the upper and the lower bits: bring the well-mixed upper ones down.
-        self.0 ^ (self.0 >> 32)
+        self.0
+    }
+}
+
+/// The hash of a key.
+pub(crate) fn hash(key: &(impl Hash + ?Sized)) -> u32 {
+    let mut mixer = Mixer::default();
+    key.hash(&mut mixer);
+    mixer.finish() as u32
+}
+
+/// Where the members of a list are, by their hashes: the list itself is its owner's.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// From a hash's place on, without gaps: members' numbers, counted from 1. Of every two of these at least one is 0. Their number is a
+    /// power of 2.
+    slots: Vec<u32>,
+    /// By member.
+    hashes: Vec<u32>,
+}
+
+impl Places {
+    /// The member of this hash that `is` what is looked for.
+    pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let last = self.slots.len() - 1;
+        let mut at = hash as usize & last;
+        loop {
+            let number = self.slots[at] as usize;
+            if number == 0 {
+                return None;
+            }
+            if self.hashes[number - 1] == hash && is(number - 1) {
+                return Some(number - 1);
+            }
+            at = (at + 1) & last;
+        }
+    }
+
+    /// Says the hash of the list's next member.
+    pub(crate) fn push(&mut self, hash: u32) {
+        self.hashes.push(hash);
+        if self.hashes.len() * 2 <= self.slots.len() {
+            return self.place(self.hashes.len(), hash);
+        }
+        self.slots = vec![0; (self.slots.len() * 4).max(16)];
+        for number in 1..=self.hashes.len() {
+            self.place(number, self.hashes[number - 1]);
+        }
+    }
+
+    fn place(&mut self, number: usize, hash: u32) {
+        let last = self.slots.len() - 1;
+        let mut at = hash as usize & last;
+        while self.slots[at] != 0 {
+            at = (at + 1) & last;
+        }
+        self.slots[at] = number as u32;
+    }
+
+    /// Forgets all members.
+    fn clear(&mut self) {
+        let last = self.slots.len().wrapping_sub(1);
+        // From its hash's place on there is no gap before a member.
+        for hash in &self.hashes {
+            let mut at = *hash as usize & last;
+            while self.slots[at] != 0 {
+                self.slots[at] = 0;
+                at = (at + 1) & last;
+            }
+        }
+        self.hashes.clear();
+    }
+}
+
+/// A map.
+pub(crate) struct Map<K, V> {
+    places: Places,
+    entries: Vec<(K, V)>,
+}
+
+impl<K, V> Default for Map<K, V> {
+    fn default() -> Self {
+        Map { places: Places::default(), entries: Vec::new() }
+    }
+}
+
+impl<K: Hash + Eq, V> Map<K, V> {
+    fn find(&self, key: &K) -> Option<usize> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        self.places.find(hash(key), |n| self.entries[n].0 == *key)
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        let at = self.find(key)?;
+        Some(&self.entries[at].1)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        let at = self.find(key)?;
+        Some(&mut self.entries[at].1)
+    }
+
+    pub(crate) fn contains_key(&self, key: &K) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// What a key has, or now gets.
+    pub(crate) fn get_or_insert_with(&mut self, key: K, new: impl FnOnce() -> V) -> &mut V {
+        let hash = hash(&key);
+        let at = match self.places.find(hash, |n| self.entries[n].0 == key) {
+            Some(at) => at,
+            None => {
+                self.places.push(hash);
+                self.entries.push((key, new()));
+                self.entries.len() - 1
+            }
+        };
+        &mut self.entries[at].1
+    }
+
+    /// Gives a key a value; whether it had none.
+    pub(crate) fn insert(&mut self, key: K, value: V) -> bool {
+        let hash = hash(&key);
+        match self.places.find(hash, |n| self.entries[n].0 == key) {
+            Some(at) => {
+                self.entries[at].1 = value;
+                false
+            }
+            None => {
+                self.places.push(hash);
+                self.entries.push((key, value));
+                true
+            }
+        }
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.places.clear();
+        self.entries.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_inserted_is_found_until_it_is_cleared() {
+        let mut map: Map<(u64, bool), u64> = Map::default();
+        for round in 0..3 {
+            for n in 0..1000 {
+                assert!(map.insert((n * 7, n % 3 == 0), n + round), "{n} is new");
+            }
+            assert!(!map.insert((21, true), 5), "it is there already");
+            assert_eq!(*map.get_or_insert_with((21, true), || 6), 5);
+            assert_eq!(*map.get_or_insert_with((21, false), || 6), 6);
+            let found = (0..1000).filter(|n| *n != 3).all(|n| map.get(&(n * 7, n % 3 == 0)) == Some(&(n + round)));
+            assert!(found);
+            assert!(!map.contains_key(&(7, true)) && !map.contains_key(&(7000, true)));
+            map.clear();
+            assert!((0..1000).all(|n| map.get(&(n * 7, n % 3 == 0)).is_none()));
+        }
+    }
+
+    #[test]
+    fn members_of_one_hash_are_told_apart() {
+        let mut places = Places::default();
+        (0..40).for_each(|_| places.push(15));
+        assert_eq!(places.find(15, |n| n == 33), Some(33));
+        assert_eq!(places.find(15, |_| false), None);
+        assert_eq!(places.find(31, |_| true), None);
+        places.clear();
+        assert_eq!(places.find(15, |_| true), None);
+        places.push(31);
+        assert_eq!(places.find(31, |n| n == 0), Some(0));
     }
 }

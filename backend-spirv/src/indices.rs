@@ -5,7 +5,7 @@
 //! its indices.
 
 use crate::emit::{Emit, Result};
-use crate::hash::Map;
+use crate::hash::{Map, Places, hash};
 use crate::resolve::{Mask, Resolved, View};
 use crate::values::ValueId;
 use smallvec::SmallVec;
@@ -17,26 +17,61 @@ use tilewright_dsl::nest::{AxisDef, AxisId, BufferId, Fate, Pred};
 /// What is known of indices.
 #[derive(Default)]
 pub(crate) struct Indices {
-    /// Of what reads nothing: the axes that it can depend on and that loops bind.
-    sources: Map<Asked, Option<Rc<[AxisId]>>>,
+    /// Of values, axes and places: the axes that each can depend on and that loops bind, once that is known.
+    sources: [Vec<Option<Sources>>; 3],
     /// Predicates that were asked under.
     preds: Vec<Vec<Pred>>,
-    resolved: Map<Key, Resolved>,
+    resolved: Remembered,
     /// By axis: whether a loop binds it somewhere.
     looped: Vec<bool>,
     /// Of buffers: whether no axis is in their shape.
     fixed: Map<BufferId, bool>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
     /// Places that were asked for, and where each is in the list.
-    places: Vec<Rc<Place>>,
-    known_places: Map<Rc<Place>, u32>,
+    places: Vec<Place>,
+    known_places: Places,
+}
+
+/// The axes that something can depend on and that loops bind; `None` if it is more than a function of axes, because it reads.
+type Sources = Option<Rc<[AxisId]>>;
+
+/// What was resolved, by keys that are words.
+#[derive(Default)]
+struct Remembered {
+    places: Places,
+    /// Of each key, where it ends among the words.
+    ends: Vec<usize>,
+    words: Vec<u32>,
+    /// Once it is found.
+    found: Vec<Option<Resolved>>,
+    /// The key that is asked for.
+    key: Vec<u32>,
+}
+
+impl Remembered {
+    /// Where the key is that is asked for; it is new if nothing is found there.
+    fn place(&mut self) -> usize {
+        let (key, words, ends) = (&self.key, &self.words, &self.ends);
+        let hash = hash(key.as_slice());
+        let known = self.places.find(hash, |n| {
+            let start = if n == 0 { 0 } else { ends[n - 1] };
+            words[start..ends[n]] == **key
+        });
+        known.unwrap_or_else(|| {
+            self.places.push(hash);
+            self.words.extend_from_slice(&self.key);
+            self.ends.push(self.words.len());
+            self.found.push(None);
+            self.found.len() - 1
+        })
+    }
 }
 
 /// An element of a buffer, by its indices.
 type Place = (BufferId, SmallVec<[ExprId; 4]>);
 
 /// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 enum Asked {
     Value(ExprId),
     /// Whether an axis is within its extent.
@@ -45,8 +80,16 @@ enum Asked {
     Place(u32),
 }
 
-/// What is asked for, the view, the place of the predicates among those asked under, and the values of the sources.
-type Key = (Asked, u8, u32, SmallVec<[Option<ValueId>; 8]>);
+impl Asked {
+    /// Which kind, and which of that.
+    fn which(self) -> (usize, usize) {
+        match self {
+            Asked::Value(id) => (0, id.index()),
+            Asked::Within(axis) => (1, axis.index()),
+            Asked::Place(at) => (2, at as usize),
+        }
+    }
+}
 
 impl Emit<'_> {
     /// The value of an index in a view: [`Emit::resolve_in`]'s.
@@ -64,15 +107,20 @@ impl Emit<'_> {
         if self.unrolled.is_empty() {
             return self.new_place(buffer, index, view);
         }
-        let place: Place = (buffer, SmallVec::from_slice(index));
-        let known = self.indices.known_places.get(&place).copied();
-        let place = known.unwrap_or_else(|| {
-            let (place, at) = (Rc::new(place), self.indices.places.len() as u32);
-            self.indices.places.push(place.clone());
-            self.indices.known_places.insert(place, at);
-            at
-        });
+        let place = self.asked_place(buffer, index);
         self.remembered(Asked::Place(place), view, |e| e.new_place(buffer, index, view))
+    }
+
+    /// Where a place is among those asked for.
+    fn asked_place(&mut self, buffer: BufferId, index: &[ExprId]) -> u32 {
+        let Indices { places, known_places, .. } = &mut self.indices;
+        let hash = hash(&(buffer, index));
+        let known = known_places.find(hash, |n| places[n].0 == buffer && places[n].1.as_slice() == index);
+        known.unwrap_or_else(|| {
+            known_places.push(hash);
+            places.push((buffer, SmallVec::from_slice(index)));
+            places.len() - 1
+        }) as u32
     }
 
     fn new_place(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Resolved> {
@@ -91,22 +139,32 @@ impl Emit<'_> {
             return find(self);
         }
         let Some(sources) = self.sources(asked) else { return find(self) };
-        let preds = self.asked_under();
-        let values = sources.iter().map(|axis| self.bound[axis.index()].map(|bound| bound.value)).collect();
-        let key = (asked, view.key(), preds, values);
-        if let Some(known) = self.indices.resolved.get(&key) {
-            return Ok(*known);
+        let (preds, (kind, which)) = (self.asked_under(), asked.which());
+        let key = &mut self.indices.resolved.key;
+        key.clear();
+        key.extend_from_slice(&[kind as u32 | u32::from(view.key()) << 2, which as u32, preds]);
+        for axis in sources.iter() {
+            key.push(self.bound[axis.index()].map_or(0, |bound| bound.value.index() as u32 + 1));
+        }
+        let at = self.indices.resolved.place();
+        if let Some(known) = self.indices.resolved.found[at] {
+            return Ok(known);
         }
         let resolved = find(self)?;
-        self.indices.resolved.insert(key, resolved);
+        self.indices.resolved.found[at] = Some(resolved);
         Ok(resolved)
     }
 
-    /// Notes that a loop binds an axis.
+    /// Notes that a loop binds an axis. Of all loops this must be known before anything is resolved in them.
     pub(crate) fn note_loop(&mut self, axis: AxisId) {
         let looped = &mut self.indices.looped;
         looped.resize(looped.len().max(axis.index() + 1), false);
         looped[axis.index()] = true;
+    }
+
+    /// Whether it is known that a loop binds an axis: else what is remembered would not change with it.
+    pub(crate) fn is_looped(&self, axis: AxisId) -> bool {
+        self.indices.looped.get(axis.index()).is_some_and(|looped| *looped)
     }
 
     /// The row-major index of an element, padding and versions included.
@@ -144,21 +202,23 @@ impl Emit<'_> {
     }
 
     /// The bound axes that something can depend on, at any depth; `None` if it is more than a function of them.
-    fn sources(&mut self, asked: Asked) -> Option<Rc<[AxisId]>> {
-        if let Some(known) = self.indices.sources.get(&asked) {
+    fn sources(&mut self, asked: Asked) -> Sources {
+        let (kind, which) = asked.which();
+        if let Some(Some(known)) = self.indices.sources[kind].get(which) {
             return known.clone();
         }
         let axes = match asked {
             Asked::Value(id) => self.all_sources(vec![id], Vec::new()),
             Asked::Within(axis) => self.all_sources(Vec::new(), vec![axis]),
             Asked::Place(at) => {
-                let (buffer, index) = &*self.indices.places[at as usize];
+                let (buffer, index) = &self.indices.places[at as usize];
                 self.all_sources(self.program.buffers[*buffer].shape.iter().chain(index).copied().collect(), Vec::new())
             }
         };
-        let looped = |axis: &AxisId| self.indices.looped.get(axis.index()).is_some_and(|looped| *looped);
-        let sources: Option<Rc<[AxisId]>> = axes.map(|axes| axes.into_iter().filter(looped).collect());
-        self.indices.sources.insert(asked, sources.clone());
+        let sources: Sources = axes.map(|axes| axes.into_iter().filter(|axis| self.is_looped(*axis)).collect());
+        let known = &mut self.indices.sources[kind];
+        known.resize(known.len().max(which + 1), None);
+        known[which] = Some(sources.clone());
         sources
     }
 

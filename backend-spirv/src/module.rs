@@ -293,7 +293,11 @@ impl Module {
         code.op(Op::Return, &[]);
         code.op(Op::FunctionEnd, &[]);
         let header = [rspirv::spirv::MAGIC_NUMBER, VERSION, 0, self.ids + 1, 0];
-        header.iter().chain(&code.0).flat_map(|word| word.to_le_bytes()).collect()
+        let mut bytes = Vec::with_capacity((header.len() + code.0.len()) * 4);
+        for word in header.iter().chain(&code.0) {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn multiples(program: &Program) -> Map<u32, i64> {
         let Expr::Binary(Binary::FloorMod | Binary::Rem, dim, by) = exprs.get(c.left) else { continue };
         let (Expr::Dim(dim), Some(by), Some(0)) = (exprs.get(*dim), exprs.as_int(*by), exprs.as_int(c.right)) else { continue };
         if c.relation == Relation::Eq && (1..=1 << 16).contains(&by) {
-            let known = multiples.entry(dim.index() as u32).or_insert(1);
+            let known = multiples.get_or_insert_with(dim.index() as u32, || 1);
             *known = (*known * by / gcd(*known, by)).min(1 << 24).max(*known);
         }
     }

@@ -177,7 +177,7 @@ impl Emit<'_> {
         self.register(buffer, at)?;
         let key = (buffer, at);
         self.registers.current.insert(key, value);
-        if self.registers.waits.insert(key, ()).is_none() {
+        if self.registers.waits.insert(key, ()) {
             self.registers.waiting.push(key);
         }
         Ok(())
@@ -230,10 +230,26 @@ impl Emit<'_> {
         if self.preds.is_empty() {
             return Ok(None);
         }
-        let index: Result<Index> = index.iter().map(|i| Ok(self.resolve_in(*i, view.of_register())?.0)).collect();
-        let (index, lanes) = (index?, self.lanes.map_or(1, |(_, n)| n));
+        let (mut values, lanes) = (Index::new(), self.lanes.map_or(1, |(_, n)| n));
+        for i in index {
+            values.push(self.resolve_in(*i, view.of_register())?.0);
+        }
+        let index = values;
+        if self.stays_inside(buffer, &index) {
+            return Ok(None);
+        }
         let beyond: SmallVec<[bool; 16]> = (0..lanes).map(|lane| self.is_beyond(buffer, &index, lane)).collect();
         Ok(beyond.contains(&true).then_some(Past { index, beyond }))
+    }
+
+    /// Whether no lane is past the end of a dimension, whatever it is.
+    fn stays_inside(&self, buffer: BufferId, index: &Index) -> bool {
+        let shape = &self.program.buffers[buffer].shape;
+        let versions = index.len().saturating_sub(shape.len());
+        shape.iter().zip(&index[versions..]).all(|(extent, at)| {
+            let extent = self.program.exprs.as_int(*extent);
+            extent.is_none_or(|extent| self.values.node(*at).range.1 < extent)
+        })
     }
 
     fn is_beyond(&mut self, buffer: BufferId, index: &Index, lane: u32) -> bool {

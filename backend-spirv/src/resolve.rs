@@ -191,7 +191,7 @@ impl Emit<'_> {
             return Ok(self.values.int(value));
         }
         // Asked again in each iteration that is written out.
-        let clamped = self.clamped.entry(axis).or_insert_with(|| {
+        let clamped = self.clamped.get_or_insert_with(axis, || {
             let mut named = Vec::new();
             program.exprs.uses_axis(extent, &mut |a| {
                 named.push(a);

@@ -11,7 +11,7 @@
 pub(crate) mod poly;
 mod range;
 
-use crate::hash::Map;
+use crate::hash::{Map, Places, hash};
 use poly::{Arithmetic, ByLane, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -110,7 +110,8 @@ pub(crate) struct Load {
 #[derive(Default)]
 pub(crate) struct Values {
     nodes: Vec<Node>,
-    known: Map<(Kind, DType), ValueId>,
+    /// Of `nodes`, by kind and dtype.
+    places: Places,
     /// Sums, differences and products that were asked for.
     combined: Map<(Arithmetic, ValueId, ValueId), ValueId>,
     /// How vectors depend on the lane.
@@ -142,20 +143,24 @@ impl Values {
 
     /// Finds a value, or adds it. The range counts only for one that is new.
     pub(crate) fn add(&mut self, kind: Kind, dtype: DType, width: u32, level: u32, range: (i64, i64)) -> ValueId {
-        let key = (kind, dtype);
-        if let Some(id) = self.known.get(&key) {
-            return *id;
+        let hash = hash(&(&kind, dtype));
+        if let Some(known) = self.placed(hash, &kind, dtype) {
+            return known;
         }
         let id = ValueId(self.nodes.len() as u32);
-        self.nodes.push(Node { kind: key.0.clone(), dtype, width, level, range });
-        self.known.insert(key, id);
+        self.nodes.push(Node { kind, dtype, width, level, range });
+        self.places.push(hash);
         id
+    }
+
+    fn placed(&self, hash: u32, kind: &Kind, dtype: DType) -> Option<ValueId> {
+        let is = |n: usize| self.nodes[n].dtype == dtype && self.nodes[n].kind == *kind;
+        self.places.find(hash, is).map(|n| ValueId(n as u32))
     }
 
     /// A value that is there already.
     pub(crate) fn find(&self, kind: &Kind, dtype: DType) -> Option<ValueId> {
-        // The key is a pair: cheap to make for what this is asked for, loads.
-        self.known.get(&(kind.clone(), dtype)).copied()
+        self.placed(hash(&(kind, dtype)), kind, dtype)
     }
 
     /// A new value that equals no other.
@@ -303,7 +308,7 @@ impl Values {
             if id == on {
                 return true;
             }
-            if seen.insert(id, ()).is_some() {
+            if !seen.insert(id, ()) {
                 continue;
             }
             match &self.node(id).kind {

@@ -6,12 +6,13 @@
 use super::range::product;
 use super::{ANY, Kind, Op, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::DType;
 
 /// A product of values that are no sums, times a literal.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Term {
     /// Whether it is a vector, and its level: emission's order.
     pub(crate) order: (bool, u32),
@@ -19,6 +20,14 @@ pub(crate) struct Term {
     pub(crate) factors: SmallVec<[ValueId; 2]>,
     /// Not 0.
     pub(crate) by: i32,
+}
+
+impl Hash for Term {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The order follows from the factors.
+        self.factors.iter().for_each(|factor| factor.hash(state));
+        state.write_u32(self.by as u32);
+    }
 }
 
 /// A sum of terms and a constant.

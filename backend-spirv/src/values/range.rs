@@ -31,6 +31,10 @@ impl Values {
 
 /// The range of a product.
 pub(crate) fn product(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    // Most are sizes and counts.
+    if a.0 >= 0 && b.0 >= 0 {
+        return (a.0.saturating_mul(b.0), a.1.saturating_mul(b.1));
+    }
     let corners = [a.0.saturating_mul(b.0), a.0.saturating_mul(b.1), a.1.saturating_mul(b.0), a.1.saturating_mul(b.1)];
     let least = corners.into_iter().fold(i64::MAX, i64::min);
     let most = corners.into_iter().fold(i64::MIN, i64::max);
