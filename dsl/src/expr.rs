@@ -248,18 +248,31 @@ impl Exprs {
 impl Expr {
     /// The expressions it is made of.
     pub fn operands(&self) -> SmallVec<[ExprId; 4]> {
+        let mut operands = SmallVec::new();
+        self.each_operand(&mut |operand| operands.push(operand));
+        operands
+    }
+
+    /// Shows the expressions it is made of.
+    pub fn each_operand(&self, f: &mut dyn FnMut(ExprId)) {
         match self {
-            Expr::Const(_) | Expr::Axis(_) | Expr::Dim(_) | Expr::Scalar(_) | Expr::State(_) | Expr::Item(_) => SmallVec::new(),
+            Expr::Const(_) | Expr::Axis(_) | Expr::Dim(_) | Expr::Scalar(_) | Expr::State(_) | Expr::Item(_) => {}
             Expr::Read(read) => {
-                let mut ids = read.index.clone();
+                read.index.iter().for_each(|i| f(*i));
                 if let Outside::Fill(fill, _) = &read.outside {
-                    ids.push(*fill);
+                    f(*fill);
                 }
-                ids
             }
-            Expr::Unary(_, a) | Expr::Cast(_, a) => SmallVec::from_slice(&[*a]),
-            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => SmallVec::from_slice(&[*a, *b]),
-            Expr::Select(c, a, b) => SmallVec::from_slice(&[*c, *a, *b]),
+            Expr::Unary(_, a) | Expr::Cast(_, a) => f(*a),
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => {
+                f(*a);
+                f(*b);
+            }
+            Expr::Select(c, a, b) => {
+                f(*c);
+                f(*a);
+                f(*b);
+            }
         }
     }
 

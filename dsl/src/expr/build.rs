@@ -5,8 +5,10 @@ use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::nest::{AxisId, BufferId, DimId, ScalarId};
 use crate::table::{Map, Set};
 use half::f16;
-use smallvec::SmallVec;
 use tilewright_launch::DType;
+
+/// Parts of most expressions, at most.
+const SHORT: usize = 16;
 
 impl Const {
     /// A literal of any type from a number; floats are rounded to nearest, integers keep their low bits.
@@ -187,23 +189,47 @@ impl Exprs {
 
     /// Whether a part of the expression, itself included, satisfies `f`.
     pub fn any(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
-        let mut open: SmallVec<[ExprId; 16]> = SmallVec::from_slice(&[id]);
-        // Indices are short: for those, a list is quicker than a table.
-        let (mut few, mut many): (SmallVec<[ExprId; 16]>, Set<ExprId>) = (SmallVec::new(), Set::default());
-        let short = self.size(id) as usize <= few.inline_size();
-        while let Some(id) = open.pop() {
-            let known = if short { few.contains(&id) } else { !many.insert(id) };
-            if known {
+        match self.size(id) as usize {
+            1 => f(self.get(id)),
+            2..=SHORT => self.any_of_few(id, f),
+            _ => self.any_of_many(id, f),
+        }
+    }
+
+    /// [`Exprs::any`] of an expression of at most [`SHORT`] parts, as most indices are: for those, lists are quicker than a table.
+    fn any_of_few(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        let ([mut open, mut seen], mut waiting, mut known) = ([[id; SHORT]; 2], 1, 0);
+        while waiting > 0 {
+            waiting -= 1;
+            let id = open[waiting];
+            if seen[..known].contains(&id) {
                 continue;
             }
-            if short {
-                few.push(id);
+            seen[known] = id;
+            known += 1;
+            let expr = self.get(id);
+            if f(expr) {
+                return true;
+            }
+            expr.each_operand(&mut |operand| {
+                open[waiting] = operand;
+                waiting += 1;
+            });
+        }
+        false
+    }
+
+    fn any_of_many(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        let (mut open, mut seen): (Vec<ExprId>, Set<ExprId>) = (vec![id], Set::default());
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
             }
             let expr = self.get(id);
             if f(expr) {
                 return true;
             }
-            open.extend(expr.operands());
+            expr.each_operand(&mut |operand| open.push(operand));
         }
         false
     }

@@ -14,6 +14,10 @@ impl StageNest<'_> {
         let mut outside: HashSet<AxisId> = self.placed.outside().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         for at in 0..self.path.frames.len() {
             let Some((axis, exec)) = self.path.frames[at].as_loop() else { continue };
+            if !self.program.exprs.uses_axis(self.program.axes[axis].extent, &mut |_| true) {
+                outside.insert(axis);
+                continue;
+            }
             // A grid is counted before any axis has a value.
             let grid = matches!(exec, Exec::Bind(Level::Workgroup, _));
             let mut inner: HashSet<AxisId> = self.path.axes().filter(|a| !outside.contains(a)).collect();
@@ -22,8 +26,7 @@ impl StageNest<'_> {
                 inner.extend(Some(a).filter(|_| grid));
                 false
             });
-            let named = self.program.exprs.uses_axis(self.program.axes[axis].extent, &mut |_| true);
-            let needs = grid && named || self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
+            let needs = grid || self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
             let mut bound = axis;
             if needs {
                 let Some(most) = largest(self.program, extent, &inner) else {
@@ -65,6 +68,9 @@ impl StageNest<'_> {
 
     /// An expression over the axes that loops bind.
     pub fn on_loops(&mut self, expr: ExprId) -> ExprId {
+        if !self.program.exprs.uses_axis(expr, &mut |_| true) {
+            return expr;
+        }
         let bound = self.bound_axes();
         self.program.over_leaves(expr, &bound)
     }
@@ -79,7 +85,11 @@ impl Program {
             open.push(a);
             false
         });
-        for axis in open.into_iter().filter(|a| !bound.contains(a)) {
+        open.retain(|a| !bound.contains(a));
+        if open.is_empty() {
+            return expr;
+        }
+        for axis in open {
             let value = self.axis_value(axis, &|a| bound.contains(&a));
             // The extents of parts may name other consumed axes (triangular ranges).
             let value = self.over_leaves(value, bound);

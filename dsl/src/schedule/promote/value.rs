@@ -12,7 +12,6 @@ use crate::expr::fill::{Known, at_fill, known_by};
 use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{AxisId, AxisKind, Body, BufferId, Fate, Program, State, Tail};
 use crate::schedule::StageNest;
-use std::collections::HashSet;
 
 /// The value of a copy's element.
 pub(in crate::schedule) fn of(
@@ -213,14 +212,16 @@ pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footpri
 impl Program {
     /// Whether the value of `axis` is made of that of `of`, over whatever loops there are.
     pub fn passes(&self, axis: AxisId, of: AxisId) -> bool {
-        let (mut open, mut seen) = (vec![axis], HashSet::new());
+        // Few are made of one.
+        let (mut open, mut seen) = (vec![axis], Vec::new());
         while let Some(axis) = open.pop() {
             if axis == of {
                 return true;
             }
-            if !seen.insert(axis) {
+            if seen.contains(&axis) {
                 continue;
             }
+            seen.push(axis);
             match &self.axes[axis].fate {
                 Fate::Live => {}
                 Fate::Split(split) => open.extend(&split.parts),
