@@ -2,6 +2,7 @@
 
 use crate::emit::{Chunks, Emit, Result};
 use crate::hash::Map;
+use crate::indices::Extents;
 use crate::module::{Id, Type};
 use crate::resolve::View;
 use crate::values::poly::{ByLane, Term};
@@ -22,8 +23,8 @@ enum Target {
 }
 
 impl Emit<'_> {
-    /// [`Emit::flat`] of indices that were not asked for before.
-    pub(crate) fn new_flat(&mut self, buffer: BufferId, index: &[ValueId]) -> Result<ValueId> {
+    /// [`Emit::flat`] of indices that were not asked for before, and of extents that may be known.
+    pub(crate) fn new_flat(&mut self, buffer: BufferId, index: &[ValueId], extents: Option<&Extents>) -> Result<ValueId> {
         let b = &self.program.buffers[buffer];
         let versions = usize::from(b.versions > 1);
         if index.len() != b.shape.len() + versions {
@@ -38,7 +39,10 @@ impl Emit<'_> {
         for (n, (extent, index)) in b.shape.iter().zip(&index[versions..]).enumerate() {
             let last = n + 1 == b.shape.len();
             let index = if last && b.swizzle > 0 { self.swizzled(buffer, row, *index)? } else { *index };
-            let mut extent = self.resolve_in(*extent, View::ALL)?.0;
+            let mut extent = match extents {
+                Some(extents) => extents[n],
+                None => self.resolve_in(*extent, View::ALL)?.0,
+            };
             if last && b.row_pad > 0 {
                 let pad = self.values.int(b.row_pad.into());
                 extent = self.values.plus(extent, pad);

@@ -17,15 +17,15 @@ use tilewright_dsl::nest::{AxisDef, AxisId, BufferId, Fate, Pred};
 /// What is known of indices.
 #[derive(Default)]
 pub(crate) struct Indices {
-    /// Of values, axes and places: the axes that each can depend on and that loops bind, once that is known.
-    sources: [Vec<Option<Sources>>; 3],
+    /// Of what is asked for, by kind: the axes that each can depend on and that loops bind, once that is known.
+    sources: [Vec<Option<Sources>>; 4],
     /// Predicates that were asked under.
     preds: Vec<Vec<Pred>>,
     resolved: Remembered,
     /// By axis: whether a loop binds it somewhere.
     looped: Vec<bool>,
-    /// Of buffers: whether no axis is in their shape.
-    fixed: Map<BufferId, bool>,
+    /// Of buffers: their extents, if no axis is in them.
+    extents: Map<BufferId, Option<Extents>>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
     /// Places that were asked for, and where each is in the list.
     places: Vec<Place>,
@@ -34,6 +34,9 @@ pub(crate) struct Indices {
 
 /// The axes that something can depend on and that loops bind; `None` if it is more than a function of axes, because it reads.
 type Sources = Option<Rc<[AxisId]>>;
+
+/// The extents of a buffer.
+pub(crate) type Extents = Rc<[ValueId]>;
 
 /// What was resolved, by keys that are words.
 #[derive(Default)]
@@ -78,6 +81,8 @@ enum Asked {
     Within(AxisId),
     /// The row-major index of a place.
     Place(u32),
+    /// Whether the indices of a place are within its buffer.
+    Inside(u32),
 }
 
 impl Asked {
@@ -87,6 +92,7 @@ impl Asked {
             Asked::Value(id) => (0, id.index()),
             Asked::Within(axis) => (1, axis.index()),
             Asked::Place(at) => (2, at as usize),
+            Asked::Inside(at) => (3, at as usize),
         }
     }
 }
@@ -109,6 +115,22 @@ impl Emit<'_> {
         }
         let place = self.asked_place(buffer, index);
         self.remembered(Asked::Place(place), view, |e| e.new_place(buffer, index, view))
+    }
+
+    /// Whether the indices of a place are within its buffer, as `find` finds out.
+    pub(crate) fn stays_inside(
+        &mut self,
+        buffer: BufferId,
+        index: &[ExprId],
+        view: View,
+        find: impl FnOnce(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        let place = self.asked_place(buffer, index);
+        let inside = self.remembered(Asked::Inside(place), view, |e| {
+            let inside = find(e)?;
+            Ok((e.values.boolean(inside), 0))
+        })?;
+        Ok(self.values.as_bool(inside.0) == Some(true))
     }
 
     /// Where a place is among those asked for.
@@ -169,27 +191,31 @@ impl Emit<'_> {
 
     /// The row-major index of an element, padding and versions included.
     pub(crate) fn flat(&mut self, buffer: BufferId, index: &[ValueId]) -> Result<ValueId> {
-        if self.unrolled.is_empty() || !self.has_fixed_shape(buffer) {
-            return self.new_flat(buffer, index);
+        if self.unrolled.is_empty() {
+            return self.new_flat(buffer, index, None);
         }
+        let Some(extents) = self.fixed_extents(buffer)? else { return self.new_flat(buffer, index, None) };
         let key = (buffer, SmallVec::from_slice(index));
         if let Some(known) = self.indices.flat.get(&key) {
             return Ok(*known);
         }
-        let flat = self.new_flat(buffer, index)?;
+        let flat = self.new_flat(buffer, index, Some(&extents))?;
         self.indices.flat.insert(key, flat);
         Ok(flat)
     }
 
-    fn has_fixed_shape(&mut self, buffer: BufferId) -> bool {
-        if let Some(known) = self.indices.fixed.get(&buffer) {
-            return *known;
+    /// The extents of a buffer, if they are the same everywhere.
+    fn fixed_extents(&mut self, buffer: BufferId) -> Result<Option<Extents>> {
+        if let Some(known) = self.indices.extents.get(&buffer) {
+            return Ok(known.clone());
         }
-        let program = self.program;
-        let fixed =
-            program.buffers[buffer].shape.iter().all(|e| self.sources(Asked::Value(*e)).is_some_and(|axes| axes.is_empty()));
-        self.indices.fixed.insert(buffer, fixed);
-        fixed
+        let shape = &self.program.buffers[buffer].shape;
+        let fixed = shape.iter().all(|e| self.sources(Asked::Value(*e)).is_some_and(|axes| axes.is_empty()));
+        let extents: Option<Result<Extents>> =
+            fixed.then(|| shape.iter().map(|e| Ok(self.resolve_in(*e, View::ALL)?.0)).collect::<Result<_>>());
+        let extents = extents.transpose()?;
+        self.indices.extents.insert(buffer, extents.clone());
+        Ok(extents)
     }
 
     /// The place of the predicates at hand among those asked under.
@@ -210,7 +236,7 @@ impl Emit<'_> {
         let axes = match asked {
             Asked::Value(id) => self.all_sources(vec![id], Vec::new()),
             Asked::Within(axis) => self.all_sources(Vec::new(), vec![axis]),
-            Asked::Place(at) => {
+            Asked::Place(at) | Asked::Inside(at) => {
                 let (buffer, index) = &self.indices.places[at as usize];
                 self.all_sources(self.program.buffers[*buffer].shape.iter().chain(index).copied().collect(), Vec::new())
             }

@@ -230,20 +230,25 @@ impl Emit<'_> {
         if self.preds.is_empty() {
             return Ok(None);
         }
-        let (mut values, lanes) = (Index::new(), self.lanes.map_or(1, |(_, n)| n));
-        for i in index {
-            values.push(self.resolve_in(*i, view.of_register())?.0);
-        }
-        let index = values;
-        if self.stays_inside(buffer, &index) {
+        let view = view.of_register();
+        let inside = |e: &mut Self| {
+            let index = e.index(index, view)?;
+            Ok(e.is_inside(buffer, &index))
+        };
+        if self.stays_inside(buffer, index, view, inside)? {
             return Ok(None);
         }
+        let (index, lanes) = (self.index(index, view)?, self.lanes.map_or(1, |(_, n)| n));
         let beyond: SmallVec<[bool; 16]> = (0..lanes).map(|lane| self.is_beyond(buffer, &index, lane)).collect();
         Ok(beyond.contains(&true).then_some(Past { index, beyond }))
     }
 
+    fn index(&mut self, index: &[ExprId], view: View) -> Result<Index> {
+        index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect()
+    }
+
     /// Whether no lane is past the end of a dimension, whatever it is.
-    fn stays_inside(&self, buffer: BufferId, index: &Index) -> bool {
+    fn is_inside(&self, buffer: BufferId, index: &Index) -> bool {
         let shape = &self.program.buffers[buffer].shape;
         let versions = index.len().saturating_sub(shape.len());
         shape.iter().zip(&index[versions..]).all(|(extent, at)| {

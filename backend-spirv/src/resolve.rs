@@ -4,7 +4,7 @@
 //! axes bound to invocations take no part and nothing is clamped (a register's index must be constant).
 
 use crate::emit::{Emit, Result};
-use crate::values::{Op, ValueId};
+use crate::values::{Op, Operands, ValueId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
@@ -116,7 +116,7 @@ impl Emit<'_> {
     }
 
     fn operate(&mut self, op: Op, of: &[ExprId], view: View) -> Result<Resolved> {
-        let (mut operands, mut mask) = (Vec::with_capacity(of.len()), 0);
+        let (mut operands, mut mask) = (Operands::new(), 0);
         for id in of {
             let (value, m) = self.resolve_in(*id, view)?;
             operands.push(value);

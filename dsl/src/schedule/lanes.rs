@@ -1,7 +1,7 @@
 //! How an access runs along the lanes: the analysis that `vectorize` checks.
 
 use super::StageNest;
-use crate::expr::{Expr, ExprId};
+use crate::expr::{Expr, ExprId, Exprs};
 use crate::facts::Prover;
 use crate::nest::{AxisId, BufferId};
 
@@ -22,25 +22,24 @@ pub enum Along {
 pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes: AxisId, count: i64) -> Along {
     let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
     let differences: Vec<ExprId> = leaves.iter().map(|i| difference(nest, *i, lanes)).collect();
+    let zero = nest.program.exprs.int(0);
+    let first = leaves.last().map(|last| {
+        let is_lane = |exprs: &Exprs, id| matches!(exprs.get(id), Expr::Axis(a) if *a == lanes);
+        nest.program.exprs.replace(*last, &mut |exprs, id| is_lane(exprs, id).then_some(zero))
+    });
     let prover = Prover::on_leaves(nest.program);
     let step = |difference: &ExprId| match nest.program.exprs.as_int(*difference) {
         Some(step) => Some(step),
         None => i64::try_from(prover.poly(*difference)?.as_constant()?).ok(),
     };
     let steps: Vec<Option<i64>> = differences.iter().map(step).collect();
-    drop(prover);
     if steps.iter().all(|s| *s == Some(0)) {
         return Along::Uniform;
     }
-    let Some((last, outer)) = steps.split_last() else { return Along::Uniform };
+    let Some(((last, outer), first)) = steps.split_last().zip(first) else { return Along::Uniform };
     if *last != Some(1) || outer.iter().any(|s| *s != Some(0)) {
         return Along::Apart;
     }
-    let zero = nest.program.exprs.int(0);
-    let first = leaves[leaves.len() - 1];
-    let first =
-        nest.program.exprs.replace(first, &mut |exprs, id| matches!(exprs.get(id), Expr::Axis(a) if *a == lanes).then_some(zero));
-    let prover = Prover::on_leaves(nest.program);
     if !prover.divides(count, first) {
         return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(first))));
     }
