@@ -1,6 +1,7 @@
 //! Access to memory: which elements at a time, and the loads and stores themselves.
 
-use crate::emit::{Chunks, Emit, Result};
+use crate::chunks::Chunks;
+use crate::emit::{Emit, Result};
 use crate::hash::Map;
 use crate::indices::Extents;
 use crate::module::{Id, Type};
@@ -255,18 +256,18 @@ impl Emit<'_> {
                     let words = e.ins(level, Op::VectorShuffle, pair, &[loaded, loaded, at, at + 1]);
                     e.ins(level, Op::Bitcast, four, &[words])
                 };
-                smallvec::smallvec![half(self, 0), half(self, 2)]
+                Chunks::two(half(self, 0), half(self, 2))
             }
             DType::F16 if global && !self.native_f16() => {
                 let ty = self.vector_type(DType::F32, count)?;
-                smallvec::smallvec![self.ins(level, Op::FConvert, ty, &[loaded])]
+                Chunks::one(self.ins(level, Op::FConvert, ty, &[loaded]))
             }
             DType::Bool => {
                 let zero = self.words(0, count);
                 let ty = self.vector_type(DType::Bool, count)?;
-                smallvec::smallvec![self.ins(level, Op::INotEqual, ty, &[loaded, zero])]
+                Chunks::one(self.ins(level, Op::INotEqual, ty, &[loaded, zero]))
             }
-            _ => smallvec::smallvec![loaded],
+            _ => Chunks::one(loaded),
         })
     }
 

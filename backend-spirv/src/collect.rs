@@ -1,7 +1,8 @@
 //! Reductions across invocations: by [subgroup](crate::subgroups), by a tree in shared memory, or by [atomics](crate::atomics).
 //! The first two leave the result with every invocation. A tree works for any number of them.
 
-use crate::emit::{Chunks, Emit, Result};
+use crate::chunks::Chunks;
+use crate::emit::{Emit, Result};
 use crate::module::{Id, Type};
 use crate::values::{Kind, Op as ValueOp, Operands, ValueId};
 use rspirv::spirv::{Op, StorageClass};

@@ -4,6 +4,7 @@
 //! region of its level, however deep the emission stands: as an outer region's code is still open while an inner one is
 //! built, what is appended to it stands before the inner one.
 
+use crate::chunks::Chunks;
 use crate::hash::Map;
 use crate::indices::Indices;
 use crate::invocations::Grid;
@@ -23,9 +24,6 @@ use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program};
 use tilewright_dsl::profile::Profile;
-
-/// What a value became: one id, or one for each four of its components.
-pub(crate) type Chunks = SmallVec<[Id; 2]>;
 
 /// Axes that an extent names, and their predicates.
 pub(crate) type Clamped = Rc<(Vec<AxisId>, Vec<Pred>)>;
@@ -321,23 +319,23 @@ impl Emit<'_> {
         if let Some(done) = self.done.get(id.index())
             && !done.is_empty()
         {
-            return Ok(done.clone());
+            return Ok(*done);
         }
         let node = self.values.node(id).clone();
         let level = node.level;
         let chunks = match node.kind {
-            Kind::Const(c) => smallvec::smallvec![self.constant(c)?],
+            Kind::Const(c) => Chunks::one(self.constant(c)?),
             Kind::Sum(sum) => self.sum(&sum, node.width, level)?,
             Kind::Lane(width) => self.lane_numbers(width)?,
-            Kind::Coordinate(which) => smallvec::smallvec![self.coordinate(which)?],
-            Kind::Param(n) => smallvec::smallvec![self.param(n)?],
+            Kind::Coordinate(which) => Chunks::one(self.coordinate(which)?),
+            Kind::Param(n) => Chunks::one(self.param(n)?),
             Kind::Op(op, operands) => self.operation(op, &operands, node.dtype, node.width, level)?,
             Kind::Load(load) => self.load(load, node.dtype, level)?,
             Kind::Counter(_) | Kind::Moment(_) => {
                 return Err(self.error("a value is used before it is there: this is a fault of the compiler"));
             }
         };
-        self.define(id, chunks.clone());
+        self.define(id, chunks);
         Ok(chunks)
     }
 
@@ -349,7 +347,7 @@ impl Emit<'_> {
     /// Says what a value is.
     pub(crate) fn define(&mut self, id: ValueId, chunks: Chunks) {
         if self.done.len() <= id.index() {
-            self.done.resize(self.values.len().max(id.index() + 1), Chunks::new());
+            self.done.resize(self.values.len().max(id.index() + 1), Chunks::default());
         }
         self.done[id.index()] = chunks;
     }
@@ -433,11 +431,11 @@ impl Emit<'_> {
         match op {
             ValueOp::Splat(_) => self.splat(operands[0], dtype, width, level),
             ValueOp::Extract(lane) => self.extract(operands[0], lane, dtype, level),
-            ValueOp::Part(n) => Ok(smallvec::smallvec![self.value(operands[0])?[n as usize]]),
+            ValueOp::Part(n) => Ok(Chunks::one(self.value(operands[0])?[n as usize])),
             ValueOp::Join => self.join(operands, dtype, width, level),
             _ => {
                 let of = self.values.dtype(operands[operands.len() - 1]);
-                let all: Vec<Chunks> = operands.iter().map(|v| self.value(*v)).collect::<Result<_>>()?;
+                let all: SmallVec<[Chunks; 3]> = operands.iter().map(|v| self.value(*v)).collect::<Result<_>>()?;
                 let (count, each) = chunks_of(width);
                 let site = crate::math::Site { level, n: each, of, dtype };
                 // What a literal operand is decides how much care its operation needs.

@@ -68,6 +68,15 @@ pub(crate) fn hash(key: &(impl Hash + ?Sized)) -> u32 {
     mixer.finish() as u32
 }
 
+/// The hash of words.
+pub(crate) fn hash_words(words: &[u32]) -> u32 {
+    let mut mixer = Mixer::default();
+    for word in words {
+        mixer.mix(u64::from(*word));
+    }
+    mixer.finish() as u32
+}
+
 /// Where the members of a list are, by their hashes: the list itself is its owner's.
 #[derive(Default)]
 pub(crate) struct Places {

@@ -5,7 +5,7 @@
 //! its indices.
 
 use crate::emit::{Emit, Result};
-use crate::hash::{Map, Places, hash};
+use crate::hash::{Map, Places, hash, hash_words};
 use crate::resolve::{Mask, Resolved, View};
 use crate::values::ValueId;
 use smallvec::SmallVec;
@@ -55,7 +55,7 @@ impl Remembered {
     /// Where the key is that is asked for; it is new if nothing is found there.
     fn place(&mut self) -> usize {
         let (key, words, ends) = (&self.key, &self.words, &self.ends);
-        let hash = hash(key.as_slice());
+        let hash = hash_words(key);
         let known = self.places.find(hash, |n| {
             let start = if n == 0 { 0 } else { ends[n - 1] };
             words[start..ends[n]] == **key

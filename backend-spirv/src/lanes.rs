@@ -1,7 +1,8 @@
 //! Lanes: how vectors are put together and taken apart. A value of up to four components is one SPIR-V vector; a longer
 //! one is several of four.
 
-use crate::emit::{Chunks, Emit, Result};
+use crate::chunks::Chunks;
+use crate::emit::{Emit, Result};
 use crate::module::Id;
 use crate::values::{Kind, ValueId};
 use rspirv::spirv::Op;
@@ -30,7 +31,7 @@ impl Emit<'_> {
     pub(crate) fn extract(&mut self, of: ValueId, lane: u32, dtype: DType, level: u32) -> Result<Chunks> {
         let chunks = self.value(of)?;
         let ty = self.scalar_type(dtype)?;
-        Ok(smallvec::smallvec![self.ins(level, Op::CompositeExtract, ty, &[chunks[(lane / 4) as usize], lane % 4])])
+        Ok(Chunks::one(self.ins(level, Op::CompositeExtract, ty, &[chunks[(lane / 4) as usize], lane % 4])))
     }
 
     /// A vector of scalars, or of vectors of four.
@@ -38,7 +39,7 @@ impl Emit<'_> {
         let mut ids: Vec<Id> = Vec::with_capacity(parts.len());
         let scalars = parts.len() as u32 == width;
         for part in parts {
-            ids.extend(self.value(*part)?);
+            ids.extend_from_slice(&self.value(*part)?);
         }
         if !scalars {
             return Ok(ids.into_iter().collect());

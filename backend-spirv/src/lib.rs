@@ -15,6 +15,7 @@
 mod access;
 mod atomics;
 mod buffers;
+mod chunks;
 mod collect;
 mod compile;
 mod emit;

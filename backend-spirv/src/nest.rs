@@ -1,5 +1,6 @@
 //! The walk over the nest: loops, computes, barriers, branches.
 
+use crate::chunks::Chunks;
 use crate::emit::{Bound, Emit, Region, Result};
 use crate::module::{Code, Id};
 use crate::resolve::View;
@@ -134,7 +135,7 @@ impl Emit<'_> {
         let at = self.module.id();
         let inner = self.region(skippable, |e| {
             let value = e.counter(range);
-            e.define(value, smallvec::smallvec![at]);
+            e.define(value, Chunks::one(at));
             body(e, value)
         })?;
         let written_out = match self.values.as_int(extent) {

@@ -4,7 +4,8 @@
 //! literal here: a register file cannot be indexed at run time. What runs past the end of an axis reads the last element of its
 //! dimension, and writes none.
 
-use crate::emit::{Chunks, Emit, Result};
+use crate::chunks::Chunks;
+use crate::emit::{Emit, Result};
 use crate::hash::Map;
 use crate::module::Id;
 use crate::resolve::View;
@@ -148,7 +149,7 @@ impl Emit<'_> {
         let ty = self.vector_type(dtype, group)?;
         let id = self.ins(level, Op::Load, ty, &[variable]);
         let value = self.values.moment(dtype, group, level);
-        self.define(value, Chunks::from_slice(&[id]));
+        self.define(value, Chunks::one(id));
         self.registers.current.insert((buffer, at), value);
         Ok(value)
     }

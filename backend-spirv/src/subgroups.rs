@@ -4,8 +4,9 @@
 //! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
 //! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Emit::thread`).
 
+use crate::chunks::Chunks;
 use crate::collect::{Digit, State};
-use crate::emit::{Chunks, Emit, Result};
+use crate::emit::{Emit, Result};
 use crate::module::Id;
 use crate::values::{Coordinate, ValueId};
 use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
@@ -71,7 +72,7 @@ impl Emit<'_> {
             let half = self.scalar_type(dtype)?;
             id = self.ins(level, Op::FConvert, half, &[id]);
         }
-        Ok(self.now(dtype, Chunks::from_slice(&[id])))
+        Ok(self.now(dtype, Chunks::one(id)))
     }
 
     /// One state of a team of subgroups, in each of its invocations. Each subgroup leaves its own in shared memory; then each
