@@ -43,6 +43,27 @@ fn registers_of_a_result() {
     check(kernel, schedule, &sizes);
 }
 
+/// What leaves the loops over the parts of a reduction kept a predicate that held surplus invocations back there.
+#[test]
+fn registers_of_surplus_invocations() {
+    let kernel = "fn k<N>(x: f32[N], z: f32[2]) -> y: f32[N, N] {
+        let s[]: f32[] = max(q in 0..2) { z[q] };
+        y[i, j] = (max(k in 0..j) { x[k] }) + s[];
+    }";
+    let schedule = "V: k for p {
+        tile(k: 2 => z1);
+        distribute(k => lane(x), by: subgroup);
+        tile(i: 2) => workgroup(z);
+        compute_at(s, workgroup, to: register);
+        unroll(i);
+        distribute(j => workgroup(x));
+    }";
+    let variant = variant(kernel, schedule, &of_subgroups(8));
+    for n in [1, 3, 6] {
+        variant.check(&[("N", n)], &[]);
+    }
+}
+
 /// A copy in registers of what each invocation computes in registers: what is computed had no owner, as the copy had none yet.
 #[test]
 fn registers_of_registers() {

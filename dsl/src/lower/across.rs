@@ -30,8 +30,11 @@ pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[A
     // Siblings that come along, and those of a loop that is gone, for the next one that stays.
     let (mut along, mut left) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
     for mut frame in std::mem::take(&mut path.frames) {
-        let beside = (std::mem::take(&mut frame.before), std::mem::take(&mut frame.after));
+        let mut beside = (std::mem::take(&mut frame.before), std::mem::take(&mut frame.after));
         let names = [&beside.0, &beside.1].into_iter().flatten().any(|node| names(program, node, &bound));
+        if !names {
+            [&mut beside.0, &mut beside.1].into_iter().for_each(|block| release(block, &bound));
+        }
         nest_in(if names { &mut along } else { &mut left }, beside);
         let of_team = |axis: &AxisId| is_of(program, *axis, over) && frame.level().is_some_and(|(l, _)| l != Level::Workgroup);
         match frame.as_loop().map(|(axis, _)| axis).filter(of_team) {
@@ -67,6 +70,16 @@ fn nest_in((before, after): &mut (Block, Block), (inner, mut behind): (Block, Bl
     before.extend(inner);
     behind.append(after);
     *after = behind;
+}
+
+/// Takes predicates off what leaves the loops over these axes, which held surplus invocations back: it is the same for all.
+fn release(block: &mut Block, axes: &[AxisId]) {
+    for node in block {
+        if let NodeKind::Compute(compute) = &mut node.kind {
+            compute.preds.retain(|pred| !axes.contains(&pred.axis));
+        }
+        node.blocks_mut().for_each(|inner| release(inner, axes));
+    }
 }
 
 /// Whether a node names what is made of one of these axes, in an index, a value or an extent.
