@@ -58,9 +58,45 @@ fn registers_of_surplus_invocations() {
         unroll(i);
         distribute(j => workgroup(x));
     }";
-    let variant = variant(kernel, schedule, &of_subgroups(8));
+    let made = variant(kernel, schedule, &of_subgroups(8));
     for n in [1, 3, 6] {
-        variant.check(&[("N", n)], &[]);
+        made.check(&[("N", n)], &[]);
+    }
+    // Copies that the result reads: of a tensor, and of another copy.
+    let kernel = "fn k<N>(x: f32[N], z: f32[N]) -> y: f32[N] { y[i] = (sum(k in 0..3) { x[i] * k as f32 }) + z[i]; }";
+    let copies = "tile(i: 2 => z1) => workgroup(z); promote(z => c, at: workgroup, to: register); unroll(i);";
+    let of_copies = "split(i, [_, 2] => z1, i); promote(z => c, at: z1, to: shared); promote(c => r, at: z1, to: register);
+        unroll(i); serial(z1);";
+    for placed in [copies, of_copies] {
+        let schedule = format!("V: k for p {{ {placed} distribute(k => lane(x), by: subgroup); }}");
+        let made = variant(kernel, &schedule, &of_subgroups(8));
+        for n in [1, 2, 7] {
+            made.check(&[("N", n)], &[]);
+        }
+    }
+}
+
+/// Full tiles that no size has, and the rest of another axis within them: its loop was taken to be as long as that of the full
+/// tiles, as anything holds of points that there are none of.
+#[test]
+fn pieces_of_no_points() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K] { y[i] = sum(k in 0..=i) { x[k] }; }";
+    let of_workgroups = "tile(i: 4 peel) => workgroup(y); tile(k: 4 peel);";
+    let schedules = [
+        (3, format!("{of_workgroups} unroll(i);")),
+        (3, format!("{of_workgroups} distribute(i => workgroup(z));")),
+        (3, format!("{of_workgroups} distribute(i => thread(x));")),
+        (
+            8,
+            "split(i, [2, 4, _] => a, b, c); tile(c: 2 peel => d) => workgroup(z); tile(k: 8 peel); unroll(a, b); serial(c);"
+                .into(),
+        ),
+        (3, "tile(i: 4 peel => t); tile(k: 4 peel); serial(t); unroll(i);".into()),
+    ];
+    for (most, schedule) in schedules {
+        let sizes: Vec<[(&str, i64); 1]> = (1..=most).map(|k| [("K", k)]).collect();
+        let sizes: Vec<&[(&str, i64)]> = sizes.iter().map(|size| &size[..]).collect();
+        check(kernel, &format!("V: k for p where K <= {most} {{ {schedule} }}"), &sizes);
     }
 }
 

@@ -100,9 +100,12 @@ fn is_common(program: &Program, a: &Frame, b: &Frame, peeled: AxisKind) -> bool 
         && same_extent(program, first, second)
 }
 
+/// Whether two axes are equally long. Where an axis in an extent is empty, it is also shorter than itself: this says nothing
+/// of the two.
 fn same_extent(program: &Program, a: AxisId, b: AxisId) -> bool {
     let (a, b) = (program.axes[a].extent, program.axes[b].extent);
-    a == b || Prover::on_leaves(program).equal(a, b)
+    let prover = Prover::on_leaves(program);
+    a == b || (prover.equal(a, b) && !prover.less(a, b) && !prover.less(b, a))
 }
 
 /// Makes an axis the same as one that a loop binds.
