@@ -177,3 +177,45 @@ fn registers_behind_a_shared_copy() {
     }
     refused(kernel, &schedule("shared"), "the elements of `x0` differ among the invocations");
 }
+
+/// A copy does not look at the sides on which it is proved to be inside: what it stands for, which clamps or pads there, is the same.
+#[test]
+fn copies_of_what_is_inside() {
+    let kernel = "fn k<N, K>(x: f32[N, N], z: i32[K]) -> (y: f32[N, N], w: i32[N]) {
+        y[i, j] = x.clamp()[1, 1];
+        w[i] = sum(l in 0..i) { z.pad(0)[1] };
+    }";
+    let schedule = "V: k for p where K >= 4 {
+        pack(x[a, b] => [a / 2, b, a % 2], when: prepare);
+        y {
+            tile(i: 2 => z1, j: 1 => z2) => workgroup(y, x);
+            promote(x_packed => c, at: i, to: shared);
+            unroll(i);
+        }
+        w { distribute(i => workgroup(x)); promote(z => d, at: l, to: shared); }
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("K", 4)], &[("N", 5), ("K", 4)]]);
+}
+
+/// Digits of what is fused, by sizes that may be 0.
+#[test]
+fn copies_by_digits() {
+    let kernel = "fn k<K>(x: i32[K]) -> y: i32[K, K] { y[i, j] = x.pad(0)[j]; }";
+    let schedule = "V: k for p where K <= 5 { fuse(i, j => q); promote(x => c, at: q, to: shared); unroll(q); }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
+    let kernel = "fn k<N>(x: f16[N]) -> y: f16[N, N] { y[i, j] = max(k in 1..N, l in 0..N) { x[l] }; }";
+    let schedule = "V: k for p {
+        split(l, [_, 2] => q, l);
+        fuse(k, q, l => r);
+        rfactor(r => part);
+        serial(i);
+        distribute(j => workgroup(x));
+        part {
+            tile(r: 1 => s) => workgroup(y);
+            promote(x => c, at: i, to: register);
+            serial(i);
+            distribute(j => workgroup(x));
+        }
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 4)]]);
+}

@@ -240,6 +240,16 @@ impl<'p> Context<'p> {
         least
     }
 
+    /// Whether two indices are the same at some points with their axes in range.
+    pub(super) fn seem_equal(&mut self, a: ExprId, b: ExprId) -> bool {
+        let axes: BTreeSet<AxisId> = self.axes_of(a).union(&self.axes_of(b)).copied().collect();
+        let (axes, ground) = self.take_ground(&axes);
+        let values = |e: ExprId| ground.samples.iter().map(|sample| self.index_at(e, sample)).collect::<Vec<_>>();
+        let (of_a, of_b) = (values(a), values(b));
+        self.keep_ground(axes, ground);
+        of_a == of_b && of_a.iter().any(Option::is_some)
+    }
+
     /// Whether one of these axes is proved to have no value, wherever those that its extent names are in range: then there is no point
     /// at which a claim about them has a meaning.
     pub(super) fn is_about_nothing(&mut self, axes: &BTreeSet<AxisId>) -> bool {

@@ -182,6 +182,12 @@ impl<'p> Prover<'p> {
         self.proves(Claim::Equal(a.into(), b.into()))
     }
 
+    /// Whether two indices are the same at every point that is looked at, of a few that satisfy what is known. No proof: where one
+    /// is not found, it tells what is wrong from what is hard to see.
+    pub fn seem_equal(&self, a: ExprId, b: ExprId) -> bool {
+        self.context.borrow_mut().seem_equal(a, b)
+    }
+
     /// `0 <= index && index < extent`.
     pub fn inside<'a>(&self, index: impl Into<Operand<'a>>, extent: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::Inside(index.into(), extent.into()))

@@ -9,6 +9,7 @@ use super::eval::{Eval, Point, Values};
 use super::mono::AtomId;
 use super::poly::Poly;
 use crate::arena::Id as _;
+use crate::expr::ExprId;
 use crate::nest::{AxisId, DimId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -134,6 +135,11 @@ impl Context<'_> {
         }) && self.facts.iter().all(|p| holds(p, sample, |v| v >= 0))
             && self.zeros.iter().all(|p| holds(p, sample, |v| v == 0))
             && self.nonzeros.iter().all(|p| holds(p, sample, |v| v != 0))
+    }
+
+    /// The value of an index at the point.
+    pub(super) fn index_at(&self, e: ExprId, sample: &Sample) -> Option<i64> {
+        Eval { program: self.program, view: self.view }.value(e, &sample.point)
     }
 
     /// The value of a polynomial at the point.
