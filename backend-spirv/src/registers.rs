@@ -1,8 +1,8 @@
 //! Registers: every element of a register buffer that is used is a variable of the function, or a component of one.
 //!
 //! A buffer whose rows are reached in lanes has vectors of up to four elements for variables. An index must be a
-//! literal here: a register file cannot be indexed at run time. What runs past the end of an axis reads the last element of its
-//! dimension, and writes none.
+//! literal here: a register file cannot be indexed at run time. What runs past the end of an axis reads the nearest element of a
+//! dimension, the first one where it is counted backwards, and writes none.
 
 use crate::chunks::Chunks;
 use crate::emit::{Emit, Result};
@@ -64,7 +64,7 @@ impl Emit<'_> {
     /// The value of registers.
     pub(crate) fn read_register(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<ValueId> {
         if let Some(past) = self.past_end(buffer, index, view)? {
-            return self.read_last(buffer, &past);
+            return self.read_nearest(buffer, &past);
         }
         let at = self.elements(buffer, index, view)?;
         if let Elements::One(at) = at {
@@ -225,7 +225,7 @@ impl Emit<'_> {
         }
     }
 
-    /// An index of which a lane at least is past the end of a dimension: its flat number would be that of another element.
+    /// An index of which a lane at least is past an end of a dimension: its flat number would be that of another element.
     fn past_end(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Option<Past>> {
         // What has no predicates is within its extents.
         if self.preds.is_empty() {
@@ -248,18 +248,19 @@ impl Emit<'_> {
         index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect()
     }
 
-    /// Whether no lane is past the end of a dimension, whatever it is.
+    /// Whether no lane is past an end of a dimension, whatever it is.
     fn is_inside(&self, buffer: BufferId, index: &Index) -> bool {
         let shape = &self.program.buffers[buffer].shape;
         let versions = index.len().saturating_sub(shape.len());
         shape.iter().zip(&index[versions..]).all(|(extent, at)| {
             let extent = self.program.exprs.as_int(*extent);
-            extent.is_none_or(|extent| self.values.node(*at).range.1 < extent)
+            let (low, high) = self.values.node(*at).range;
+            extent.is_none_or(|extent| low >= 0 && high < extent)
         })
     }
 
     fn is_beyond(&mut self, buffer: BufferId, index: &Index, lane: u32) -> bool {
-        (0..index.len()).any(|n| self.index_and_last(buffer, index, n, lane).is_some_and(|(at, last)| at > last))
+        (0..index.len()).any(|n| self.index_and_last(buffer, index, n, lane).is_some_and(|(at, last)| at < 0 || at > last))
     }
 
     /// A lane's index in a dimension, if it is known, and the last one that there is.
@@ -276,8 +277,8 @@ impl Emit<'_> {
         Some((at, last))
     }
 
-    /// The elements of an index, lane by lane; past the end of a dimension, the last ones there.
-    fn read_last(&mut self, buffer: BufferId, Past { index, beyond }: &Past) -> Result<ValueId> {
+    /// The elements of an index, lane by lane; past an end of a dimension, the nearest ones there.
+    fn read_nearest(&mut self, buffer: BufferId, Past { index, beyond }: &Past) -> Result<ValueId> {
         let uniform = index.iter().all(|at| self.values.width(*at) == 1);
         let lanes = if uniform { 1 } else { beyond.len() as u32 };
         let mut parts = crate::values::Operands::new();
@@ -285,7 +286,7 @@ impl Emit<'_> {
             let mut nearest = index.clone();
             for (n, nearest) in nearest.iter_mut().enumerate() {
                 if let Some((at, last)) = self.index_and_last(buffer, index, n, lane) {
-                    *nearest = self.values.int(at.min(last.max(0)));
+                    *nearest = self.values.int(at.clamp(0, last.max(0)));
                 }
             }
             let flat = self.flat(buffer, &nearest)?;

@@ -219,3 +219,17 @@ fn copies_by_digits() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 4)]]);
 }
+
+/// Registers that are counted backwards, in a tile that goes past the end: what was read there was before the first one.
+#[test]
+fn registers_before_the_first() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[j] = x.clamp()[1 - j]; }";
+    let schedule = "V: k for p {
+        tile(j: 8 => z) => workgroup(x);
+        promote(x => c0, at: workgroup, to: register);
+        unroll(j);
+        promote(c0 => c1[j], at: workgroup, to: register);
+        c1 { tile(j: 5); unroll(j_o, j); }
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 13)]]);
+}
