@@ -9,7 +9,7 @@
     clippy::neg_multiply
 )]
 
-use tilewright_dsl::algorithm::evaluate::{Given, Value, evaluate};
+use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate};
 use tilewright_dsl::algorithm::{Bindings, check};
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::launch::DType;
@@ -106,4 +106,35 @@ fn floats() {
         if a.is_nan() || (b / 0.0).is_infinite() && c.is_finite() { 1.0 } else { 0.0 };
         f64::MAX.min(a) + core::f64::consts::PI * b;
     }
+}
+
+/// The bound of what a reduction gives.
+fn error(reduction: &str, dtype: &str, values: &[f64]) -> f64 {
+    let text = format!("fn k<N>(x: {dtype}[N]) -> y: {dtype}[] {{ y[] = {reduction}(k in 0..N) {{ x[k] }}; }}");
+    let mut spans = Spans::new();
+    let kernel = kernel::parse(text.parse().unwrap(), &mut spans).into_result().map_err(|e| e.texts(&spans)).unwrap();
+    let program = check(&kernel, &Bindings::default()).map_err(|e| e.texts(&spans)).unwrap();
+    let x = program.buffers.ids().find(|b| program.buffers[*b].name == "x").unwrap();
+    let values: Vec<Value> = values.iter().map(|v| Value::float(*v)).collect();
+    let n = values.len() as i64;
+    let mut given = Given::default().dim(&program, "N", n);
+    given.tensors.insert(x, Tensor { shape: vec![n], values });
+    match evaluate(&program, &given).unwrap()[&program.outputs[0]].values[0] {
+        Value::Float(float) => float.error,
+        other => panic!("{other:?} is no float"),
+    }
+}
+
+/// What a partial result can be, in some order, that the dtype has no number for.
+#[test]
+fn overflows() {
+    assert!(error("sum", "f16", &[60000.0, -60000.0, 60000.0]).is_infinite());
+    assert!(error("sum", "f32", &[60000.0, -60000.0, 60000.0]) < 1.0);
+    assert!(error("sum", "f16", &[30000.0, -30000.0, 1.0]) < 100.0);
+    assert!(error("prod", "f16", &[-2.5; 16]).is_infinite());
+    assert!(error("prod", "f16", &[0.25, 1000.0, 0.25, 1000.0, 0.25]).is_infinite());
+    assert!(error("prod", "f32", &[0.25, 1000.0, 0.25, 1000.0, 0.25]) < 1.0);
+    assert!(error("prod", "f16", &[0.0, 1000.0, 1000.0]).is_infinite());
+    assert!(error("prod", "f16", &[0.25, 1000.0, 0.25]) < 1.0);
+    assert!(error("max", "f16", &[65504.0, -65504.0]) < 100.0);
 }

@@ -5,6 +5,9 @@
 //! `n * u * sum |x|`, whatever the order, so each addition adds `u` times the magnitudes (Higham, Accuracy and Stability
 //! of Numerical Algorithms, section 4.2). The precision of functions is what Vulkan asks for ("Precision of SPIR-V
 //! Instructions").
+//!
+//! Where the value, or a partial result in some order, can be beyond the dtype's largest number, a device may have an infinity
+//! there, and what follows from that: nothing can be said. A partial sum is at most the magnitude; for products see [`Product`].
 
 use crate::expr::{Binary, Unary};
 use tilewright_launch::DType;
@@ -29,6 +32,44 @@ fn unit(dtype: DType) -> (f64, f64) {
     }
 }
 
+/// The largest number of a dtype.
+fn largest(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 65504.0,
+        DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
+        _ => f64::from(f32::MAX),
+    }
+}
+
+/// What the partial results of a product can be, in whatever order it is computed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Product {
+    /// The largest: of the factors beyond 1.
+    most: f64,
+    /// How many factors.
+    factors: f64,
+}
+
+impl Product {
+    /// Of no factors.
+    pub(super) fn new() -> Product {
+        Product { most: 1.0, factors: 0.0 }
+    }
+
+    /// With one factor more.
+    pub(super) fn times(self, factor: Float) -> Product {
+        Product { most: self.most * (factor.value.abs() + factor.error).max(1.0), factors: self.factors + 1.0 }
+    }
+
+    /// The whole product, which was computed in one order, in any.
+    pub(super) fn in_any_order(self, whole: Float, dtype: DType) -> Float {
+        // A partial product that is flushed to 0 is off by `tiny`, times what follows.
+        let flushed = self.factors * unit(dtype).1 * self.most;
+        let overflows = self.most.is_nan() || self.most > largest(dtype);
+        Float { error: if overflows { f64::INFINITY } else { whole.error + flushed }, ..whole }
+    }
+}
+
 impl Float {
     /// A value that the device has exactly.
     pub fn exact(value: f64) -> Float {
@@ -42,7 +83,13 @@ impl Float {
     /// The value as a device would hold it in a dtype.
     pub fn rounded(self, dtype: DType) -> Float {
         let (u, tiny) = unit(dtype);
-        Float { error: self.error + u * (self.value.abs() + self.error) + tiny, ..self }
+        Float { error: self.error + u * (self.value.abs() + self.error) + tiny, ..self }.held(self.value, dtype)
+    }
+
+    /// A result in a dtype, of which the device has had numbers as large as `most`: beyond the largest, nothing can be said.
+    fn held(self, most: f64, dtype: DType) -> Float {
+        let overflows = self.value.is_finite() && most.abs() + self.error > largest(dtype);
+        Float { error: if overflows { f64::INFINITY } else { self.error }, ..self }
     }
 
     /// A function of one value, computed in a dtype.
@@ -56,7 +103,7 @@ impl Float {
             Unary::Floor | Unary::Ceil | Unary::Trunc => self.step(value, (x - x.round()).abs()),
             Unary::Fract => Float { error: self.step(value, (x - x.round()).abs()).error + e, ..Float::known(value, e) },
             Unary::Round => self.step(value, (x - x.floor() - 0.5).abs()),
-            _ => Float::known(value, spread(op, x, e) + own(op, x, value, dtype)),
+            _ => Float::known(value, spread(op, x, e) + own(op, x, value, dtype)).held(value, dtype),
         }
     }
 
@@ -70,7 +117,12 @@ impl Float {
     pub fn binary(self, op: Binary, other: Float, dtype: DType) -> Float {
         let result = self.bounded(op, other, dtype);
         // 0 times an infinite bound is no bound either.
-        Float { error: if result.error.is_nan() { f64::INFINITY } else { result.error }, ..result }
+        let result = Float { error: if result.error.is_nan() { f64::INFINITY } else { result.error }, ..result };
+        match op {
+            Binary::Min | Binary::Max => result,
+            Binary::Add | Binary::Sub => result.held(result.magnitude, dtype),
+            _ => result.held(result.value, dtype),
+        }
     }
 
     fn bounded(self, op: Binary, other: Float, dtype: DType) -> Float {

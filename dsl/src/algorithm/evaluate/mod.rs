@@ -9,6 +9,7 @@ pub use float::Float;
 use crate::arena::Id;
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, StageId};
+use float::Product;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use tilewright_launch::DType;
@@ -175,14 +176,37 @@ impl Machine<'_> {
                 for identity in &monoid.identity {
                     state.push(self.value(*identity, Tuple::default())?);
                 }
+                let mut products: Vec<Option<Product>> =
+                    (0..state.len()).map(|n| self.is_product(monoid, n).then(Product::new)).collect();
                 self.points(over, &mut |machine| {
                     let items = lift.iter().map(|l| machine.value(*l, Tuple::default())).collect::<Result<Vec<_>, _>>()?;
+                    for (product, item) in products.iter_mut().zip(&items) {
+                        if let (Some(product), Value::Float(item)) = (product, item) {
+                            *product = product.times(*item);
+                        }
+                    }
                     state = machine.combine(monoid, &state, &items)?;
                     Ok(())
                 })?;
+                for ((product, state), combine) in products.iter().zip(&mut state).zip(&monoid.combine) {
+                    if let (Some(product), Value::Float(whole)) = (product, state) {
+                        *whole = product.in_any_order(*whole, self.program.exprs.dtype(*combine));
+                    }
+                }
                 self.value(*finish, Tuple { state: &state, item: &[] })
             }
         }
+    }
+
+    /// Whether a component of a reduction's state is the product of its items.
+    fn is_product(&self, monoid: &Monoid, component: usize) -> bool {
+        let exprs = &self.program.exprs;
+        let is = |e: ExprId| match *exprs.get(e) {
+            Expr::State(n) | Expr::Item(n) => n as usize == component,
+            _ => false,
+        };
+        let of = monoid.combine.get(component).map(|e| exprs.get(*e));
+        matches!(of, Some(Expr::Binary(Binary::Mul, a, b)) if a != b && is(*a) && is(*b))
     }
 
     fn combine(&mut self, monoid: &Monoid, state: &[Value], item: &[Value]) -> Result<Vec<Value>, String> {
