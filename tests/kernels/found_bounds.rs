@@ -173,3 +173,36 @@ fn copies_that_one_invocation_repeats() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 11)]]);
 }
+
+/// The rest of a peel that is the only workgroup, as the facts say: the square of a dim was not seen to be at most 1.
+#[test]
+fn the_only_workgroup_of_a_square() {
+    let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = x[i, j]; }";
+    let schedule = "V: k for p where N <= 3 {
+        fuse(j, i => z1);
+        tile(z1: 16 peel) => workgroup(z);
+        distribute(z1 => workgroup(y));
+    }";
+    check(kernel, schedule, &[&[("N", 2)], &[("N", 3)]]);
+    let schedule = "V: k for p where N <= 10 {
+        fuse(i, j => z1);
+        tile(z1: 128 peel) => workgroup(y);
+        distribute(z1 => thread(y));
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 10)]]);
+}
+
+/// Workgroups that a fused axis tells apart, one of whose digits a predicate leaves one value.
+#[test]
+fn one_value_of_a_digit() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = x[j]; }";
+    let schedule = "V: k for p {
+        tile(i: 2 peel, j: 1 => z1);
+        tile(i_o: 2);
+        fuse(i_o_o, z1 => z3);
+        fuse(z3, i_o => z4);
+        unroll(i);
+        distribute(z4 => workgroup(y));
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 7)]]);
+}

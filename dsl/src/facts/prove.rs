@@ -281,6 +281,9 @@ impl<'c, 'p> Query<'c, 'p> {
 
     /// A proof by replacing an atom by a bound of it.
     fn replace(&mut self, p: &Poly, depth: u32) -> bool {
+        if self.powers(p).into_iter().any(|goal| self.search(goal, depth - 1)) {
+            return true;
+        }
         let mut atoms: SmallVec<[AtomId; 8]> = p.atoms();
         atoms.sort_by_key(|a| std::cmp::Reverse((self.cx.atoms.get(*a).rank, *a)));
         for atom in atoms {
@@ -303,6 +306,24 @@ impl<'c, 'p> Query<'c, 'p> {
             }
         }
         false
+    }
+
+    /// What is left to prove when a power is replaced by a bound that a fact gives it as a whole: of its atom alone such a fact
+    /// gives none.
+    fn powers(&mut self, p: &Poly) -> Vec<Poly> {
+        let mut goals = Vec::new();
+        for (mono, c) in p.variable_terms() {
+            let Some((atom, _)) = mono.atoms().zip(mono.atoms().skip(1)).find(|(a, b)| a == b) else { continue };
+            for place in self.ground.known.about(atom).to_vec() {
+                self.cx.spend(1);
+                let fact = self.ground.known.get(place);
+                let Some((_, k)) = fact.variable_terms().iter().find(|(m, k)| m == mono && (*k > 0) == (*c > 0)) else { continue };
+                let common = gcd(*c, *k);
+                let (Some(scale), Some(multiplier)) = (k.checked_abs(), c.checked_abs()) else { continue };
+                goals.extend(scaled(p, &Poly::constant(scale / common), &Poly::constant(multiplier / common), &fact));
+            }
+        }
+        goals
     }
 
     /// An axis occurs once in each term: `p` is least at one of its ends.

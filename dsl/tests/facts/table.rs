@@ -245,3 +245,19 @@ fn conditions_on_dims() {
         &["6 <= K", "2 <= S", "8 | M", "1 <= N - i * 2", "5 <= K * N"],
     );
 }
+
+#[test]
+fn minima_of_powers() {
+    check(
+        World::new("N; M", "", "N <= 3"),
+        false,
+        &[
+            "min(N * N, 1) <= 1",
+            "N * N / 16 + min(N * N % 16, 1) <= 1",
+            "min(N * N * M * M, 5) <= 5",
+            "2 * min(N * N, M) <= 2 * N * N",
+            "M * M < max(M * M, 4) + 1",
+        ],
+        &["min(N * N, 1) <= 0", "2 * min(N * N, M) <= N * N", "M * M < max(M * M, 4)"],
+    );
+}

@@ -23,7 +23,7 @@ impl Checks<'_> {
     }
 
     fn disjoint(&self, site: &Site<'_>, touch: &Touch) {
-        let told = self.told(site, &touch.index);
+        let told = self.told(site, &self.fixed(site, &touch.index));
         let whole = match &site.node.kind {
             NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
             NodeKind::Collect(collect) => collect.over.iter().copied().collect(),
@@ -41,7 +41,7 @@ impl Checks<'_> {
             }
             // Not yet lowered: lowering makes one of what these axes' invocations have.
             let collected = whole.contains(&looped.axis);
-            if !told.contains(&looped.axis) && !self.held_back(site, looped.axis) && !collected {
+            if !told.contains(&looped.axis) && !self.only_one_in_arm(looped.axis, site) && !collected {
                 // A copy inside other loops has an index of its own for each invocation.
                 if level == Level::Workgroup {
                     return self.race(site, touch, &format!("workgroups that differ in `{}`", self.name(looped.axis)));
@@ -76,11 +76,10 @@ impl Checks<'_> {
         widths.product()
     }
 
-    /// Whether only one of the invocations that an axis is bound to writes at all.
-    fn held_back(&self, site: &Site<'_>, axis: AxisId) -> bool {
-        let told_by = |one: AxisId| one == axis || self.told(site, &[self.provers.value(one)]).contains(&axis);
-        let mut ones = site.preds().iter().map(|pred| pred.axis).filter(|one| self.single(*one));
-        ones.any(told_by) || self.only_one_in_arm(axis, site)
+    /// What is the same for all who write an element: its index, and the axes that predicates leave one value.
+    fn fixed(&self, site: &Site<'_>, index: &[ExprId]) -> Vec<ExprId> {
+        let ones = site.preds().iter().map(|pred| pred.axis).filter(|one| self.single(*one));
+        index.iter().copied().chain(ones.map(|one| self.provers.value(one))).collect()
     }
 
     /// The axes whose values the index tells.
