@@ -206,3 +206,23 @@ fn one_value_of_a_digit() {
     }";
     check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 7)]]);
 }
+
+/// Digits of what is below a size that facts give, by one divisor: the prover gave up on the two floors.
+#[test]
+fn digits_by_one_divisor() {
+    let kernel = "fn k<IH, OH = ((IH - 4) / 2) + 1>(x: f16[4, IH]) -> y: f16[OH] { y[i] = x[1, i]; }";
+    let schedule = "V: k for p where OH % 8 == 0 {
+        pack(y[a] => [a / 8, a % 8], when: caller);
+        pack(x[a, b] => [b % 3, a / 6, b / 3, a / 3 % 2, a % 3], when: caller);
+    }";
+    check(kernel, schedule, &[&[("IH", 2)], &[("IH", 18)], &[("IH", 35)]]);
+    let kernel = "fn k<IH, OH = ((IH - 4) / 2) + 1>(x: u32[IH, 3, IH]) -> y: u32[OH] {
+        let s[i]: u32[OH] = max(k in 0..4, l in i..OH) { x[1, 1, l + k] };
+        y[j] = s[j];
+    }";
+    let schedule = "V: k for p {
+        pack(s[i] => [i / 8, i % 8]);
+        pack(x[a, b, c] => [a, b / 16, b / 8 % 2, c / 8, b % 8, c % 8], when: dispatch);
+    }";
+    check(kernel, schedule, &[&[("IH", 4)], &[("IH", 11)], &[("IH", 21)]]);
+}

@@ -281,7 +281,9 @@ impl<'c, 'p> Query<'c, 'p> {
 
     /// A proof by replacing an atom by a bound of it.
     fn replace(&mut self, p: &Poly, depth: u32) -> bool {
-        if self.powers(p).into_iter().any(|goal| self.search(goal, depth - 1)) {
+        let mut whole = self.powers(p);
+        whole.extend(self.floors(p));
+        if whole.into_iter().any(|goal| self.search(goal, depth - 1)) {
             return true;
         }
         let mut atoms: SmallVec<[AtomId; 8]> = p.atoms();
@@ -324,6 +326,23 @@ impl<'c, 'p> Query<'c, 'p> {
             }
         }
         goals
+    }
+
+    /// What is left to prove when two floors by one divisor are replaced together: `floor(a / d) + r >= floor(b / d)` wherever
+    /// `a + d * r >= b`.
+    fn floors(&self, p: &Poly) -> Option<Poly> {
+        let mut floors = p.variable_terms().iter().filter_map(|(mono, c)| match &self.cx.atoms.get(mono.single()?).atom {
+            Atom::Floor { num, den } => Some((*mono, *c, num, den)),
+            _ => None,
+        });
+        let (first, second) = (floors.next()?, floors.next()?);
+        let (more, less) = match (first.1, second.1) {
+            (1, -1) => (first, second),
+            (-1, 1) => (second, first),
+            _ => return None,
+        };
+        let rest = p.filter(|mono, _| mono != more.0 && mono != less.0);
+        if more.3 != less.3 { None } else { rest.mul(more.3)?.add(more.2)?.sub(less.2) }
     }
 
     /// An axis occurs once in each term: `p` is least at one of its ends.

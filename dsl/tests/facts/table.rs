@@ -261,3 +261,13 @@ fn minima_of_powers() {
         &["min(N * N, 1) <= 0", "2 * min(N * N, M) <= N * N", "M * M < max(M * M, 4)"],
     );
 }
+
+#[test]
+fn floors_by_one_divisor() {
+    check(
+        World::new("IH; OH = (IH - 4) / 2 + 1; N", "io < (OH + 7) / 8; ii < 8; i < N; j < i + 1", "OH % 8 == 0"),
+        false,
+        &["(io * 8 + ii) / 3 < (IH + 2) / 3", "(io * 8 + ii) / 3 <= (IH - 1) / 3", "(i + j) / 7 < (2 * N + 6) / 7"],
+        &["(io * 16 + ii * 2) / 3 < (IH - 6) / 3", "(i + j) / 7 < (2 * N + 5) / 8", "(i + j) / 7 < (2 * N + 3) / 7"],
+    );
+}
