@@ -70,33 +70,48 @@ fn number(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// `N == 3` of a symbolic dim.
-fn equated(kernel: &kernel::Kernel, fact: &Expr) -> Option<(Name, i64)> {
+/// `N == 3`.
+fn literal(fact: &Expr) -> Option<(Name, i64)> {
     let ExprKind::Compare(crate::expr::Compare::Eq, _, a, b) = &fact.kind else { return None };
-    let (dim, value) = match (&a.kind, &b.kind) {
-        (ExprKind::Name(dim), _) => (Name { text: dim.clone(), span: a.span }, number(b)?),
-        (_, ExprKind::Name(dim)) => (Name { text: dim.clone(), span: b.span }, number(a)?),
-        _ => return None,
-    };
+    match (&a.kind, &b.kind) {
+        (ExprKind::Name(dim), _) => Some((Name { text: dim.clone(), span: a.span }, number(b)?)),
+        (_, ExprKind::Name(dim)) => Some((Name { text: dim.clone(), span: b.span }, number(a)?)),
+        _ => None,
+    }
+}
+
+/// The same of a symbolic dim.
+fn equated(kernel: &kernel::Kernel, fact: &Expr) -> Option<(Name, i64)> {
+    let (dim, value) = literal(fact)?;
     let symbolic = |g: &kernel::Generic| g.name.text == dim.text && matches!(g.kind, GenericKind::Dim);
     kernel.generics.iter().any(symbolic).then_some((dim, value))
 }
 
 /// Notes the facts of a schedule in a program.
 pub fn facts(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
-    let mut errors = Errors::new();
+    let (mut errors, needed) = (Errors::new(), program.conditions.len());
     for fact in &schedule.facts {
         errors.keep(note(program, fact));
     }
     errors.into_result()?;
-    if let Some(facts) = Prover::new(program).contradiction() {
-        let facts: Vec<&Condition> = facts.iter().filter_map(|f| program.conditions.get(*f)).collect();
-        let blame = facts.last().map_or(schedule.name.span, |f| f.span);
-        let texts = list(facts.iter().map(|f| &f.text));
-        let error = Error::new(blame, format!("the facts contradict one another: no sizes satisfy {texts}"));
-        return Err(error.help("this variant would never be taken: drop or correct a fact").into());
+    match Prover::new(program).contradiction() {
+        Some(conditions) => Err(contradiction(program, schedule, &conditions, needed).into()),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Conditions that no sizes satisfy together; the first `needed` of the program's are the kernel's own.
+fn contradiction(program: &Program, schedule: &Schedule, conditions: &[usize], needed: usize) -> Error {
+    let known = |at: &usize| program.conditions.get(*at);
+    let (kernel, facts): (Vec<usize>, Vec<usize>) = conditions.iter().partition(|at| **at < needed);
+    // A fact that has bound a dim is in all that names the dim, and in no condition.
+    let binds = || schedule.facts.iter().rev().find(|fact| literal(fact).is_some()).map(|fact| fact.span);
+    let blame = facts.iter().filter_map(known).last().map(|fact| fact.span).or_else(binds).unwrap_or(schedule.name.span);
+    let texts = list(conditions.iter().filter_map(known).map(|c| &c.text));
+    let what = if kernel.is_empty() { "one another" } else { "the kernel" };
+    let error = Error::new(blame, format!("the facts contradict {what}: no sizes satisfy {texts}"));
+    let error = kernel.iter().filter_map(known).fold(error, |e, c| e.note_at(c.span, format!("the kernel needs `{}`", c.text)));
+    error.help("this variant would never be taken: drop or correct a fact")
 }
 
 /// Notes one fact.
