@@ -281,9 +281,11 @@ impl<'c, 'p> Query<'c, 'p> {
 
     /// A proof by replacing an atom by a bound of it.
     fn replace(&mut self, p: &Poly, depth: u32) -> bool {
-        let mut whole = self.powers(p);
-        whole.extend(self.floors(p));
-        if whole.into_iter().any(|goal| self.search(goal, depth - 1)) {
+        // There are fewer floors then: that is no step deeper.
+        if self.floors(p).is_some_and(|goal| self.search(goal, depth)) {
+            return true;
+        }
+        if self.powers(p).into_iter().any(|goal| self.search(goal, depth - 1)) {
             return true;
         }
         let mut atoms: SmallVec<[AtomId; 8]> = p.atoms();

@@ -106,7 +106,7 @@ fn contradiction(program: &Program, schedule: &Schedule, conditions: &[usize], n
     let (kernel, facts): (Vec<usize>, Vec<usize>) = conditions.iter().partition(|at| **at < needed);
     // A fact that has bound a dim is in all that names the dim, and in no condition.
     let binds = || schedule.facts.iter().rev().find(|fact| literal(fact).is_some()).map(|fact| fact.span);
-    let blame = facts.iter().filter_map(known).last().map(|fact| fact.span).or_else(binds).unwrap_or(schedule.name.span);
+    let blame = facts.iter().filter_map(known).next_back().map(|fact| fact.span).or_else(binds).unwrap_or(schedule.name.span);
     let texts = list(conditions.iter().filter_map(known).map(|c| &c.text));
     let what = if kernel.is_empty() { "one another" } else { "the kernel" };
     let error = Error::new(blame, format!("the facts contradict {what}: no sizes satisfy {texts}"));

@@ -265,9 +265,14 @@ fn minima_of_powers() {
 #[test]
 fn floors_by_one_divisor() {
     check(
-        World::new("IH; OH = (IH - 4) / 2 + 1; N", "io < (OH + 7) / 8; ii < 8; i < N; j < i + 1", "OH % 8 == 0"),
+        World::new("IH; OH = (IH - 4) / 2 + 1; N", "io < (OH + 7) / 8; ii < 8; k < 4; i < N; j < i + 1", "OH % 8 == 0"),
         false,
-        &["(io * 8 + ii) / 3 < (IH + 2) / 3", "(io * 8 + ii) / 3 <= (IH - 1) / 3", "(i + j) / 7 < (2 * N + 6) / 7"],
+        &[
+            "((io * 8 + ii) * 2 + k) / 3 < (IH + 2) / 3",
+            "(io * 8 + ii) / 3 < (IH + 2) / 3",
+            "(io * 8 + ii) / 3 <= (IH - 1) / 3",
+            "(i + j) / 7 < (2 * N + 6) / 7",
+        ],
         &["(io * 16 + ii * 2) / 3 < (IH - 6) / 3", "(i + j) / 7 < (2 * N + 5) / 8", "(i + j) / 7 < (2 * N + 3) / 7"],
     );
 }
