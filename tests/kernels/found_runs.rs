@@ -233,3 +233,45 @@ fn registers_before_the_first() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 13)]]);
 }
+
+/// Ranges of fewer than no points, fused: two such make none, though the product of their lengths is positive.
+#[test]
+fn fused_ranges_of_nothing() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 3..N, l in 3..N) { x[k] * x[l] } + x[i]; }";
+    let schedule = "V: k for p { fuse(k, l => q); distribute(i => workgroup(x)); }";
+    check(kernel, schedule, &[&[("N", 3)], &[("N", 5)]]);
+    let kernel = "fn k<N>(x: bool[N]) -> y: f32[N, N] {
+        let s[i]: f32[N] = sum(k in i..N, l in i..N) { if x.clamp()[k] { 1.0 } else { -0.5 } };
+        y[j, h] = s[h];
+    }";
+    let schedule = "V: k for p {
+        pack(s[a] => [a / 3, a % 3]);
+        root(s);
+        s { fuse(k, l => q); distribute(i_o => workgroup(z)); unroll(i); }
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 5)]]);
+}
+
+/// Digits of ranges that may be empty, and what a copy of a triangle is filled with.
+#[test]
+fn copies_within_triangles() {
+    let kernel = "fn k<W>(x: f32[3], z: f32[W]) -> y: f32[W] { y[i] = min(k in 0..3, l in 0..i) { x[k] } + z[i]; }";
+    let schedule = "V: k for p {
+        fuse(k, l => q);
+        tile(i: 2 => r) => workgroup(y);
+        reorder(q, i);
+        promote(x => c, at: i, to: register);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("W", 1)], &[("W", 5)]]);
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in j..N) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(j: 3 => q) => workgroup(y);
+        tile(k: 2 => r);
+        reorder(r, j);
+        promote(x => c[k], at: j, to: register, fill: 0.0);
+        unroll(j, k);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 7)]]);
+}

@@ -240,14 +240,15 @@ impl<'p> Context<'p> {
         least
     }
 
-    /// Whether two indices are the same at some points with their axes in range.
-    pub(super) fn seem_equal(&mut self, a: ExprId, b: ExprId) -> bool {
+    /// The values of two expressions at some points with their axes in range, wherever the second has one (no digit of nothing);
+    /// `None` if it has none at any.
+    pub(super) fn seen(&mut self, a: ExprId, b: ExprId) -> Option<Vec<(Option<i64>, i64)>> {
         let axes: BTreeSet<AxisId> = self.axes_of(a).union(&self.axes_of(b)).copied().collect();
         let (axes, ground) = self.take_ground(&axes);
-        let values = |e: ExprId| ground.samples.iter().map(|sample| self.index_at(e, sample)).collect::<Vec<_>>();
-        let (of_a, of_b) = (values(a), values(b));
+        let both = |sample| Some((self.index_at(a, sample), self.index_at(b, sample)?));
+        let seen: Vec<_> = ground.samples.iter().filter_map(both).collect();
         self.keep_ground(axes, ground);
-        of_a == of_b && of_a.iter().any(Option::is_some)
+        (!seen.is_empty()).then_some(seen)
     }
 
     /// Whether one of these axes is proved to have no value, wherever those that its extent names are in range: then there is no point

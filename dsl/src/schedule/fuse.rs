@@ -6,6 +6,7 @@
 
 use super::{Applied, StageNest, split};
 use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, Expr, ExprId, Exprs};
 use crate::nest::path::Frame;
 use crate::nest::{Axis, AxisDef, AxisId, Exec, Fate};
 use crate::syntax::Name;
@@ -37,11 +38,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], into: &Name, span: SpanId
 
 /// Fuses plain axes into a new one and returns it.
 pub fn fuse(nest: &mut StageNest<'_>, axes: &[AxisId], name: String, span: SpanId) -> Result<AxisId, Error> {
-    let mut extent = nest.program.exprs.int(1);
-    for axis in axes {
-        let factor = nest.program.axes[*axis].extent;
-        extent = nest.program.exprs.product(extent, factor);
-    }
+    let extent = product(nest, axes);
     let kind = nest.program.axes[axes[0]].kind;
     let fused = nest.add_axis(Axis { name, extent, kind, def: AxisDef::Fused(axes.to_vec()), fate: Fate::Live, span });
     let mut place = None;
@@ -65,4 +62,33 @@ pub fn fuse(nest: &mut StageNest<'_>, axes: &[AxisId], name: String, span: SpanI
     nest.take_hulls(span)?;
     nest.refresh();
     Ok(fused)
+}
+
+/// How many points axes have together. Past the end of an axis, ranges that begin or end there have fewer than no points, and so
+/// two of them none, though the product of their lengths is positive.
+fn product(nest: &mut StageNest<'_>, axes: &[AxisId]) -> ExprId {
+    let extents: Vec<ExprId> = axes.iter().map(|axis| nest.program.axes[*axis].extent).collect();
+    let exprs = &mut nest.program.exprs;
+    let negative = |exprs: &Exprs, extent: ExprId| exprs.uses_axis(extent, &mut |_| true) && !is_never_negative(exprs, extent);
+    let several = extents.iter().filter(|extent| negative(exprs, **extent)).count() > 1;
+    let (zero, one) = (exprs.int(0), exprs.int(1));
+    extents.into_iter().fold(one, |product, mut extent| {
+        if several && negative(exprs, extent) {
+            extent = exprs.binary(Binary::Max, extent, zero);
+        }
+        exprs.product(product, extent)
+    })
+}
+
+/// Whether an extent is not negative, however far past its end an axis is that it names.
+fn is_never_negative(exprs: &Exprs, e: ExprId) -> bool {
+    let both = |a: &ExprId, b: &ExprId| is_never_negative(exprs, *a) && is_never_negative(exprs, *b);
+    match exprs.get(e) {
+        Expr::Const(_) => exprs.as_int(e).is_some_and(|n| n >= 0),
+        Expr::Axis(_) | Expr::Dim(_) => true,
+        Expr::Binary(Binary::Add | Binary::Mul | Binary::Min, a, b) => both(a, b),
+        Expr::Binary(Binary::Max, a, b) => is_never_negative(exprs, *a) || is_never_negative(exprs, *b),
+        Expr::Binary(Binary::FloorDiv | Binary::FloorMod, a, b) => both(a, b),
+        _ => false,
+    }
 }

@@ -4,7 +4,8 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::diag::Error;
-use crate::facts::Prover;
+use crate::expr::{Binary, Expr, ExprId};
+use crate::facts::{Poly, Prover};
 use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split, Tail};
 use std::collections::BTreeSet;
 use tilewright_launch::Relation;
@@ -172,6 +173,34 @@ impl<'v> Checks<'v> {
         }
     }
 
+    /// How many points digits have together. Of several that can have fewer than none past the end of other axes, `whole` takes
+    /// none instead, for their product can be positive.
+    fn points(&self, prover: &Prover<'v>, digits: &[AxisId], whole: ExprId) -> Option<Poly> {
+        let exprs = &self.program.exprs;
+        let names_axes = |e: ExprId| exprs.uses_axis(e, &mut |_| true);
+        let negative: Vec<bool> =
+            digits.iter().map(|d| names_axes(self.extent(*d)) && !self.provers.leaves.nonneg(self.extent(*d))).collect();
+        let several = negative.iter().filter(|negative| **negative).count() > 1;
+        let mut product = Poly::constant(1);
+        for (digit, negative) in digits.iter().zip(negative) {
+            let mut extent = self.extent(*digit);
+            if several && negative {
+                extent = self.clamped_in(whole, extent)?;
+            }
+            product = product.mul(&prover.poly(extent)?)?;
+        }
+        Some(product)
+    }
+
+    /// The `max(extent, 0)` that stands in an expression.
+    fn clamped_in(&self, whole: ExprId, extent: ExprId) -> Option<ExprId> {
+        match self.program.exprs.get(whole) {
+            Expr::Binary(Binary::Max, a, b) if *a == extent && self.program.exprs.as_int(*b) == Some(0) => Some(whole),
+            Expr::Binary(Binary::Mul, a, b) => self.clamped_in(*a, extent).or_else(|| self.clamped_in(*b, extent)),
+            _ => None,
+        }
+    }
+
     /// An exact split stays below its axis's extent, an inexact one reaches it; a fused axis is the product.
     fn split_is_true(&self, axis: AxisId) {
         let name = self.name(axis);
@@ -192,7 +221,7 @@ impl<'v> Checks<'v> {
             Fate::Fused { into, span, .. } => {
                 let AxisDef::Fused(digits) = &self.program.axes[*into].def else { return };
                 let is_whole = |prover: &Prover<'v>| {
-                    self.product(prover, digits).is_some_and(|whole| prover.equal(self.extent(*into), &whole))
+                    self.points(prover, digits, self.extent(*into)).is_some_and(|whole| prover.equal(self.extent(*into), &whole))
                 };
                 // Either view: what an extent names counts as clamped.
                 if !is_whole(&self.provers.leaves) && !is_whole(&self.provers.roots) {

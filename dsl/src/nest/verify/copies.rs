@@ -132,7 +132,8 @@ impl Checks<'_> {
     fn never(&self, cond: ExprId, wanted: &Read) -> bool {
         let Expr::Compare(Compare::Ge, a, b) = *self.program.exprs.get(cond) else { return false };
         let named = [&[a, b], &wanted.index[..]].concat();
-        self.provers.roots.less(a, b) || self.provers.inside(&named).less(a, b)
+        let inside = self.provers.inside(&named);
+        self.provers.roots.less(a, b) || inside.less(a, b) || inside.seems_false(cond)
     }
 }
 

@@ -7,9 +7,9 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tilewright_differential::case::Case;
@@ -59,6 +59,8 @@ struct Run<'a> {
     /// The first case of each kind of find.
     finds: Mutex<BTreeMap<String, (u64, Case, Find)>>,
     progress: ProgressBar,
+    /// Whether this program itself has panicked.
+    broken: AtomicBool,
 }
 
 fn main() -> ExitCode {
@@ -117,6 +119,7 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
         report: Mutex::default(),
         finds: Mutex::default(),
         progress: ProgressBar::new(length).with_style(style()),
+        broken: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
         for _ in 0..options.jobs.max(1) {
@@ -139,7 +142,7 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
         let orders = run.orders(*number);
         println!("{}", small(options, judge, *number, case, find, orders));
     }
-    if finds.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if finds.is_empty() && !run.broken.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 impl Run<'_> {
@@ -152,8 +155,16 @@ impl Run<'_> {
             if late || last.is_some_and(|last| number >= self.options.from + last) {
                 return;
             }
-            let case = Case::new(self.options.seed, number);
-            let verdict = self.judge.judge(&case, self.orders(number));
+            let judged = catch_unwind(AssertUnwindSafe(|| {
+                let case = Case::new(self.options.seed, number);
+                let verdict = self.judge.judge(&case, self.orders(number));
+                (case, verdict)
+            }));
+            let Ok((case, verdict)) = judged else {
+                self.progress.suspend(|| eprintln!("seed {} case {number}: the generator panics", self.options.seed));
+                self.broken.store(true, Ordering::Relaxed);
+                continue;
+            };
             let mut report = lock(&self.report);
             report.add(number, &case, &verdict);
             let (executed, kinds) = (report.executed, report.finds.len());
