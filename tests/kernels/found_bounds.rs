@@ -228,3 +228,20 @@ fn digits_by_one_divisor() {
     }";
     check(kernel, schedule, &[&[("IH", 4)], &[("IH", 11)], &[("IH", 21)]]);
 }
+
+/// A copy whose own tile is held back at its end, of a shifted tile that runs past the last one: the verifier saw one or the other.
+#[test]
+fn held_back_where_others_run_past() {
+    let kernel = "fn k<M>(x: f32[M], z: f32[M]) -> y: f32[M, M] { y[i, j] = x[i] * z[j]; }";
+    let schedule = "V: k for p {
+        tile(j: 4 => z1) => workgroup(x);
+        distribute(j => thread(y));
+        tile(i: 2 shift => z2);
+        promote(x => c, at: z2, to: shared);
+        tile(z2: 2);
+        serial(z2_o);
+        unroll(z2, i);
+        c { tile(i: 4 round_up => z3); distribute(i => thread(linear)); }
+    }";
+    check(kernel, schedule, &[&[("M", 2)], &[("M", 5)], &[("M", 6)]]);
+}

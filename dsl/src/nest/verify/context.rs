@@ -336,7 +336,8 @@ impl<'v> Checks<'v> {
             return true;
         }
         // On leaves an axis is past its extent wherever it is named.
-        if !surplus && !self.is_clamped_apart(exprs, site) && claim(&self.provers.leaves) {
+        let clamped = || !running.is_empty() && self.clamped(exprs, site).is_some_and(|prover| claim(&prover));
+        if !surplus && !self.is_clamped_apart(exprs, site) && (claim(&self.provers.leaves) || clamped()) {
             return true;
         }
         // `x[0]` names no axis: that there is an element is known from the loops around it, which run at least once.
@@ -344,6 +345,16 @@ impl<'v> Checks<'v> {
         let around: Vec<AxisId> = around.chain(self.within_extents(site)).collect();
         let holds = |prover: &Prover<'v>| claim(&prover.within(around.iter().copied()));
         running.is_empty() && (holds(&self.provers.roots) || holds(self.provers.bare()))
+    }
+
+    /// The view on leaves, at points where what predicates hold back is within its extent: there it counts as clamped, while what
+    /// else expressions name runs past. `None`: nothing is held back.
+    fn clamped(&self, exprs: &[ExprId], site: &Site<'_>) -> Option<Prover<'v>> {
+        let past = self.made_of(self.named(exprs), site).past;
+        let held = past.into_iter().filter(|past| self.guarded(*past, site));
+        let within: Vec<ExprId> = held.filter_map(|axis| self.provers.within.get(&axis).copied()).collect();
+        let clamped = |prover: Prover<'v>, within: &ExprId| prover.assuming(*within, true);
+        (!within.is_empty()).then(|| within.iter().fold(self.provers.leaves.within([]), clamped))
     }
 
     /// The axes of a leaf's stage that are bound around it, and within their extents there. (The loops may bind those of another
