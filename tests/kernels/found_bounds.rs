@@ -245,3 +245,87 @@ fn held_back_where_others_run_past() {
     }";
     check(kernel, schedule, &[&[("M", 2)], &[("M", 5)], &[("M", 6)]]);
 }
+
+/// The last tile of an invocation's points, moved back: it writes again what that invocation wrote.
+#[test]
+fn tiles_moved_back_in_shared_memory() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = x[i] * 2.0; }";
+    let schedule = "V: k for p {
+        tile(j: 4 => z1, i: 4 => z2) => workgroup(z, x);
+        promote(y => r, at: workgroup, to: shared);
+        tile(i: 3 => z3) => thread(x);
+        tile(i: 2 shift => z4);
+        vectorize(j, 4, unaligned: scalar);
+        unroll(z4);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 4)], &[("N", 7)]]);
+}
+
+/// A fact leaves full tiles of a rest, or a rest of that, one workgroup between them.
+#[test]
+fn one_workgroup_for_tiles_and_rest() {
+    let kernel = "fn k<N, M = ((N - 1) / 2) + 1>(x: i32[N]) -> y: f32[] {
+        let s[i, j]: i32[M, ((N - 1) * 3) + 5] = sum(l in 0..1) { i * 7 + j };
+        y[] = s.clamp()[2, 4] as f32;
+    }";
+    let schedule = "V: k for p where N <= 8 {
+        s {
+            tile(i: 7 peel => z1, j: 1) => workgroup(z, x);
+            tile(i: 4 peel) => workgroup(z);
+            distribute(i => thread(y));
+        }
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 7)], &[("N", 8)]]);
+}
+
+/// Tiles of the tiles at which a copy is made, past their end, where those that copy are held back.
+#[test]
+fn copies_held_back_past_other_ends() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[j] = x.clamp()[0 - j]; }";
+    let schedule = "V: k for p {
+        tile(j: 8);
+        promote(x => c, at: j_o, to: shared);
+        tile(j_o: 2);
+        tile(j: 5 => z3) => workgroup(y);
+        serial(j_o_o);
+        serial(j_o);
+        distribute(j => thread(x));
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 9)], &[("N", 16)]]);
+}
+
+/// Hulls of what a rest is tiled by, and of tiles of which at most one is not full.
+#[test]
+fn hulls_of_rests() {
+    let kernel = "fn k<N, H = N / 3>(x: f32[N]) -> y: f32[H, N] { y[i, j] = sum(k in i..H) { x[k] }; }";
+    let tiles = "split(k, [_, 2, 2] => z1, z2, z3); tile(z1: 2, i: 2 peel); fuse(i_o, i, j => z5);";
+    let inside = format!("V: k for p {{ {tiles} serial(z5); }}");
+    refused(kernel, &inside, "the accumulator of `y` would be indexed by `z5` at run time");
+    let outside = format!("V: k for p {{ {tiles} reorder(z5, z1_o, z1, z2, z3); serial(z5); }}");
+    check(kernel, &outside, &[&[("N", 3)], &[("N", 9)], &[("N", 20)]]);
+
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..=i, l in i..N) { x[l].max(x[k]) }; }";
+    let tiles = "tile(i: 2 shift, k: 1, l: 2 => z1); tile(k_o: 1 => z2, z1: 3 peel); reorder(z2, z1_o, i_o);";
+    let rest = "unroll(i); distribute(j => workgroup(z));";
+    let inside = format!("V: k for p {{ {tiles} reorder(j, z2); serial(i_o); {rest} }}");
+    refused(kernel, &inside, "the accumulator of `y` would be indexed by `i_o` at run time");
+    let outside = format!("V: k for p {{ {tiles} reorder(i_o, i, j, z2, z1_o, k_o, z1, k, l); serial(i_o); {rest} }}");
+    check(kernel, &outside, &[&[("N", 2)], &[("N", 5)], &[("N", 14)]]);
+}
+
+/// Digits of a clamped index: they are digits, whatever it is.
+#[test]
+fn digits_of_clamped_indices() {
+    let kernel = "fn k<K>(x: i32[4, K]) -> y: i32[K] {
+        let s[]: i32[] = 1;
+        let t[i]: i32[K] = if i > 2 { s.pad(7)[] } else { x[1, i / 3] };
+        y[i] = t[i];
+    }";
+    let schedule = "V: k for p {
+        pack(t[i] => [i / 8, i / 4 % 2, i % 4]);
+        pack(x[a, b] => [b / 4 % 2, a / 8 % 2, a % 8, a / 16, b % 4, b / 8], when: prepare);
+        root(s);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 7)], &[("K", 13)]]);
+}

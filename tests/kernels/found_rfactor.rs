@@ -298,3 +298,28 @@ fn one_element_again() {
     }";
     check(kernel, schedule, &[&[("M", 1)], &[("M", 6)]]);
 }
+
+/// A copy that the result of a reduction across invocations reads, and a copy of it within their loops: the outer one belonged to
+/// invocations of which the result knows nothing.
+#[test]
+fn a_copy_for_the_result_and_for_another_copy() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] {
+        let s[]: f32[] = 1.0;
+        y[i, j] = ((sum(k in 0..M) { x[j] }) + x[j]) + s[];
+    }";
+    let schedule = "V: k for p {
+        tile(j: 2 => z1) => workgroup(x);
+        tile(k: 2);
+        compute_at(s, i, to: shared);
+        promote(x => c, at: workgroup, to: register);
+        unroll(j);
+        tile(k_o: 4 => z2);
+        distribute(k_o => lane(x), by: tree);
+        promote(c, at: k, to: register);
+        serial(i);
+    }";
+    let made = variant(kernel, schedule, &of_subgroups(8));
+    for m in [1, 3, 9, 17] {
+        made.check(&[("M", m)], &[]);
+    }
+}

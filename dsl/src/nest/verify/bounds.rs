@@ -41,11 +41,12 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether an index is not negative: of one that is kept inside, by what keeps it.
+    /// Whether an index is not negative: of one that is kept inside, by what keeps it; of a digit, by its definition.
     fn is_above(&self, site: &Site<'_>, index: ExprId) -> bool {
         let kept = match *self.program.exprs.get(index) {
             Expr::Binary(Binary::Max, a, b) => self.is_above(site, b) || self.is_above(site, a),
             Expr::Binary(Binary::Min, a, b) => self.is_above(site, a) && self.is_above(site, b),
+            Expr::Binary(Binary::FloorMod, _, by) => self.program.exprs.as_int(by).is_some_and(|by| by > 0),
             _ => false,
         };
         kept || self.holds(&[index], site, |prover| prover.nonneg(index))
@@ -53,12 +54,15 @@ impl Checks<'_> {
 
     /// Whether an index, and as many elements after it, are below an extent; as before.
     fn is_below(&self, site: &Site<'_>, index: ExprId, to: (i64, ExprId)) -> bool {
-        let kept = match *self.program.exprs.get(index) {
+        let ((last, extent), exprs) = (to, &self.program.exprs);
+        let kept = match *exprs.get(index) {
             Expr::Binary(Binary::Max, a, b) => self.is_below(site, a, to) && self.is_below(site, b, to),
             Expr::Binary(Binary::Min, a, b) => self.is_below(site, b, to) || self.is_below(site, a, to),
+            Expr::Binary(Binary::FloorMod, _, by) => {
+                exprs.as_int(by).zip(exprs.as_int(extent)).is_some_and(|(by, extent)| by > 0 && by <= extent - last)
+            }
             _ => false,
         };
-        let (last, extent) = to;
         kept || self.holds(&[index], site, |prover| prover.less_by(index, extent, last + 1))
     }
 

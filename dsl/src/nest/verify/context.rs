@@ -32,6 +32,8 @@ pub(super) struct Provers<'v> {
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
     /// The axes of one part that is as long as they are.
     pub(super) aliases: BTreeSet<AxisId>,
+    /// Where axes begin of which the end alone is run.
+    pub(super) starts: BTreeMap<AxisId, ExprId>,
     /// What reads copies, with the tensors behind those.
     pub(super) traced: Traced,
     /// The value of every axis, by its index.
@@ -47,11 +49,11 @@ impl<'v> Provers<'v> {
         without_facts: &'v Program,
         axes: Vec<ExprId>,
         within: BTreeMap<AxisId, ExprId>,
-        (cuts, aliases): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>),
+        (cuts, aliases, starts): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>, BTreeMap<AxisId, ExprId>),
         traced: Traced,
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, traced, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, starts, traced, axes, program }
     }
 
     /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end

@@ -294,6 +294,12 @@ impl Checks<'_> {
                     }
                 }
                 (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes)) if times > 0 => below += times * (self.literal(axis)? - 1),
+                // A tile that was moved back lies within its axis.
+                (Fate::Split(split), None)
+                    if times > 0 && split.exact && self.running_past(&[self.provers.value(axis)], site).is_empty() =>
+                {
+                    below += times * (self.literal(axis)? - 1);
+                }
                 // An element of a matrix, or nothing.
                 (Fate::Live, None) if times > 0 => below += times * (self.literal(axis)? - 1),
                 _ => return None,

@@ -150,7 +150,7 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
     let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
     let peeled = pieces::truthful(&mut scratch);
     let within = context::within(&mut scratch);
-    let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch));
+    let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch), reach::starts(&mut scratch));
     let traced = copies::traced(&mut scratch, &sites);
     let without_facts = Program { conditions: Vec::new(), ..scratch.clone() };
     let provers = context::Provers::new(&scratch, &without_facts, axes, within, reach, traced);

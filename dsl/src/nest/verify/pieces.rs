@@ -11,7 +11,7 @@ use super::reductions::phase;
 use super::site::{Role, Site, Touch};
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::facts::Prover;
-use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Phase, Program, StageId, Tail};
+use crate::nest::{AxisDef, AxisId, AxisKind, Body, Fate, NodeKind, Peel, Phase, Program, Split, StageId, Tail};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The axes of those peels that are what they say, and their copies in stages that were taken from those later; each with
@@ -310,7 +310,7 @@ impl Checks<'_> {
         let (Expr::Axis(grid), Fate::Split(split)) = (self.program.exprs.get(counted), &self.program.axes[axis].fate) else {
             return None;
         };
-        if split.parts[..] != [*grid] || !site.binds(*grid) || self.has_surplus(*grid, site) {
+        if split.parts[..] != [*grid] || !self.is_counted(*grid, site) {
             return None;
         }
         let (extent, whole) = (self.extent(axis), self.extent(*grid));
@@ -319,6 +319,15 @@ impl Checks<'_> {
             Tail::Peel => Some((Tail::Peel, first)),
             Tail::Rest if others() => Some((Tail::Rest, first)),
             _ => None,
+        }
+    }
+
+    /// Whether a loop around a leaf binds an axis, or the only part of what it is exactly, to no more than it has values.
+    fn is_counted(&self, axis: AxisId, site: &Site<'_>) -> bool {
+        match &self.program.axes[axis].fate {
+            _ if site.binds(axis) => !self.has_surplus(axis, site),
+            Fate::Split(Split { parts, exact: true, tail: Tail::Exact, .. }) if parts.len() == 1 => self.is_counted(parts[0], site),
+            _ => false,
         }
     }
 

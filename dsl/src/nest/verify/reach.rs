@@ -51,6 +51,20 @@ pub(super) fn aliases(scratch: &mut Program) -> BTreeSet<AxisId> {
     ones.into_iter().filter(|(axis, part)| same(*axis) == same(*part)).map(|(axis, _)| axis).collect()
 }
 
+/// Where the last part of an axis of which that alone is run begins.
+pub(super) fn starts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
+    let rest = |axis: &AxisId| match &scratch.axes[*axis].fate {
+        Fate::Split(split) => split.anchored().filter(|(tail, _)| *tail == Tail::Rest).map(|(_, last)| (*axis, last)),
+        _ => None,
+    };
+    let rests: Vec<(AxisId, AxisId)> = scratch.axes.ids().filter_map(|axis| rest(&axis)).collect();
+    let mut start = |(axis, last): (AxisId, AxisId)| {
+        let [extent, length] = [axis, last].map(|axis| scratch.axes[axis].extent);
+        (axis, scratch.exprs.difference(extent, length))
+    };
+    rests.into_iter().map(&mut start).collect()
+}
+
 /// The axes that are left as they are where others are named: those, and what is made of none of them.
 fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
     let mut above = BTreeSet::new();
@@ -114,6 +128,9 @@ impl<'v> Checks<'v> {
         use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
         let exprs = &self.program.exprs;
         let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
+        if less == more {
+            return true;
+        }
         let part = match (exprs.get(less), exprs.get(more)) {
             (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
                 Add | Min | Max => self.grows(provers, *a, *c) && self.grows(provers, *b, *d),
@@ -121,9 +138,12 @@ impl<'v> Checks<'v> {
                 FloorDiv | Mul if b == d && positive(*b) => self.grows(provers, *a, *c),
                 _ => false,
             },
+            (Expr::Binary(Min, a, b), _) => self.grows(provers, *a, more) || self.grows(provers, *b, more),
+            // The rest of an axis begins where the full tiles end.
+            (_, Expr::Axis(axis)) => self.provers.starts.get(axis).is_some_and(|start| self.grows(provers, less, *start)),
             _ => false,
         };
-        part || less == more || provers.iter().any(|prover| prover.less_equal(less, more))
+        part || provers.iter().any(|prover| prover.less_equal(less, more))
     }
 
     /// The value of an axis by its parts, each within its extent.

@@ -5,7 +5,7 @@
 //! room, and the copy's nest the loops.
 //!
 //! What a reduction reads for its result is the same for all invocations that share the reduction: those have it, each for
-//! itself, and none of them owns it.
+//! itself, and none of them owns it, whatever else reads it there.
 
 use crate::diag::SpanId;
 use crate::expr::{Expr, ExprId};
@@ -30,8 +30,9 @@ fn block(program: &mut Program, nodes: &mut Block) {
         if let NodeKind::Alloc { buffer, body } = &mut node.kind
             && program.is_private(*buffer)
         {
-            let mut owners = Vec::new();
-            readers(program, body, *buffer, &mut Vec::new(), &mut owners);
+            let mut readers = Readers::default();
+            readers.find(program, body, *buffer, &mut Vec::new());
+            let owners = readers.owners();
             if !owners.is_empty() {
                 own(program, body, *buffer, &owners);
             }
@@ -39,32 +40,49 @@ fn block(program: &mut Program, nodes: &mut Block) {
     }
 }
 
-/// The loops bound to invocations around what reads a buffer, but those that its result has left behind.
-fn readers(program: &Program, nodes: &Block, buffer: BufferId, around: &mut Vec<Bound>, found: &mut Vec<Bound>) {
-    for node in nodes {
-        if let NodeKind::Compute(compute) = &node.kind {
-            let reads = |value: ExprId| program.exprs.reads(value).iter().any(|r| r.buffer == buffer);
-            let finish = finish_of(program, compute.stage).is_some_and(reads);
-            let shares = |axis: AxisId| finish && is_reduced(program, axis, compute.stage);
-            let reads = finish || compute.value.iter().any(|value| reads(*value));
-            for bound in around.iter().filter(|b| reads && !shares(b.0)) {
-                if !found.iter().any(|f| f.0 == bound.0) {
-                    found.push(*bound);
+/// What stands around the reads of a buffer.
+#[derive(Default)]
+struct Readers {
+    /// The loops bound to invocations.
+    bound: Vec<Bound>,
+    /// The axes of reductions whose result reads it, too: that has left their loops behind.
+    left: Vec<AxisId>,
+}
+
+impl Readers {
+    fn find(&mut self, program: &Program, nodes: &Block, buffer: BufferId, around: &mut Vec<Bound>) {
+        for node in nodes {
+            if let NodeKind::Compute(compute) = &node.kind {
+                let reads = |value: ExprId| program.exprs.reads(value).iter().any(|r| r.buffer == buffer);
+                let finish = finish_of(program, compute.stage).is_some_and(reads);
+                if finish || compute.value.iter().any(|value| reads(*value)) {
+                    self.bound.extend(
+                        around.iter().filter(|b| self.bound.iter().all(|found| found.0 != b.0)).copied().collect::<Vec<_>>(),
+                    );
+                }
+                if finish {
+                    self.left.extend(around.iter().map(|b| b.0).filter(|axis| is_reduced(program, *axis, compute.stage)));
                 }
             }
-        }
-        let bound = match &node.kind {
-            NodeKind::Loop(l) => match l.exec {
-                Exec::Bind(level, _) if level != Level::Workgroup => Some((l.axis, l.exec, node.span)),
+            let bound = match &node.kind {
+                NodeKind::Loop(l) => match l.exec {
+                    Exec::Bind(level, _) if level != Level::Workgroup => Some((l.axis, l.exec, node.span)),
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        };
-        around.extend(bound);
-        node.blocks().for_each(|inner| readers(program, inner, buffer, around, found));
-        if bound.is_some() {
-            around.pop();
+            };
+            around.extend(bound);
+            node.blocks().for_each(|inner| self.find(program, inner, buffer, around));
+            if bound.is_some() {
+                around.pop();
+            }
         }
+    }
+
+    /// Those to which it belongs, each of which has its own.
+    fn owners(self) -> Vec<Bound> {
+        let Readers { bound, left } = self;
+        bound.into_iter().filter(|(axis, ..)| !left.contains(axis)).collect()
     }
 }
 
