@@ -275,3 +275,18 @@ fn copies_within_triangles() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 7)]]);
 }
+
+/// The same at sizes that facts make rare.
+#[test]
+fn copies_at_rare_sizes() {
+    let kernel =
+        "fn k<OH = (OW - 3) / 2 + 1, OW>(x: f32[3], z: f32[OW]) -> y: f32[OH] { y[i] = min(k in 0..3, l in 0..i) { x[k] }; }";
+    let schedule = "V: k for p where OW % 8 == 0, OH >= 4 {
+        fuse(k, l => q);
+        tile(i: 2 => r) => workgroup(y);
+        reorder(q, i);
+        promote(x => c, at: i, to: register);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("OW", 16)], &[("OW", 24)]]);
+}

@@ -130,10 +130,12 @@ impl Checks<'_> {
 
     /// Whether a condition does not hold where the axes of what is wanted are within their extents.
     fn never(&self, cond: ExprId, wanted: &Read) -> bool {
-        let Expr::Compare(Compare::Ge, a, b) = *self.program.exprs.get(cond) else { return false };
-        let named = [&[a, b], &wanted.index[..]].concat();
-        let inside = self.provers.inside(&named);
-        self.provers.roots.less(a, b) || inside.less(a, b) || inside.seems_false(cond)
+        let inside = self.provers.inside(&[&[cond], &wanted.index[..]].concat());
+        let proved = match *self.program.exprs.get(cond) {
+            Expr::Compare(Compare::Ge, a, b) => self.provers.roots.less(a, b) || inside.less(a, b),
+            _ => false,
+        };
+        proved || inside.seems_false(cond)
     }
 }
 
