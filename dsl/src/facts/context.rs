@@ -243,11 +243,10 @@ impl<'p> Context<'p> {
     /// The values of two expressions at some points with their axes in range, wherever the second has one (no digit of nothing);
     /// `None` if it has none at any.
     pub(super) fn seen(&mut self, a: ExprId, b: ExprId) -> Option<Vec<(Option<i64>, i64)>> {
-        let axes: BTreeSet<AxisId> = self.axes_of(a).union(&self.axes_of(b)).copied().collect();
-        let (axes, ground) = self.take_ground(&axes);
+        let axes: BTreeSet<AxisId> = self.axes_of(a).union(&self.axes_of(b)).chain(&self.scope).copied().collect();
+        let samples = self.many_samples(&axes.into_iter().collect::<Vec<_>>());
         let both = |sample| Some((self.index_at(a, sample), self.index_at(b, sample)?));
-        let seen: Vec<_> = ground.samples.iter().filter_map(both).collect();
-        self.keep_ground(axes, ground);
+        let seen: Vec<_> = samples.iter().filter_map(both).collect();
         (!seen.is_empty()).then_some(seen)
     }
 

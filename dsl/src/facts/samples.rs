@@ -1,7 +1,7 @@
 //! Points at which a question's facts hold: a goal that is negative at one of them is not worth a proof.
 //!
-//! They decide nothing else. So which there are, and how well they are spread, only matters for how fast the prover gives
-//! up.
+//! They decide nothing else, but where the verifier finds no proof that two indices are the same. So which there are, and how well
+//! they are spread, only matters for how fast the prover gives up.
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
@@ -20,6 +20,9 @@ const SIZES: usize = 6;
 const TRIES: usize = 240;
 /// Points for each of the sizes.
 const POINTS: u64 = 3;
+/// Where points are all that is known.
+const MANY_POINTS: u64 = 40;
+const MANY_TRIES: usize = 20_000;
 
 /// Values of the dims, derived ones included.
 pub(super) type Sizes = Rc<Vec<Values<DimId>>>;
@@ -48,12 +51,12 @@ impl Context<'_> {
         if let Some(sizes) = &self.sizes {
             return sizes.clone();
         }
-        let sizes = Rc::new(self.find_sizes());
+        let sizes = Rc::new(self.find_sizes(TRIES));
         self.sizes = Some(sizes.clone());
         sizes
     }
 
-    fn find_sizes(&mut self) -> Vec<Values<DimId>> {
+    fn find_sizes(&mut self, tries: usize) -> Vec<Values<DimId>> {
         let program = self.program;
         let eval = Eval { program, view: self.view };
         let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
@@ -61,7 +64,7 @@ impl Context<'_> {
         let candidates = self.candidates(&dims, &conditions);
         let mut mixer = Mixer(1);
         let mut found: Vec<Values<DimId>> = Vec::new();
-        for _ in 0..TRIES {
+        for _ in 0..tries {
             let mut pick = |values: &Vec<i64>| values.get(mixer.below(values.len() as u64) as usize).copied().unwrap_or(1);
             let dims = candidates.iter().map(|(dim, values)| (*dim, pick(values))).collect();
             let mut sample = Sample { point: Point { dims, axes: Values::new() }, values: Vec::new() };
@@ -94,11 +97,24 @@ impl Context<'_> {
 
     /// Points with these axes in range.
     pub(super) fn samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
+        self.spread(axes, POINTS)
+    }
+
+    /// More points, for what is not proved.
+    pub(super) fn many_samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
+        if self.sizes().is_empty() {
+            self.sizes = Some(Rc::new(self.find_sizes(MANY_TRIES)));
+        }
+        self.spread(axes, MANY_POINTS)
+    }
+
+    /// So many points with these axes in range for each of the sizes.
+    fn spread(&mut self, axes: &[AxisId], points: u64) -> Vec<Sample> {
         let axes = self.outer_first(axes);
         let eval = Eval { program: self.program, view: self.view };
         let mut samples = Vec::new();
         for dims in self.sizes().iter() {
-            for kind in 0..POINTS {
+            for kind in 0..points {
                 let mut point = Point { dims: dims.clone(), axes: Values::new() };
                 let mut mixer = Mixer(kind);
                 let complete = axes.iter().all(|axis| {

@@ -124,7 +124,8 @@ impl Checks<'_> {
     /// quotients of both, are often beyond proof.
     fn same_index(&self, a: ExprId, b: ExprId) -> bool {
         let provers = self.provers;
-        let seen = || provers.inside(&[a, b]).seem_equal(a, b);
+        let data = |e: ExprId| !self.program.exprs.reads(e).is_empty();
+        let seen = || !data(a) && !data(b) && provers.inside(&[a, b]).seem_equal(a, b);
         a == b || provers.leaves.equal(a, b) || provers.roots.equal(a, b) || provers.inside(&[a, b]).equal(a, b) || seen()
     }
 
