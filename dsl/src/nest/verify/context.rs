@@ -350,10 +350,19 @@ impl<'v> Checks<'v> {
     }
 
     /// The view on leaves, at points where what predicates hold back is within its extent: there it counts as clamped, while what
-    /// else expressions name runs past. `None`: nothing is held back.
+    /// else expressions name runs past. `None`: nothing is held back. What shares loops with another axis that is named is left as it
+    /// is: where it is held back, those loops still run on.
     fn clamped(&self, exprs: &[ExprId], site: &Site<'_>) -> Option<Prover<'v>> {
-        let past = self.made_of(self.named(exprs), site).past;
-        let held = past.into_iter().filter(|past| self.guarded(*past, site));
+        let named: Vec<AxisId> = self.named(exprs).into_iter().collect();
+        let past = self.made_of(named.iter().copied(), site).past;
+        let apart = |held: &AxisId| {
+            let own = self.made_of([*held], site).leaves;
+            named
+                .iter()
+                .map(|axis| (axis, self.made_of([*axis], site)))
+                .all(|(axis, made)| axis == held || made.consumed.contains(held) || made.leaves.is_disjoint(&own))
+        };
+        let held = past.into_iter().filter(|past| self.guarded(*past, site)).filter(apart);
         let within: Vec<ExprId> = held.filter_map(|axis| self.provers.within.get(&axis).copied()).collect();
         let clamped = |prover: Prover<'v>, within: &ExprId| prover.assuming(*within, true);
         (!within.is_empty()).then(|| within.iter().fold(self.provers.leaves.within([]), clamped))
