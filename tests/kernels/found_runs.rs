@@ -290,3 +290,25 @@ fn copies_at_rare_sizes() {
     }";
     check(kernel, schedule, &[&[("OW", 16)], &[("OW", 24)]]);
 }
+
+/// Loops that are moved bring what reads a copy and the copy to one place: the copy lives around it.
+#[test]
+fn copies_around_what_reads_them() {
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K, K] { let s[i]: f32[K] = x[i] * 2.0; y[i, j, h] = min(k in 0..K) { s[j] }; }";
+    let schedule = "V: k for p {
+        reorder(k, h);
+        compute_at(s, h, to: register);
+        promote(x => c, at: k, to: register);
+        reorder(h, k);
+        serial(i, j, h);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
+    let kernel = "fn k<N>(x: u32[]) -> y: u32[N, N] { let s[]: u32[] = x.clamp()[]; y[i, j] = s[] - 1; }";
+    let schedule = "V: k for p where N == 6 {
+        compute_at(s, j, to: shared);
+        promote(x => c, at: i, to: shared);
+        unroll(j, i);
+        reorder(j, i);
+    }";
+    check(kernel, schedule, &[&[("N", 6)]]);
+}

@@ -20,6 +20,7 @@
 //! ```
 
 use super::StageNest;
+use super::compute_at::readers;
 use crate::diag::SpanId;
 use crate::nest::path::{Frame, Head, Path};
 use crate::nest::{AxisDef, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Phase, Program, Space, StageId};
@@ -96,8 +97,9 @@ impl Placed {
         let mut body = vec![Node::new(NodeKind::Compute(path.compute.clone()), path.span)];
         for at in (0..=plain.len()).rev() {
             let here = |together: bool| {
-                let found = self.attached.iter().zip(&places).rev();
-                found.filter(move |(a, place)| **place == at && a.together == together).map(|(a, _)| a)
+                let found = self.attached.iter().zip(&places);
+                let found = found.filter(|(a, place)| **place == at && a.together == together).map(|(a, _)| a);
+                in_reach(program, found).into_iter().rev()
             };
             body = here(false).fold(body, |body, a| a.around(body));
             let bound = threads.iter().rev().filter(|(place, _)| *place == at);
@@ -147,6 +149,21 @@ fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame>
         stage = host;
     }
     owners
+}
+
+/// What is attached at one place, outermost first: as it came, but what something reads around that. (Loops that were moved can
+/// have brought both to one place.)
+fn in_reach<'a>(program: &Program, found: impl Iterator<Item = &'a Attached>) -> Vec<&'a Attached> {
+    let mut ordered: Vec<&Attached> = Vec::new();
+    for attached in found {
+        let read_by = |other: &&Attached| {
+            let reads = |block: &Block| attached.buffer.is_some_and(|buffer| !readers(program, block, buffer).is_empty());
+            reads(&other.before) || reads(&other.after)
+        };
+        let at = ordered.iter().position(read_by).unwrap_or(ordered.len());
+        ordered.insert(at, attached);
+    }
+    ordered
 }
 
 /// The loops that count no invocations.
