@@ -1,15 +1,7 @@
 //! What the differential tests found, made small. Each was wrong once.
 
-use crate::harness::{profiles, try_variant, variant};
+use crate::harness::{check, profiles, try_variant, variant};
 use tilewright_dsl::profile::Profile;
-
-/// On both profiles, at all sizes.
-fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
-    for profile in profiles() {
-        let variant = variant(kernel, schedule, &profile);
-        sizes.iter().for_each(|dims| variant.check(dims, &[]));
-    }
-}
 
 /// The reading of a stage that has no points took an element of the tensor behind it that is not there; and the verifier
 /// refused it, for want of a proof that depends on there being points.

@@ -1,7 +1,7 @@
 //! What the differential tests found of bounds, ends and barriers that were not proved, made small: each was refused by the
 //! verifier once.
 
-use crate::found_places::{check, refused};
+use crate::harness::{check, refused};
 
 /// A packed tensor read at axes without values: digits of nothing are anywhere.
 #[test]
@@ -328,4 +328,31 @@ fn digits_of_clamped_indices() {
         root(s);
     }";
     check(kernel, schedule, &[&[("K", 1)], &[("K", 7)], &[("K", 13)]]);
+}
+
+/// An index that is kept inside a derived size is inside by what keeps it.
+#[test]
+fn a_placed_clamp() {
+    let kernel = "fn k<N, W, E = (N - 1) * 2 + 5>(x: f32[W, E]) -> y: f32[N, W] {
+        let s[i, j]: f32[W, E] = x[i, j];
+        y[i, j] = s.clamp()[j, j - i];
+    }";
+    let schedule = "V: k for p { tile(i: 1, j: 1 => z1) => workgroup(z, y); compute_at(s, workgroup, to: shared); }";
+    check(kernel, schedule, &[&[("N", 1), ("W", 3)], &[("N", 5), ("W", 4)]]);
+}
+
+/// What is copied in the same way once more, with nobody in between to read it, was taken for a race.
+#[test]
+fn a_copy_made_again() {
+    let kernel = "fn k<K>(x: f32[3, K], z: f32[K, 3]) -> y: f32[K, 3] {
+        y[i, j] = sum(l in 0..K, q in 1..K) { x[2 - j, l] * z[l, j] };
+    }";
+    let schedule = "V: k for p where K <= 3 {
+        tile(l: 1 => z3);
+        distribute(j => thread(y));
+        promote(z => c0, at: z3, to: shared);
+        promote(x => c1, at: i, to: shared);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("K", 1)], &[("K", 3)]]);
 }

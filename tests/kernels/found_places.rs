@@ -1,27 +1,9 @@
 //! What the differential tests found of copies, of stages in the nests of others, of peels and of reductions across invocations,
 //! made small. Each was wrong once.
 
-use crate::harness::{profiles, try_variant, variant};
-use tilewright_differential::inputs::Fill;
+use crate::harness::{Fill, check, profiles, refused, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
-
-/// On both profiles, at all sizes.
-pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
-    for profile in profiles() {
-        let variant = variant(kernel, schedule, &profile);
-        sizes.iter().for_each(|dims| variant.check(dims, &[]));
-    }
-}
-
-/// Refused with an error that says this, and not by the verifier.
-pub fn refused(kernel: &str, schedule: &str, why: &str) {
-    for profile in profiles() {
-        let error = try_variant(kernel, schedule, &profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
-        assert!(error.contains(why), "{error}");
-        assert!(!error.contains("in the dispatch of"), "{error}");
-    }
-}
 
 /// The copy stood around the workgroups.
 #[test]
@@ -602,37 +584,10 @@ fn a_placed_gather() {
     }
 }
 
-/// What is copied in the same way once more, with nobody in between to read it, was taken for a race.
-#[test]
-fn a_copy_made_again() {
-    let kernel = "fn k<K>(x: f32[3, K], z: f32[K, 3]) -> y: f32[K, 3] {
-        y[i, j] = sum(l in 0..K, q in 1..K) { x[2 - j, l] * z[l, j] };
-    }";
-    let schedule = "V: k for p where K <= 3 {
-        tile(l: 1 => z3);
-        distribute(j => thread(y));
-        promote(z => c0, at: z3, to: shared);
-        promote(x => c1, at: i, to: shared);
-        serial(i);
-    }";
-    check(kernel, schedule, &[&[("K", 1)], &[("K", 3)]]);
-}
-
 /// Tiles that are moved back begin where a size says, and registers were indexed by that.
 #[test]
 fn registers_of_shifted_tiles() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }";
     let schedule = "V: k for p where N <= 6 { tile(i: 2 shift); promote(x => c, at: workgroup, to: register); unroll(i_o, i); }";
     refused(kernel, schedule, "known only at run time");
-}
-
-/// An index that is kept inside a derived size is inside by what keeps it.
-#[test]
-fn a_placed_clamp() {
-    let kernel = "fn k<N, W, E = (N - 1) * 2 + 5>(x: f32[W, E]) -> y: f32[N, W] {
-        let s[i, j]: f32[W, E] = x[i, j];
-        y[i, j] = s.clamp()[j, j - i];
-    }";
-    let schedule = "V: k for p { tile(i: 1, j: 1 => z1) => workgroup(z, y); compute_at(s, workgroup, to: shared); }";
-    check(kernel, schedule, &[&[("N", 1), ("W", 3)], &[("N", 5), ("W", 4)]]);
 }

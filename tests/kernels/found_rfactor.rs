@@ -1,16 +1,7 @@
 //! What the differential tests found of partial results, of reductions across invocations and what stands around them, and of
 //! results in copies, made small. Each was wrong once.
 
-use crate::found_places::{check, refused};
-use crate::harness::variant;
-use tilewright_dsl::launch::Feature;
-use tilewright_dsl::profile::Profile;
-
-/// A profile of devices whose subgroups have so many invocations.
-fn of_subgroups(size: u32) -> Profile {
-    let features = [Feature::Address, Feature::SubgroupSize, Feature::SubgroupArithmetic].into();
-    Profile { features, subgroup: Some(size), ..Profile::vulkan_1_1() }
-}
+use crate::harness::{check, of_subgroups, refused, variant};
 
 /// What a reduction reads for its result had an owner among the invocations that share the reduction, which the result has left
 /// behind.

@@ -1,15 +1,6 @@
 //! What the differential tests found of runs that were wrong, faults and values, made small. Each was wrong once.
 
-use crate::found_places::{check, refused};
-use crate::harness::variant;
-use tilewright_dsl::launch::Feature;
-use tilewright_dsl::profile::Profile;
-
-/// A profile of devices whose subgroups have 8 invocations.
-fn of_subgroups() -> Profile {
-    let features = [Feature::Address, Feature::SubgroupSize, Feature::SubgroupArithmetic].into();
-    Profile { features, subgroup: Some(8), ..Profile::vulkan_1_1() }
-}
+use crate::harness::{check, of_subgroups, refused, variant};
 
 /// What each invocation computes for itself had a shared copy, of what the first of them reads.
 #[test]
@@ -57,7 +48,7 @@ fn beside_the_parts_of_a_reduction() {
         distribute(k => subgroup(z), by: tree);
         distribute(z3 => workgroup(x));
     }";
-    let variant = variant(kernel, schedule, &of_subgroups());
+    let variant = variant(kernel, schedule, &of_subgroups(8));
     [1, 5].into_iter().for_each(|n| variant.check(&[("N", n), ("K", 3)], &[]));
 }
 
@@ -66,7 +57,7 @@ fn beside_the_parts_of_a_reduction() {
 fn neighbours_in_place() {
     let kernel = "fn k<N>(y: &mut bool[N, 8]) { y[i, h] = !(all(k in 0..4) { y[i, h] }); }";
     let schedule = "V: k for p { distribute(k => lane(x), by: tree); unroll(h); distribute(i => workgroup(y)); }";
-    let variant = variant(kernel, schedule, &of_subgroups());
+    let variant = variant(kernel, schedule, &of_subgroups(8));
     [1, 3].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
 }
 

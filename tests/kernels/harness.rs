@@ -47,6 +47,12 @@ pub fn profiles() -> [Profile; 2] {
     [addresses, descriptors]
 }
 
+/// A profile of devices whose subgroups have so many invocations.
+pub fn of_subgroups(size: u32) -> Profile {
+    let features = [launch::Feature::Address, launch::Feature::SubgroupSize, launch::Feature::SubgroupArithmetic].into();
+    Profile { features, subgroup: Some(size), ..Profile::vulkan_1_1() }
+}
+
 /// Compiles `kernel` under a schedule's text, from its name on: `V: matmul for p { … }`.
 pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Variant {
     try_variant(kernel, schedule, profile).unwrap_or_else(|errors| panic!("{errors}\n{schedule}"))
@@ -55,6 +61,23 @@ pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Variant {
 /// The same; what is wrong as text.
 pub fn try_variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Variant, String> {
     compile::variant(kernel, schedule, profile).map(validated).map_err(|refusal| refusal.text)
+}
+
+/// On both profiles, at all sizes.
+pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        sizes.iter().for_each(|dims| variant.check(dims, &[]));
+    }
+}
+
+/// Refused with an error that says this, and not by the verifier.
+pub fn refused(kernel: &str, schedule: &str, why: &str) {
+    for profile in profiles() {
+        let error = try_variant(kernel, schedule, &profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
+        assert!(error.contains(why), "{error}");
+        assert!(!error.contains("in the dispatch of"), "{error}");
+    }
 }
 
 /// Every choice of a schedule's tuned constants, compiled, or why not.

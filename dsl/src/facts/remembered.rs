@@ -13,7 +13,7 @@ use super::samples::Sizes;
 use crate::arena::Id as _;
 use crate::expr::{Expr, ExprId};
 use crate::nest::Program;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tilewright_launch::{DType, Relation};
@@ -43,6 +43,7 @@ struct Loaded {
     nonzeros: Vec<Poly>,
     absurd: bool,
     sizes: Sizes,
+    rare_sizes: Rc<OnceCell<Sizes>>,
 }
 
 impl<'p> Context<'p> {
@@ -111,6 +112,7 @@ impl Loaded {
             nonzeros: context.nonzeros.clone(),
             absurd: context.absurd,
             sizes,
+            rare_sizes: context.rare_sizes.clone(),
         }
     }
 
@@ -123,6 +125,7 @@ impl Loaded {
             nonzeros: self.nonzeros.clone(),
             absurd: self.absurd,
             sizes: Some(self.sizes.clone()),
+            rare_sizes: self.rare_sizes.clone(),
             ..Context::new(program, view)
         }
     }

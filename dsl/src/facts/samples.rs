@@ -103,7 +103,9 @@ impl Context<'_> {
     /// More points, for what is not proved.
     pub(super) fn many_samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
         if self.sizes().is_empty() {
-            self.sizes = Some(Rc::new(self.find_sizes(MANY_TRIES)));
+            let rare = self.rare_sizes.get().cloned();
+            let rare = rare.unwrap_or_else(|| Rc::new(self.find_sizes(MANY_TRIES)));
+            self.sizes = Some(self.rare_sizes.get_or_init(|| rare).clone());
         }
         self.spread(axes, MANY_POINTS)
     }

@@ -37,13 +37,13 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
     beside(program)
 }
 
-/// Every rest was found beside its full tiles.
+/// Every rest was found beside its full tiles, and what `peel` makes of a rest is a rest itself ([`crate::schedule`] puts those
+/// beside what it makes of the full tiles).
 fn beside(program: &Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for peel in &program.peels {
         let reduces = program.axes[peel.axis].kind == AxisKind::Reduction;
         let left = program.plan.iter().any(|d| Path::is_in(&d.body, peel.rest, Phase::Whole));
-        // A rest of a rest of a reduction, which nothing else is a part of.
         if (reduces && left) || (!reduces && continues(program, peel.main).is_some()) {
             let name = &program.axes[peel.axis].name;
             let error = Error::new(peel.span, format!("the full tiles of `{name}` and its rest do not stand in one nest"));

@@ -56,11 +56,8 @@ fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
     // One at a time: reads within the index of another are part of that.
     loop {
         let reads = program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>();
-        let Some((read, outside)) =
-            reads.into_iter().find_map(|read| Some((unsettled(program, &read, &bound)?, read)).map(|(o, r)| (r, o)))
-        else {
-            return value;
-        };
+        let found = reads.into_iter().find_map(|read| unsettled(program, &read, &bound).map(|outside| (read, outside)));
+        let Some((read, outside)) = found else { return value };
         let new = Expr::Read(Read { outside, ..read.clone() });
         value = program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
             Expr::Read(r) if *r == read => Some(exprs.add(new.clone(), exprs.dtype(id))),

@@ -55,18 +55,23 @@
 //! # Stages within stages
 //! [`Program::hosts`] lists the stages that stand within the nest of another one. A promoted tensor's copy is such a stage
 //! ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]) whose buffer is the copy; where a result is promoted, it is the
-//! one that writes it back, and the host writes the copy. A stage that is computed at a loop of another shares that loop's axis: its own root's [`Fate`] is a split whose
-//! parts are the other's axis and its own, so that one axis can be a part of several.
+//! one that writes it back, and the host writes the copy. A stage that is computed at a loop of another shares that loop's axis:
+//! its own root's [`Fate`] is a split whose parts are the other's axis and its own, so that one axis can be a part of several.
 
 mod axis;
 pub mod build;
 mod monoid;
+mod node;
 pub mod path;
 mod predicates;
 pub mod print;
 pub mod verify;
 
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
+pub use node::{
+    Access, Block, Collect, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
+    Scope, Slot,
+};
 
 use crate::arena::{Arena, id};
 use crate::diag::SpanId;
@@ -360,291 +365,6 @@ pub struct Condition {
     pub span: SpanId,
 }
 
-/// One dispatch: what a grid of workgroups runs.
-#[derive(Clone, Debug)]
-pub struct Dispatch {
-    /// The stage that it is for.
-    pub name: String,
-    /// Invocations of a workgroup in x, y and z. Set by lowering; `[1, 1, 1]` before.
-    pub local: [u32; 3],
-    /// What runs. Loops bound to workgroups stand outside everything else.
-    pub body: Block,
-}
-
-/// Nodes that run one after another.
-pub type Block = Vec<Node>;
-
-/// A node of the nest, and the directive (or definition) that made it.
-#[derive(Clone, Debug)]
-pub struct Node {
-    /// What it is.
-    pub kind: NodeKind,
-    /// The directive to blame.
-    pub span: SpanId,
-}
-
-/// The kinds of nodes.
-#[derive(Clone, Debug)]
-pub enum NodeKind {
-    /// For every value of an axis.
-    Loop(Loop),
-    /// A buffer's life.
-    Alloc {
-        /// A shared, register or fragment buffer.
-        buffer: BufferId,
-        /// Where it lives.
-        body: Block,
-    },
-    /// One value to one place (of a tuple: each component to its place).
-    Compute(Compute),
-    /// A copy of a box, by many invocations; lowering makes it loops.
-    Copy(Copy),
-    /// An operation on cooperative matrices.
-    Fragment(Fragment),
-    /// A reduction of one partial state an invocation to one state.
-    Collect(Collect),
-    /// A barrier of a workgroup or subgroup.
-    Barrier {
-        /// Who waits.
-        scope: Scope,
-    },
-    /// A choice that is the same for all invocations of a workgroup.
-    Branch {
-        /// A bool over dims, serial loops' axes and workgroup axes.
-        cond: ExprId,
-        /// Where it holds.
-        then: Block,
-        /// Where it does not.
-        other: Block,
-    },
-}
-
-/// A loop over an axis.
-#[derive(Clone, Debug)]
-pub struct Loop {
-    /// The axis; of extent `axes[axis].extent`.
-    pub axis: AxisId,
-    /// How its iterations are executed.
-    pub exec: Exec,
-    /// What is executed.
-    pub body: Block,
-}
-
-/// How a loop's iterations are executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Exec {
-    /// One after another.
-    Serial,
-    /// One after another, written out. The extent is a literal.
-    Unroll,
-    /// Together, as the components of vectors. The extent is a literal power of two.
-    Lanes,
-    /// Each by an invocation (or a group of them) of its own.
-    Bind(Level, Slot),
-}
-
-/// What a bound axis counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Level {
-    /// Workgroups of the grid. Several axes may share a slot: the outermost is the slowest.
-    Workgroup,
-    /// Subgroups of a workgroup. A slot has as many as the most that a loop of the dispatch counts in it; Z is the slowest, and
-    /// the product of X, Y and Z is the number of subgroups.
-    Subgroup,
-    /// Invocations of a subgroup (`SubgroupLocalInvocationId`, whatever the slot).
-    Lane,
-    /// Invocations of a workgroup. The extent is a literal. One axis a slot on any path.
-    Thread,
-}
-
-/// Which of a level's coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names of Vulkan's coordinates")]
-pub enum Slot {
-    X,
-    Y,
-    Z,
-    /// The index that runs over all three, x fastest (`LocalInvocationIndex`).
-    Linear,
-}
-
-/// Who takes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names of Vulkan's scopes")]
-pub enum Scope {
-    Invocation,
-    Subgroup,
-    Workgroup,
-    Device,
-}
-
-/// A place in a buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// The buffer.
-    pub buffer: BufferId,
-    /// One index per dimension (after the version, if it has several).
-    pub index: Vec<ExprId>,
-}
-
-/// One value to one place.
-#[derive(Clone, Debug)]
-pub struct Compute {
-    /// Whose.
-    pub stage: StageId,
-    /// Which part of the stage's work.
-    pub phase: Phase,
-    /// Where to: one place for each value.
-    pub dst: Vec<Access>,
-    /// `Whole` of a map, `Init` and `Finish`: what is stored. `Whole` of a reduction, and `Update`: the items.
-    pub value: Vec<ExprId>,
-    /// What can run past its extent here, outermost first.
-    pub preds: Vec<Pred>,
-}
-
-/// Which part of a stage's work a compute does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// All of it. For a reduction this is only a form before lowering.
-    Whole,
-    /// The identity into the accumulator.
-    Init,
-    /// An item into the accumulator: `dst = combine(dst, value)`.
-    Update,
-    /// The accumulator so far, brought to another base, as an online softmax does when its maximum has grown:
-    /// `dst = value`, where `value` reads `dst`.
-    Adjust,
-    /// From the accumulator, whose components are ordinary reads, to the stage's buffer.
-    Finish,
-}
-
-/// That an axis can run past its extent, and what happens then (see the module's page).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Pred {
-    /// The axis: inexact, or bound to more threads than it has values.
-    pub axis: AxisId,
-    /// [`Tail::RoundUp`]: an update's reads are filled. Otherwise it takes the identity.
-    pub tail: Tail,
-}
-
-/// `dst[axes] = value` for all values of the axes.
-#[derive(Clone, Debug)]
-pub struct Copy {
-    /// A shared or register buffer, of one version or with `version` as its first index.
-    pub dst: BufferId,
-    /// The version that is written, where there are several.
-    pub version: Option<ExprId>,
-    /// One axis for each dimension of `dst`, whose extents are literals and are `dst`'s shape.
-    pub axes: Vec<AxisId>,
-    /// A read over `axes` and the axes around the copy. Its [`crate::expr::Outside`] says what lies outside the source.
-    pub value: ExprId,
-    /// `Workgroup`: all invocations share the work, and none may touch `dst` before a barrier. `Invocation`: each for
-    /// itself.
-    pub by: Scope,
-    /// Elements that one invocation copies at a time, along the last axis.
-    pub width: u32,
-}
-
-/// An operation on cooperative matrices, by a whole subgroup. Indices are of elements: the first of the matrix.
-#[derive(Clone, Debug)]
-pub enum Fragment {
-    /// From memory.
-    Load {
-        /// A fragment buffer.
-        dst: Access,
-        /// Global or shared memory.
-        src: Access,
-        /// How it lies there.
-        layout: MatrixLayout,
-    },
-    /// To memory.
-    Store {
-        /// Global or shared memory.
-        dst: Access,
-        /// An accumulator.
-        src: Access,
-    },
-    /// One value in all elements.
-    Splat {
-        /// Whose.
-        stage: StageId,
-        /// [`Phase::Init`], or [`Phase::Whole`].
-        phase: Phase,
-        /// A fragment buffer.
-        dst: Access,
-        /// The value.
-        value: ExprId,
-    },
-    /// `acc = a * b + acc`.
-    MulAdd {
-        /// Whose update it is.
-        stage: StageId,
-        /// The accumulator.
-        acc: Access,
-        /// Rows by the reduction's axis.
-        a: Access,
-        /// The reduction's axis by columns.
-        b: Access,
-        /// The root-or-derived axes that the operation covers, besides the loops around it: rows, columns, reduction.
-        /// They are bound by no loop.
-        over: [AxisId; 3],
-    },
-    /// Elementwise, in place: `value` reads `dst`, other accumulators, and what is uniform in the subgroup.
-    Map {
-        /// An accumulator.
-        dst: Access,
-        /// The new element. Its reads of fragments are, as `dst`, at the first element of a matrix.
-        value: ExprId,
-    },
-}
-
-/// How a matrix lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MatrixLayout {
-    /// Row by row, a box of the last two dimensions.
-    Rows,
-    /// Column by column: the box holds the transposed matrix.
-    Columns,
-    /// One row along the last dimension, which is every row of the matrix: a bias.
-    SameRows,
-    /// One column along the last dimension, which is every column of the matrix: a factor a row.
-    SameColumns,
-}
-
-/// A reduction across invocations. Those that differ only in the axes of `over` are a *team*: `dst = combine of the team's
-/// src`, the same in each of them. In lanes it is one reduction for each.
-///
-/// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
-/// an earlier dispatch has filled with the identity.
-#[derive(Clone, Debug)]
-pub struct Collect {
-    /// Whose monoid.
-    pub stage: StageId,
-    /// Who takes part: a `Subgroup` (all axes of `over` are bound to its lanes), a `Workgroup`, or the `Device` (by atomics).
-    pub scope: Scope,
-    /// How.
-    pub how: How,
-    /// The partial states: registers, one place for each component.
-    pub src: Vec<Access>,
-    /// The results: registers; of atomics, device memory.
-    pub dst: Vec<Access>,
-    /// The axes bound to invocations (of atomics: and to workgroups) that are thereby reduced.
-    pub over: Vec<AxisId>,
-    /// Of atomics: what can run past its extent here, where nothing is written.
-    pub preds: Vec<Pred>,
-}
-
-/// How a reduction across invocations is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum How {
-    /// Subgroup arithmetic, or shuffles (and, if the scope is a workgroup, the states of subgroups through shared memory).
-    Subgroup,
-    /// A tree in shared memory, of one state an invocation, with barriers of its own.
-    Tree,
-    /// Atomics on the destination, in device memory.
-    Atomic,
-}
-
 /// Something that must hold for a variant to be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obligation {
@@ -687,34 +407,5 @@ impl Program {
     pub fn definition(&self, buffer: BufferId) -> Option<StageId> {
         let defines = |s: &Stage| s.buffer == buffer || s.also.iter().any(|(b, _)| *b == buffer);
         self.stages.iter().find(|(_, s)| defines(s)).map(|(id, _)| id)
-    }
-}
-
-impl Node {
-    /// A node made by the directive at `span`.
-    pub fn new(kind: NodeKind, span: SpanId) -> Node {
-        Node { kind, span }
-    }
-
-    /// The blocks inside it.
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
-        let (first, second) = match &self.kind {
-            NodeKind::Loop(l) => (Some(&l.body), None),
-            NodeKind::Alloc { body, .. } => (Some(body), None),
-            NodeKind::Branch { then, other, .. } => (Some(then), Some(other)),
-            _ => (None, None),
-        };
-        first.into_iter().chain(second)
-    }
-
-    /// The blocks inside it, to be changed.
-    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
-        let (first, second) = match &mut self.kind {
-            NodeKind::Loop(l) => (Some(&mut l.body), None),
-            NodeKind::Alloc { body, .. } => (Some(body), None),
-            NodeKind::Branch { then, other, .. } => (Some(then), Some(other)),
-            _ => (None, None),
-        };
-        first.into_iter().chain(second)
     }
 }

@@ -26,6 +26,7 @@ pub mod pin;
 pub mod placement;
 pub(crate) mod precompute;
 pub mod promote;
+mod renamed;
 pub mod reorder;
 mod reroot;
 pub mod rfactor;

@@ -10,17 +10,17 @@
 //! have already rewritten (they belong behind this one: the two stages have schedules of their own); a reduction that is
 //! already distributed; a nest that was peeled.
 
+use super::renamed::Renamed;
 use super::{Applied, StageNest, atomics, split};
 use crate::arena::Id;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::{
-    Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Compute, Dispatch, Exec, Fate, Phase, Program, Space, Split, Stage,
-    StageId, State,
+    Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Compute, Dispatch, Exec, Fate, Phase, Space, Stage, StageId, State,
 };
 use crate::syntax::Name;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// The directive.
 pub fn apply(nest: &mut StageNest<'_>, name: &Name, into: &Name, span: SpanId) -> Applied {
@@ -116,45 +116,23 @@ fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) 
 
 /// The partial stage's parallel axes, for this stage's. Where these are parts of a reduction that another stage has the rest of,
 /// what is reduced names the whole: it has twins, too.
-fn twins(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> HashMap<AxisId, AxisId> {
+fn twins(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> Renamed {
     let program = &mut *nest.program;
-    let Body::Reduce { over, .. } = &program.stages[nest.stage].body else { return HashMap::new() };
+    let over = match &program.stages[nest.stage].body {
+        Body::Reduce { over, .. } => over.as_slice(),
+        Body::Map(_) => &[],
+    };
     let family: Vec<AxisId> = program.family(nest.stage).into_iter().filter(|axis| !over.contains(axis)).collect();
     let made: Vec<AxisId> = family.iter().map(|axis| program.axes.push(program.axes[*axis].clone())).collect();
-    let twins: HashMap<AxisId, AxisId> = family.into_iter().zip(made.iter().copied()).collect();
+    let twins = Renamed { axes: family.into_iter().zip(made.iter().copied()).collect() };
     for axis in made {
         let old = program.axes[axis].clone();
-        program.axes[axis] = remade(program, old, part, &twins, span);
+        let twin = twins.remade(program, old, [nest.stage, part]);
+        // The whole of what this stage has parts of is another stage's.
+        let def = if let AxisDef::Root(_) = twin.def { AxisDef::Root(part) } else { twin.def };
+        program.axes[axis] = Axis { def, span, ..twin };
     }
     twins
-}
-
-/// An axis, made of other ones.
-fn remade(program: &mut Program, old: Axis, stage: StageId, twins: &HashMap<AxisId, AxisId>, span: SpanId) -> Axis {
-    let of = |axis: AxisId| twins.get(&axis).copied().unwrap_or(axis);
-    let def = match old.def {
-        AxisDef::Root(_) => AxisDef::Root(stage),
-        AxisDef::Part { of: whole, part } => AxisDef::Part { of: of(whole), part },
-        AxisDef::Fused(digits) => AxisDef::Fused(digits.into_iter().map(of).collect()),
-        AxisDef::Made => AxisDef::Made,
-    };
-    let fate = match old.fate {
-        Fate::Live => Fate::Live,
-        Fate::Split(Split { parts, exact, tail, span }) => {
-            Fate::Split(Split { parts: parts.into_iter().map(of).collect(), exact, tail, span })
-        }
-        Fate::Fused { into, digit, span } => Fate::Fused { into: of(into), digit, span },
-    };
-    let extent = renamed(program, old.extent, twins);
-    Axis { extent, def, fate, span, ..old }
-}
-
-/// An expression over the twins of axes.
-fn renamed(program: &mut Program, expr: ExprId, twins: &HashMap<AxisId, AxisId>) -> ExprId {
-    program.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(a) => twins.get(a).copied().map(|twin| exprs.axis(twin)),
-        _ => None,
-    })
 }
 
 /// A temporary for each component of the state.
@@ -187,7 +165,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
             program.axes[at].def = AxisDef::Root(part.stage);
         }
         // It may run to where a parallel axis is.
-        program.axes[at].extent = renamed(program, program.axes[at].extent, &part.twins);
+        program.axes[at].extent = part.twins.expr(program, program.axes[at].extent);
         match program.axes[at].fate.clone() {
             Fate::Split(split) => open.extend(split.parts.into_iter().rev()),
             Fate::Fused { into, .. } => open.push(into),
@@ -203,7 +181,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
 struct Partial {
     stage: StageId,
     /// Its axes for this stage's parallel ones.
-    twins: HashMap<AxisId, AxisId>,
+    twins: Renamed,
     /// Where the components of its state go.
     buffers: Vec<BufferId>,
     span: SpanId,
@@ -215,14 +193,14 @@ impl Partial {
         let (stage, span) = (nest.program.stages[nest.stage].clone(), self.span);
         let program = &mut *nest.program;
         let (Body::Reduce { monoid, lift, .. }, [buffer, also @ ..]) = (stage.body, self.buffers.as_slice()) else { return };
-        let value: Vec<ExprId> = lift.into_iter().map(|e| renamed(program, e, &self.twins)).collect();
+        let value: Vec<ExprId> = lift.into_iter().map(|e| self.twins.expr(program, e)).collect();
         let mut state = |n: usize| {
             let dtype = program.exprs.dtype(monoid.identity[n]);
             program.exprs.add(Expr::State(n as u32), dtype)
         };
         let finish = state(0);
         let also = also.iter().enumerate().map(|(n, buffer)| (*buffer, state(n + 1))).collect();
-        let twins = stage.axes.iter().filter_map(|a| self.twins.get(a).copied());
+        let twins = stage.axes.iter().filter_map(|a| self.twins.axes.get(a).copied());
         let axes: Vec<AxisId> = [axis].into_iter().chain(twins).collect();
         let (name, body) = (into.text.clone(), Body::Reduce { monoid, over, lift: value.clone(), finish });
         let id = program.stages.push(Stage { name: name.clone(), buffer: *buffer, axes: axes.clone(), body, also, span });

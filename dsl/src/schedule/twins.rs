@@ -8,11 +8,11 @@
 use super::attach::Placed;
 use super::peel::Piece;
 use super::promote::Copied;
+use super::renamed::Renamed;
 use super::{Applied, StageNest, merge, reroot};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Head, Path};
-use crate::nest::{Access, Axis, AxisDef, AxisId, AxisKind, Body, Fate, Peel, Pred, Program, StageId};
+use crate::nest::{Access, AxisId, AxisKind, Fate, Peel, Pred, Program, StageId};
 use crate::profile::Profile;
 use std::collections::{HashMap, HashSet};
 
@@ -205,54 +205,4 @@ fn clone(program: &mut Program, was: &Program, twin: &Twin) -> Twin {
     compute.preds.iter_mut().for_each(|Pred { axis, .. }| *axis = renamed.axis(*axis));
     let serial = twin.serial.iter().map(|axis| renamed.axis(*axis)).collect();
     Twin { stage, path, axes, serial, placed: Placed::default(), copies: Vec::new(), from: None }
-}
-
-/// Which axis of a twin is which of the first.
-struct Renamed {
-    axes: HashMap<AxisId, AxisId>,
-}
-
-impl Renamed {
-    fn axis(&self, axis: AxisId) -> AxisId {
-        self.axes.get(&axis).copied().unwrap_or(axis)
-    }
-
-    /// An axis of the first, as the twin has it. `stages`: the first and the twin.
-    fn remade(&self, program: &mut Program, old: Axis, stages: [StageId; 2]) -> Axis {
-        let extent = self.expr(program, old.extent);
-        let def = match old.def {
-            AxisDef::Root(of) if of == stages[0] => AxisDef::Root(stages[1]),
-            AxisDef::Part { of, part } => AxisDef::Part { of: self.axis(of), part },
-            AxisDef::Fused(digits) => AxisDef::Fused(digits.into_iter().map(|digit| self.axis(digit)).collect()),
-            other => other,
-        };
-        let fate = match old.fate {
-            Fate::Live => Fate::Live,
-            Fate::Split(mut split) => {
-                split.parts.iter_mut().for_each(|part| *part = self.axis(*part));
-                Fate::Split(split)
-            }
-            Fate::Fused { into, digit, span } => Fate::Fused { into: self.axis(into), digit, span },
-        };
-        Axis { extent, def, fate, ..old }
-    }
-
-    fn body(&self, program: &mut Program, mut body: Body) -> Body {
-        match &mut body {
-            Body::Map(value) => *value = self.expr(program, *value),
-            Body::Reduce { over, lift, finish, .. } => {
-                over.iter_mut().for_each(|axis| *axis = self.axis(*axis));
-                lift.iter_mut().for_each(|item| *item = self.expr(program, *item));
-                *finish = self.expr(program, *finish);
-            }
-        }
-        body
-    }
-
-    fn expr(&self, program: &mut Program, e: ExprId) -> ExprId {
-        program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => self.axes.get(axis).copied().map(|twin| exprs.axis(twin)),
-            _ => None,
-        })
-    }
 }

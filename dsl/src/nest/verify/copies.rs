@@ -123,10 +123,11 @@ impl Checks<'_> {
     /// Whether two indices are the same: as is proved, or seen at some points. Digits of fused axes and of packed tensors, and
     /// quotients of both, are often beyond proof.
     fn same_index(&self, a: ExprId, b: ExprId) -> bool {
-        let provers = self.provers;
-        let data = |e: ExprId| !self.program.exprs.reads(e).is_empty();
-        let seen = || !data(a) && !data(b) && provers.inside(&[a, b]).seem_equal(a, b);
-        a == b || provers.leaves.equal(a, b) || provers.roots.equal(a, b) || provers.inside(&[a, b]).equal(a, b) || seen()
+        if a == b || self.provers.leaves.equal(a, b) || self.provers.roots.equal(a, b) {
+            return true;
+        }
+        let (inside, data) = (self.provers.inside(&[a, b]), |e: ExprId| !self.program.exprs.reads(e).is_empty());
+        inside.equal(a, b) || (!data(a) && !data(b) && inside.seem_equal(a, b))
     }
 
     /// Whether a condition does not hold where the axes of what is wanted are within their extents.

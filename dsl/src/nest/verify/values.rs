@@ -1,4 +1,4 @@
-//! What a leaf computes is what its stage says, to the letter: expressions name the algorithm's axes in every form of a nest, so
+//! What a leaf computes is what its stage says, to the letter but for equal indices: expressions name the algorithm's axes in every form of a nest, so
 //! no directive has a reason to change one, but to have it read a copy, which is traced to what it is a copy of (`copies`), or to
 //! compute it where it is read. What invocations share hangs on none of them.
 
@@ -83,9 +83,10 @@ impl Checks<'_> {
                 // What is written back from memory on other axes.
                 (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
                 (Expr::Read(read), _) if is_placed(read.buffer) && !accumulators.contains(&read.buffer) => {}
-                (Expr::Read(read), Expr::Read(wanted)) if self.same_read(read, wanted).is_some() => {
-                    open.extend(self.same_read(read, wanted).into_iter().flatten());
-                }
+                (Expr::Read(read), Expr::Read(wanted)) => match self.same_read(read, wanted) {
+                    Some(left) => open.extend(left),
+                    None => return false,
+                },
                 (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
                 // All but the operands, which are compared in turn.
                 (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),

@@ -76,9 +76,7 @@ impl Search<'_> {
         }
         Ok(())
     }
-}
 
-impl Search<'_> {
     /// An index of registers names no size and no data.
     fn known(&self, program: &Program, index: ExprId) -> Applied {
         let at_run_time = |e: &Expr| matches!(e, Expr::Dim(_) | Expr::Scalar(_) | Expr::Read(_));

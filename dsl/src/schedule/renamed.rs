@@ -1,0 +1,58 @@
+//! A stage's copy on axes of its own: what names the first's axes is put on these. Twins are such copies ([`super::twins`]), and
+//! stages of partial results ([`super::rfactor`]).
+
+use crate::expr::{Expr, ExprId};
+use crate::nest::{Axis, AxisDef, AxisId, Body, Fate, Program, StageId};
+use std::collections::HashMap;
+
+/// Which axis of a copy is which of the first's.
+#[derive(Debug)]
+pub(super) struct Renamed {
+    pub(super) axes: HashMap<AxisId, AxisId>,
+}
+
+impl Renamed {
+    pub(super) fn axis(&self, axis: AxisId) -> AxisId {
+        self.axes.get(&axis).copied().unwrap_or(axis)
+    }
+
+    /// An axis of the first, as the copy has it. `stages`: the first and the copy.
+    pub(super) fn remade(&self, program: &mut Program, old: Axis, stages: [StageId; 2]) -> Axis {
+        let extent = self.expr(program, old.extent);
+        let def = match old.def {
+            AxisDef::Root(of) if of == stages[0] => AxisDef::Root(stages[1]),
+            AxisDef::Part { of, part } => AxisDef::Part { of: self.axis(of), part },
+            AxisDef::Fused(digits) => AxisDef::Fused(digits.into_iter().map(|digit| self.axis(digit)).collect()),
+            other => other,
+        };
+        let fate = match old.fate {
+            Fate::Live => Fate::Live,
+            Fate::Split(mut split) => {
+                split.parts.iter_mut().for_each(|part| *part = self.axis(*part));
+                Fate::Split(split)
+            }
+            Fate::Fused { into, digit, span } => Fate::Fused { into: self.axis(into), digit, span },
+        };
+        Axis { extent, def, fate, ..old }
+    }
+
+    pub(super) fn body(&self, program: &mut Program, mut body: Body) -> Body {
+        match &mut body {
+            Body::Map(value) => *value = self.expr(program, *value),
+            Body::Reduce { over, lift, finish, .. } => {
+                over.iter_mut().for_each(|axis| *axis = self.axis(*axis));
+                lift.iter_mut().for_each(|item| *item = self.expr(program, *item));
+                *finish = self.expr(program, *finish);
+            }
+        }
+        body
+    }
+
+    /// An expression of the first, on the copy's axes.
+    pub(super) fn expr(&self, program: &mut Program, e: ExprId) -> ExprId {
+        program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) => self.axes.get(axis).copied().map(|twin| exprs.axis(twin)),
+            _ => None,
+        })
+    }
+}
