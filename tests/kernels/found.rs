@@ -1,6 +1,6 @@
 //! What the differential tests found, made small. Each was wrong once.
 
-use crate::harness::{check, profiles, try_variant, variant};
+use crate::harness::{check, profiles, refused, try_variant, variant};
 use tilewright_dsl::profile::Profile;
 
 /// The reading of a stage that has no points took an element of the tensor behind it that is not there; and the verifier
@@ -454,4 +454,20 @@ fn products_of_ranges() {
 fn a_result_of_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> (y: f32[N], z: f32[]) { y[i] = x[i] * 2.0; z[] = y.pad(-1.0)[1]; }";
     check(kernel, "V: k for p {}", &[&[("N", 0)], &[("N", 1)], &[("N", 5)]]);
+}
+
+/// A stage that nothing reads, as its power of 0 is 1, was computed all the same, of what no dispatch had written.
+#[test]
+fn computed_for_nobody() {
+    refused(
+        "fn k<M>(x: f32[2], y: &mut f32[], z: f32[M]) {
+            let s[]: f32[] = 1.0 / x[1];
+            y[] = sum(k in 0..M) { s[].powi(0) };
+        }",
+        "V: k for p {
+            pack(x[a] => [a / 2, a % 2], when: dispatch);
+            compute_at(s, k, to: register);
+        }",
+        "nothing under `k` needs `s`",
+    );
 }

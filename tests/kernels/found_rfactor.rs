@@ -314,3 +314,21 @@ fn a_copy_for_the_result_and_for_another_copy() {
         made.check(&[("M", m)], &[]);
     }
 }
+
+/// An axis of one value is bound by no loop; what was fused with it, and hangs on it, was looked for without end.
+#[test]
+fn fused_with_what_bounds_it() {
+    refused(
+        "fn k<N>(x: f32[N]) -> y: bool[1] { y[i] = all(l in 0..i + 1) { l > i }; }",
+        "V: k for p {
+            tile(l: 2 => z1);
+            rfactor(z1 => part);
+            part {
+                tile(z1: 2 peel) => workgroup(z);
+                fuse(i, z1 => z2);
+                distribute(z2 => workgroup(x));
+            }
+        }",
+        "of `z1` depends on an axis that it is fused with",
+    );
+}

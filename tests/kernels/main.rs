@@ -11,6 +11,7 @@ mod found_bounds;
 mod found_places;
 mod found_rfactor;
 mod found_runs;
+mod found_shared;
 mod gather;
 mod golden;
 mod harness;

@@ -7,13 +7,15 @@
 //! 3. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
 //! 4. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
-//!    invocations that a stage has no use for. Last: computes are all there.
+//!    invocations that a stage has no use for. When computes are all there.
+//! 5. [`room`]: shared memory holds it all. Last: what a reduction takes hangs on how many invocations there are.
 
 pub mod accumulate;
 mod across;
 pub mod barriers;
 pub mod launch;
 pub mod local;
+mod room;
 pub mod settle;
 pub mod solve;
 
@@ -27,5 +29,5 @@ pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     accumulate::run(program)?;
     barriers::run(program, profile);
     local::run(program, profile);
-    Ok(())
+    room::check(program, profile)
 }

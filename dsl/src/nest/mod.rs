@@ -65,6 +65,7 @@ mod node;
 pub mod path;
 mod predicates;
 pub mod print;
+mod room;
 pub mod verify;
 
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};

@@ -24,10 +24,11 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], into: &Name, span: SpanId
             let error = Error::new(name.span, format!("`{}` and `{name}` are not of one kind", names[0]));
             return Err(error.note("one is a reduction's axis, the other is parallel").help("fuse axes of one kind"));
         }
-        let extent = nest.program.axes[*axis].extent;
-        let extent = nest.on_loops(extent);
-        let rows: Vec<AxisId> = axes.clone();
-        if nest.program.exprs.uses_axis(extent, &mut |a| rows.contains(&a)) {
+        // An axis of one value is bound by no loop, and counts all the same.
+        let mut bound = nest.bound_axes();
+        bound.extend(&axes);
+        let extent = nest.program.over_leaves(nest.program.axes[*axis].extent, &bound);
+        if nest.program.exprs.uses_axis(extent, &mut |a| axes.contains(&a)) {
             let text = nest.text(extent);
             let error = Error::new(name.span, format!("the extent `{text}` of `{name}` depends on an axis that it is fused with"));
             return Err(error.help("only axes whose points form a box can be fused"));

@@ -1,11 +1,12 @@
 //! From text to a variant, as the macros do it, with what it was made of.
 
+use tilewright_dsl::compile::compile_watched;
 use tilewright_dsl::diag::{Errors, Spans};
 use tilewright_dsl::launch;
-use tilewright_dsl::nest::Program;
+use tilewright_dsl::nest::{Program, print};
 use tilewright_dsl::profile::Profile;
-use tilewright_dsl::schedule::head;
 use tilewright_dsl::schedule::tune::{self, Choice};
+use tilewright_dsl::schedule::{At, head};
 use tilewright_dsl::syntax::{self, Kernel, schedule::Schedule};
 use tilewright_dsl::variant::compile;
 
@@ -38,6 +39,15 @@ pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Varian
     let mut spans = Spans::new();
     let parsed = parse(kernel, schedule, &mut spans)?;
     parsed.choice(&Choice::default(), profile).map_err(|e| Refusal::new(&e, &spans))
+}
+
+/// The nest as it was when the compiler was last seen, whatever became of it; nothing where there was none.
+pub fn last_nest(kernel: &str, schedule: &str, profile: &Profile) -> Option<String> {
+    let parsed = parse(kernel, schedule, &mut Spans::new()).ok()?;
+    let mut last = None;
+    let mut watch = |_: At, program: &dyn Fn() -> Program| last = Some(print::plan(&program()));
+    let _ = compile_watched(&parsed.kernel, &parsed.schedule, profile, &mut watch);
+    last
 }
 
 /// A choice of a schedule's tuned constants, as text, and what it was compiled to or why it was not.

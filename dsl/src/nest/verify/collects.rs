@@ -105,15 +105,4 @@ impl Checks<'_> {
             self.refuse(Rule::Limits, node.span, format!("the collect of `{name}` is over one invocation"));
         }
     }
-
-    /// The shared memory that a collect needs: one state an invocation, or a subgroup.
-    pub(super) fn collect_bytes(&self, collect: &Collect) -> i64 {
-        let state = collect.src.iter().map(|place| i64::from(self.program.buffers[place.buffer].dtype.bytes())).sum::<i64>();
-        let subgroup = self.profile.subgroup.map_or(1, i64::from);
-        match (collect.how, collect.scope) {
-            (How::Tree, _) => self.invocations() * state,
-            (How::Subgroup, Scope::Workgroup) => (self.invocations() / subgroup).max(1) * state,
-            _ => 0,
-        }
-    }
 }

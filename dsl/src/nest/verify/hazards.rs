@@ -224,9 +224,10 @@ impl Checks<'_> {
         let (After::Next(around) | After::Later(around)) = after else { return false };
         let inner = || site.loops().skip_while(|looped| looped.axis != around).skip(1);
         let outer = |axis: &AxisId| !inner().any(|looped| looped.axis == *axis);
-        let extents: Vec<ExprId> = inner().map(|looped| self.extent(looped.axis)).collect();
-        let hangs_on = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves;
         let told = self.told(site, &touch.index);
+        // How often a point is repeated does not matter.
+        let extents: Vec<ExprId> = inner().filter(|l| told.contains(&l.axis)).map(|l| self.extent(l.axis)).collect();
+        let hangs_on = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves;
         let repeats = |axis: AxisId, exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll) && !hangs_on.contains(&axis);
         let point = inner().all(|l| told.contains(&l.axis) || self.single(l.axis) || repeats(l.axis, l.exec));
         // All that tell invocations apart stand within that loop.
@@ -268,12 +269,28 @@ impl Checks<'_> {
     fn told_by_both(&self, first: Access<'_>, second: Access<'_>, counts: impl Fn(Level) -> bool) -> i64 {
         let mut told: BTreeSet<(Level, Slot, i64)> = BTreeSet::new();
         for (a, b) in first.1.index.iter().zip(&second.1.index) {
+            // What is past its extent is read at the end, and not written.
+            if a == b && first.1.writes && second.1.writes {
+                let (here, there) = (self.tellers(first.0, *a), self.tellers(second.0, *b));
+                told.extend(here.intersection(&there).filter(|slot| counts(slot.0)));
+            }
             let (Some(a), Some(b)) = (self.teller(first.0, *a), self.teller(second.0, *b)) else { continue };
             if a == b && counts(a.0.0) {
                 told.insert(a.0);
             }
         }
         told.iter().map(|(_, _, count)| count).product()
+    }
+
+    /// The slots (and their counts) whose values an index tells, one by one.
+    fn tellers(&self, site: &Site<'_>, index: ExprId) -> BTreeSet<(Level, Slot, i64)> {
+        let bound = |axis: AxisId| match site.exec(axis)? {
+            Exec::Bind(level, at) if level != Level::Workgroup => {
+                Some((level, self.same_slot(at), self.width(level, at).or(self.literal(axis))?))
+            }
+            _ => None,
+        };
+        self.told(site, &[index]).into_iter().filter_map(bound).collect()
     }
 
     /// The slot (and its count) whose value is the index divided by a number, rounded down; and that number.

@@ -169,23 +169,12 @@ impl Checks<'_> {
         let name = self.buffer(buffer);
         if !local {
             self.refuse(Rule::Scope, node.span, format!("`{name}` lives in device memory, and not in a nest"));
-        } else if self.bytes(buffer).is_none() {
+        } else if self.program.local_bytes(buffer, self.profile).is_none() {
             self.refuse(Rule::Limits, node.span, format!("the shape of `{name}` is not made of literals"));
         }
         if self.program.buffers[buffer].versions == 0 {
             self.refuse(Rule::Limits, node.span, format!("`{name}` has no version"));
         }
-    }
-
-    /// The bytes of a local buffer, with its padding and versions.
-    fn bytes(&self, buffer: BufferId) -> Option<i64> {
-        let b = &self.program.buffers[buffer];
-        let mut shape: Vec<i64> = b.shape.iter().map(|n| self.program.exprs.as_int(*n)).collect::<Option<_>>()?;
-        if let Some(row) = shape.last_mut() {
-            *row += i64::from(b.row_pad);
-        }
-        let elements = shape.iter().try_fold(i64::from(b.versions), |product, n| product.checked_mul(*n))?;
-        elements.checked_mul(i64::from(b.dtype.bytes()))
     }
 
     /// Every shared buffer, and what collects need.
@@ -196,13 +185,15 @@ impl Checks<'_> {
                 if let NodeKind::Alloc { buffer, .. } = around.node.kind
                     && *self.space(buffer) == Space::Shared
                 {
-                    parts.insert(self.buffer(buffer).to_owned(), (self.bytes(buffer).unwrap_or(0), around.node.span));
+                    let bytes = self.program.local_bytes(buffer, self.profile).unwrap_or(0);
+                    parts.insert(self.buffer(buffer).to_owned(), (bytes, around.node.span));
                 }
             }
             if let NodeKind::Collect(collect) = &site.node.kind {
                 let name = format!("the collect of `{}`", self.program.stages[collect.stage].name);
                 let lanes = site.loops().find(|looped| looped.exec == Exec::Lanes).and_then(|looped| self.literal(looped.axis));
-                parts.insert(name, (self.collect_bytes(collect) * lanes.unwrap_or(1), site.span()));
+                let bytes = self.program.collect_bytes(collect, lanes.unwrap_or(1), self.invocations(), self.profile);
+                parts.insert(name, (bytes, site.span()));
             }
         }
         let (total, most) = (parts.values().map(|(bytes, _)| bytes).sum::<i64>(), i64::from(self.profile.shared_bytes));

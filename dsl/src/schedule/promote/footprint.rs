@@ -136,6 +136,11 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
         let index = read.index.iter().map(|i| nest.program.over_leaves(*i, &bound)).collect();
         seen.push(Seen { id, read, index });
     }
+    if seen.is_empty() {
+        let error =
+            Error::new(wanted.promote.source.span, format!("nothing under `{}` needs `{}`", wanted.promote.at, wanted.name));
+        return Err(error.help("leave this out"));
+    }
     let used = used(nest, wanted, &seen);
     let footprint = match &wanted.promote.list {
         Some(names) => listed(nest, wanted, seen, names)?,

@@ -2,7 +2,6 @@
 
 use super::Wanted;
 use crate::diag::Error;
-use crate::launch::{DType, Feature};
 use crate::nest::{AxisDef, AxisId, Block, BufferId, NodeKind, Program, Space};
 use crate::profile::Profile;
 use crate::schedule::StageNest;
@@ -43,25 +42,6 @@ pub(super) fn layout(nest: &StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId])
     Ok((row_pad, swizzle))
 }
 
-/// The bytes of an element of a buffer in local memory, where halves without arithmetic are kept as floats.
-fn element_bytes(program: &Program, profile: &Profile, buffer: BufferId) -> i64 {
-    match program.buffers[buffer].dtype {
-        DType::F16 if !profile.has(Feature::F16) => 4,
-        DType::Bool => 4,
-        dtype => i64::from(dtype.bytes()),
-    }
-}
-
-/// The bytes of a local buffer, its padding included; `None`: its shape is not made of literals.
-fn bytes(program: &Program, profile: &Profile, buffer: BufferId) -> Option<i64> {
-    let b = &program.buffers[buffer];
-    let mut shape: Vec<i64> = b.shape.iter().map(|n| program.exprs.as_int(*n)).collect::<Option<_>>()?;
-    if let Some(row) = shape.last_mut() {
-        *row = row.checked_add(i64::from(b.row_pad))?;
-    }
-    shape.iter().try_fold(element_bytes(program, profile, buffer) * i64::from(b.versions), |product, n| product.checked_mul(*n))
-}
-
 /// The shared buffers of a nest, each with its bytes.
 fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
     let mut found = Vec::new();
@@ -69,7 +49,7 @@ fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(Buf
         if let NodeKind::Alloc { buffer, .. } = node.kind
             && program.buffers[buffer].space == Space::Shared
         {
-            found.push((buffer, bytes(program, profile, buffer).unwrap_or(0)));
+            found.push((buffer, program.local_bytes(buffer, profile).unwrap_or(0)));
         }
         node.blocks().for_each(|inner| found.extend(shared_bytes(program, profile, inner)));
     }
@@ -79,7 +59,7 @@ fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(Buf
 /// Refuses a copy for which there is no room.
 pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, used: &[AxisId]) -> Result<(), Error> {
     let program = &*nest.program;
-    let Some(takes) = bytes(program, nest.profile, buffer).filter(|n| *n <= i64::from(i32::MAX)) else {
+    let Some(takes) = program.local_bytes(buffer, nest.profile).filter(|n| *n <= i64::from(i32::MAX)) else {
         return Err(with_reasons(
             nest,
             buffer,
@@ -88,7 +68,7 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
         ));
     };
     if program.buffers[buffer].space == Space::Register {
-        let elements = takes / element_bytes(program, nest.profile, buffer);
+        let elements = takes / program.element_bytes(buffer, nest.profile);
         if elements > LIMIT {
             let error =
                 Error::new(wanted.span, format!("`{}` has {elements} elements in the registers of each invocation", wanted.name));

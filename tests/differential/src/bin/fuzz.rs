@@ -7,12 +7,14 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::panic;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tilewright_differential::case::Case;
+use tilewright_differential::compile::last_nest;
 use tilewright_differential::judge::{Find, Judge, Orders, Verdict};
 use tilewright_differential::report::{Report, rust_test};
 use tilewright_differential::shrink::shrink;
@@ -91,21 +93,23 @@ fn one(options: &Options, judge: &Judge, number: u64) -> ExitCode {
         Verdict::Right(ran) => println!("right: {ran:?}"),
         Verdict::Found(find) => {
             println!("FOUND {:?}: {}\n", find.kind, find.text);
-            println!("{}", small(options, judge, number, &case, find, orders));
+            let (case, find) = small(options, judge, &case, find, orders);
+            println!("{}", rust_test(&case, options.seed, number, &find));
+            let pair = case.pair();
+            println!("{}", last_nest(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default());
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
 }
 
-/// A find, made small, as a test.
-fn small(options: &Options, judge: &Judge, number: u64, case: &Case, find: &Find, orders: Orders) -> String {
+/// A find, made small.
+fn small(options: &Options, judge: &Judge, case: &Case, find: &Find, orders: Orders) -> (Case, Find) {
     let again = |case: &Case| match judge.judge(case, orders) {
         Verdict::Found(find) => Some(find),
         _ => None,
     };
-    let (case, find) = shrink(case, find, Duration::from_secs(options.shrink), &again);
-    rust_test(&case, options.seed, number, &find)
+    shrink(case, find, Duration::from_secs(options.shrink), &again)
 }
 
 fn many(options: &Options, judge: &Judge) -> ExitCode {
@@ -139,8 +143,8 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
     println!("{report}");
     let finds = lock(&run.finds).clone();
     for (number, case, find) in finds.values() {
-        let orders = run.orders(*number);
-        println!("{}", small(options, judge, *number, case, find, orders));
+        let (case, find) = small(options, judge, case, find, run.orders(*number));
+        println!("{}", rust_test(&case, options.seed, *number, &find));
     }
     if finds.is_empty() && !run.broken.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -155,12 +159,7 @@ impl Run<'_> {
             if late || last.is_some_and(|last| number >= self.options.from + last) {
                 return;
             }
-            let judged = catch_unwind(AssertUnwindSafe(|| {
-                let case = Case::new(self.options.seed, number);
-                let verdict = self.judge.judge(&case, self.orders(number));
-                (case, verdict)
-            }));
-            let Ok((case, verdict)) = judged else {
+            let Some((case, verdict)) = self.judged(number) else {
                 self.progress.suspend(|| eprintln!("seed {} case {number}: the generator panics", self.options.seed));
                 self.broken.store(true, Ordering::Relaxed);
                 continue;
@@ -176,6 +175,18 @@ impl Run<'_> {
                 self.note(number, case, find);
             }
         }
+    }
+
+    /// A case judged in a thread of its name, which is what is said where the stack overflows; none where the generator panics.
+    fn judged(&self, number: u64) -> Option<(Case, Verdict)> {
+        std::thread::scope(|scope| {
+            let judged = Builder::new().name(format!("case {number}")).spawn_scoped(scope, || {
+                let case = Case::new(self.options.seed, number);
+                let verdict = self.judge.judge(&case, self.orders(number));
+                (case, verdict)
+            });
+            judged.ok()?.join().ok()
+        })
     }
 
     /// Notes a find, and says so at once: a long run may be stopped.

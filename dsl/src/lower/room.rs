@@ -1,0 +1,80 @@
+//! Whether shared memory holds a dispatch's copies and what its reductions across invocations need, together. `promote` has
+//! seen to the copies; how many invocations there are is known only now.
+
+use crate::diag::{Error, Errors, SpanId};
+use crate::nest::{AxisId, Block, Dispatch, Exec, NodeKind, Program, Space};
+use crate::profile::Profile;
+use std::collections::BTreeMap;
+
+/// Refuses dispatches that take more than there is.
+pub(super) fn check(program: &Program, profile: &Profile) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    for dispatch in &program.plan {
+        let mut taken = Taken { program, profile, dispatch, parts: BTreeMap::new(), blame: SpanId::NONE };
+        taken.block(&dispatch.body, 1);
+        errors.keep(taken.check());
+    }
+    errors.into_result()
+}
+
+struct Taken<'p> {
+    program: &'p Program,
+    profile: &'p Profile,
+    dispatch: &'p Dispatch,
+    /// The bytes of each buffer and reduction, and the directive that makes it so.
+    parts: BTreeMap<String, (i64, SpanId)>,
+    /// The directive that distributes a reduction.
+    blame: SpanId,
+}
+
+impl Taken<'_> {
+    fn block(&mut self, block: &Block, lanes: i64) {
+        for node in block {
+            let mut lanes = lanes;
+            match &node.kind {
+                NodeKind::Alloc { buffer, .. } if self.program.buffers[*buffer].space == Space::Shared => {
+                    let bytes = self.program.local_bytes(*buffer, self.profile).unwrap_or(i64::MAX);
+                    self.parts.insert(self.program.buffers[*buffer].name.clone(), (bytes, node.span));
+                }
+                NodeKind::Loop(l) if l.exec == Exec::Lanes => {
+                    lanes *= self.program.exprs.as_int(self.program.axes[l.axis].extent).unwrap_or(1);
+                }
+                NodeKind::Collect(collect) => {
+                    let invocations = self.dispatch.local.iter().map(|n| i64::from(*n)).product();
+                    let bytes = self.program.collect_bytes(collect, lanes, invocations, self.profile);
+                    let of = format!("the reduction of `{}`", self.program.stages[collect.stage].name);
+                    if bytes > 0 {
+                        let bound = collect.over.first().and_then(|axis| bound_at(&self.dispatch.body, *axis));
+                        self.blame = bound.unwrap_or(node.span);
+                        self.parts.insert(of, (bytes, self.blame));
+                    }
+                }
+                _ => {}
+            }
+            node.blocks().for_each(|inner| self.block(inner, lanes));
+        }
+    }
+
+    fn check(self) -> Result<(), Error> {
+        let (there, name) = (i64::from(self.profile.shared_bytes), &self.profile.name);
+        let total = self.parts.values().fold(0i64, |sum, (bytes, _)| sum.saturating_add(*bytes));
+        if total <= there {
+            return Ok(());
+        }
+        let error = Error::new(self.blame, format!("this takes {total} bytes of shared memory, with all else that is there"));
+        let each = |error: Error, (part, (bytes, span)): (String, (i64, SpanId))| {
+            let part = if part.contains(' ') { part } else { format!("`{part}`") };
+            error.note_at(span, format!("{part} takes {bytes}"))
+        };
+        let error = self.parts.into_iter().fold(error.note(format!("`{name}` has {there}")), each);
+        Err(error.help("reduce over fewer invocations, or make the tiles of copies smaller"))
+    }
+}
+
+/// Where the loop that binds an axis was bound.
+fn bound_at(block: &Block, axis: AxisId) -> Option<SpanId> {
+    block.iter().find_map(|node| match &node.kind {
+        NodeKind::Loop(l) if l.axis == axis => Some(node.span),
+        _ => node.blocks().find_map(|inner| bound_at(inner, axis)),
+    })
+}

@@ -1,0 +1,41 @@
+//! How many bytes local buffers and collects take: what `promote` asks before it makes a copy, what lowering asks when all is
+//! made, and the verifier at last.
+
+use super::{BufferId, Collect, How, Program, Scope};
+use crate::launch::{DType, Feature};
+use crate::profile::Profile;
+
+impl Program {
+    /// The bytes of an element of a buffer in local memory, where halves without arithmetic are kept as floats.
+    pub fn element_bytes(&self, buffer: BufferId, profile: &Profile) -> i64 {
+        match self.buffers[buffer].dtype {
+            DType::F16 if !profile.has(Feature::F16) => 4,
+            DType::Bool => 4,
+            dtype => i64::from(dtype.bytes()),
+        }
+    }
+
+    /// The bytes of a local buffer, with its padding and versions; `None`: its shape is not made of literals.
+    pub fn local_bytes(&self, buffer: BufferId, profile: &Profile) -> Option<i64> {
+        let b = &self.buffers[buffer];
+        let mut shape: Vec<i64> = b.shape.iter().map(|n| self.exprs.as_int(*n)).collect::<Option<_>>()?;
+        if let Some(row) = shape.last_mut() {
+            *row = row.checked_add(i64::from(b.row_pad))?;
+        }
+        let one = self.element_bytes(buffer, profile).checked_mul(i64::from(b.versions))?;
+        shape.iter().try_fold(one, |product, n| product.checked_mul(*n))
+    }
+
+    /// The shared memory that a collect needs in a workgroup of so many invocations: one state an invocation, or a subgroup, for
+    /// each lane.
+    pub fn collect_bytes(&self, collect: &Collect, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
+        let state: i64 = collect.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
+        let subgroup = profile.subgroup.map_or(1, i64::from);
+        let states = match (collect.how, collect.scope) {
+            (How::Tree, _) => invocations,
+            (How::Subgroup, Scope::Workgroup) => (invocations / subgroup).max(1),
+            _ => 0,
+        };
+        states.saturating_mul(state).saturating_mul(lanes)
+    }
+}

@@ -1,0 +1,63 @@
+//! What the differential tests found of shared memory, its barriers and its room, made small. Each was wrong once.
+
+use crate::harness::{check, refused};
+
+/// What is copied again before anyone has read it is overwritten by who wrote it, however often a loop between repeats that, and
+/// by whichever part of an index the invocation is told.
+#[test]
+fn copies_that_nobody_read() {
+    let schedule = "V: k for p {
+        tile(i: 1) => thread(x);
+        tile(j: 2) => workgroup(y);
+        tile(q: 1 => z1, l: 1 => z2);
+        promote(z => c0, at: z2, to: shared);
+        promote(x => c1, at: z1, to: shared);
+        unroll(j);
+        c1 {
+            fuse(i, q => z1);
+            tile(z1: 2 => z2);
+            distribute(z1 => thread(linear));
+            serial(z2);
+        }
+    }";
+    check(
+        "fn k<N>(x: f32[4, N], z: f32[]) -> y: f32[4, N] { y[i, j] = max(l in 0..N, q in 0..j) { x[i, q] - z[] }; }",
+        schedule,
+        &[&[("N", 1)], &[("N", 5)]],
+    );
+    let schedule = "V: k for p {
+        s {
+            tile(i: 2 => z1, h: 2 shift);
+            promote(s => s_r, at: workgroup, to: shared);
+            distribute(z1 => thread(y));
+            unroll(h_o);
+            distribute(i => thread(x));
+            unroll(j);
+            unroll(h);
+        }
+    }";
+    check(
+        "fn k<N>(x: f32[N]) -> y: f32[N] {
+            let s[i, j, h]: f32[3, 3, 3] = max(k in 0..3) { (i + 2 * j + 4 * h + k) as f32 };
+            y[i] = s.clamp()[i, 1, 1] + x[i];
+        }",
+        schedule,
+        &[&[("N", 1)], &[("N", 7)]],
+    );
+}
+
+/// The copies and what a tree needs fit into shared memory, each for itself.
+#[test]
+fn shared_memory_for_all() {
+    refused(
+        "fn k<M>(x: f32[M, M]) -> y: f32[M] { y[i] = sum(k in 0..M) { x.pad(0.0)[k, 1] }; }",
+        "V: k for p {
+            tile(k: 64 => z1);
+            distribute(k => thread(y), by: tree);
+            tile(z1: 64 => z2);
+            tile(i: 1) => workgroup(x);
+            promote(x => c[z1, k], at: z2, to: shared);
+        }",
+        "of shared memory, with all else that is there",
+    );
+}
