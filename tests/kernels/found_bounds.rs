@@ -356,3 +356,17 @@ fn a_copy_made_again() {
     }";
     check(kernel, schedule, &[&[("K", 1)], &[("K", 3)]]);
 }
+
+/// A size that a tile asks for made it harder to see that packed digits are within a tensor.
+#[test]
+fn digits_beside_a_condition() {
+    let kernel = "fn k<M>(x: i32[M]) -> y: bool[M, M] {
+        let s[i, h]: i32[M, M] = x.clamp()[h / 3];
+        y[i, h] = s[i, h] > 3;
+    }";
+    let schedule = "V: k for p where M % 3 == 0 {
+        pack(s[a, b] => [a / 2, b / 4, b / 2 % 2, a % 2, b % 2]);
+        s { tile(i_o: 4 shift); distribute(h_o => thread(x)); serial(i_o_o, i_o, h_oo, i, h); }
+    }";
+    check(kernel, schedule, &[&[("M", 9)], &[("M", 12)]]);
+}

@@ -374,6 +374,8 @@ impl<'c, 'p> Query<'c, 'p> {
             goals.extend(goal.filter(|goal| goal != p));
         }
         if let Some(bound) = self.monotone(atom, sign) {
+            // It can be a floor that nobody asked about before.
+            self.ground.known.learn_atoms(&self.cx.atoms, &bound);
             goals.extend(factor.mul(&bound).and_then(|f| rest.add(&f)));
         }
         let mut distinct: Vec<Poly> = Vec::with_capacity(goals.len());

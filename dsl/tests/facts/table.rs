@@ -276,3 +276,16 @@ fn floors_by_one_divisor() {
         &["(io * 16 + ii * 2) / 3 < (IH - 6) / 3", "(i + j) / 7 < (2 * N + 5) / 8", "(i + j) / 7 < (2 * N + 3) / 7"],
     );
 }
+
+/// A fact more, however little it says, once used up the work: of floors that the search itself made nothing was known.
+#[test]
+fn floors_at_the_ends_of_axes() {
+    for more in ["", "; M >= 7", "; (M + 1) / 2 >= 4"] {
+        check(
+            World::new("M", "a < (M + 3) / 4; b < 2; c < 2", &format!("M % 3 == 0{more}")),
+            false,
+            &["(a * 4 + b * 2 + c) / 3 < M"],
+            &["(a * 4 + b * 2 + c) / 3 < M / 3"],
+        );
+    }
+}
