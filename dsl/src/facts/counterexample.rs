@@ -55,7 +55,7 @@ impl Prover<'_> {
         axes.iter().for_each(|a| context.expr_dims(context.program.axes[*a].extent, &mut dims));
         let relevant = context.relevant_conditions(&mut dims);
         let axes = context.outer_first(&axes);
-        let candidates = context.candidates(&dims, &relevant);
+        let candidates = context.candidates(&dims, &relevant, 0);
         let mut search = Search {
             eval: Eval { program: context.program, view: context.view },
             context: &context,
@@ -252,8 +252,8 @@ impl Context<'_> {
         keyed.into_iter().map(|(_, axis)| axis).collect()
     }
 
-    /// The values that are tried of each symbolic dim.
-    pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize]) -> Vec<(DimId, Vec<i64>)> {
+    /// The values that are tried of each symbolic dim: small ones, so many larger ones, and what is near literals.
+    pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize], doublings: u32) -> Vec<(DimId, Vec<i64>)> {
         let mut literals = BTreeSet::new();
         for i in relevant {
             let condition = &self.program.conditions[*i];
@@ -281,7 +281,8 @@ impl Context<'_> {
                 _ => 1,
             };
             let rest = value.constant_term().rem_euclid(step.into()) as i64;
-            let mut values: Vec<i64> = (1..=SMALL).map(|n| n * step - (step - rest) % step).collect();
+            let counts = (1..=SMALL).chain((1..=doublings).map(|n| SMALL << n));
+            let mut values: Vec<i64> = counts.map(|n| n * step - (step - rest) % step).collect();
             let near = literals.iter().flat_map(|l| [l - 1, *l, l + 1]);
             values.extend(near.filter(|v| *v > 0 && v.rem_euclid(step) == rest));
             // Nothing is said of most empty tensors: 0 comes last.

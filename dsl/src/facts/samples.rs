@@ -23,6 +23,8 @@ const POINTS: u64 = 3;
 /// Where points are all that is known.
 const MANY_POINTS: u64 = 40;
 const MANY_TRIES: usize = 20_000;
+/// How often small sizes are doubled where none of them is admitted: tiles can ask for many points.
+const DOUBLINGS: u32 = 8;
 
 /// Values of the dims, derived ones included.
 pub(super) type Sizes = Rc<Vec<Values<DimId>>>;
@@ -51,17 +53,17 @@ impl Context<'_> {
         if let Some(sizes) = &self.sizes {
             return sizes.clone();
         }
-        let sizes = Rc::new(self.find_sizes(TRIES));
+        let sizes = Rc::new(self.find_sizes(TRIES, 0));
         self.sizes = Some(sizes.clone());
         sizes
     }
 
-    fn find_sizes(&mut self, tries: usize) -> Vec<Values<DimId>> {
+    fn find_sizes(&mut self, tries: usize, doublings: u32) -> Vec<Values<DimId>> {
         let program = self.program;
         let eval = Eval { program, view: self.view };
         let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
         let conditions: Vec<usize> = (0..program.conditions.len()).collect();
-        let candidates = self.candidates(&dims, &conditions);
+        let candidates = self.candidates(&dims, &conditions, doublings);
         let mut mixer = Mixer(1);
         let mut found: Vec<Values<DimId>> = Vec::new();
         for _ in 0..tries {
@@ -104,7 +106,10 @@ impl Context<'_> {
     pub(super) fn many_samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
         if self.sizes().is_empty() {
             let rare = self.rare_sizes.get().cloned();
-            let rare = rare.unwrap_or_else(|| Rc::new(self.find_sizes(MANY_TRIES)));
+            let rare = rare.unwrap_or_else(|| {
+                let small = self.find_sizes(MANY_TRIES, 0);
+                Rc::new(if small.is_empty() { self.find_sizes(MANY_TRIES, DOUBLINGS) } else { small })
+            });
             self.sizes = Some(self.rare_sizes.get_or_init(|| rare).clone());
         }
         self.spread(axes, MANY_POINTS)
