@@ -14,7 +14,7 @@
 
 use super::accumulate::{is_of, wrap};
 use crate::diag::SpanId;
-use crate::expr::ExprId;
+use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::{
     Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Collect, Exec, Fate, How, Level, Node, NodeKind, Pred,
@@ -23,19 +23,19 @@ use crate::nest::{
 
 /// Moves the loops over a reduction's axes that are bound to invocations from around a reduction inside, where its own loops begin
 /// at `place`, and gives what is inside then. What stands beside such a loop, as the rest of a peeled axis does, stays outside. What
-/// stands further in and names its axis, as what fills the registers of each does, comes along.
+/// stands further in and names its axis, as what fills the registers of each does, comes along; and what reads those.
 pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[AxisId]) -> Vec<Frame> {
     let mut inside = path.frames.split_off(place);
-    let (mut team, mut bound) = (Vec::new(), Vec::new());
+    let (mut team, mut bound, mut filled) = (Vec::new(), Vec::new(), Vec::new());
     // Siblings that come along, and those of a loop that is gone, for the next one that stays.
     let (mut along, mut left) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
     for mut frame in std::mem::take(&mut path.frames) {
         let mut beside = (std::mem::take(&mut frame.before), std::mem::take(&mut frame.after));
-        let names = [&beside.0, &beside.1].into_iter().flatten().any(|node| names(program, node, &bound));
-        if !names {
-            [&mut beside.0, &mut beside.1].into_iter().for_each(|block| release(block, &bound));
+        let comes = [&beside.0, &beside.1].into_iter().flatten().any(|node| hangs_on(program, node, &bound, &filled));
+        for block in [&mut beside.0, &mut beside.1] {
+            if comes { fills(block, &mut filled) } else { release(block, &bound) }
         }
-        nest_in(if names { &mut along } else { &mut left }, beside);
+        nest_in(if comes { &mut along } else { &mut left }, beside);
         let of_team = |axis: &AxisId| is_of(program, *axis, over) && frame.level().is_some_and(|(l, _)| l != Level::Workgroup);
         match frame.as_loop().map(|(axis, _)| axis).filter(of_team) {
             Some(axis) => {
@@ -82,8 +82,25 @@ fn release(block: &mut Block, axes: &[AxisId]) {
     }
 }
 
-/// Whether a node names what is made of one of these axes, in an index, a value or an extent.
-fn names(program: &Program, node: &Node, axes: &[AxisId]) -> bool {
+/// Adds the buffers that a block writes.
+fn fills(block: &Block, filled: &mut Vec<BufferId>) {
+    for node in block {
+        match &node.kind {
+            NodeKind::Compute(c) => filled.extend(c.dst.iter().map(|place| place.buffer)),
+            NodeKind::Copy(c) => filled.push(c.dst),
+            NodeKind::Collect(c) => filled.extend(c.dst.iter().map(|place| place.buffer)),
+            _ => node.blocks().for_each(|inner| fills(inner, filled)),
+        }
+    }
+}
+
+/// Whether a node names what is made of one of these axes, in an index, a value or an extent, or reads one of these buffers.
+fn hangs_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -> bool {
+    if let NodeKind::Collect(c) = &node.kind
+        && c.src.iter().any(|place| filled.contains(&place.buffer))
+    {
+        return true;
+    }
     let named: Vec<ExprId> = match &node.kind {
         NodeKind::Loop(l) => vec![program.axes[l.axis].extent],
         NodeKind::Compute(c) => {
@@ -98,9 +115,13 @@ fn names(program: &Program, node: &Node, axes: &[AxisId]) -> bool {
         NodeKind::Collect(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
         NodeKind::Alloc { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),
     };
-    let made = |axis: AxisId| axes.iter().any(|of| program.passes(axis, *of));
-    named.iter().any(|e| program.exprs.uses_axis(*e, &mut |axis| made(axis)))
-        || node.blocks().flatten().any(|inner| names(program, inner, axes))
+    let is_one = |e: &Expr| match e {
+        Expr::Axis(axis) => axes.iter().any(|of| program.passes(*axis, *of)),
+        Expr::Read(read) => filled.contains(&read.buffer),
+        _ => false,
+    };
+    named.iter().any(|e| program.exprs.any(*e, &mut |e| is_one(e)))
+        || node.blocks().flatten().any(|inner| hangs_on(program, inner, axes, filled))
 }
 
 /// A reduction whose parts are to become one.

@@ -376,7 +376,8 @@ fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension
         span.add(&low, -1);
         let span = nest.program.exprs.of_linear(&span, &[]);
         let Some(last) = nest.prover().upper(span) else { return Err(opaque(nest, wanted, s, dimension)) };
-        let width = last + 1;
+        // Of nothing, anything is a bound.
+        let width = last.max(0) + 1;
         let Some(range) = &mut found else {
             found = Some(Range { low, width });
             continue;
