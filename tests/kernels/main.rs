@@ -8,6 +8,7 @@ mod attention;
 mod conv;
 mod found;
 mod found_bounds;
+mod found_copies;
 mod found_places;
 mod found_rfactor;
 mod found_runs;

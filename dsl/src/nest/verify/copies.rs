@@ -122,7 +122,7 @@ impl Checks<'_> {
 
     /// Whether two indices are the same: as is proved, or seen at some points. Digits of fused axes and of packed tensors, and
     /// quotients of both, are often beyond proof.
-    fn same_index(&self, a: ExprId, b: ExprId) -> bool {
+    pub(super) fn same_index(&self, a: ExprId, b: ExprId) -> bool {
         if a == b || self.provers.leaves.equal(a, b) || self.provers.roots.equal(a, b) {
             return true;
         }

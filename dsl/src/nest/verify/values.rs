@@ -1,6 +1,6 @@
-//! What a leaf computes is what its stage says, to the letter but for equal indices: expressions name the algorithm's axes in every form of a nest, so
-//! no directive has a reason to change one, but to have it read a copy, which is traced to what it is a copy of (`copies`), or to
-//! compute it where it is read. What invocations share hangs on none of them.
+//! What a leaf computes is what its stage says, to the letter but for equal indices and sums of axes: expressions name the
+//! algorithm's axes in every form of a nest, so no directive has a reason to change one, but to have it read a copy, which is
+//! traced to what it is a copy of (`copies`), or to compute it where it is read. What invocations share hangs on none of them.
 
 use super::Rule;
 use super::context::Checks;
@@ -8,6 +8,7 @@ use super::site::Site;
 use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Space};
 use std::collections::HashSet;
+use tilewright_launch::DType;
 
 impl Checks<'_> {
     /// All of it.
@@ -65,6 +66,7 @@ impl Checks<'_> {
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
         let is_placed = |buffer: BufferId| !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+        let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: &ExprId| self.provers.traced.get(value).copied().unwrap_or(*value);
         let mut open: Vec<(ExprId, ExprId)> = values.iter().map(traced).zip(wanted.iter().map(traced)).collect();
         let mut seen = HashSet::new();
@@ -88,6 +90,8 @@ impl Checks<'_> {
                     None => return false,
                 },
                 (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
+                // In conditions and casts, other axes may stand for those of the stage.
+                _ if is_of_axes(value) && self.same_index(value, wanted) => {}
                 // All but the operands, which are compared in turn.
                 (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),
                 _ => return false,
