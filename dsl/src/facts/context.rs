@@ -51,8 +51,8 @@ pub(super) struct Context<'p> {
     pub(super) grounds: Map<Vec<AxisId>, Ground>,
     /// Sizes that the program's conditions admit, once they were needed.
     pub(super) sizes: Option<Sizes>,
-    /// Those for which more was tried, as none was found: once for all contexts of these conditions.
-    pub(super) rare_sizes: Rc<OnceCell<Sizes>>,
+    /// These and larger ones, for which more was tried if none was found: once for all contexts of these conditions.
+    pub(super) all_sizes: Rc<OnceCell<Sizes>>,
     /// What is left to be spent on the claim.
     pub(super) work: u32,
     pub(super) nesting: u32,
@@ -77,7 +77,7 @@ impl<'p> Context<'p> {
             brief: Map::default(),
             grounds: Map::default(),
             sizes: None,
-            rare_sizes: Rc::default(),
+            all_sizes: Rc::default(),
             work: 0,
             nesting: 0,
             depth: 0,
@@ -280,7 +280,7 @@ impl<'p> Context<'p> {
             absurd: self.absurd,
             axes: self.axes.clone(),
             sizes: self.sizes.clone(),
-            rare_sizes: self.rare_sizes.clone(),
+            all_sizes: self.all_sizes.clone(),
             ..Context::new(self.program, self.view)
         }
     }

@@ -43,7 +43,7 @@ struct Loaded {
     nonzeros: Vec<Poly>,
     absurd: bool,
     sizes: Sizes,
-    rare_sizes: Rc<OnceCell<Sizes>>,
+    all_sizes: Rc<OnceCell<Sizes>>,
 }
 
 impl<'p> Context<'p> {
@@ -112,7 +112,7 @@ impl Loaded {
             nonzeros: context.nonzeros.clone(),
             absurd: context.absurd,
             sizes,
-            rare_sizes: context.rare_sizes.clone(),
+            all_sizes: context.all_sizes.clone(),
         }
     }
 
@@ -125,7 +125,7 @@ impl Loaded {
             nonzeros: self.nonzeros.clone(),
             absurd: self.absurd,
             sizes: Some(self.sizes.clone()),
-            rare_sizes: self.rare_sizes.clone(),
+            all_sizes: self.all_sizes.clone(),
             ..Context::new(program, view)
         }
     }

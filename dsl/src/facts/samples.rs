@@ -23,7 +23,7 @@ const POINTS: u64 = 3;
 /// Where points are all that is known.
 const MANY_POINTS: u64 = 40;
 const MANY_TRIES: usize = 20_000;
-/// How often small sizes are doubled where none of them is admitted: tiles can ask for many points.
+/// How often small sizes are doubled, then: tiles can ask for many points, and of several tiles all but the first tell more.
 const DOUBLINGS: u32 = 8;
 
 /// Values of the dims, derived ones included.
@@ -99,28 +99,29 @@ impl Context<'_> {
 
     /// Points with these axes in range.
     pub(super) fn samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
-        self.spread(axes, POINTS)
+        let sizes = self.sizes();
+        self.spread(axes, &sizes, POINTS)
     }
 
     /// More points, for what is not proved.
     pub(super) fn many_samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
-        if self.sizes().is_empty() {
-            let rare = self.rare_sizes.get().cloned();
-            let rare = rare.unwrap_or_else(|| {
-                let small = self.find_sizes(MANY_TRIES, 0);
-                Rc::new(if small.is_empty() { self.find_sizes(MANY_TRIES, DOUBLINGS) } else { small })
-            });
-            self.sizes = Some(self.rare_sizes.get_or_init(|| rare).clone());
-        }
-        self.spread(axes, MANY_POINTS)
+        let small = self.sizes();
+        let all = self.all_sizes.get().cloned().unwrap_or_else(|| {
+            let tries = if small.is_empty() { MANY_TRIES } else { TRIES };
+            let found = if small.is_empty() { self.find_sizes(tries, 0) } else { small.to_vec() };
+            let larger = self.find_sizes(tries, DOUBLINGS);
+            Rc::new(found.into_iter().chain(larger).collect())
+        });
+        let all = self.all_sizes.get_or_init(|| all).clone();
+        self.spread(axes, &all, MANY_POINTS)
     }
 
-    /// So many points with these axes in range for each of the sizes.
-    fn spread(&mut self, axes: &[AxisId], points: u64) -> Vec<Sample> {
+    /// So many points with these axes in range for each of some sizes.
+    fn spread(&mut self, axes: &[AxisId], sizes: &[Values<DimId>], points: u64) -> Vec<Sample> {
         let axes = self.outer_first(axes);
         let eval = Eval { program: self.program, view: self.view };
         let mut samples = Vec::new();
-        for dims in self.sizes().iter() {
+        for dims in sizes {
             for kind in 0..points {
                 let mut point = Point { dims: dims.clone(), axes: Values::new() };
                 let mut mixer = Mixer(kind);

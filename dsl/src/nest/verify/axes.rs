@@ -60,7 +60,7 @@ impl<'v> Checks<'v> {
         named.extend(self.reduced(site));
         let made = self.made_of(named, site);
         for leaf in made.leaves {
-            if site.binds(leaf) || site.inner.contains(&leaf) || self.single(leaf) || self.is_matrix_axis(leaf, site) {
+            if site.binds(leaf) || site.inner.contains(&leaf) || self.is_one(leaf) || self.is_matrix_axis(leaf, site) {
                 continue;
             }
             let (name, extent) = (self.name(leaf), self.printer.expr(self.extent(leaf)));

@@ -220,7 +220,12 @@ impl<'v> Checks<'v> {
         self.literal(axis).or_else(|| self.provers.roots.upper(self.extent(axis)))
     }
 
-    /// Whether the axis has one value.
+    /// Whether the axis has a value, and no other: without a loop, it counts as that.
+    pub(super) fn is_one(&self, axis: AxisId) -> bool {
+        self.single(axis) && self.provers.roots.positive(self.extent(axis))
+    }
+
+    /// Whether the axis has one value at most.
     pub(super) fn single(&self, axis: AxisId) -> bool {
         match self.literal(axis) {
             Some(n) => n == 1,

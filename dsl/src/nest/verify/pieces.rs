@@ -40,8 +40,14 @@ fn is_partition(program: &mut Program, peel: &Peel) -> bool {
     let (Fate::Split(full), Fate::Split(rest)) = (&program.axes[peel.axis].fate, &program.axes[peel.twin].fate) else {
         return false;
     };
-    let (full, Some((Tail::Rest, last))) = (full.clone(), rest.anchored()) else { return false };
+    let (full, parts, Some((Tail::Rest, last))) = (full.clone(), rest.parts.clone(), rest.anchored()) else { return false };
     let rest = program.axes[last].extent;
+    // What is before the last part has one value, where that has any.
+    let one = program.exprs.int(1);
+    let once = program.exprs.binary(Binary::Min, rest, one);
+    if parts.iter().filter(|part| **part != last).any(|part| ![one, once].contains(&program.axes[*part].extent)) {
+        return false;
+    }
     let rest = Twins::of(program, peel).back(program, rest);
     let mut reached = program.exprs.int(1);
     for part in &full.parts {

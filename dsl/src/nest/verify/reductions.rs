@@ -10,7 +10,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Level, NodeKind, Phase, StageId};
+use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Level, Loop, NodeKind, Phase, StageId};
 use std::collections::{BTreeSet, HashMap};
 
 /// The axes bound to invocations and workgroups that an accumulator is a part of a reduction over.
@@ -115,6 +115,7 @@ impl Checks<'_> {
                     parts.insert(axis);
                 }
             }
+            self.is_in_lanes(site, touch, &leaves);
             self.visits_once(site, touch, &leaves);
             self.updates_once(site, touch);
         }
@@ -127,6 +128,16 @@ impl Checks<'_> {
             matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup).then_some((exec, self.literal(axis)?))
         };
         a == b || bound(a).is_some_and(|of| bound(b) == Some(of))
+    }
+
+    /// No lanes of a reduction's axis: they would all add to one element.
+    fn is_in_lanes(&self, site: &Site<'_>, touch: &Touch, leaves: &BTreeSet<AxisId>) {
+        let lanes = |looped: &&Loop| looped.exec == Exec::Lanes && leaves.contains(&looped.axis) && !self.single(looped.axis);
+        if let Some(looped) = site.loops().find(lanes) {
+            let (line, name, buffer) = (self.line(site), self.name(looped.axis), self.buffer(touch.buffer));
+            let what = format!("`{line}` adds to one element of `{buffer}` in all lanes of `{name}`");
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
     }
 
     /// Someone takes what an update leaves in its accumulators: a finish, a collect, or what stores it. (That the result is

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
-use tilewright_differential::case::Case;
+use tilewright_differential::case::{Case, Pair};
 use tilewright_differential::compile::last_nest;
 use tilewright_differential::judge::{Find, Judge, Orders, Verdict};
 use tilewright_differential::report::{Report, rust_test};
@@ -90,17 +90,21 @@ fn one(options: &Options, judge: &Judge, number: u64) -> ExitCode {
     let verdict = judge.judge(&case, orders);
     match &verdict {
         Verdict::Refused(refusal) => println!("refused:\n{}", refusal.text),
-        Verdict::Right(ran) => println!("right: {ran:?}"),
+        Verdict::Right(ran) => println!("right: {ran:?}\n{}", nest(&pair)),
         Verdict::Found(find) => {
             println!("FOUND {:?}: {}\n", find.kind, find.text);
             let (case, find) = small(options, judge, &case, find, orders);
             println!("{}", rust_test(&case, options.seed, number, &find));
-            let pair = case.pair();
-            println!("{}", last_nest(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default());
+            println!("{}", nest(&case.pair()));
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The last nest of a pair.
+fn nest(pair: &Pair) -> String {
+    last_nest(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default()
 }
 
 /// A find, made small.
