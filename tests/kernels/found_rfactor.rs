@@ -319,16 +319,76 @@ fn a_copy_for_the_result_and_for_another_copy() {
 #[test]
 fn fused_with_what_bounds_it() {
     refused(
-        "fn k<N>(x: f32[N]) -> y: bool[1] { y[i] = all(l in 0..i + 1) { l > i }; }",
-        "V: k for p {
-            tile(l: 2 => z1);
-            rfactor(z1 => part);
-            part {
-                tile(z1: 2 peel) => workgroup(z);
-                fuse(i, z1 => z2);
-                distribute(z2 => workgroup(x));
-            }
-        }",
+        "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..1, l in 0..k + 1) { x[i] }; }",
+        "V: k for p { tile(l: 1 => z1); fuse(k, z1 => z2); serial(i); }",
         "of `z1` depends on an axis that it is fused with",
     );
+    // Partial results are a box.
+    let kernel = "fn k<N>(x: f32[N]) -> y: bool[1] { y[i] = all(l in 0..i + 3) { l > i }; }";
+    let schedule = "V: k for p {
+        tile(l: 2 => z1);
+        rfactor(z1 => part);
+        part {
+            tile(z1: 2 peel) => workgroup(z);
+            fuse(i, z1 => z2);
+            distribute(z2 => workgroup(x));
+        }
+    }";
+    check(kernel, schedule, &[&[("N", 3)]]);
+}
+
+/// Partial results of partial results, of which the outer ones' axis is a triangle's, and peeled.
+#[test]
+fn peeled_partial_results_of_partial_results() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..=i, l in 0..N) { x[l] + k as f32 }; }";
+    let schedule = "V: k for p {
+        rfactor(k => part);
+        part {
+            rfactor(l => part_part);
+            tile(i: 1 => z1, k: 2 peel) => workgroup(x, z);
+            tile(l: 2 peel => z3);
+            distribute(k => thread(x));
+            serial(j);
+        }
+        serial(i);
+        serial(j);
+    }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 5)], &[("N", 8)]]);
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] {
+        y[i, j] = min(l in 0..3, q in i..K) { (x[q] + l as f32) * j as f32 };
+    }";
+    let schedule = "V: k for p {
+        rfactor(q => part);
+        serial(i);
+        serial(j);
+        part {
+            tile(l: 1 => z1);
+            rfactor(z1 => part_part);
+            tile(j: 8 => z3, q: 2 peel => z4) => workgroup(y, z);
+            distribute(i => workgroup(y));
+            vectorize(j, 4, unaligned: scalar);
+            distribute(q => workgroup(y));
+            serial(j);
+        }
+    }";
+    check(kernel, schedule, &[&[("K", 0)], &[("K", 5)], &[("K", 26)]]);
+}
+
+/// The final reduction runs as far as an axis of its own, whatever the partial stage makes of its twin.
+#[test]
+fn partial_results_of_a_triangle() {
+    let kernel = "fn k<N>(x: u32[N]) -> y: u32[N, 1, N] { y[i, j, h] = min(k in j..1) { x[i] + (k + h) as u32 }; }";
+    let schedule = "V: k for p where N == 3 {
+        tile(k: 1 => z1);
+        rfactor(z1 => part);
+        unroll(i);
+        unroll(h);
+        part {
+            tile(h: 1 => z2, j: 1);
+            fuse(j_o, i => z3);
+            distribute(z2 => workgroup(z));
+            distribute(z3 => thread(y));
+        }
+    }";
+    check(kernel, schedule, &[&[("N", 3)]]);
 }

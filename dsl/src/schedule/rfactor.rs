@@ -15,7 +15,7 @@ use super::{Applied, StageNest, atomics, split};
 use crate::arena::Id;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
-use crate::nest::path::{Frame, Path};
+use crate::nest::path::{Frame, Head, Path};
 use crate::nest::{
     Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Compute, Dispatch, Exec, Fate, Phase, Space, Stage, StageId, State,
 };
@@ -103,15 +103,22 @@ fn rewritten(nest: &StageNest<'_>, axis: AxisId) -> Option<SpanId> {
     }
 }
 
-/// Moves the loop over the axis outside of all others. An axis whose extent depends on others takes its hull: partial results
-/// are a box.
+/// Moves the loop over the axis outside of all others. An axis whose extent depends on others takes its hull, also where these
+/// have one value and no loop: partial results are a box.
 fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) -> Result<AxisId, Error> {
     let Some(at) = nest.path.position(axis) else { return Ok(axis) };
     let frame = nest.path.remove(at);
     nest.path.frames.insert(0, frame);
     nest.take_hulls(span)?;
+    let mut axis = nest.axis(name).unwrap_or(axis);
+    let extent = nest.program.axes[axis].extent;
+    let on_loops = nest.on_loops(extent);
+    if on_loops != extent {
+        axis = nest.hull(axis, on_loops, span);
+        nest.path.frames[0].head = Head::Loop { axis, exec: Exec::Serial };
+    }
     nest.refresh();
-    Ok(nest.axis(name).unwrap_or(axis))
+    Ok(axis)
 }
 
 /// The partial stage's parallel axes, for this stage's. Where these are parts of a reduction that another stage has the rest of,
@@ -239,6 +246,6 @@ fn reduce_parts(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) {
     if !program.is_single(k) {
         nest.path.frames.push(Frame::looped(k, Exec::Serial, part.span));
     }
-    nest.axes = program.root_axes(nest.stage);
+    nest.axes = program.family(nest.stage);
     nest.refresh();
 }
