@@ -370,3 +370,47 @@ fn digits_beside_a_condition() {
     }";
     check(kernel, schedule, &[&[("M", 9)], &[("M", 12)]]);
 }
+
+/// In the rest of a peeled axis, the loop that counts its tiles tells nothing of its values: what is bounded by these can stand
+/// around that loop.
+#[test]
+fn bounds_by_the_rest_around_its_tiles() {
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M] { y[i] = sum(k in 0..i) { x[k] }; }";
+    let schedule = "V: k for p {
+        tile(i: 8 => z1) => workgroup(x);
+        tile(i: 3 peel => z3);
+        distribute(i => thread(y));
+        unroll(z3);
+    }";
+    check(kernel, schedule, &[&[("M", 0)], &[("M", 7)], &[("M", 17)]]);
+    let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = sum(k in 0..i) { x[k] * j as f32 }; }";
+    let schedule = "V: k for p {
+        split(i, [_, 2] peel => z1, z2);
+        tile(z2: 1, z1: 2 => z3, j: 1 => z4) => workgroup(z, y, z);
+        tile(k: 1 => z5);
+        reorder(z5, z1);
+        unroll(z1);
+    }";
+    check(kernel, schedule, &[&[("K", 0)], &[("K", 7)], &[("K", 8)]]);
+}
+
+/// Points of a fused axis that has none are read at digits of nothing.
+#[test]
+fn copies_read_at_no_points() {
+    let kernel = "fn k<N>(x: f16[1], z: f16[N]) -> y: f16[N] { y[i] = (sum(k in 0..4, l in 1..1) { x[l] }) + z[i]; }";
+    let schedule = "V: k for p { fuse(k, l => z1); promote(x => c, at: workgroup, to: shared); serial(i); }";
+    check(kernel, schedule, &[&[("N", 3)]]);
+}
+
+/// That a branch leaves one workgroup of a grid was seen only by a proof where the grid is a twin's, and a fact spoiled that.
+#[test]
+fn workgroups_of_two_peels() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N, N] { y[i, j, h] = x[i] + (j * h) as f32; }";
+    let schedule = "V: k for p where N % 8 == 0 {
+        fuse(i, j => z1);
+        tile(h: 3 peel => z2, z1: 3 peel => z3) => workgroup(y, z);
+        distribute(z1 => thread(z));
+        serial(h);
+    }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 8)], &[("N", 24)]]);
+}

@@ -11,7 +11,7 @@ use crate::facts::{Poly, Prover};
 use crate::lower::launch::slot_index;
 use crate::lower::local::size;
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
+use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Split, Tail};
 use crate::profile::Profile;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,6 +240,19 @@ impl<'v> Checks<'v> {
 
     /// What some axes are made of at a leaf.
     pub(super) fn made_of(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
+        self.followed(axes, site, |split| &split.parts)
+    }
+
+    /// What the values of some axes hang on at a leaf: where the last part is aligned with the end, on that alone.
+    pub(super) fn hang_on(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
+        self.followed(axes, site, |split| match split.parts.split_last() {
+            Some((last, _)) if split.tail == Tail::Rest => std::slice::from_ref(last),
+            _ => &split.parts,
+        })
+    }
+
+    /// What some axes are made of, by these parts of splits.
+    fn followed(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>, parts: impl Fn(&Split) -> &[AxisId]) -> MadeOf {
         let (mut made, mut seen) = (MadeOf::default(), BTreeSet::new());
         let mut open: Vec<AxisId> = axes.into_iter().collect();
         while let Some(axis) = open.pop() {
@@ -269,7 +282,7 @@ impl<'v> Checks<'v> {
                     if !split.exact {
                         made.past.insert(axis);
                     }
-                    open.extend(&split.parts);
+                    open.extend(parts(split));
                 }
             }
         }

@@ -101,19 +101,23 @@ fn unclamped(program: &mut Program, e: ExprId) -> ExprId {
 fn unnamed(program: &mut Program, e: ExprId) -> ExprId {
     let mut names = BTreeMap::new();
     program.exprs.uses_axis(e, &mut |axis| {
-        let mut named = axis;
-        while let Fate::Split(split) = &program.axes[named].fate
-            && let ([part], true, Tail::Exact) = (&split.parts[..], split.exact, split.tail)
-        {
-            named = *part;
-        }
-        names.insert(axis, named);
+        names.insert(axis, bound_as(program, axis));
         false
     });
     program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => names.get(axis).copied().filter(|named| named != axis).map(|named| exprs.axis(named)),
         _ => None,
     })
+}
+
+/// The axis that a loop around both stages binds for one, which is it or another name for it.
+fn bound_as(program: &Program, mut axis: AxisId) -> AxisId {
+    while let Fate::Split(split) = &program.axes[axis].fate
+        && let ([part], true, Tail::Exact) = (&split.parts[..], split.exact, split.tail)
+    {
+        axis = *part;
+    }
+    axis
 }
 
 /// Which axis of the one stage is which of the other.
@@ -340,7 +344,8 @@ impl Checks<'_> {
     /// Whether the branches around a leaf leave one value of an axis.
     pub(super) fn only_one_in_arm(&self, axis: AxisId, site: &Site<'_>) -> bool {
         let end = |made: &AxisId| {
-            matches!(&self.program.axes[*made].fate, Fate::Split(split) if split.parts[..] == [axis])
+            let Fate::Split(split) = &self.program.axes[*made].fate else { return false };
+            matches!(split.parts[..], [part] if bound_as(self.program, part) == axis)
                 && self.single(*made)
                 && self.in_its_arm(*made, site)
         };
