@@ -414,3 +414,13 @@ fn workgroups_of_two_peels() {
     }";
     check(kernel, schedule, &[&[("N", 0)], &[("N", 8)], &[("N", 24)]]);
 }
+
+/// A list names an axis on which the read does not depend, and which has no value where the result reads the same.
+#[test]
+fn a_listed_axis_that_tells_nothing() {
+    let kernel = "fn k<M>(x: f32[1], w: f32[M]) -> y: f32[M] { y[i] = (sum(k in 0..M) { x[k % 1] * w[k] }) + x[0]; }";
+    let schedule = |to: &str| format!("V: k for p where M == 7 {{ promote(x => c[k], at: workgroup, to: {to}); unroll(i, k); }}");
+    for to in ["shared", "register"] {
+        check(kernel, &schedule(to), &[&[("M", 7)]]);
+    }
+}

@@ -223,14 +223,20 @@ fn listed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>, names:
         let error = Error::new(wanted.promote.source.span, format!("the listed axes index both `{one}` and `{two}`"));
         return Err(error.help("leave out the list: the copy then has the tensor's dimensions, and holds both"));
     }
-    let mut axes = Vec::new();
+    // What is read at all values of an axis alike is one element, and is also read where that has none.
+    let depends = |nest: &StageNest<'_>, axis: AxisId| {
+        seen[first].index.iter().any(|index| nest.program.exprs.uses_axis(*index, &mut |a| a == axis))
+    };
+    let (mut axes, mut place, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     for (axis, name) in ids.iter().zip(names) {
-        let extent = literal(nest, wanted, *axis, name)?;
-        axes.push(made_axis(nest, &name.text, extent, name.span));
+        let depends = depends(nest, *axis);
+        let extent = if depends { literal(nest, wanted, *axis, name)? } else { 1 };
+        let made = made_axis(nest, &name.text, extent, name.span);
+        axes.push(made);
+        place.push(if depends { nest.program.exprs.axis(*axis) } else { nest.program.exprs.int(0) });
+        pairs.extend(depends.then_some((*axis, made)));
     }
-    let pairs: Vec<(AxisId, AxisId)> = ids.iter().copied().zip(axes.iter().copied()).collect();
     let index: Vec<ExprId> = seen[first].index.iter().map(|i| replaced(nest, *i, &pairs)).collect();
-    let place: Vec<ExprId> = ids.iter().map(|a| nest.program.exprs.axis(*a)).collect();
     let places = seen.iter().filter(|s| same(s)).map(|s| (s.id, place.clone())).collect();
     let read_at = vec![index.clone()];
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside: seen[first].read.outside.clone(), places, listed: pairs })
