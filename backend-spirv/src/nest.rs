@@ -6,6 +6,7 @@ use crate::module::{Code, Id};
 use crate::resolve::View;
 use crate::values::{Kind, ValueId};
 use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
+use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Expr};
 use tilewright_dsl::facts::Prover;
@@ -252,13 +253,14 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// Whether a compute must not even read where it is out of range.
+    /// Whether a compute must not even read, or write registers, where it is out of range.
     fn must_not_run(&mut self, c: &Compute) -> bool {
         // Asked again in each iteration that is written out.
         if let Some(known) = self.confined.get(&self.compute) {
             return *known;
         }
-        let guarded = self.reads_updated(c) || c.preds.iter().any(|pred| self.runs_over_nothing(pred.axis));
+        let guarded =
+            self.reads_updated(c) || self.runs_into_others(c) || c.preds.iter().any(|pred| self.runs_over_nothing(pred.axis));
         self.confined.insert(self.compute, guarded);
         guarded
     }
@@ -274,6 +276,37 @@ impl<'p> Emit<'p> {
             _ => false,
         };
         !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
+    }
+
+    /// Whether what it writes past the end of an axis is the register of another point: of an index that is made of that axis and
+    /// others, the next tile begins there.
+    fn runs_into_others(&self, c: &Compute) -> bool {
+        let mut parts: Vec<AxisId> = Vec::new();
+        for place in c.dst.iter().filter(|place| self.program.buffers[place.buffer].space == Space::Register) {
+            for index in &place.index {
+                self.program.exprs.uses_axis(*index, &mut |axis| {
+                    parts.extend(self.parts(axis));
+                    false
+                });
+            }
+        }
+        while let Some(axis) = parts.pop() {
+            if c.preds.iter().any(|pred| pred.axis == axis) {
+                return true;
+            }
+            parts.extend(self.parts(axis));
+        }
+        false
+    }
+
+    /// What an axis is made of here.
+    fn parts(&self, axis: AxisId) -> &'p [AxisId] {
+        match &self.program.axes[axis].fate {
+            _ if self.bound[axis.index()].is_some() => &[],
+            Fate::Live => &[],
+            Fate::Split(split) => &split.parts,
+            Fate::Fused { into, .. } => std::slice::from_ref(into),
+        }
     }
 
     /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose

@@ -424,3 +424,62 @@ fn a_listed_axis_that_tells_nothing() {
         check(kernel, &schedule(to), &[&[("M", 7)]]);
     }
 }
+
+/// Read in place by all invocations, the rest of a peeled axis is the same element in an iteration in which nothing of it is read.
+#[test]
+fn a_rest_in_place() {
+    check(
+        "fn k<N>(y: &mut i32[N, N]) { y[i, j] = min(q in 0..N) { y[i, j] }; }",
+        "V: k for p {
+            tile(j: 2 peel);
+            tile(j_o: 2);
+            distribute(j => thread(y));
+            tile(q: 32 => z);
+            distribute(q => thread(x), by: tree);
+            reorder(j_o, z);
+            serial(j_o_o);
+            distribute(i => workgroup(x));
+            unroll(j_o);
+        }",
+        &[&[("N", 1)], &[("N", 5)], &[("N", 34)]],
+    );
+}
+
+/// What a range without points would read, kept inside nothing by its predicate alone, was asked to be inside.
+#[test]
+fn reads_of_a_range_of_nothing() {
+    check(
+        "fn k<N>(x: f32[N - 2], z: f32[N]) -> y: f32[N] { y[i] = z[i] + sum(k in 1..1, l in 0..1) { x.pad(0.0)[1] }; }",
+        "V: k for p {
+            split(k, [1] => z1);
+            distribute(i => workgroup(x));
+        }",
+        &[&[("N", 2)], &[("N", 3)], &[("N", 9)]],
+    );
+}
+
+/// The rest of partial results of a triangle knows of the range that it is within, as the full tiles do.
+#[test]
+fn rests_of_partial_triangles() {
+    check(
+        "fn k<M>(x: f32[M]) -> y: f32[M, M] {
+            let s[j]: f32[M] = x[j] * 2.0;
+            y[i, j] = max(k in 0..j, l in 0..M) { s.pad(0.0)[j - 1] + x[l] };
+        }",
+        "V: k for p {
+            y {
+                rfactor(k => part);
+                distribute(i => workgroup(z));
+                serial(j);
+            }
+            part {
+                tile(j: 1 => z1) => workgroup(z);
+                tile(l: 2 peel => z2);
+                distribute(k => workgroup(y));
+                distribute(i => workgroup(x));
+            }
+            root(s);
+        }",
+        &[&[("M", 1)], &[("M", 2)], &[("M", 5)]],
+    );
+}

@@ -98,3 +98,22 @@ fn copies_of_an_invocations_registers() {
     let variant = variant(kernel, schedule, &of_subgroups(8));
     [1, 4, 5].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
 }
+
+/// Where a fact leaves a few sizes, none of them small, indices are compared at those.
+#[test]
+fn copies_at_a_few_sizes() {
+    check(
+        "fn k<H, W = (H - 4) / 3 + 1>(x: f32[H], z: f32[H, W, H]) -> y: f32[H, H, W] {
+            let s[i, j, h]: f32[H, W, H] = sum(l in 0..1) { z[i, j, h] };
+            y[i, j, w] = min(k in 0..4) { x[w * 3 + k] * s.pad(-1.0)[i, w, w * 3 + k] };
+        }",
+        "V: k for p where W == 4 {
+            fuse(i, j, w => z1);
+            tile(z1: 8) => workgroup(y);
+            tile(k: 1);
+            promote(s => c[z1, k_o, k], at: workgroup, to: shared);
+            unroll(z1);
+        }",
+        &[&[("H", 13)], &[("H", 15)]],
+    );
+}

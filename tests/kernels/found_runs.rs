@@ -303,3 +303,34 @@ fn copies_around_what_reads_them() {
     }";
     check(kernel, schedule, &[&[("N", 6)]]);
 }
+
+/// Past the end of an inner tile begins the next one: a copy in registers was overwritten there, by what the tile before it clamps.
+#[test]
+fn tiles_of_registers_past_their_ends() {
+    check(
+        "fn k<K>(x: f32[K]) -> y: f32[K] { y[i] = x.clamp()[i] + 1.0; }",
+        "V: k for p {
+            tile(i: 4);
+            tile(i_o: 1) => workgroup(x);
+            promote(x => c, at: workgroup, to: register);
+            unroll(i);
+            c {
+                tile(i: 3 => z1);
+                tile(z1: 2, i: 2 => z3);
+                unroll(z3, z1, i);
+            }
+        }",
+        &[&[("K", 1)], &[("K", 4)], &[("K", 9)]],
+    );
+    check(
+        "fn k<N, K>(x: f32[N, K]) -> y: f32[N] { y[i] = sum(k in 0..K) { x[i, k] }; }",
+        "V: k for p {
+            tile(i: 8) => workgroup(x);
+            tile(i: 3 => z1);
+            tile(i: 2 => z2);
+            reorder(k, z2, z1, i);
+            unroll(z2, z1, i);
+        }",
+        &[&[("N", 1), ("K", 2)], &[("N", 8), ("K", 3)], &[("N", 13), ("K", 0)]],
+    );
+}

@@ -23,8 +23,6 @@ const POINTS: u64 = 3;
 /// Where points are all that is known.
 const MANY_POINTS: u64 = 40;
 const MANY_TRIES: usize = 20_000;
-/// How often small sizes are doubled, then: tiles can ask for many points, and of several tiles all but the first tell more.
-const DOUBLINGS: u32 = 8;
 
 /// Values of the dims, derived ones included.
 pub(super) type Sizes = Rc<Vec<Values<DimId>>>;
@@ -53,17 +51,17 @@ impl Context<'_> {
         if let Some(sizes) = &self.sizes {
             return sizes.clone();
         }
-        let sizes = Rc::new(self.find_sizes(TRIES, 0));
+        let sizes = Rc::new(self.find_sizes(TRIES, false));
         self.sizes = Some(sizes.clone());
         sizes
     }
 
-    fn find_sizes(&mut self, tries: usize, doublings: u32) -> Vec<Values<DimId>> {
+    fn find_sizes(&mut self, tries: usize, larger: bool) -> Vec<Values<DimId>> {
         let program = self.program;
         let eval = Eval { program, view: self.view };
         let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
         let conditions: Vec<usize> = (0..program.conditions.len()).collect();
-        let candidates = self.candidates(&dims, &conditions, doublings);
+        let candidates = self.candidates(&dims, &conditions, larger);
         let mut mixer = Mixer(1);
         let mut found: Vec<Values<DimId>> = Vec::new();
         for _ in 0..tries {
@@ -108,8 +106,9 @@ impl Context<'_> {
         let small = self.sizes();
         let all = self.all_sizes.get().cloned().unwrap_or_else(|| {
             let tries = if small.is_empty() { MANY_TRIES } else { TRIES };
-            let found = if small.is_empty() { self.find_sizes(tries, 0) } else { small.to_vec() };
-            let larger = self.find_sizes(tries, DOUBLINGS);
+            let found = if small.is_empty() { self.find_sizes(tries, false) } else { small.to_vec() };
+            // Of several tiles, all but the first tell more.
+            let larger = self.find_sizes(tries, true);
             Rc::new(found.into_iter().chain(larger).collect())
         });
         let all = self.all_sizes.get_or_init(|| all).clone();

@@ -67,6 +67,9 @@ impl Checks<'_> {
     }
 
     fn outside(&self, site: &Site<'_>, touch: &Touch, at: usize, how: &str) {
+        if self.never_runs(site) {
+            return;
+        }
         let index: ExprId = touch.index[at];
         if let Some(axis) = self.running_past(&[index], site).into_iter().next() {
             let name = self.buffer(touch.buffer);

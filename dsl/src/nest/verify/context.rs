@@ -348,6 +348,13 @@ impl<'v> Checks<'v> {
         false
     }
 
+    /// Whether a leaf is computed at no point, as a loop around it or a predicate leaves none: where it would read means nothing.
+    pub(super) fn never_runs(&self, site: &Site<'_>) -> bool {
+        let serial = site.loops().filter(|looped| !matches!(looped.exec, Exec::Bind(..))).map(|looped| looped.axis);
+        let mut held = serial.chain(site.preds().iter().map(|pred| pred.axis));
+        held.any(|axis| self.most(axis).is_some_and(|n| n <= 0))
+    }
+
     /// Proves a claim about expressions at a leaf, in either view that is right there.
     pub(super) fn holds(&self, exprs: &[ExprId], site: &Site<'_>, claim: impl Fn(&Prover<'v>) -> bool) -> bool {
         let running = self.running_past(exprs, site);
@@ -386,8 +393,8 @@ impl<'v> Checks<'v> {
         (!within.is_empty()).then(|| within.iter().fold(self.provers.leaves.within([]), clamped))
     }
 
-    /// The axes of a leaf's stage that are bound around it, and within their extents there. (The loops may bind those of another
-    /// stage, which has the same points.)
+    /// The axes that a leaf's stage begins with which are bound around it, and within their extents there. (The loops may bind those
+    /// of another stage, which has the same points.)
     fn within_extents(&self, site: &Site<'_>) -> Vec<AxisId> {
         let NodeKind::Compute(compute) = &site.node.kind else { return Vec::new() };
         let within = |axis: &AxisId| {
@@ -395,7 +402,7 @@ impl<'v> Checks<'v> {
             let bound = |leaf: &AxisId| site.binds(*leaf) || self.single(*leaf);
             made.leaves.iter().all(bound) && made.past.iter().all(|past| self.guarded(*past, site))
         };
-        self.program.root_axes(compute.stage).into_iter().filter(within).collect()
+        self.program.family(compute.stage).into_iter().filter(within).collect()
     }
 
     /// The product of the extents of axes.

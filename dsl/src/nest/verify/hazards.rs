@@ -140,7 +140,8 @@ impl Checks<'_> {
             if self.space(first.1.buffer).is_global() {
                 let (read, write) = if first.1.writes { (second.0, first.0) } else { (first.0, second.0) };
                 // Reads are at the index that is written, by another check.
-                if first.1.writes != second.1.writes && self.is_result_of(write, read) && !self.counted_by(first, after) {
+                let apart = || self.counted_by(first, after) || self.is_once(first.0, second.0, after);
+                if first.1.writes != second.1.writes && self.is_result_of(write, read) && !apart() {
                     self.hazard(first, second, after);
                 }
                 continue;
@@ -216,6 +217,14 @@ impl Checks<'_> {
             After::Same => false,
             After::Next(axis) | After::Later(axis) => self.told(site, &touch.index).contains(&axis),
         }
+    }
+
+    /// Whether predicates of both leaves leave them one iteration, the same: those on axes of one value.
+    fn is_once(&self, first: &Site<'_>, second: &Site<'_>, after: After) -> bool {
+        let (After::Next(around) | After::Later(around)) = after else { return false };
+        let both = first.preds().iter().filter(|pred| second.preds().iter().any(|other| other.axis == pred.axis));
+        let ones: Vec<ExprId> = both.filter(|pred| self.single(pred.axis)).map(|pred| self.provers.value(pred.axis)).collect();
+        self.told(first, &ones).contains(&around)
     }
 
     /// Whether a leaf writes each element at one point of its own loops, the same in every iteration of a loop around these: so

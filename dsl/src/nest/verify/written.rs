@@ -115,12 +115,6 @@ impl<'v> Checks<'v> {
         })
     }
 
-    /// Whether a loop around a leaf has no iterations: digits of its axis are no places in a copy.
-    fn never_runs(&self, site: &Site<'_>) -> bool {
-        let mut serial = site.loops().filter(|looped| !matches!(looped.exec, Exec::Bind(..)));
-        serial.any(|looped| self.most(looped.axis).is_some_and(|n| n <= 0))
-    }
-
     fn unwritten(&self, site: &Site<'_>, touch: &Touch, how: &str) {
         if self.never_runs(site) {
             return;
