@@ -298,5 +298,6 @@ impl Expr {
 }
 
 pub mod build;
+pub mod extents;
 pub mod fill;
 pub mod linear;

@@ -483,3 +483,49 @@ fn rests_of_partial_triangles() {
         &[&[("M", 1)], &[("M", 2)], &[("M", 5)]],
     );
 }
+
+/// How many points ranges have that are fused: of a triangle's, by an axis that is a digit, and of the rest of a peel with its tiles.
+#[test]
+fn fused_ranges() {
+    check(
+        "fn k<N>(x: f32[N]) -> y: f32[N, N, N] { y[i, j, h] = sum(k in j..N, l in 0..j) { x[k] * x[l] + x[h] }; }",
+        "V: k for p {
+            fuse(j, h, i => z1);
+            fuse(k, l => z2);
+            serial(z1);
+        }",
+        &[&[("N", 1)], &[("N", 5)]],
+    );
+    check(
+        "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..N) { x[k] * i as f32 }; }",
+        "V: k for p {
+            tile(k: 4 => z1);
+            tile(z1: 4 peel => z2);
+            fuse(z2, z1 => z3);
+            split(z3, [2, 3, _] => z3, z4, z5);
+            split(z5, [_, 2] => z6, z5);
+            tile(z6: 1 => z8);
+            serial(i);
+        }",
+        &[&[("N", 1)], &[("N", 16)], &[("N", 45)]],
+    );
+}
+
+/// A result written back under predicates that say what the writer's do, beside a fact.
+#[test]
+fn results_under_a_fact() {
+    check(
+        "fn k<N>(x: f32[N]) -> y: f32[N, N, N] { y[i, h, w] = x[h] + x[w] * i as f32; }",
+        "V: k for p {
+            split(h, [16, 2, _] => z1, z2, h);
+            tile(i: 1 => z3, h: 5, w: 2) => workgroup(x, z, y);
+            tile(z1: 5, h: 3) => thread(y, z);
+            promote(y => r, at: z2, to: shared);
+            unroll(h, z2);
+            unroll(z1);
+            distribute(w => thread(x));
+            specialize(N <= 4);
+        }",
+        &[&[("N", 1)], &[("N", 4)], &[("N", 35)]],
+    );
+}

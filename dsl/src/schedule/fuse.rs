@@ -6,7 +6,7 @@
 
 use super::{Applied, StageNest, split};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, Expr, ExprId, Exprs};
+use crate::expr::{Binary, ExprId, Exprs};
 use crate::nest::path::Frame;
 use crate::nest::{Axis, AxisDef, AxisId, Exec, Fate};
 use crate::syntax::Name;
@@ -70,7 +70,8 @@ pub fn fuse(nest: &mut StageNest<'_>, axes: &[AxisId], name: String, span: SpanI
 fn product(nest: &mut StageNest<'_>, axes: &[AxisId]) -> ExprId {
     let extents: Vec<ExprId> = axes.iter().map(|axis| nest.program.axes[*axis].extent).collect();
     let exprs = &mut nest.program.exprs;
-    let negative = |exprs: &Exprs, extent: ExprId| exprs.uses_axis(extent, &mut |_| true) && !is_never_negative(exprs, extent);
+    let extents = exprs.factors(&extents);
+    let negative = |exprs: &Exprs, extent: ExprId| exprs.uses_axis(extent, &mut |_| true) && !exprs.is_never_negative(extent);
     let several = extents.iter().filter(|extent| negative(exprs, **extent)).count() > 1;
     let (zero, one) = (exprs.int(0), exprs.int(1));
     extents.into_iter().fold(one, |product, mut extent| {
@@ -79,17 +80,4 @@ fn product(nest: &mut StageNest<'_>, axes: &[AxisId]) -> ExprId {
         }
         exprs.product(product, extent)
     })
-}
-
-/// Whether an extent is not negative, however far past its end an axis is that it names.
-fn is_never_negative(exprs: &Exprs, e: ExprId) -> bool {
-    let both = |a: &ExprId, b: &ExprId| is_never_negative(exprs, *a) && is_never_negative(exprs, *b);
-    match exprs.get(e) {
-        Expr::Const(_) => exprs.as_int(e).is_some_and(|n| n >= 0),
-        Expr::Axis(_) | Expr::Dim(_) => true,
-        Expr::Binary(Binary::Add | Binary::Mul | Binary::Min, a, b) => both(a, b),
-        Expr::Binary(Binary::Max, a, b) => is_never_negative(exprs, *a) || is_never_negative(exprs, *b),
-        Expr::Binary(Binary::FloorDiv | Binary::FloorMod, a, b) => both(a, b),
-        _ => false,
-    }
 }

@@ -177,14 +177,13 @@ impl<'v> Checks<'v> {
     /// none instead, for their product can be positive.
     fn points(&self, prover: &Prover<'v>, digits: &[AxisId], whole: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
+        let extents = exprs.factors(&digits.iter().map(|digit| self.extent(*digit)).collect::<Vec<_>>());
         let names_axes = |e: ExprId| exprs.uses_axis(e, &mut |_| true);
-        let negative: Vec<bool> =
-            digits.iter().map(|d| names_axes(self.extent(*d)) && !self.provers.leaves.nonneg(self.extent(*d))).collect();
-        let several = negative.iter().filter(|negative| **negative).count() > 1;
+        let negative = |e: &ExprId| names_axes(*e) && !exprs.is_never_negative(*e) && !self.provers.leaves.nonneg(*e);
+        let several = extents.iter().filter(|extent| negative(extent)).count() > 1;
         let mut product = Poly::constant(1);
-        for (digit, negative) in digits.iter().zip(negative) {
-            let mut extent = self.extent(*digit);
-            if several && negative {
+        for mut extent in extents {
+            if several && negative(&extent) {
                 extent = self.clamped_in(whole, extent)?;
             }
             product = product.mul(&prover.poly(extent)?)?;

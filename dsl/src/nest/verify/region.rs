@@ -10,7 +10,7 @@ use super::site::{Site, Touch};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::{Poly, Prover};
-use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Slot, Space};
+use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Slot, Space};
 use std::collections::BTreeMap;
 
 /// A range of one dimension: `width` elements from a fixed place.
@@ -116,8 +116,12 @@ impl Checks<'_> {
             .filter(|pred| self.provers.leaves.equal(self.extent(pred.axis), self.extent(axis)))
             .map(|pred| (pred.axis, scratch.axis_value(pred.axis, &|a| reader.0.binds(a))))
             .collect();
-        let leaves = Prover::on_leaves(&scratch);
-        candidates.into_iter().any(|(_, read)| leaves.equal(read, written))
+        // Facts can make it harder to see.
+        let equal = |program: &Program| {
+            let leaves = Prover::on_leaves(program);
+            candidates.iter().any(|(_, read)| leaves.equal(*read, written))
+        };
+        equal(&scratch) || equal(&Program { conditions: Vec::new(), ..scratch.clone() })
     }
 
     fn is_owner(&self, site: &Site<'_>, index: ExprId) -> bool {
