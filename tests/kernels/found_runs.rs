@@ -1,6 +1,6 @@
 //! What the differential tests found of runs that were wrong, faults and values, made small. Each was wrong once.
 
-use crate::harness::{check, of_subgroups, refused, variant};
+use crate::harness::{Fill, check, of_subgroups, profiles, refused, variant};
 
 /// What each invocation computes for itself had a shared copy, of what the first of them reads.
 #[test]
@@ -333,4 +333,19 @@ fn tiles_of_registers_past_their_ends() {
         }",
         &[&[("N", 1), ("K", 2)], &[("N", 8), ("K", 3)], &[("N", 13), ("K", 0)]],
     );
+}
+
+/// Sums of data wrap, also where their ends are known: what they are compared with was left out.
+#[test]
+fn sums_of_data_wrap() {
+    let kernel = "fn k<N>(x: i32[N], z: i32[N]) -> (y: i32[N, 4], w: i32[N, 4]) {
+        y[i, j] = (x.pad(0)[i].max(1) + 8).max(j) + (x[i].min(5) * 3).min(100) + (z[i].max(2) * x[i].max(3)).max(7);
+        w[i, j] = (i * 1103515245 + 12345).max(0) + (i * 500000000).max(1) + (j * 1000000000).min(0) + if j * 715827883 < 0 { 1 } else { 0 };
+    }";
+    for profile in profiles() {
+        let variant = variant(kernel, "V: k for p {}", &profile);
+        for n in [1, 7, 70] {
+            variant.check_filled(&[("N", n)], &[], &|_| Fill::Wild);
+        }
+    }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Node {
     pub(crate) level: u32,
     /// Of an `i32`: the least and the greatest it can be.
     pub(crate) range: (i64, i64),
+    /// Whether it is made of what is read or given, whose arithmetic wraps; that of indices does not ([`range`]).
+    pub(crate) data: bool,
 }
 
 /// Components of an operation.
@@ -148,7 +150,14 @@ impl Values {
             return known;
         }
         let id = ValueId(self.nodes.len() as u32);
-        self.nodes.push(Node { kind, dtype, width, level, range });
+        let data = match &kind {
+            Kind::Load(_) | Kind::Moment(_) => true,
+            Kind::Param(_) => range == ANY,
+            Kind::Op(_, operands) => operands.iter().any(|v| self.node(*v).data),
+            Kind::Sum(sum) => sum.terms.iter().flat_map(|term| &term.factors).any(|v| self.node(*v).data),
+            Kind::Const(_) | Kind::Lane(_) | Kind::Coordinate(_) | Kind::Counter(_) => false,
+        };
+        self.nodes.push(Node { kind, dtype, width, level, range, data });
         self.places.push(hash);
         id
     }

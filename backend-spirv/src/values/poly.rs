@@ -3,13 +3,17 @@
 //! Terms are ordered by level (vectors behind scalars), so that emission, which adds from the left, shares the partial
 //! sums of outer levels. The constant comes last: unrolled copies differ in it and share the rest.
 
-use super::range::product;
-use super::{ANY, Kind, Op, ValueId, Values};
+use super::range::{plus, product};
+use super::{ANY, Kind, Op, SIZE, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::DType;
+
+/// From here on, steps along an axis of unknown extent are taken for arithmetic of the user's, and not for strides: a tensor has
+/// less than 2^31 elements.
+const LARGE_STEP: i64 = 1 << 24;
 
 /// A product of values that are no sums, times a literal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -112,19 +116,24 @@ impl Values {
             terms => {
                 let (mut width, mut level) = (1, 0);
                 let constant = i64::from(sum.constant);
-                let (mut range, mut wraps) = ((constant, constant), false);
+                // What is no index can wrap: data, steps that no tensor has, and what is too large by literals alone.
+                let (mut range, mut apart) = ((constant, constant), (constant, constant));
                 for term in terms {
                     let by = i64::from(term.by);
-                    let mut of = (by, by);
+                    let (mut of, mut data, mut open) = ((by, by), by.abs() >= LARGE_STEP, false);
                     for factor in &term.factors {
                         let node = self.node(*factor);
                         (width, level) = (width.max(node.width), level.max(node.level));
                         of = product(of, node.range);
-                        wraps |= node.range.0 <= ANY.0;
+                        data |= node.data;
+                        open |= node.range.1 >= SIZE.1;
                     }
-                    range = (range.0.saturating_add(of.0), range.1.saturating_add(of.1));
+                    range = plus(range, of);
+                    if data || !open {
+                        apart = plus(apart, of);
+                    }
                 }
-                let range = if wraps { ANY } else { range };
+                let range = if apart.0 < ANY.0 || apart.1 > ANY.1 { ANY } else { range };
                 self.add(Kind::Sum(Rc::new(sum)), DType::I32, width, level, range)
             }
         }

@@ -1,7 +1,8 @@
 //! The range of an integer operation's result.
 //!
 //! Ranges of index arithmetic assume that it does not wrap: the launch checks that every tensor's elements and every
-//! rounded-up range are below 2^31. What is read from memory has the range of all `i32`, and so has what is made of it.
+//! rounded-up range are below 2^31. What is read from memory, or is a scalar argument, has the range of all `i32`; what is made of
+//! it wraps where its range leaves that.
 
 use super::{ANY, Op, Operands, Values};
 use tilewright_dsl::expr::Binary;
@@ -18,7 +19,10 @@ impl Values {
             Op::Binary(Binary::Max) => (a.0.max(b.0), a.1.max(b.1)),
             Op::Binary(Binary::FloorMod) => (0, (b.1 - 1).max(0)),
             Op::Binary(Binary::FloorDiv) if a.0 >= 0 => (0, a.1 / b.0.max(1)),
-            Op::Binary(Binary::Mul) if a.0 > ANY.0 && b.0 > ANY.0 => product(a, b),
+            Op::Binary(Binary::Mul) => {
+                let (range, data) = (product(a, b), operands.iter().any(|v| self.node(*v).data));
+                if data && (range.0 < ANY.0 || range.1 > ANY.1) { ANY } else { range }
+            }
             _ => ANY,
         }
     }
@@ -27,6 +31,11 @@ impl Values {
     pub(crate) fn nonnegative(&self, id: super::ValueId) -> bool {
         self.node(id).range.0 >= 0
     }
+}
+
+/// The range of a sum.
+pub(crate) fn plus(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    (a.0.saturating_add(b.0), a.1.saturating_add(b.1))
 }
 
 /// The range of a product.
