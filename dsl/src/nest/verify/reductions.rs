@@ -171,13 +171,20 @@ impl Checks<'_> {
         }
     }
 
-    /// No other leaf visits the points again, and no init undoes what was done before it is read.
+    /// No other leaf visits the points again, no result was taken before, and no init undoes what was done before it is read.
     fn updates_once(&self, site: &Site<'_>, touch: &Touch) {
         let does = |other: &Site<'_>, role: Role| other.touches.iter().any(|t| t.role == role && t.buffer == touch.buffer);
         let (line, name) = (self.line(site), self.buffer(touch.buffer));
         let again = |other: &&Site<'_>| does(other, Role::Update) && other.is_before(site) && !self.other_items(other, site);
         if self.sites.iter().any(|other| again(&other)) {
             self.refuse(Rule::Reduction, site.span(), format!("`{line}` visits points of `{name}` that another leaf has visited"));
+        }
+        let begun = |end: &Site<'_>| {
+            let between = |init: &Site<'_>| does(init, Role::Init) && end.is_before(init) && init.is_before(site);
+            self.sites.iter().any(between)
+        };
+        if self.sites.iter().any(|end| does(end, Role::Finish) && end.is_before(site) && !begun(end)) {
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}` comes after what takes the result from `{name}`"));
         }
         let undone = |init: &&Site<'_>| {
             let read = |end: &Site<'_>| does(end, Role::Finish) && init.is_before(end) && site.is_before(end);

@@ -27,10 +27,24 @@ impl Checks<'_> {
                 }
                 _ => true,
             };
+            self.is_own_element(site, compute);
             if !is_right {
                 let (line, stage) = (self.line(site), self.stage(compute.stage));
                 self.refuse(Rule::Value, site.span(), format!("`{line}` is not what `{stage}` says"));
             }
+        }
+    }
+
+    /// A stage writes device memory at axes: its own, or those that stand for them. (What writes copies back stands within another's
+    /// nest.)
+    fn is_own_element(&self, site: &Site<'_>, compute: &Compute) {
+        if self.program.hosts.contains_key(&compute.stage) {
+            return;
+        }
+        let own = |index: &[ExprId]| index.iter().all(|at| matches!(self.program.exprs.get(*at), Expr::Axis(_)));
+        if compute.dst.iter().any(|to| self.space(to.buffer).is_global() && !own(&to.index)) {
+            let (line, name) = (self.line(site), self.stage(compute.stage));
+            self.refuse(Rule::Value, site.span(), format!("`{line}` writes another element than `{name}` says"));
         }
     }
 
