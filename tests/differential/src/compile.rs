@@ -18,6 +18,8 @@ pub struct Variant {
     pub algorithm: Program,
     /// The nest that its words were made of.
     pub nest: Program,
+    /// Those of what is computed when inputs are prepared.
+    pub prepared: Vec<Program>,
 }
 
 /// Why something did not compile.
@@ -84,7 +86,8 @@ fn parse(kernel: &str, schedule: &str, spans: &mut Spans) -> Result<Parsed, Refu
 impl Parsed {
     fn choice(&self, choice: &Choice, profile: &Profile) -> Result<Variant, Errors> {
         let made = compile(&self.kernel, &self.schedule, profile, choice, tilewright_spirv::compile)?;
-        Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), nest: made.nest })
+        let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
+        Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), nest: made.nest, prepared })
     }
 }
 

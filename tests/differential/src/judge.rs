@@ -251,9 +251,9 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.
         Error::Fault { fault, .. } if matches!(fault.kind, FaultKind::Endless { .. }) => {
-            let nest = &variant.nest;
-            let steps: i128 = nest.plan.iter().map(|dispatch| steps(nest, &dispatch.body)).sum();
-            (steps > LONG).then(|| "more steps than are waited for".to_owned())
+            let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps(nest, &dispatch.body)).sum::<i128>();
+            let all: i128 = std::iter::once(&variant.nest).chain(&variant.prepared).map(of).sum();
+            (all > LONG).then(|| "more steps than are waited for".to_owned())
         }
         Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),
         _ => None,
