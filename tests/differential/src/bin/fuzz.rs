@@ -5,13 +5,13 @@
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use tilewright_differential::case::{Case, Pair};
 use tilewright_differential::compile::last_nest;
@@ -50,6 +50,8 @@ struct Options {
 
 /// One in so many cases is compiled twice.
 const TWICE: u64 = 8;
+/// How long a case may take before it is spoken of.
+const LONG: Duration = Duration::from_secs(20);
 
 /// What the threads share.
 struct Run<'a> {
@@ -61,6 +63,8 @@ struct Run<'a> {
     /// The first case of each kind of find.
     finds: Mutex<BTreeMap<String, (u64, Case, Find)>>,
     progress: ProgressBar,
+    /// The cases at work, and since when.
+    at_work: Mutex<BTreeMap<u64, Instant>>,
     /// Whether this program itself has panicked.
     broken: AtomicBool,
 }
@@ -127,12 +131,13 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
         report: Mutex::default(),
         finds: Mutex::default(),
         progress: ProgressBar::new(length).with_style(style()),
+        at_work: Mutex::default(),
         broken: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
-        for _ in 0..options.jobs.max(1) {
-            scope.spawn(|| run.work(start));
-        }
+        let workers: Vec<_> = (0..options.jobs.max(1)).map(|_| scope.spawn(|| run.work(start))).collect();
+        let run = &run;
+        scope.spawn(move || run.watch(&workers));
     });
     run.progress.finish_and_clear();
     let report = lock(&run.report).clone();
@@ -163,7 +168,10 @@ impl Run<'_> {
             if late || last.is_some_and(|last| number >= self.options.from + last) {
                 return;
             }
-            let Some((case, verdict)) = self.judged(number) else {
+            lock(&self.at_work).insert(number, Instant::now());
+            let judged = self.judged(number);
+            lock(&self.at_work).remove(&number);
+            let Some((case, verdict)) = judged else {
                 self.progress.suspend(|| eprintln!("seed {} case {number}: the generator panics", self.options.seed));
                 self.broken.store(true, Ordering::Relaxed);
                 continue;
@@ -177,6 +185,18 @@ impl Run<'_> {
             self.progress.set_message(format!("case {number}, {executed} executed, {kinds} kinds of finds"));
             if let Verdict::Found(find) = verdict {
                 self.note(number, case, find);
+            }
+        }
+    }
+
+    /// Tells of cases that take long, until all work is done.
+    fn watch(&self, workers: &[ScopedJoinHandle<'_, ()>]) {
+        let mut told = BTreeSet::new();
+        while !workers.iter().all(ScopedJoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(200));
+            let long = lock(&self.at_work).iter().filter(|(_, since)| since.elapsed() > LONG).map(|(n, _)| *n).collect::<Vec<_>>();
+            for number in long.into_iter().filter(|n| told.insert(*n)) {
+                self.progress.suspend(|| eprintln!("seed {} case {number}: not judged after {LONG:?}", self.options.seed));
             }
         }
     }
