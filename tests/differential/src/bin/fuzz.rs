@@ -137,25 +137,9 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..options.jobs.max(1)).map(|_| scope.spawn(|| run.work(start))).collect();
         let run = &run;
-        scope.spawn(move || run.watch(&workers));
+        scope.spawn(move || run.watch(start, &workers));
     });
-    run.progress.finish_and_clear();
-    let report = lock(&run.report).clone();
-    let seconds = start.elapsed().as_secs_f64();
-    println!(
-        "seed {}, cases {}.., {:.0} s, {:.1} pairs a second",
-        options.seed,
-        options.from,
-        seconds,
-        report.pairs as f64 / seconds
-    );
-    println!("{report}");
-    let finds = lock(&run.finds).clone();
-    for (number, case, find) in finds.values() {
-        let (case, find) = small(options, judge, case, find, run.orders(*number));
-        println!("{}", rust_test(&case, options.seed, *number, &find));
-    }
-    if finds.is_empty() && !run.broken.load(Ordering::Relaxed) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if run.summary(start) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 impl Run<'_> {
@@ -189,14 +173,36 @@ impl Run<'_> {
         }
     }
 
-    /// Tells of cases that take long, until all work is done.
-    fn watch(&self, workers: &[ScopedJoinHandle<'_, ()>]) {
+    /// Prints what was done and found. Whether nothing was.
+    fn summary(&self, start: Instant) -> bool {
+        self.progress.finish_and_clear();
+        let (report, seconds) = (lock(&self.report).clone(), start.elapsed().as_secs_f64());
+        let Options { seed, from, .. } = self.options;
+        println!("seed {seed}, cases {from}.., {seconds:.0} s, {:.1} pairs a second", report.pairs as f64 / seconds);
+        println!("{report}");
+        let finds = lock(&self.finds).clone();
+        for (number, case, find) in finds.values() {
+            let (case, find) = small(self.options, self.judge, case, find, self.orders(*number));
+            println!("{}", rust_test(&case, *seed, *number, &find));
+        }
+        finds.is_empty() && !self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Tells of cases that take long, until all work is done. Past the end of the run they are left: a kernel may have more steps than
+    /// anyone waits for, and `spirv-val` more loops written out.
+    fn watch(&self, start: Instant, workers: &[ScopedJoinHandle<'_, ()>]) {
         let mut told = BTreeSet::new();
         while !workers.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(Duration::from_millis(200));
             let long = lock(&self.at_work).iter().filter(|(_, since)| since.elapsed() > LONG).map(|(n, _)| *n).collect::<Vec<_>>();
             for number in long.into_iter().filter(|n| told.insert(*n)) {
                 self.progress.suspend(|| eprintln!("seed {} case {number}: not judged after {LONG:?}", self.options.seed));
+            }
+            if self.end.is_some_and(|end| Instant::now() >= end + LONG) {
+                let left: Vec<u64> = lock(&self.at_work).keys().copied().collect();
+                let right = self.summary(start);
+                println!("left: {left:?}");
+                std::process::exit(i32::from(!right));
             }
         }
     }
