@@ -45,7 +45,8 @@ fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
     let (subject, made) = sources::compile(&tokens);
     let algorithm = head::bindings(&subject.kernel, &subject.schedule).and_then(|b| algorithm::check(&subject.kernel, &b));
     let algorithm = algorithm.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
-    compile::Variant { program: made.program, algorithm, nest: made.nest }
+    let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
+    compile::Variant { program: made.program, algorithm, nest: made.nest, prepared }
 }
 
 /// The heuristic schedule that a kernel has of itself.
