@@ -153,7 +153,12 @@ fn finish(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanI
     verify::verify_lowered(program, profile)
 }
 
-/// The verifier between passes, in debug builds.
+/// The verifier between passes, in debug builds. What directives leave of copies is settled by the first pass after them.
 fn check_form(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    if cfg!(debug_assertions) { verify::verify_scheduled(program, profile) } else { Ok(()) }
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
+    let mut settled = program.clone();
+    lower::settle::run(&mut settled);
+    verify::verify_scheduled(&settled, profile)
 }

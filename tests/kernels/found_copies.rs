@@ -117,3 +117,23 @@ fn copies_at_a_few_sizes() {
         &[&[("H", 13)], &[("H", 15)]],
     );
 }
+
+/// A loop around a copy runs further after a split, where its quotient by 3 had been proved inside: between the passes, the verifier
+/// asked for what the first of them does.
+#[test]
+fn copies_within_loops_split_later() {
+    check(
+        "fn k<K>(x: f32[K, K]) -> y: f32[K] { y[i] = sum(k in 0..K) { x[i, k / 3] }; }",
+        "V: k for p {
+            tile(i: 2 => z1);
+            distribute(i => thread(x));
+            tile(k: 4, z1: 1);
+            promote(x => c[i, z1, k], at: z1_o, to: shared);
+            fuse(z1, z1_o => z2);
+            split(k_o, [2, _, 2] => z3, z4, k_o);
+            reorder(z2, z3, z4, k_o);
+            serial(z2);
+        }",
+        &[&[("K", 1)], &[("K", 5)], &[("K", 19)]],
+    );
+}
