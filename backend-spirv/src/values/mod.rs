@@ -40,7 +40,8 @@ pub(crate) struct Node {
     pub(crate) level: u32,
     /// Of an `i32`: the least and the greatest it can be.
     pub(crate) range: (i64, i64),
-    /// Whether it is made of what is read or given, whose arithmetic wraps; that of indices does not ([`range`]).
+    /// Whether it is made of what is read or given, or of what nothing is known of: that arithmetic wraps, and that of indices does not
+    /// ([`range`]).
     pub(crate) data: bool,
 }
 
@@ -153,6 +154,7 @@ impl Values {
         let data = match &kind {
             Kind::Load(_) | Kind::Moment(_) => true,
             Kind::Param(_) => range == ANY,
+            Kind::Op(..) | Kind::Sum(_) if dtype == DType::I32 && range == ANY => true,
             Kind::Op(_, operands) => operands.iter().any(|v| self.node(*v).data),
             Kind::Sum(sum) => sum.terms.iter().flat_map(|term| &term.factors).any(|v| self.node(*v).data),
             Kind::Const(_) | Kind::Lane(_) | Kind::Coordinate(_) | Kind::Counter(_) => false,
