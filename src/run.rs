@@ -261,7 +261,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         if pieces.is_empty() || idle || writes_nothing(dispatch, &choice) {
             continue;
         }
-        let constants = params::constants(dispatch, &choice.dims).map_err(|size| too_large(kernel, dispatch, size))?;
+        let constants = params::constants(dispatch, &choice.dims).ok_or_else(|| too_large(kernel, dispatch, u64::MAX))?;
         let pipeline = pipelines.get(kernel.device(), program, dispatch, &constants)?;
         let uses = dispatch.buffers.iter().filter_map(|u| {
             let p = placed.get(u.tensor as usize)?;
@@ -427,7 +427,7 @@ fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>
     }
     let piece = |part: grid::Part| {
         let params = params::block(dispatch, sources, part.base);
-        Ok(Piece { groups: part.groups, params: params.map_err(|size| too_large(kernel, dispatch, size))? })
+        Ok(Piece { groups: part.groups, params: params.ok_or_else(|| too_large(kernel, dispatch, u64::MAX))? })
     };
     grid::parts(grid, limit).into_iter().map(piece).collect()
 }

@@ -26,7 +26,7 @@ pub struct AnyTensor {
 
 /// The number of elements of a shape, if it is one that index arithmetic of 32 bits can reach.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
-    const LIMIT: u128 = i32::MAX as u128;
+    const LIMIT: u128 = launch::MOST as u128;
     let count = if shape.contains(&0) { 0 } else { shape.iter().fold(1u128, |n, &d| n.saturating_mul(d as u128)) };
     if count > LIMIT {
         let size = u64::try_from(count).unwrap_or(u64::MAX);

@@ -12,7 +12,7 @@ use rspirv::spirv::{MemoryAccess, Op, SelectionControl};
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Expr, ExprId};
-use tilewright_dsl::launch::DType;
+use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
 /// Where lanes write.
@@ -48,7 +48,7 @@ impl Emit<'_> {
                 let pad = self.values.int(b.row_pad.into());
                 extent = self.values.plus(extent, pad);
             }
-            let rows = self.values.times(flat, extent);
+            let (rows, index) = (self.values.times(flat, extent), self.values.as_index(index));
             flat = self.values.plus(rows, index);
         }
         Ok(flat)
@@ -58,20 +58,20 @@ impl Emit<'_> {
     /// consecutive.
     fn swizzled(&mut self, buffer: BufferId, row: Option<ValueId>, index: ValueId) -> Result<ValueId> {
         let b = &self.program.buffers[buffer];
-        let by = b.swizzle as i32;
+        let by = i64::from(b.swizzle);
         let length = b.shape.last().and_then(|e| self.program.exprs.as_int(*e)).unwrap_or(0);
-        let groups = length / i64::from(by);
+        let groups = length / by;
         let (Some(row), true) = (row, groups > 0) else { return Ok(index) };
         let modulo = self.values.int(groups & groups.wrapping_neg());
         let permuted = self.values.floor_mod(row, modulo);
         let width = self.values.width(index);
         let (at, lane) = match self.values.by_lane(index) {
-            ByLane::Linear { base, step: 1 } if by % width as i32 == 0 && self.values.is_multiple(base, width as i32) => {
+            ByLane::Linear { base, step: 1 } if by % i64::from(width) == 0 && self.values.is_multiple(base, width.into()) => {
                 (base, Some(self.values.lane(width)))
             }
             _ => (index, None),
         };
-        let group = self.values.int(by.into());
+        let group = self.values.int(by);
         let (number, within) = (self.values.floor_div(at, group), self.values.floor_mod(at, group));
         let number = self.values.apply(ValueOp::Binary(tilewright_dsl::expr::Binary::Xor), &[number, permuted]);
         let start = self.values.times(number, group);
@@ -115,7 +115,7 @@ impl Emit<'_> {
             _ if b.dtype == DType::F16 && width >= 8 && self.native_f16() && self.values.is_multiple(base, 8) => 8,
             _ => width.min(4),
         };
-        self.values.is_multiple(base, at_once as i32).then_some(at_once)
+        self.values.is_multiple(base, at_once.into()).then_some(at_once)
     }
 
     /// One element; loaded together with its neighbours, if unrolled iterations read those.
@@ -127,8 +127,8 @@ impl Emit<'_> {
         }
         let group = self.group_of(id, buffer)?;
         let sum = self.values.as_sum(flat);
-        let offset = i64::from(sum.constant).rem_euclid(group.into());
-        if group > 1 && sum.terms.iter().all(|t| t.by % group as i32 == 0) {
+        let offset = sum.constant.rem_euclid(group.into());
+        if group > 1 && !sum.lost && sum.terms.iter().all(|t| t.by % i64::from(group) == 0) {
             let offset_value = self.values.int(offset);
             let base = self.values.minus(flat, offset_value);
             let vector = self.fetch(buffer, base, group)?;
@@ -168,7 +168,7 @@ impl Emit<'_> {
         let before = self.bound.clone();
         let resolved = std::mem::take(&mut self.resolved);
         for (axis, extent) in &unrolled {
-            let unknown = self.values.moment(DType::I32, 1, 0);
+            let unknown = self.values.unknown(Bounds(0, i64::from(*extent) - 1));
             unknowns.push((unknown, *extent));
             self.bound[axis.index()] = Some(crate::emit::Bound { value: unknown, owner: false });
         }
@@ -181,6 +181,9 @@ impl Emit<'_> {
         self.bound = before;
         self.resolved = resolved;
         let sum = self.values.as_sum(flat?);
+        if sum.lost {
+            return Ok(1);
+        }
         let runs = |t: &Term, (unknown, extent): &(ValueId, u32), group: u32| {
             t.factors.as_slice() == [*unknown] && t.by == 1 && extent % group == 0
         };
@@ -188,7 +191,7 @@ impl Emit<'_> {
         let rows = program.buffers[buffer].shape.last().copied();
         let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
         let holds = |group: u32| {
-            let by = group as i32;
+            let by = i64::from(group);
             let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
             // Of two axes that count elements, each begins anywhere in the other's groups.
             let mut apart = sum.terms.iter().filter(|t| !along(t));
@@ -205,7 +208,7 @@ impl Emit<'_> {
     /// `count` elements from a row-major index on, which `count` divides.
     fn fetch(&mut self, buffer: BufferId, flat: ValueId, count: u32) -> Result<ValueId> {
         let dtype = self.program.buffers[buffer].dtype;
-        let index = self.values.divided(flat, count as i32);
+        let index = self.values.divided(flat, count.into());
         if self.is_constant(buffer) {
             return Ok(self.pure_load(buffer, index, count, dtype));
         }
@@ -384,7 +387,7 @@ impl Emit<'_> {
         let each = chunks.len().min((count as usize).div_ceil(4));
         let first = n as usize * each;
         let stored = self.before_store(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
-        let index = self.values.divided(flat, count as i32);
+        let index = self.values.divided(flat, count.into());
         let level = self.level();
         let place = self.place(buffer, index, count, level)?;
         to.0.push((place.pointer, stored, place.aligned));

@@ -130,7 +130,7 @@ impl Emit<'_> {
     pub(crate) fn place_among(&mut self, digits: &[Digit]) -> (u32, ValueId) {
         let (mut total, mut number) = (1, self.values.int(0));
         for digit in digits {
-            let scaled = self.values.scaled(digit.value, total as i32);
+            let scaled = self.values.scaled(digit.value, total.into());
             number = self.values.plus(number, scaled);
             total *= digit.count;
         }
@@ -144,7 +144,7 @@ impl Emit<'_> {
             return Ok(states);
         }
         let shared = self.scratch(&states, team.size * team.teams)?;
-        let base = self.values.scaled(team.team, team.size as i32);
+        let base = self.values.scaled(team.team, team.size.into());
         let own = self.values.plus(base, team.member);
         self.put(&shared, own, &states)?;
         self.barrier(c.scope)?;

@@ -2,7 +2,7 @@
 
 use crate::emit::{Emit, Result};
 use tilewright_dsl::diag::{Error, Errors, SpanId};
-use tilewright_dsl::launch::{self, Addressing, Feature, Requires};
+use tilewright_dsl::launch::{self, Addressing, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};
 use tilewright_dsl::nest::{Dispatch, Program};
 use tilewright_dsl::profile::Profile;
@@ -17,9 +17,12 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     let mut errors = Errors::new();
     let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
     for dispatch in &program.plan {
-        if let Some((made, needs)) = errors.keep(emit(program, profile, dispatch)) {
+        if let Some((made, needs, limits)) = errors.keep(emit(program, profile, dispatch)) {
             launched.dispatches.push(made);
             requires = join(requires, needs);
+            let same = |l: &Limit| launched.limits.iter().any(|known| known.least == l.least && known.most == l.most);
+            let new: Vec<Limit> = limits.into_iter().filter(|limit| !same(limit)).collect();
+            launched.limits.extend(new);
         }
     }
     if program.plan.is_empty() {
@@ -30,14 +33,15 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     Ok(launched)
 }
 
-/// Emits one dispatch.
-fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(launch::Dispatch, Requires)> {
+/// Emits one dispatch: what it requires of the device, and what of its indices the launch checks.
+fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
     let mut e = Emit::new(program, profile, dispatch.local);
     e.span = dispatch.body.first().map_or(SpanId::NONE, |n| n.span);
     e.scan(dispatch)?;
     let local = e.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
     e.check_local(local)?;
     let grid = grid(program, dispatch)?;
+    e.reach.grid = grid.clone().map(Some);
     e.block(&dispatch.body)?;
     e.check_shared()?;
     let addresses = e.by_address() && !e.buffers.global.is_empty();
@@ -72,7 +76,7 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
         constants: block.constants,
         spilled: block.spilled,
     };
-    Ok((made, requires))
+    Ok((made, requires, e.reach.limits))
 }
 
 /// What two dispatches require together.

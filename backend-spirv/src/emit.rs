@@ -10,6 +10,7 @@ use crate::indices::Indices;
 use crate::invocations::Grid;
 use crate::module::{Code, Id, Module, Type};
 use crate::params::Params;
+use crate::reach::Reach;
 use crate::resolve::Resolved;
 use crate::values::poly::{Sum, Term};
 use crate::values::{Kind, Load, Op as ValueOp, ValueId, Values};
@@ -39,6 +40,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) values: Values,
     /// What has been written, by value.
     done: Vec<Chunks>,
+    /// What the launch checks of indices.
+    pub(crate) reach: Reach,
     pub(crate) regions: Vec<Region>,
     instances: u32,
     /// Variables of the function: they stand in its first block.
@@ -125,6 +128,7 @@ impl<'p> Emit<'p> {
             module: Module::default(),
             values: Values::default(),
             done: Vec::new(),
+            reach: Reach::default(),
             regions: vec![Region::new(0, false)],
             instances: 0,
             variables: Code::default(),
@@ -186,6 +190,7 @@ impl<'p> Emit<'p> {
             let name = &self.program.axes[axis].name;
             return Err(self.error(format!("no one looked at the loop over `{name}`: this is a fault of the compiler")));
         }
+        self.note_name(bound.value, &self.program.axes[axis].name);
         let before = self.bound[axis.index()].replace(bound);
         let result = f(self);
         self.bound[axis.index()] = before;
@@ -325,6 +330,7 @@ impl Emit<'_> {
         let level = node.level;
         let chunks = match node.kind {
             Kind::Const(c) => Chunks::one(self.constant(c)?),
+            Kind::Sum(sum) if sum.terms.is_empty() => Chunks::one(self.constant(Const::index(sum.constant as i32))?),
             Kind::Sum(sum) => self.sum(&sum, node.width, level)?,
             Kind::Lane(width) => self.lane_numbers(width)?,
             Kind::Coordinate(which) => Chunks::one(self.coordinate(which)?),
@@ -361,16 +367,16 @@ impl Emit<'_> {
         })
     }
 
-    /// Adds up a sum, one term after another: the partial sums are values too, and shared.
+    /// Adds up a sum, one term after another: the partial sums are values too, and shared. None of them has to be within 32 bits.
     fn sum(&mut self, sum: &Sum, width: u32, level: u32) -> Result<Chunks> {
-        let mut rest = sum.clone();
+        let mut rest = Sum { lost: false, ..sum.clone() };
         let last = if sum.constant != 0 {
             rest.constant = 0;
-            self.values.int(sum.constant.into())
+            self.values.int(sum.constant)
         } else {
             match rest.terms.pop() {
                 Some(term) if rest.terms.is_empty() => return self.product(&term, width, level),
-                Some(term) => self.values.sum(Sum { terms: smallvec::smallvec![term], constant: 0 }),
+                Some(term) => self.values.sum(Sum::of(term)),
                 None => self.values.int(0),
             }
         };
@@ -390,10 +396,10 @@ impl Emit<'_> {
         let Some(deepest) = deepest else { return Err(self.error("a product without factors: this is a fault of the compiler")) };
         let last = factors.remove(deepest);
         let rest = if factors.is_empty() {
-            self.values.int(term.by.into())
+            self.values.int(term.by)
         } else {
             let order = self.values.order(&factors);
-            self.values.sum(Sum { terms: smallvec::smallvec![Term { order, factors, by: term.by }], constant: 0 })
+            self.values.sum(Sum::of(Term { order, factors, by: term.by }))
         };
         let (a, b) = (self.values.widen(last, width), self.values.widen(rest, width));
         let (a, b) = (self.value(a)?, self.value(b)?);
@@ -435,6 +441,9 @@ impl Emit<'_> {
             ValueOp::Join => self.join(operands, dtype, width, level),
             _ => {
                 let of = self.values.dtype(operands[operands.len() - 1]);
+                if op.needs_all_bits() {
+                    operands.iter().try_for_each(|operand| self.must_fit(*operand))?;
+                }
                 let all: SmallVec<[Chunks; 3]> = operands.iter().map(|v| self.value(*v)).collect::<Result<_>>()?;
                 let (count, each) = chunks_of(width);
                 let site = crate::math::Site { level, n: each, of, dtype };

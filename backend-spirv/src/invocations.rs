@@ -4,7 +4,7 @@ use crate::emit::{Bound, Emit, Result};
 use crate::module::{Id, Type};
 use crate::values::{Coordinate, Kind, ValueId};
 use rspirv::spirv::{BuiltIn, Capability, Op};
-use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::launch::{Bounds, DType, Feature};
 use tilewright_dsl::lower::launch::slot_index;
 use tilewright_dsl::nest::{AxisId, Level, Slot};
 
@@ -41,12 +41,9 @@ impl Emit<'_> {
         let sharing: Vec<AxisId> =
             self.grid.workgroups.iter().filter(|(_, s)| slot_index(*s) == dim).map(|(axis, _)| *axis).collect();
         let extents: Vec<ValueId> = sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
-        let total = extents.iter().try_fold(1i64, |n, e| Some(n.saturating_mul(self.values.as_int(*e)?)));
-        let mut value = self.coordinate_value(Coordinate::Workgroup(dim as u8), total);
-        if total.is_none_or(|n| n > GRID) {
-            let base = self.group_base(dim as u8)?;
-            value = self.values.plus(value, base);
-        }
+        let total = extents.iter().fold(Bounds::of(1), |n, e| n.times(self.values.node(*e).range));
+        let which = if total.1 > GRID { Coordinate::GridWorkgroup(dim as u8) } else { Coordinate::Workgroup(dim as u8) };
+        let mut value = self.coordinate_value(which, total.1);
         let Some(at) = sharing.iter().position(|a| *a == axis) else { return Ok(value) };
         let mut later = self.values.int(1);
         for extent in &extents[at + 1..] {
@@ -60,9 +57,9 @@ impl Emit<'_> {
     pub(crate) fn thread(&mut self, slot: Slot) -> ValueId {
         if let Some(size) = self.row {
             let count: u32 = self.local.iter().product();
-            let subgroup = self.coordinate_value(Coordinate::Subgroup, Some((count / size).into()));
-            let lane = self.coordinate_value(Coordinate::SubgroupLane, Some(size.into()));
-            let scaled = self.values.scaled(subgroup, size as i32);
+            let subgroup = self.coordinate_value(Coordinate::Subgroup, (count / size).into());
+            let lane = self.coordinate_value(Coordinate::SubgroupLane, size.into());
+            let scaled = self.values.scaled(subgroup, size.into());
             let place = self.values.plus(scaled, lane);
             return self.digit_of(place, slot);
         }
@@ -70,7 +67,7 @@ impl Emit<'_> {
             Slot::Linear => (Coordinate::LocalIndex, self.local.iter().product()),
             _ => (Coordinate::Local(slot_index(slot) as u8), self.local[slot_index(slot)]),
         };
-        self.coordinate_value(which, Some(count.into()))
+        self.coordinate_value(which, count.into())
     }
 
     /// A coordinate of the thread at a place in the workgroup's row, in which x is the fastest.
@@ -93,7 +90,7 @@ impl Emit<'_> {
             Level::Subgroup => (Coordinate::Subgroup, local.div_ceil(size)),
             _ => (Coordinate::SubgroupLane, size),
         };
-        let mut value = self.coordinate_value(which, Some(count.into()));
+        let mut value = self.coordinate_value(which, count.into());
         if slot == Slot::Linear || level == Level::Lane {
             return Ok(value);
         }
@@ -144,20 +141,17 @@ impl Emit<'_> {
     }
 
     /// A coordinate below a count.
-    pub(crate) fn coordinate_value(&mut self, which: Coordinate, count: Option<i64>) -> ValueId {
+    pub(crate) fn coordinate_value(&mut self, which: Coordinate, count: i64) -> ValueId {
         match count {
-            Some(1) => self.values.int(0),
-            _ => {
-                let most = count.map_or(i64::from(i32::MAX), |n| n - 1);
-                self.values.add(Kind::Coordinate(which), DType::I32, 1, 0, (0, most))
-            }
+            ..=1 => self.values.int(0),
+            _ => self.values.add(Kind::Coordinate(which), DType::I32, 1, 0, Bounds(0, count).plus(Bounds(0, -1))),
         }
     }
 
     /// Reads a built-in, at the start of the function.
     pub(crate) fn coordinate(&mut self, which: Coordinate) -> Result<Id> {
         let (builtin, component) = match which {
-            Coordinate::Workgroup(n) => (BuiltIn::WorkgroupId, Some(n)),
+            Coordinate::Workgroup(n) | Coordinate::GridWorkgroup(n) => (BuiltIn::WorkgroupId, Some(n)),
             Coordinate::Local(n) => (BuiltIn::LocalInvocationId, Some(n)),
             Coordinate::LocalIndex => (BuiltIn::LocalInvocationIndex, None),
             Coordinate::Subgroup => (BuiltIn::SubgroupId, None),
@@ -174,6 +168,13 @@ impl Emit<'_> {
             id = self.ins(0, Op::CompositeExtract, word, &[id, n.into()]);
         }
         let int = self.scalar_type(DType::I32)?;
-        Ok(self.ins(0, Op::Bitcast, int, &[id]))
+        let number = self.ins(0, Op::Bitcast, int, &[id]);
+        Ok(match which {
+            Coordinate::GridWorkgroup(dim) => {
+                let base = self.group_base(dim)?;
+                self.ins(0, Op::IAdd, int, &[number, base])
+            }
+            _ => number,
+        })
     }
 }

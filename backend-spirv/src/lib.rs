@@ -6,6 +6,7 @@
 //! - `nest` walks over loops and computes; `invocations` says where an invocation stands, `collect` reduces
 //!   across them;
 //! - `resolve` turns expressions into `values` under the loops around them, `predicate` keeps them in range;
+//! - `reach` finds what of them 32 bits must hold, and has the launch check it;
 //! - `access`, `buffers` and `registers` reach memory, `params` what the launch brings;
 //! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how;
 //! - `module` interns types and constants and assembles the words.
@@ -28,6 +29,7 @@ mod module;
 mod nest;
 mod params;
 mod predicate;
+mod reach;
 mod registers;
 mod resolve;
 mod scan;

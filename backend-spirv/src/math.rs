@@ -44,7 +44,9 @@ impl Emit<'_> {
                 let ty = self.vector_type(at.dtype, at.n)?;
                 Ok(self.ins(at.level, Op::Select, ty, ids))
             }
+            ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => self.cast(at, to, ids[0]),
+            ValueOp::Index => Ok(ids[0]),
             ValueOp::Fma => {
                 let ty = self.vector_type(at.dtype, at.n)?;
                 Ok(self.ext(at.level, Ext::Fma, ty, ids))

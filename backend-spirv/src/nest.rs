@@ -10,7 +10,7 @@ use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Expr};
 use tilewright_dsl::facts::Prover;
-use tilewright_dsl::launch::DType;
+use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::{
     AxisId, Block, Body, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
 };
@@ -115,27 +115,27 @@ impl Emit<'_> {
             let value = self.values.int(0);
             return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
         }
-        let (low, high) = self.values.node(extent).range;
-        self.counted(extent, low < 1, (0, high - 1), |e, value| {
+        let skippable = self.values.node(extent).range.0 < 1;
+        self.counted(extent, skippable, |e, value| {
             e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))
         })
     }
 
-    /// A loop over `0..extent`, whose counter has a range.
+    /// A loop over `0..extent`.
     pub(crate) fn counted(
         &mut self,
         extent: ValueId,
         skippable: bool,
-        range: (i64, i64),
         body: impl FnOnce(&mut Self, ValueId) -> Result<()>,
     ) -> Result<()> {
         let int = self.scalar_type(DType::I32)?;
         let counter = self.variable(int);
+        self.must_fit(extent)?;
         let (end, zero, one) = (self.scalar(extent)?, self.values.int(0), self.values.int(1));
         let (zero, one) = (self.scalar(zero)?, self.scalar(one)?);
         let at = self.module.id();
         let inner = self.region(skippable, |e| {
-            let value = e.counter(range);
+            let value = e.counter(extent);
             e.define(value, Chunks::one(at));
             body(e, value)
         })?;
@@ -174,9 +174,12 @@ impl Emit<'_> {
     }
 
     /// A new loop's counter.
-    fn counter(&mut self, range: (i64, i64)) -> ValueId {
+    fn counter(&mut self, extent: ValueId) -> ValueId {
         let (level, instance) = (self.level(), self.regions.last().map_or(0, |r| r.instance));
-        self.values.add(Kind::Counter(instance), DType::I32, 1, level, range)
+        let Bounds(_, most) = self.values.node(extent).range.plus(Bounds::of(-1));
+        let counter = self.values.add(Kind::Counter(instance), DType::I32, 1, level, Bounds(0, most.max(0)));
+        self.note_counter(counter, extent);
+        counter
     }
 
     fn branch(&mut self, cond: ValueId, then: &Block, other: &Block) -> Result<()> {

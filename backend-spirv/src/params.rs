@@ -21,7 +21,6 @@ pub(crate) struct Params {
     sizes: Map<Size, u32>,
     scalars: Map<u32, u32>,
     addresses: Map<BufferId, u32>,
-    bases: Map<u8, u32>,
     /// What the specialization constants are, by `SpecId`.
     constants: Vec<Size>,
 }
@@ -95,7 +94,7 @@ impl Emit<'_> {
             Some(by) if by > 1 => {
                 let part = Size::FloorDiv(Size::Dim(n).into(), Size::Const(by).into());
                 let part = self.size_param(part)?;
-                self.values.scaled(part, by as i32)
+                self.values.scaled(part, by)
             }
             _ => self.size_param(Size::Dim(n))?,
         })
@@ -109,11 +108,19 @@ impl Emit<'_> {
                 let of = self.scalar_type(DType::I32)?;
                 let source = if self.is_pinned(&size) { Source::Constant { written: false } } else { Source::Block };
                 let n = self.entry_from(source, ParamValue::Size(size.clone()), of);
-                self.params.sizes.insert(size, n);
+                self.params.sizes.insert(size.clone(), n);
                 n
             }
         };
-        Ok(self.values.size(n))
+        Ok(self.values.size(n, size.bounds()))
+    }
+
+    /// The size that parameter number `n` is.
+    pub(crate) fn size_of(&self, n: u32) -> Option<&Size> {
+        match &self.params.entries.get(n as usize)?.value {
+            ParamValue::Size(size) => Some(size),
+            _ => None,
+        }
     }
 
     /// Whether a size is made of pinned dims alone.
@@ -133,18 +140,11 @@ impl Emit<'_> {
         }
     }
 
-    /// The workgroup at which a dispatch begins: larger grids than a device can dispatch come in pieces.
-    pub(crate) fn group_base(&mut self, dim: u8) -> Result<ValueId> {
-        let n = match self.params.bases.get(&dim) {
-            Some(n) => *n,
-            None => {
-                let of = self.scalar_type(DType::I32)?;
-                let n = self.entry(ParamValue::GroupBase(dim), of);
-                self.params.bases.insert(dim, n);
-                n
-            }
-        };
-        Ok(self.values.size(n))
+    /// The workgroup at which a dispatch begins, as an id: larger grids than a device can dispatch come in pieces.
+    pub(crate) fn group_base(&mut self, dim: u8) -> Result<Id> {
+        let of = self.scalar_type(DType::I32)?;
+        let n = self.entry(ParamValue::GroupBase(dim), of);
+        self.param(n)
     }
 
     /// A scalar argument, as it travels: f16 as f32, bool as a word.

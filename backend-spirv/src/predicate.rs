@@ -18,7 +18,7 @@ impl Emit<'_> {
         if width == 1 {
             return clamped;
         }
-        let (base, lane) = (self.values.scaled(clamped, width as i32), self.values.lane(width));
+        let (base, lane) = (self.values.scaled(clamped, width.into()), self.values.lane(width));
         self.values.plus(base, lane)
     }
 
@@ -33,10 +33,10 @@ impl Emit<'_> {
     pub(crate) fn vectors(&mut self, value: ValueId, extent: ValueId) -> (ValueId, ValueId, u32) {
         let width = self.values.width(value);
         if let ByLane::Linear { base, step: 1 } = self.values.by_lane(value)
-            && self.values.is_multiple(base, width as i32)
-            && self.values.is_multiple(extent, width as i32)
+            && self.values.is_multiple(base, width.into())
+            && self.values.is_multiple(extent, width.into())
         {
-            return (self.values.divided(base, width as i32), self.values.divided(extent, width as i32), width);
+            return (self.values.divided(base, width.into()), self.values.divided(extent, width.into()), width);
         }
         (value, extent, 1)
     }

@@ -15,6 +15,7 @@ use rspirv::spirv::Op;
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::launch::Bounds;
 use tilewright_dsl::nest::BufferId;
 
 /// A register's index, dimension by dimension.
@@ -254,7 +255,7 @@ impl Emit<'_> {
         let versions = index.len().saturating_sub(shape.len());
         shape.iter().zip(&index[versions..]).all(|(extent, at)| {
             let extent = self.program.exprs.as_int(*extent);
-            let (low, high) = self.values.node(*at).range;
+            let Bounds(low, high) = self.values.node(*at).range;
             extent.is_none_or(|extent| low >= 0 && high < extent)
         })
     }
@@ -271,7 +272,7 @@ impl Emit<'_> {
         let last = self.program.exprs.as_int(extent)? - 1;
         let at = match self.values.by_lane(index[dimension]) {
             ByLane::Uniform => self.values.as_int(index[dimension])?,
-            ByLane::Linear { base, step } => self.values.as_int(base)? + i64::from(step) * i64::from(lane),
+            ByLane::Linear { base, step } => self.values.as_int(base)? + step * i64::from(lane),
             ByLane::Other => return None,
         };
         Some((at, last))
@@ -308,7 +309,7 @@ impl Emit<'_> {
         let known = match by_lane {
             ByLane::Uniform => self.values.as_int(flat).map(Elements::One),
             ByLane::Linear { base, step: 1 } => self.values.as_int(base).map(Elements::Row),
-            ByLane::Linear { base, step } => self.values.as_int(base).map(|at| Elements::Apart(at, step.into())),
+            ByLane::Linear { base, step } => self.values.as_int(base).map(|at| Elements::Apart(at, step)),
             ByLane::Other => None,
         };
         known.ok_or_else(|| self.indexed_at_run_time(buffer, flat))

@@ -60,7 +60,9 @@ impl Emit<'_> {
         if let Some(known) = self.resolved.get(&key) {
             return Ok(*known);
         }
-        let resolved = self.resolve_new(id, view)?;
+        let (value, mask) = self.resolve_new(id, view)?;
+        let data = self.program.exprs.dtype(id) == DType::I32 && !self.program.exprs.is_index(id);
+        let resolved = (if data { self.values.as_data(value) } else { value }, mask);
         self.resolved.insert(key, resolved);
         Ok(resolved)
     }
@@ -133,7 +135,6 @@ impl Emit<'_> {
         if matches!(op, Binary::FloorDiv | Binary::FloorMod | Binary::Min | Binary::Max)
             && let Some(size) = self.launch_size(id)
             && self.program.exprs.as_int(id).is_none()
-            && self.is_never_negative(op, a, b, view)?
         {
             let exact = self.exact_quotient(op, a, b)?;
             return Ok((if let Some(exact) = exact { exact } else { self.size_param(size)? }, 0));
@@ -152,26 +153,14 @@ impl Emit<'_> {
         Ok((value, m | n))
     }
 
-    /// Whether an operation on sizes gives a size: `min(0, N - 1)` does not, of no elements.
-    fn is_never_negative(&mut self, op: Binary, a: ExprId, b: ExprId, view: View) -> Result<bool> {
-        let (x, y) = (self.resolve_in(a, view)?.0, self.resolve_in(b, view)?.0);
-        let (x, y) = (self.values.node(x).range.0 >= 0, self.values.node(y).range.0 >= 0);
-        Ok(match op {
-            Binary::Min => x && y,
-            Binary::Max => x || y,
-            Binary::FloorDiv => x,
-            _ => true,
-        })
-    }
-
     /// A quotient of dims that needs no division: `OC / 32` where OC is a multiple of 32.
     fn exact_quotient(&mut self, op: Binary, a: ExprId, b: ExprId) -> Result<Option<ValueId>> {
         let Some(by) = self.program.exprs.as_int(b).filter(|b| op == Binary::FloorDiv && (1..=1 << 24).contains(b)) else {
             return Ok(None);
         };
         let a = self.resolve_in(a, View::ALL)?.0;
-        let exact = self.values.is_multiple(a, by as i32);
-        Ok(exact.then(|| self.values.divided(a, by as i32)))
+        let exact = self.values.is_multiple(a, by);
+        Ok(exact.then(|| self.values.divided(a, by)))
     }
 
     /// An axis's value: clamped, if it has a predicate here.
@@ -378,7 +367,7 @@ impl Emit<'_> {
                 clamped = self.values.extreme(Binary::Max, clamped, zero);
             }
             if width > 1 {
-                let (first, lane) = (self.values.scaled(clamped, width as i32), self.values.lane(width));
+                let (first, lane) = (self.values.scaled(clamped, width.into()), self.values.lane(width));
                 clamped = self.values.plus(first, lane);
             }
             index[versions + dim] = clamped;

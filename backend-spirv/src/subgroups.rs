@@ -85,9 +85,9 @@ impl Emit<'_> {
             return Ok(states);
         }
         let shared = self.scratch(&states, of.count * of.teams)?;
-        let base = self.values.scaled(of.team, of.count as i32);
+        let base = self.values.scaled(of.team, of.count.into());
         let own = self.values.plus(base, of.member);
-        let (lane, one) = (self.coordinate_value(Coordinate::SubgroupLane, Some(size.into())), self.values.int(1));
+        let (lane, one) = (self.coordinate_value(Coordinate::SubgroupLane, size.into()), self.values.int(1));
         let first = self.values.less(lane, one);
         self.under(first, |e| e.put(&shared, own, &states))?;
         self.barrier(Scope::Workgroup)?;
@@ -132,7 +132,7 @@ impl Emit<'_> {
             let counts = self.coordinates()?.into_iter().filter(|at| self.is_reduced(c, at.level, at.slot)).map(|at| at.count);
             let (team, all) = (counts.product::<u32>(), self.local.iter().product::<u32>());
             let (count, teams) = (team / size, all / team.max(1));
-            let subgroup = self.coordinate_value(Coordinate::Subgroup, Some((all / size).into()));
+            let subgroup = self.coordinate_value(Coordinate::Subgroup, (all / size).into());
             let each = self.values.int(count.max(1).into());
             let (team, member) = (self.values.floor_div(subgroup, each), self.values.floor_mod(subgroup, each));
             return Ok(Subgroups { count, member, teams, team });

@@ -1,8 +1,10 @@
 //! Expressions: the values that stages compute and the indices that they read at, hash-consed and typed.
 //!
-//! One language serves values and indices, because indices can depend on data. Indices, axes and dims are `i32`; the
-//! prover ([`crate::facts`]) reads those that are integer polynomials. Expressions have no effects and no control flow:
-//! `if` is a [`Expr::Select`] whose reads are clamped where only its condition proves them.
+//! One language serves values and indices, because indices can depend on data. Both are `i32`, and arithmetic tells them
+//! apart: that of an *index* ([`Exprs::is_index`]) is exact, whatever its size, and that of *data* wraps at 32 bits. An
+//! index becomes data by a cast, a store, or arithmetic with data, which take its low 32 bits. The prover
+//! ([`crate::facts`]) reads indices that are integer polynomials. Expressions have no effects and no control flow: `if` is
+//! a [`Expr::Select`] whose reads are clamped where only its condition proves them.
 
 use crate::arena::{Arena, Id as _, id};
 use crate::nest::{AxisId, BufferId, DimId, ScalarId};
@@ -47,7 +49,8 @@ pub enum Expr {
     Compare(Compare, ExprId, ExprId),
     /// The second where the first (a `bool`) holds, else the third.
     Select(ExprId, ExprId, ExprId),
-    /// Rust's `as`: floats to integers saturate and NaN gives 0; integers to narrower ones wrap.
+    /// Rust's `as`: floats to integers saturate and NaN gives 0; integers to narrower ones wrap. A cast of an index to
+    /// `i32` makes data of it.
     Cast(DType, ExprId),
     /// In a [`crate::nest::Monoid`]'s `combine`: component `n` of the state so far. In a reduction's `finish`:
     /// component `n` of the result.
@@ -87,11 +90,11 @@ pub type Sides = SmallVec<[(bool, bool); 4]>;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names say it; each means what Rust's function of that name does")]
 pub enum Unary {
-    /// Integers wrap.
+    /// Data wraps.
     Neg,
     /// Of a bool; of an integer, bit by bit.
     Not,
-    /// Of the lowest integer: itself.
+    /// Of the lowest `i32`: itself.
     Abs,
     /// Of a float, Rust's `signum`: 1 or -1 also for zeros, NaN for NaN. Of an integer, -1, 0 or 1.
     Sign,
@@ -127,11 +130,11 @@ pub enum Unary {
 /// Functions of two values of one type; the result has that type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Binary {
-    /// Integers wrap.
+    /// Data wraps.
     Add,
-    /// Integers wrap.
+    /// Data wraps.
     Sub,
-    /// Integers wrap.
+    /// Data wraps.
     Mul,
     /// Of floats, IEEE. Of integers, truncated; by zero it is 0, and the lowest by -1 is the lowest.
     Div,
@@ -159,6 +162,14 @@ pub enum Binary {
     Shl,
     /// Integers; arithmetic for signed ones; the count is taken modulo 32.
     Shr,
+}
+
+impl Binary {
+    /// Whether it is arithmetic that indices have.
+    fn is_arithmetic(self) -> bool {
+        use Binary::*;
+        matches!(self, Add | Sub | Mul | Div | Rem | FloorDiv | FloorMod | Min | Max)
+    }
 }
 
 /// Comparisons; with NaN all but `Ne` are false.
@@ -189,6 +200,8 @@ struct Extent {
     size: u32,
     /// How deep it nests.
     depth: u32,
+    /// Whether its arithmetic is exact.
+    index: bool,
 }
 
 impl Exprs {
@@ -218,10 +231,29 @@ impl Exprs {
         let extents = || operands.iter().map(|id| self.extents[id.index()]);
         let size = extents().fold(1, |size, e| e.size.saturating_add(size));
         let depth = extents().map(|e| e.depth).max().unwrap_or(0).saturating_add(1);
-        self.extents.push(Extent { size, depth });
+        let index = self.is_new_index(&key.0, key.1);
+        self.extents.push(Extent { size, depth, index });
         let id = self.nodes.push(key.clone());
         self.known.insert(key, id);
         id
+    }
+
+    /// Whether an expression is an index: an `i32` made of axes, dims and literals by `+ - * / %`, `min`, `max`, `abs`,
+    /// `signum` and choices. Its value is that of exact arithmetic. Anything else is data.
+    pub fn is_index(&self, id: ExprId) -> bool {
+        self.extents[id.index()].index
+    }
+
+    fn is_new_index(&self, expr: &Expr, dtype: DType) -> bool {
+        let all = |parts: &[ExprId]| dtype == DType::I32 && parts.iter().all(|part| self.is_index(*part));
+        match expr {
+            Expr::Const(_) => dtype == DType::I32,
+            Expr::Axis(_) | Expr::Dim(_) => true,
+            Expr::Unary(Unary::Neg | Unary::Abs | Unary::Sign, a) => all(&[*a]),
+            Expr::Binary(op, a, b) => op.is_arithmetic() && all(&[*a, *b]),
+            Expr::Select(_, a, b) => all(&[*a, *b]),
+            _ => false,
+        }
     }
 
     /// How many parts an expression has, written out: what is shared is there each time.

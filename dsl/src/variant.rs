@@ -6,7 +6,7 @@ use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain}
 use crate::diag::{Error, Errors, SpanId};
 use crate::launch::{self, Layout, Role, Version};
 use crate::lower::launch::Tensors;
-use crate::nest::{BufferId, Program, Space};
+use crate::nest::{BufferId, Program, Space, State};
 use crate::profile::Profile;
 use crate::schedule;
 use crate::schedule::At;
@@ -98,7 +98,18 @@ pub fn compile_watched(
             None => {}
         }
     }
+    owe_limits(&mut variant.nest, &variant.program.limits);
+    for (nest, version) in variant.specialized.iter_mut().zip(&variant.program.specialized) {
+        owe_limits(nest, &version.limits);
+    }
     errors.into_result().map(|()| variant)
+}
+
+/// Notes in a nest's ledger what the launch checks of its indices.
+fn owe_limits(nest: &mut Program, limits: &[launch::Limit]) {
+    for limit in limits {
+        nest.owe(format!("32 bits hold {}", limit.what), State::CheckedAtLaunch, SpanId::NONE);
+    }
 }
 
 /// How an input is taken, or an output given.

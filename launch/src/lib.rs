@@ -5,12 +5,14 @@
 //! it. Tests and tools that compile at run time go the same way.
 
 mod dtype;
+mod interval;
 mod layout;
 mod program;
 mod size;
 mod version;
 
 pub use dtype::DType;
+pub use interval::{Bounds, Interval, MOST, REACH};
 pub use layout::{Digit, Layout};
 pub use program::{
     Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Preparation,

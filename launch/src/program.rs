@@ -31,7 +31,8 @@ pub struct Program {
     pub solve: Vec<Solve>,
     /// What must hold for this variant to be taken; otherwise the next one is tried.
     pub facts: Vec<Fact>,
-    /// Sizes that index arithmetic of 32 bits must reach: each in `0..2^31`, else the launch is an error.
+    /// What index arithmetic of 32 bits must hold, else the launch is an error. Besides, every dim is at most
+    /// [`crate::MOST`].
     pub limits: Vec<Limit>,
     /// The dispatches, in order.
     pub dispatches: Vec<Dispatch>,
@@ -159,13 +160,15 @@ pub struct Condition {
     pub right: Size,
 }
 
-/// A size that must lie in `0..2^31`.
+/// An integer whose values must lie in `-2^31 + 1 ..= 2^31 - 1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What it is, for the message: "the elements of `input`".
+    /// What it is, for the message: "the element count of `input`", "`i * i`".
     pub what: String,
-    /// The size.
-    pub size: Size,
+    /// The least that it can be.
+    pub least: Size,
+    /// The most that it can be.
+    pub most: Size,
 }
 
 /// How a dispatch reaches its buffers.
@@ -198,7 +201,7 @@ pub struct Dispatch {
     pub params: Vec<Param>,
     /// Bytes of the parameter block.
     pub param_bytes: u32,
-    /// Specialization constants, signed 32-bit: the one with `SpecId` n has the value of `constants[n]`. What is computed of
+    /// Specialization constants: the one with `SpecId` n has the low 32 bits of `constants[n]`. What is computed of
     /// pinned dims alone is here instead of among the parameters, and each value has a pipeline of its own.
     pub constants: Vec<Size>,
     /// Whether the block is too long for push constants. It then lies in a buffer: by [`Addressing::Address`], its
@@ -232,7 +235,7 @@ pub struct Param {
 pub enum ParamValue {
     /// The 64-bit address of a tensor: an index into [`Program::tensors`].
     Address(u32),
-    /// A signed 32-bit size.
+    /// The low 32 bits of a size.
     Size(Size),
     /// The 32 bits of a scalar: an index into [`Program::scalars`].
     Scalar(u32),

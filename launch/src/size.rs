@@ -84,12 +84,17 @@ impl Size {
         }
     }
 
-    /// The value for these dims; `None` on overflow, division by zero or a dim that is not there.
+    /// The value for these dims; `None` where 64 bits do not hold it, on division by zero, or for a dim that is not there.
     pub fn eval(&self, dims: &[i64]) -> Option<i64> {
-        let two = |a: &Size, b: &Size| Some((a.eval(dims)?, b.eval(dims)?));
+        self.eval_wide(dims).and_then(|value| value.try_into().ok())
+    }
+
+    /// The value for these dims, computed in 128 bits; `None` on overflow, division by zero or a dim that is not there.
+    pub fn eval_wide(&self, dims: &[i64]) -> Option<i128> {
+        let two = |a: &Size, b: &Size| Some((a.eval_wide(dims)?, b.eval_wide(dims)?));
         match self {
-            Size::Const(c) => Some(*c),
-            Size::Dim(d) => dims.get(*d as usize).copied(),
+            Size::Const(c) => Some(i128::from(*c)),
+            Size::Dim(d) => dims.get(*d as usize).map(|n| i128::from(*n)),
             Size::Add(a, b) => two(a, b).and_then(|(a, b)| a.checked_add(b)),
             Size::Sub(a, b) => two(a, b).and_then(|(a, b)| a.checked_sub(b)),
             Size::Mul(a, b) => two(a, b).and_then(|(a, b)| a.checked_mul(b)),
@@ -106,7 +111,7 @@ impl Size {
     }
 }
 
-fn floor_div(a: i64, b: i64) -> Option<i64> {
+fn floor_div(a: i128, b: i128) -> Option<i128> {
     let q = a.checked_div(b)?;
     if a % b != 0 && (a < 0) != (b < 0) { q.checked_sub(1) } else { Some(q) }
 }

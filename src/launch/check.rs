@@ -1,11 +1,7 @@
 //! What must hold before a variant is launched: its shapes, facts and limits; and that nothing written overlaps.
 
 use super::{Refusal, text};
-use std::ops::Range;
-use tilewright_launch::{Program, Role};
-
-/// What 32-bit index arithmetic reaches.
-const REACH: Range<i64> = 0..1 << 31;
+use tilewright_launch::{MOST, Program, REACH, Role};
 
 /// The shapes of all tensors for these dims, compared with those given; `given[i]` belongs to `program.tensors[i]`.
 pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Result<Vec<Vec<usize>>, Refusal> {
@@ -40,7 +36,7 @@ pub(crate) fn compare(program: &Program, dims: &[i64], tensor: usize, wanted: &[
 fn check_count(name: &str, shape: &[usize]) -> Result<(), Refusal> {
     match crate::tensor::elements(shape) {
         Ok(_) => Ok(()),
-        Err(_) => Err(Refusal::variant(format!("`{name}` would have shape {shape:?}, whose elements are not below 2^31"))),
+        Err(_) => Err(Refusal::variant(format!("`{name}` would have shape {shape:?}, which is more than {MOST} elements"))),
     }
 }
 
@@ -56,14 +52,14 @@ pub(crate) fn facts(program: &Program, dims: &[i64]) -> Result<(), Refusal> {
         }
     }
     for limit in &program.limits {
-        match limit.size.eval(dims) {
-            // Of no elements, `0..N - 1` is less than nothing: its loops do not run.
-            Some(n) if (i64::from(i32::MIN)..REACH.end).contains(&n) => {}
-            got => {
-                let got = got.map_or_else(|| "overflow".to_owned(), |n| format!("are {n}"));
-                let values = text::values(program, dims, [&limit.size]);
-                return Err(Refusal::variant(format!("{} {got}, which is not below 2^31, for {values}", limit.what)));
-            }
+        let value = |size: &tilewright_launch::Size| size.eval_wide(dims);
+        let held = |n: Option<i128>| n.is_some_and(|n| (i128::from(*REACH.start())..=i128::from(*REACH.end())).contains(&n));
+        let (least, most) = (value(&limit.least), value(&limit.most));
+        if let Some(beyond) = [most, least].into_iter().find(|end| !held(*end)) {
+            let beyond = beyond.map_or_else(|| "more than 128 bits hold".to_owned(), |n| n.to_string());
+            let values = text::values(program, dims, [&limit.most, &limit.least]);
+            let with = if values.is_empty() { String::new() } else { format!(", for {values}") };
+            return Err(Refusal::variant(format!("{} can be {beyond}, and indices have 32 bits{with}", limit.what)));
         }
     }
     Ok(())
@@ -118,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_below_2_to_the_31() {
+    fn a_limit_is_within_32_bits() {
         let within = solve(&conv(), &[&[1, (1 << 21) - 1, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
         assert_eq!(facts(&conv(), &within), Ok(()));
         let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
-        let reason = "the elements of `input` rounded up are 2147483648, which is not below 2^31, for N = 1, IH = 2097152";
+        let reason = "`n * ih * 1024` can be 2147483648, and indices have 32 bits, for N = 1, IH = 2097152";
         assert_eq!(facts(&conv(), &beyond), Err(Refusal::variant(reason.into())));
     }
 

@@ -14,8 +14,9 @@ pub(crate) struct Sources<'a> {
 
 /// The block of one dispatch, a validated one, whose workgroups begin at `base`.
 ///
-/// The error is the magnitude of a size that does not fit 32 bits, which a program's limits are there to exclude.
-pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Result<Vec<u8>, u64> {
+/// Of a size, the low 32 bits: where more of them matter, a limit of the program has excluded that there are any. `None`: 128
+/// bits do not hold a size.
+pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Option<Vec<u8>> {
     let mut bytes = vec![0; dispatch.param_bytes as usize];
     for param in &dispatch.params {
         let mut put = |value: &[u8]| {
@@ -27,24 +28,22 @@ pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) 
         let word = |from: &[u32], at: usize| from.get(at).copied().unwrap_or_default().to_le_bytes();
         match &param.value {
             ParamValue::Address(t) => put(&sources.addresses.get(*t as usize).copied().unwrap_or_default().to_le_bytes()),
-            ParamValue::Size(s) => {
-                let value = s.eval(sources.dims).ok_or(u64::MAX)?;
-                put(&i32::try_from(value).map_err(|_| value.unsigned_abs())?.to_le_bytes());
-            }
+            ParamValue::Size(s) => put(&low(s, sources.dims)?.to_le_bytes()),
             ParamValue::Scalar(s) => put(&word(sources.scalars, *s as usize)),
             ParamValue::GroupBase(axis) => put(&word(&base, usize::from(*axis))),
         }
     }
-    Ok(bytes)
+    Some(bytes)
 }
 
-/// The values of a dispatch's specialization constants. The error is [`block`]'s.
-pub(crate) fn constants(dispatch: &Dispatch, dims: &[i64]) -> Result<Vec<u32>, u64> {
-    let one = |size: &Size| {
-        let value = size.eval(dims).ok_or(u64::MAX)?;
-        i32::try_from(value).map(i32::cast_unsigned).map_err(|_| value.unsigned_abs())
-    };
-    dispatch.constants.iter().map(one).collect()
+/// The values of a dispatch's specialization constants, as [`block`] has sizes.
+pub(crate) fn constants(dispatch: &Dispatch, dims: &[i64]) -> Option<Vec<u32>> {
+    dispatch.constants.iter().map(|size| low(size, dims)).collect()
+}
+
+/// The low 32 bits of a size.
+fn low(size: &Size, dims: &[i64]) -> Option<u32> {
+    size.eval_wide(dims).map(|value| value as u32)
 }
 
 #[cfg(test)]
@@ -79,8 +78,8 @@ mod tests {
             &[0xDD, 0xCC, 0xBB, 0xAA, 6, 0, 0, 0],
         ]
         .concat();
-        assert_eq!(block(&dispatch, &sources, [4, 5, 6]), Ok(wanted));
-        let huge = Sources { dims: &[1 << 40], ..sources };
-        assert_eq!(block(&dispatch, &huge, [0; 3]), Err((1 << 40) - 9));
+        assert_eq!(block(&dispatch, &sources, [4, 5, 6]), Some(wanted));
+        let huge = Sources { dims: &[(1 << 40) + 16], ..sources };
+        assert_eq!(block(&dispatch, &huge, [0; 3]).map(|b| b[16..20].to_vec()), Some(vec![7, 0, 0, 0]));
     }
 }

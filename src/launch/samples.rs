@@ -55,8 +55,9 @@ pub(crate) fn conv() -> Program {
             condition: Condition { left: bin(Size::FloorMod, dim(5), lit(4)), relation: Relation::Eq, right: lit(0) },
         }],
         limits: vec![Limit {
-            what: "the elements of `input` rounded up".into(),
-            size: bin(Size::Mul, dim(0), bin(Size::Mul, dim(1), lit(1024))),
+            what: "`n * ih * 1024`".into(),
+            least: lit(0),
+            most: bin(Size::Mul, dim(0), bin(Size::Mul, dim(1), lit(1024))),
         }],
         dispatches: vec![],
         requires: Requires::default(),

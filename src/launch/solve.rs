@@ -1,7 +1,7 @@
 //! The dims of a launch from the shapes of its arguments.
 
 use super::{Refusal, text};
-use tilewright_launch::{Program, Size, Solve};
+use tilewright_launch::{MOST, Program, Size, Solve};
 
 /// Calls `found` with each dim that a size names.
 pub(super) fn dims_of(size: &Size, found: &mut dyn FnMut(u32)) {
@@ -41,7 +41,10 @@ pub(crate) fn solve(program: &Program, shapes: &[&[usize]]) -> Result<Vec<i64>, 
         }
         derive(program, shapes, &mut dims, &mut known)?;
     }
-    Ok(dims)
+    match dims.iter().zip(&program.dims).find(|(value, _)| **value > MOST) {
+        Some((value, dim)) => Err(Refusal::shape(format!("`{}` is {value}, and a dim is at most {MOST}", dim.name))),
+        None => Ok(dims),
+    }
 }
 
 fn check_ranks(program: &Program, shapes: &[&[usize]]) -> Result<(), Refusal> {

@@ -81,7 +81,7 @@ fn derive(program: &Program, known: &mut [bool]) {
 fn sizes(program: &Program) -> Result<(), String> {
     let shapes = program.tensors.iter().flat_map(|t| &t.shape);
     let facts = program.facts.iter().flat_map(|f| [&f.condition.left, &f.condition.right]);
-    shapes.chain(facts).chain(program.limits.iter().map(|l| &l.size)).try_for_each(|s| size(program, s))
+    shapes.chain(facts).chain(program.limits.iter().flat_map(|l| [&l.least, &l.most])).try_for_each(|s| size(program, s))
 }
 
 fn size(program: &Program, size: &Size) -> Result<(), String> {
@@ -148,6 +148,6 @@ mod tests {
         refused("dim 0 is solved, but is none to solve", |p| p.solve[1].dim = 0);
         refused("dim 0 is solved before what it needs", |p| p.solve[0].minus = dim(1));
         refused("dim 5 is solved by a shape that is not given", |p| p.solve[4].tensor = 2);
-        refused("there is no dim 9", |p| p.limits[0].size = dim(9));
+        refused("there is no dim 9", |p| p.limits[0].most = dim(9));
     }
 }

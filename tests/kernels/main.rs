@@ -16,6 +16,7 @@ mod found_shared;
 mod gather;
 mod golden;
 mod harness;
+mod index;
 mod matmul;
 mod pack;
 mod placement;

@@ -6,6 +6,10 @@
 //! once, when it is first needed ([`crate::emit`]). Integer sums are polynomials ([`poly`]), so that indices are equal
 //! if they are equal as such.
 //!
+//! An *index* is an exact integer, of which the device computes the low 32 bits; *data* is its 32 bits. What depends on
+//! more than the low bits of an index (a comparison, a quotient) is right only where 32 bits hold it: from its [`range`],
+//! or because the launch checks it ([`crate::reach`]).
+//!
 //! A value that depends on the lane is a vector ([`Node::width`]).
 
 pub(crate) mod poly;
@@ -16,7 +20,7 @@ use poly::{Arithmetic, ByLane, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
-use tilewright_dsl::launch::DType;
+use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::BufferId;
 
 /// A value of a [`Values`].
@@ -38,10 +42,9 @@ pub(crate) struct Node {
     pub(crate) width: u32,
     /// Of the region that it is computed in.
     pub(crate) level: u32,
-    /// Of an `i32`: the least and the greatest it can be.
-    pub(crate) range: (i64, i64),
-    /// Whether it is made of what is read or given, or of what nothing is known of: that arithmetic wraps, and that of indices does not
-    /// ([`range`]).
+    /// Of an `i32`: the least and the greatest it can be, of an index as an exact integer.
+    pub(crate) range: Bounds,
+    /// Whether it is data: its arithmetic wraps.
     pub(crate) data: bool,
 }
 
@@ -71,6 +74,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Coordinate {
     Workgroup(u8),
+    /// Of a grid that may come in several dispatches, each with the workgroup at which it begins.
+    GridWorkgroup(u8),
     Local(u8),
     LocalIndex,
     Subgroup,
@@ -85,6 +90,8 @@ pub(crate) enum Op {
     Compare(Compare),
     Select,
     Cast(DType),
+    /// The integer that data is.
+    Index,
     /// `a * b + c`, fused where the device does.
     Fma,
     /// The value in every lane.
@@ -95,6 +102,26 @@ pub(crate) enum Op {
     Part(u32),
     /// A vector of scalars, or of vectors of four.
     Join,
+}
+
+impl Op {
+    /// Whether the result depends on more than the low 32 bits of an index: on its sign, or on what is above them.
+    pub(crate) fn needs_all_bits(self) -> bool {
+        use Binary::{Div, FloorDiv, FloorMod, Max, Min, Rem};
+        match self {
+            Op::Binary(op) => matches!(op, Div | Rem | FloorDiv | FloorMod | Min | Max),
+            Op::Unary(op) => matches!(op, Unary::Abs | Unary::Sign),
+            Op::Cast(to) => to.is_float(),
+            Op::Compare(_) => true,
+            Op::Select | Op::Index | Op::Fma | Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Join => false,
+        }
+    }
+
+    /// Whether the result is data whatever it is made of: casts, and what works on bits.
+    fn makes_data(self) -> bool {
+        use Binary::{And, Or, Shl, Shr, Xor};
+        matches!(self, Op::Cast(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr))
+    }
 }
 
 /// A load from memory that the dispatch does not write.
@@ -122,10 +149,8 @@ pub(crate) struct Values {
     moments: u32,
 }
 
-/// The range of an `i32` of which nothing is known.
-pub(crate) const ANY: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
-/// The range of a dim.
-pub(crate) const SIZE: (i64, i64) = (0, i32::MAX as i64);
+/// The range of data of which nothing is known.
+pub(crate) const ANY: Bounds = Bounds(i32::MIN as i64, i32::MAX as i64);
 
 impl Values {
     pub(crate) fn node(&self, id: ValueId) -> &Node {
@@ -145,20 +170,26 @@ impl Values {
     }
 
     /// Finds a value, or adds it. The range counts only for one that is new.
-    pub(crate) fn add(&mut self, kind: Kind, dtype: DType, width: u32, level: u32, range: (i64, i64)) -> ValueId {
+    pub(crate) fn add(&mut self, kind: Kind, dtype: DType, width: u32, level: u32, range: Bounds) -> ValueId {
+        let data = match &kind {
+            Kind::Load(_) | Kind::Moment(_) => true,
+            Kind::Op(op, operands) => {
+                // What chooses is no part of what is chosen.
+                let of = if *op == Op::Select { &operands[1..] } else { &operands[..] };
+                *op != Op::Index && (op.makes_data() || of.iter().any(|v| self.node(*v).data))
+            }
+            Kind::Sum(sum) => self.is_data(sum),
+            Kind::Const(_) | Kind::Lane(_) | Kind::Coordinate(_) | Kind::Counter(_) | Kind::Param(_) => false,
+        };
+        self.add_as(data, kind, dtype, width, level, range)
+    }
+
+    fn add_as(&mut self, data: bool, kind: Kind, dtype: DType, width: u32, level: u32, range: Bounds) -> ValueId {
         let hash = hash(&(&kind, dtype));
         if let Some(known) = self.placed(hash, &kind, dtype) {
             return known;
         }
         let id = ValueId(self.nodes.len() as u32);
-        let data = match &kind {
-            Kind::Load(_) | Kind::Moment(_) => true,
-            Kind::Param(_) => range == ANY,
-            Kind::Op(..) | Kind::Sum(_) if dtype == DType::I32 && range == ANY => true,
-            Kind::Op(_, operands) => operands.iter().any(|v| self.node(*v).data),
-            Kind::Sum(sum) => sum.terms.iter().flat_map(|term| &term.factors).any(|v| self.node(*v).data),
-            Kind::Const(_) | Kind::Lane(_) | Kind::Coordinate(_) | Kind::Counter(_) => false,
-        };
         self.nodes.push(Node { kind, dtype, width, level, range, data });
         self.places.push(hash);
         id
@@ -180,14 +211,25 @@ impl Values {
         self.add(Kind::Moment(self.moments), dtype, width, level, ANY)
     }
 
-    pub(crate) fn constant(&mut self, c: Const) -> ValueId {
-        let value = i64::from(c.bits as i32);
-        self.add(Kind::Const(c), c.dtype, 1, 0, (value, value))
+    /// An index that is to be told from others, of which only the range is known.
+    pub(crate) fn unknown(&mut self, range: Bounds) -> ValueId {
+        self.moments += 1;
+        self.add_as(false, Kind::Moment(self.moments), DType::I32, 1, 0, range)
     }
 
+    pub(crate) fn constant(&mut self, c: Const) -> ValueId {
+        self.add(Kind::Const(c), c.dtype, 1, 0, Bounds::of((c.bits as i32).into()))
+    }
+
+    /// A literal index. One that 32 bits do not hold is a sum without terms.
     pub(crate) fn int(&mut self, value: i64) -> ValueId {
-        // Index arithmetic wraps at 32 bits, as the device's does.
-        self.constant(Const::index(value as i32))
+        match i32::try_from(value) {
+            Ok(value) => self.constant(Const::index(value)),
+            Err(_) => {
+                let sum = Sum { constant: value, ..Sum::default() };
+                self.add(Kind::Sum(Rc::new(sum)), DType::I32, 1, 0, Bounds::of(value))
+            }
+        }
     }
 
     pub(crate) fn boolean(&mut self, value: bool) -> ValueId {
@@ -196,23 +238,56 @@ impl Values {
 
     /// The lane of a vector.
     pub(crate) fn lane(&mut self, width: u32) -> ValueId {
-        self.add(Kind::Lane(width), DType::I32, width, 0, (0, i64::from(width) - 1))
+        self.add(Kind::Lane(width), DType::I32, width, 0, Bounds(0, i64::from(width) - 1))
     }
 
     /// Parameter number `n`, a size.
-    pub(crate) fn size(&mut self, n: u32) -> ValueId {
-        self.add(Kind::Param(n), DType::I32, 1, 0, SIZE)
+    pub(crate) fn size(&mut self, n: u32, range: Bounds) -> ValueId {
+        self.add(Kind::Param(n), DType::I32, 1, 0, range)
     }
 
     /// Parameter number `n`, a scalar argument.
     pub(crate) fn scalar_param(&mut self, n: u32, dtype: DType) -> ValueId {
-        self.add(Kind::Param(n), dtype, 1, 0, ANY)
+        self.add_as(true, Kind::Param(n), dtype, 1, 0, ANY)
+    }
+
+    /// A value as data: the low 32 bits of an index. A literal that has no more is both.
+    pub(crate) fn as_data(&mut self, id: ValueId) -> ValueId {
+        if self.node(id).data || self.dtype(id) != DType::I32 {
+            return id;
+        }
+        match self.as_int(id) {
+            Some(value) => self.int(i64::from(value as i32)),
+            None => self.apply(Op::Cast(DType::I32), &[id]),
+        }
+    }
+
+    /// Data as an index: the integer that its 32 bits are.
+    pub(crate) fn as_index(&mut self, id: ValueId) -> ValueId {
+        let node = self.node(id);
+        if !node.data {
+            return id;
+        }
+        match &node.kind {
+            // Nothing in it wraps: it is the sum of its parts also as an integer.
+            Kind::Sum(sum) if !sum.lost => {
+                let mut sum = Sum::clone(sum);
+                for term in &mut sum.terms {
+                    term.factors = term.factors.iter().map(|factor| self.as_index(*factor)).collect();
+                    term.factors.sort_unstable();
+                }
+                sum.terms.sort_by(|a, b| (a.order, &a.factors).cmp(&(b.order, &b.factors)));
+                self.sum(sum)
+            }
+            _ => self.apply(Op::Index, &[id]),
+        }
     }
 
     /// The value of an index literal.
     pub(crate) fn as_int(&self, id: ValueId) -> Option<i64> {
         match self.node(id).kind {
             Kind::Const(c) if c.dtype == DType::I32 => Some(i64::from(c.bits as i32)),
+            Kind::Sum(ref sum) if sum.terms.is_empty() && !sum.lost => Some(sum.constant),
             _ => None,
         }
     }

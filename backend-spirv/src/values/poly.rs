@@ -1,19 +1,15 @@
-//! Integer sums of products, in one normal form: exact modulo 2^32, as the device's arithmetic is.
+//! Integer sums of products, in one normal form. Of indices they are exact; of data, and wherever 64 bits do not hold a
+//! factor, modulo 2^32, as the device's arithmetic is.
 //!
 //! Terms are ordered by level (vectors behind scalars), so that emission, which adds from the left, shares the partial
 //! sums of outer levels. The constant comes last: unrolled copies differ in it and share the rest.
 
-use super::range::{plus, product};
-use super::{ANY, Kind, Op, SIZE, ValueId, Values};
+use super::{ANY, Kind, Op, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare};
-use tilewright_dsl::launch::DType;
-
-/// From here on, steps along an axis of unknown extent are taken for arithmetic of the user's, and not for strides: a tensor has
-/// less than 2^31 elements.
-const LARGE_STEP: i64 = 1 << 24;
+use tilewright_dsl::launch::{Bounds, DType};
 
 /// A product of values that are no sums, times a literal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,14 +19,14 @@ pub(crate) struct Term {
     /// Sorted.
     pub(crate) factors: SmallVec<[ValueId; 2]>,
     /// Not 0.
-    pub(crate) by: i32,
+    pub(crate) by: i64,
 }
 
 impl Hash for Term {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // The order follows from the factors.
         self.factors.iter().for_each(|factor| factor.hash(state));
-        state.write_u32(self.by as u32);
+        state.write_i64(self.by);
     }
 }
 
@@ -38,7 +34,9 @@ impl Hash for Term {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Sum {
     pub(crate) terms: SmallVec<[Term; 4]>,
-    pub(crate) constant: i32,
+    pub(crate) constant: i64,
+    /// Whether it is the value modulo 2^32 only: then it says nothing of quotients, nor of what divides it.
+    pub(crate) lost: bool,
 }
 
 /// How a value depends on the lane.
@@ -47,7 +45,7 @@ pub(crate) enum ByLane {
     /// Not at all.
     Uniform,
     /// `base + step * lane`, with `base` the same in all lanes.
-    Linear { base: ValueId, step: i32 },
+    Linear { base: ValueId, step: i64 },
     /// In another way.
     Other,
 }
@@ -59,17 +57,67 @@ pub(crate) enum Arithmetic {
     Minus,
     Times,
     /// Of one value, named twice, that is a multiple of a literal.
-    Over(i32),
+    Over(i64),
 }
 
 /// Products of sums of more terms than this in all are not multiplied out.
 const TERMS: usize = 24;
 
+impl Sum {
+    /// One term.
+    pub(crate) fn of(term: Term) -> Sum {
+        Sum { terms: smallvec![term], ..Sum::default() }
+    }
+
+    /// The same modulo 2^32.
+    fn low(mut self) -> Sum {
+        self.terms.iter_mut().for_each(|term| term.by = low(term.by));
+        self.terms.retain(|term| term.by != 0);
+        Sum { constant: low(self.constant), lost: true, ..self }
+    }
+
+    /// A multiple; modulo 2^32 where 64 bits do not hold it.
+    fn scaled(&self, by: i64) -> Sum {
+        let scaled = |n: i64| n.checked_mul(by);
+        let terms: Option<SmallVec<[Term; 4]>> =
+            self.terms.iter().map(|term| Some(Term { by: scaled(term.by)?, ..term.clone() })).collect();
+        match (terms, scaled(self.constant)) {
+            (Some(mut terms), Some(constant)) => {
+                terms.retain(|term| term.by != 0);
+                Sum { terms, constant, lost: self.lost }
+            }
+            _ => {
+                let terms = self.terms.iter().map(|term| Term { by: low(term.by).wrapping_mul(low(by)), ..term.clone() });
+                Sum { terms: terms.collect(), constant: low(self.constant).wrapping_mul(low(by)), lost: true }.low()
+            }
+        }
+    }
+
+    /// The sum of two; modulo 2^32 where 64 bits do not hold a factor.
+    fn plus(&self, other: &Sum) -> Sum {
+        let mut lost = self.lost || other.lost;
+        let mut add = |a: i64, b: i64| {
+            a.checked_add(b).unwrap_or_else(|| {
+                lost = true;
+                low(a).wrapping_add(low(b))
+            })
+        };
+        let terms = merge(&self.terms, &other.terms, &mut add);
+        let constant = add(self.constant, other.constant);
+        let sum = Sum { terms, constant, lost };
+        if lost { sum.low() } else { sum }
+    }
+}
+
+/// The low 32 bits.
+fn low(n: i64) -> i64 {
+    i64::from(n as i32)
+}
+
 /// Adds up two sorted lists of terms.
-fn merge(a: &[Term], b: &[Term], sign: i32) -> SmallVec<[Term; 4]> {
+fn merge(a: &[Term], b: &[Term], add: &mut dyn FnMut(i64, i64) -> i64) -> SmallVec<[Term; 4]> {
     let mut out: SmallVec<[Term; 4]> = SmallVec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
-    let signed = |t: &Term| Term { by: t.by.wrapping_mul(sign), ..t.clone() };
     while i < a.len() && j < b.len() {
         match (a[i].order, &a[i].factors).cmp(&(b[j].order, &b[j].factors)) {
             std::cmp::Ordering::Less => {
@@ -77,11 +125,11 @@ fn merge(a: &[Term], b: &[Term], sign: i32) -> SmallVec<[Term; 4]> {
                 i += 1;
             }
             std::cmp::Ordering::Greater => {
-                out.push(signed(&b[j]));
+                out.push(b[j].clone());
                 j += 1;
             }
             std::cmp::Ordering::Equal => {
-                let by = a[i].by.wrapping_add(b[j].by.wrapping_mul(sign));
+                let by = add(a[i].by, b[j].by);
                 if by != 0 {
                     out.push(Term { by, ..a[i].clone() });
                 }
@@ -89,8 +137,7 @@ fn merge(a: &[Term], b: &[Term], sign: i32) -> SmallVec<[Term; 4]> {
             }
         }
     }
-    out.extend(a[i..].iter().cloned());
-    out.extend(b[j..].iter().map(signed));
+    out.extend(a[i..].iter().chain(&b[j..]).cloned());
     out
 }
 
@@ -100,43 +147,46 @@ impl Values {
         let node = self.node(id);
         match &node.kind {
             Kind::Sum(sum) => sum.clone(),
-            Kind::Const(c) => Rc::new(Sum { terms: SmallVec::new(), constant: c.bits as i32 }),
-            _ => {
-                let term = Term { order: (node.width > 1, node.level), factors: smallvec![id], by: 1 };
-                Rc::new(Sum { terms: smallvec![term], constant: 0 })
-            }
+            Kind::Const(c) => Rc::new(Sum { constant: (c.bits as i32).into(), ..Sum::default() }),
+            _ => Rc::new(Sum::of(Term { order: (node.width > 1, node.level), factors: smallvec![id], by: 1 })),
         }
+    }
+
+    /// Whether a sum is data.
+    pub(super) fn is_data(&self, sum: &Sum) -> bool {
+        sum.terms.iter().flat_map(|term| &term.factors).any(|factor| self.node(*factor).data)
     }
 
     /// The value of a sum.
     pub(crate) fn sum(&mut self, sum: Sum) -> ValueId {
         match sum.terms.as_slice() {
-            [] => self.int(sum.constant.into()),
-            [Term { factors, by: 1, .. }] if sum.constant == 0 && factors.len() == 1 => factors[0],
-            terms => {
-                let (mut width, mut level) = (1, 0);
-                let constant = i64::from(sum.constant);
-                // What is no index can wrap: data, steps that no tensor has, and what is too large by literals alone.
-                let (mut range, mut apart) = ((constant, constant), (constant, constant));
-                for term in terms {
-                    let by = i64::from(term.by);
-                    let (mut of, mut data, mut open) = ((by, by), by.abs() >= LARGE_STEP, false);
-                    for factor in &term.factors {
-                        let node = self.node(*factor);
-                        (width, level) = (width.max(node.width), level.max(node.level));
-                        of = product(of, node.range);
-                        data |= node.data;
-                        open |= node.range.1 >= SIZE.1;
-                    }
-                    range = plus(range, of);
-                    if data || !open {
-                        apart = plus(apart, of);
-                    }
-                }
-                let range = if apart.0 < ANY.0 || apart.1 > ANY.1 { ANY } else { range };
-                self.add(Kind::Sum(Rc::new(sum)), DType::I32, width, level, range)
+            [] if !sum.lost => return self.int(sum.constant),
+            [Term { factors, by: 1, .. }]
+                if sum.constant == 0 && factors.len() == 1 && (!sum.lost || self.node(factors[0]).data) =>
+            {
+                return factors[0];
             }
+            _ => {}
         }
+        let (mut width, mut level, mut range) = (1, 0, Bounds::of(sum.constant));
+        for term in &sum.terms {
+            let mut of = Bounds::of(term.by);
+            for factor in &term.factors {
+                let node = self.node(*factor);
+                (width, level) = (width.max(node.width), level.max(node.level));
+                of = of.times(node.range);
+            }
+            range = range.plus(of);
+        }
+        let data = self.is_data(&sum);
+        let (sum, range) = match (data, range.is_within(ANY)) {
+            // What is within 32 bits has lost nothing.
+            (true, true) => (Sum { lost: false, ..sum }, range),
+            (true, false) => (sum.low(), ANY),
+            (false, _) if sum.lost => (sum, Bounds::NONE),
+            (false, _) => (sum, range),
+        };
+        self.add(Kind::Sum(Rc::new(sum)), DType::I32, width, level, range)
     }
 
     pub(crate) fn plus(&mut self, a: ValueId, b: ValueId) -> ValueId {
@@ -166,24 +216,23 @@ impl Values {
         value
     }
 
-    fn combine(&mut self, a: ValueId, b: ValueId, sign: i32) -> ValueId {
+    fn combine(&mut self, a: ValueId, b: ValueId, sign: i64) -> ValueId {
         let (a, b) = (self.as_sum(a), self.as_sum(b));
-        let terms = merge(&a.terms, &b.terms, sign);
-        self.sum(Sum { terms, constant: a.constant.wrapping_add(b.constant.wrapping_mul(sign)) })
+        self.sum(if sign < 0 { a.plus(&b.scaled(-1)) } else { a.plus(&b) })
     }
 
     pub(crate) fn times(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_int(a), self.as_int(b)) {
-            (Some(x @ (0 | 1)), _) => self.scaled(b, x as i32),
-            (_, Some(y @ (0 | 1))) => self.scaled(a, y as i32),
+            (Some(x @ (0 | 1)), _) => self.scaled(b, x),
+            (_, Some(y @ (0 | 1))) => self.scaled(a, y),
             _ => self.combined(Arithmetic::Times, a, b),
         }
     }
 
     fn product(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_int(a), self.as_int(b)) {
-            (Some(x), _) => return self.scaled(b, x as i32),
-            (_, Some(y)) => return self.scaled(a, y as i32),
+            (Some(x), _) => return self.scaled(b, x),
+            (_, Some(y)) => return self.scaled(a, y),
             _ => {}
         }
         let (x, y) = (self.as_sum(a), self.as_sum(b));
@@ -194,61 +243,57 @@ impl Values {
     }
 
     /// A value times a literal.
-    pub(crate) fn scaled(&mut self, a: ValueId, by: i32) -> ValueId {
+    pub(crate) fn scaled(&mut self, a: ValueId, by: i64) -> ValueId {
         match by {
             0 => self.int(0),
             1 => a,
             _ => {
-                let sum = self.as_sum(a);
-                let mut terms = sum.terms.clone();
-                terms.iter_mut().for_each(|t| t.by = t.by.wrapping_mul(by));
-                terms.retain(|t| t.by != 0);
-                self.sum(Sum { terms, constant: sum.constant.wrapping_mul(by) })
+                let sum = self.as_sum(a).scaled(by);
+                self.sum(sum)
             }
         }
     }
 
     fn multiplied_out(&mut self, x: &Sum, y: &Sum) -> ValueId {
-        let constant = |c: i32| Term { order: (false, 0), factors: SmallVec::new(), by: c };
-        let all = |s: &Sum| s.terms.iter().cloned().chain((s.constant != 0).then(|| constant(s.constant))).collect::<Vec<_>>();
-        let mut total = Sum::default();
-        for a in all(x) {
-            for b in all(y) {
+        let mut total = y.scaled(x.constant);
+        total.lost |= x.lost;
+        for a in &x.terms {
+            let mut part = Sum { lost: y.lost, ..Sum::default() };
+            for b in &y.terms {
                 let mut factors = a.factors.clone();
                 factors.extend_from_slice(&b.factors);
                 factors.sort_unstable();
-                let by = a.by.wrapping_mul(b.by);
-                if factors.is_empty() {
-                    total.constant = total.constant.wrapping_add(by);
-                } else if by != 0 {
-                    let order = (a.order.0 || b.order.0, a.order.1.max(b.order.1));
-                    total.terms = merge(&total.terms, &[Term { order, factors, by }], 1);
-                }
+                let order = (a.order.0 || b.order.0, a.order.1.max(b.order.1));
+                part = part.plus(&Sum::of(Term { order, factors, by: b.by }));
             }
+            if y.constant != 0 {
+                part = part.plus(&Sum::of(Term { by: y.constant, ..a.clone() }));
+            }
+            total = total.plus(&part.scaled(a.by));
         }
         self.sum(total)
     }
 
     /// Whether it is a multiple of a literal, by its terms' factors.
-    pub(crate) fn is_multiple(&self, id: ValueId, of: i32) -> bool {
+    pub(crate) fn is_multiple(&self, id: ValueId, of: i64) -> bool {
         match &self.node(id).kind {
             _ if of == 1 => true,
-            Kind::Const(c) => (c.bits as i32) % of == 0,
-            Kind::Sum(sum) => sum.constant % of == 0 && sum.terms.iter().all(|t| t.by % of == 0),
+            Kind::Const(c) => i64::from(c.bits as i32) % of == 0,
+            Kind::Sum(sum) => !sum.lost && sum.constant % of == 0 && sum.terms.iter().all(|t| t.by % of == 0),
             _ => false,
         }
     }
 
     /// The quotient by a literal of which it is a multiple.
-    pub(crate) fn divided(&mut self, id: ValueId, by: i32) -> ValueId {
+    pub(crate) fn divided(&mut self, id: ValueId, by: i64) -> ValueId {
         if by == 1 { id } else { self.combined(Arithmetic::Over(by), id, id) }
     }
 
-    fn quotient(&mut self, id: ValueId, by: i32) -> ValueId {
-        let sum = self.as_sum(id);
-        let mut terms = sum.terms.clone();
-        terms.iter_mut().for_each(|t| t.by /= by);
-        self.sum(Sum { terms, constant: sum.constant / by })
+    fn quotient(&mut self, id: ValueId, by: i64) -> ValueId {
+        let mut sum = Sum::clone(&self.as_sum(id));
+        sum.terms.iter_mut().for_each(|t| t.by /= by);
+        sum.constant /= by;
+        self.sum(sum)
     }
 
     /// How it depends on the lane.
@@ -271,7 +316,7 @@ impl Values {
         match factors.as_slice() {
             [one] if matches!(self.node(*one).kind, Kind::Lane(_)) => {
                 let terms = sum.terms.iter().filter(|t| !t.order.0).cloned().collect();
-                let (step, base) = (*by, Sum { terms, constant: sum.constant });
+                let (step, base) = (*by, Sum { terms, ..Sum::clone(&sum) });
                 ByLane::Linear { base: self.sum(base), step }
             }
             _ => ByLane::Other,
@@ -305,10 +350,12 @@ impl Values {
         if self.below(rest, b) { rest } else { self.apply(Op::Binary(Binary::FloorMod), &[rest, b]) }
     }
 
-    /// `a` as `whole * b + rest`, where every term of `a` that `b` divides went into `whole`.
+    /// `a` as `whole * b + rest`, where every term of `a` that `b` divides went into `whole`; and of the others the multiples of a
+    /// literal `b`, if 32 bits may not hold them.
     fn by_divisor(&mut self, a: ValueId, b: ValueId) -> (ValueId, ValueId) {
         let (sum, divisor) = (self.as_sum(a), self.as_sum(b));
-        let (by, factors): (i32, &[ValueId]) = match (divisor.terms.as_slice(), divisor.constant) {
+        let (by, factors): (i64, &[ValueId]) = match (divisor.terms.as_slice(), divisor.constant) {
+            _ if sum.lost || divisor.lost => return (self.int(0), a),
             ([], c) => (c, &[]),
             ([term], 0) => (term.by, &term.factors),
             _ => return (self.int(0), a),
@@ -316,20 +363,24 @@ impl Values {
         if by <= 0 {
             return (self.int(0), a);
         }
-        let constant = if factors.is_empty() { sum.constant.div_euclid(by) } else { 0 };
-        let rest_constant = if factors.is_empty() { sum.constant.rem_euclid(by) } else { sum.constant };
-        let (mut whole, mut rest) =
-            (Sum { terms: SmallVec::new(), constant }, Sum { terms: SmallVec::new(), constant: rest_constant });
+        let large = factors.is_empty() && !self.fits(a);
+        let (mut whole, mut rest) = (Sum::default(), Sum::default());
+        match factors {
+            [] => (whole.constant, rest.constant) = (sum.constant.div_euclid(by), sum.constant.rem_euclid(by)),
+            _ => rest.constant = sum.constant,
+        }
         for term in &sum.terms {
             match without(&term.factors, factors) {
                 Some(left) if term.by % by == 0 => {
                     let quotient = term.by / by;
-                    if left.is_empty() {
-                        whole.constant = whole.constant.wrapping_add(quotient);
-                    } else {
-                        let order = self.order(&left);
-                        whole.terms = merge(&whole.terms, &[Term { order, factors: left, by: quotient }], 1);
-                    }
+                    whole = match left.is_empty() {
+                        true => whole.plus(&Sum { constant: quotient, ..Sum::default() }),
+                        false => whole.plus(&Sum::of(Term { order: self.order(&left), factors: left, by: quotient })),
+                    };
+                }
+                Some(factors) if large && term.by >= by => {
+                    whole = whole.plus(&Sum::of(Term { order: term.order, factors, by: term.by / by }));
+                    rest.terms.push(Term { by: term.by % by, ..term.clone() });
                 }
                 _ => rest.terms.push(term.clone()),
             }
@@ -350,7 +401,7 @@ impl Values {
 
     /// The smaller or the larger of two.
     pub(crate) fn extreme(&mut self, op: Binary, a: ValueId, b: ValueId) -> ValueId {
-        let (low, high) = self.gap(a, b).unwrap_or((i64::MIN, i64::MAX));
+        let Bounds(low, high) = self.gap(a, b).unwrap_or(Bounds::NONE);
         match op {
             _ if a == b => a,
             Binary::Min if high <= 0 => a,
@@ -364,21 +415,22 @@ impl Values {
     /// `a < b` of indices.
     pub(crate) fn less(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match self.gap(b, a) {
-            Some((low, _)) if low > 0 => self.boolean(true),
-            Some((_, high)) if high <= 0 => self.boolean(false),
+            Some(Bounds(low, _)) if low > 0 => self.boolean(true),
+            Some(Bounds(_, high)) if high <= 0 => self.boolean(false),
             _ => self.apply(Op::Compare(Compare::Lt), &[a, b]),
         }
     }
 
-    /// The range of `a - b` as whole numbers, if something is known of both. Values can be data, whose difference wraps: then it
-    /// is no difference of the two that 32 bits hold.
-    fn gap(&mut self, a: ValueId, b: ValueId) -> Option<(i64, i64)> {
+    /// The range of `a - b` as exact integers, if something is known of both. The difference of data wraps: where 32 bits do not
+    /// hold it, it is no difference of the two.
+    fn gap(&mut self, a: ValueId, b: ValueId) -> Option<Bounds> {
         let (of_a, of_b) = (self.node(a).range, self.node(b).range);
         if of_a == ANY || of_b == ANY {
             return None;
         }
-        let apart = (of_a.0.saturating_sub(of_b.1), of_a.1.saturating_sub(of_b.0));
-        if apart.0 < i64::from(i32::MIN) || apart.1 > i64::from(i32::MAX) {
+        let apart = of_a.minus(of_b);
+        let data = self.node(a).data || self.node(b).data;
+        if data && !apart.is_within(ANY) {
             return Some(apart);
         }
         let difference = self.minus(a, b);

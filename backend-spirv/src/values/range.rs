@@ -1,51 +1,48 @@
 //! The range of an integer operation's result.
 //!
-//! Ranges of index arithmetic assume that it does not wrap: the launch checks that every tensor's elements and every
-//! rounded-up range are below 2^31. What is read from memory, or is a scalar argument, has the range of all `i32`; what is made of
-//! it wraps where its range leaves that.
+//! Of an index it is that of the exact integer, and can leave 32 bits. Data wraps: where arithmetic on it can leave them,
+//! nothing is known of the result.
 
-use super::{ANY, Op, Operands, Values};
-use tilewright_dsl::expr::Binary;
+use super::{ANY, Op, Operands, ValueId, Values};
+use tilewright_dsl::expr::{Binary, Unary};
+use tilewright_dsl::launch::{Bounds, DType};
 
 impl Values {
-    pub(crate) fn op_range(&self, op: Op, operands: &Operands) -> (i64, i64) {
+    pub(crate) fn op_range(&self, op: Op, operands: &Operands) -> Bounds {
         let of = |n: usize| operands.get(n).map_or(ANY, |v| self.node(*v).range);
         let (a, b) = (of(0), of(1));
-        match op {
-            Op::Splat(_) | Op::Extract(_) | Op::Part(_) => a,
-            Op::Select => (b.0.min(of(2).0), b.1.max(of(2).1)),
-            Op::Join => operands.iter().map(|v| self.node(*v).range).fold(a, |x, y| (x.0.min(y.0), x.1.max(y.1))),
-            Op::Binary(Binary::Min) => (a.0.min(b.0), a.1.min(b.1)),
-            Op::Binary(Binary::Max) => (a.0.max(b.0), a.1.max(b.1)),
-            Op::Binary(Binary::FloorMod) => (0, (b.1 - 1).max(0)),
-            Op::Binary(Binary::FloorDiv) if a.0 >= 0 => (0, a.1 / b.0.max(1)),
-            Op::Binary(Binary::Mul) => {
-                let (range, data) = (product(a, b), operands.iter().any(|v| self.node(*v).data));
-                if data && (range.0 < ANY.0 || range.1 > ANY.1) { ANY } else { range }
+        let range = match op {
+            Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index => a,
+            Op::Select => b.either(of(2)),
+            Op::Join => operands.iter().map(|v| self.node(*v).range).fold(a, Bounds::either),
+            Op::Binary(Binary::Min) => a.least(b),
+            Op::Binary(Binary::Max) => a.most(b),
+            Op::Binary(Binary::FloorMod) => a.modulo(b),
+            Op::Binary(Binary::FloorDiv) => a.over(b),
+            Op::Binary(Binary::Mul) => a.times(b),
+            Op::Binary(Binary::And) if a.0 >= 0 && b.0 >= 0 => Bounds(0, a.1.min(b.1)),
+            Op::Binary(Binary::Or | Binary::Xor) if a.0 >= 0 && b.0 >= 0 && a.1.max(b.1) <= ANY.1 => {
+                Bounds(0, (a.1.max(b.1) + 1).unsigned_abs().next_power_of_two().cast_signed() - 1)
             }
+            Op::Unary(Unary::Neg) => Bounds::of(0).minus(a),
+            Op::Unary(Unary::Abs) => a.most(Bounds::of(0).minus(a)).most(Bounds::of(0)),
+            Op::Unary(Unary::Sign) => Bounds(-1, 1),
+            // The result is data, or a quotient that truncates.
+            Op::Cast(_) if self.dtype(operands[0]) == DType::I32 && a.is_within(ANY) => a,
             _ => ANY,
-        }
+        };
+        let wraps = operands.iter().any(|v| self.node(*v).data) && !range.is_within(ANY);
+        if wraps { ANY } else { range }
     }
 
     /// Whether it is at least 0.
-    pub(crate) fn nonnegative(&self, id: super::ValueId) -> bool {
+    pub(crate) fn nonnegative(&self, id: ValueId) -> bool {
         self.node(id).range.0 >= 0
     }
-}
 
-/// The range of a sum.
-pub(crate) fn plus(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
-    (a.0.saturating_add(b.0), a.1.saturating_add(b.1))
-}
-
-/// The range of a product.
-pub(crate) fn product(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
-    // Most are sizes and counts.
-    if a.0 >= 0 && b.0 >= 0 {
-        return (a.0.saturating_mul(b.0), a.1.saturating_mul(b.1));
+    /// Whether 32 bits hold it: it is data, or an index that is within reach for all sizes.
+    pub(crate) fn fits(&self, id: ValueId) -> bool {
+        let node = self.node(id);
+        node.data || node.range.is_within_reach()
     }
-    let corners = [a.0.saturating_mul(b.0), a.0.saturating_mul(b.1), a.1.saturating_mul(b.0), a.1.saturating_mul(b.1)];
-    let least = corners.into_iter().fold(i64::MAX, i64::min);
-    let most = corners.into_iter().fold(i64::MIN, i64::max);
-    (least, most)
 }

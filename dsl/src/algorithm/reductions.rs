@@ -138,7 +138,9 @@ impl Checker<'_> {
     /// A range's end: made of dims and of axes that are bound already.
     fn bound(&mut self, e: &Expr) -> Checked<ExprId> {
         let id = self.value(e, Some(DType::I32))?;
-        if self.is_index(id) {
+        let exprs = &self.program.exprs;
+        let chosen = exprs.any(id, &mut |e| matches!(e, Node::Select(..) | Node::Unary(..)));
+        if exprs.is_index(id) && !chosen {
             return Ok(id);
         }
         let error = Error::new(e.span, "a range's end is made of dims, outer axes and whole numbers");

@@ -4,7 +4,7 @@ use super::names::Symbol;
 use super::types::article;
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Unary};
+use crate::expr::{Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
 use tilewright_launch::DType;
@@ -186,7 +186,7 @@ impl Checker<'_> {
         if let Some(wrong) = [dtype, exprs.dtype(count)].into_iter().find(|d| !d.is_int()) {
             return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));
         }
-        let count = exprs.cast(dtype, count);
+        let count = if exprs.dtype(count) == dtype { count } else { exprs.cast(dtype, count) };
         Ok(exprs.binary(if op == BinaryOp::Shl { Binary::Shl } else { Binary::Shr }, value, count))
     }
 
@@ -286,22 +286,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a value is made of axes, dims and literals alone, by whole arithmetic.
+    /// Whether a value is an index: its arithmetic is exact, and `/` rounds down.
     pub(super) fn is_index(&self, id: ExprId) -> bool {
-        let exprs = &self.program.exprs;
-        exprs.dtype(id) == DType::I32
-            && !exprs.any(id, &mut |e| match e {
-                Node::Const(c) => c.dtype != DType::I32,
-                Node::Axis(_) | Node::Dim(_) => false,
-                Node::Binary(op, ..) => !matches!(
-                    op,
-                    Binary::Add | Binary::Sub | Binary::Mul | Binary::FloorDiv | Binary::FloorMod | Binary::Min | Binary::Max
-                ),
-                _ => true,
-            })
+        self.program.exprs.is_index(id)
     }
 
-    /// That literal index arithmetic stays within its 32 bits.
+    /// That what literals alone make is a literal, which has 32 bits.
     fn no_overflow(&mut self, op: Binary, a: ExprId, b: ExprId, at: SpanId) -> Checked<()> {
         let (Some(a), Some(b)) = (self.program.exprs.as_int(a), self.program.exprs.as_int(b)) else { return Ok(()) };
         let (a, b) = (i128::from(a), i128::from(b));

@@ -45,7 +45,7 @@ impl Const {
 impl Exprs {
     /// An index literal.
     pub fn int(&mut self, value: i64) -> ExprId {
-        // Index arithmetic is 32-bit: what does not fit is refused where the user's literals are read.
+        // A literal has 32 bits: what does not fit is refused where the user's literals are read.
         self.constant(Const::index(value as i32))
     }
 
@@ -86,7 +86,7 @@ impl Exprs {
     pub fn unary(&mut self, op: Unary, a: ExprId) -> ExprId {
         let dtype = if op == Unary::IsNan { DType::Bool } else { self.dtype(a) };
         match (op, self.as_int(a)) {
-            (Unary::Neg, Some(v)) => self.int(i64::from((v as i32).wrapping_neg())),
+            (Unary::Neg, Some(v)) if v != i64::from(i32::MIN) => self.int(-v),
             _ => self.add(Expr::Unary(op, a), dtype),
         }
     }
@@ -100,13 +100,13 @@ impl Exprs {
         }
     }
 
-    /// Folds `i32` arithmetic where a side is known.
+    /// Folds `i32` arithmetic where a side is known and a literal holds the result.
     fn fold(&mut self, op: Binary, a: ExprId, b: ExprId) -> Option<ExprId> {
         let (x, y) = (self.as_int(a), self.as_int(b));
         match (op, x, y) {
             (_, Some(x), Some(y)) => {
-                let value = fold_ints(op, x as i32, y as i32)?;
-                Some(self.int(i64::from(value)))
+                let value = fold_ints(op, x, y).filter(|value| i32::try_from(*value).is_ok())?;
+                Some(self.int(value))
             }
             (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => Some(b),
             (Binary::Add | Binary::Sub, _, Some(0)) => Some(a),
@@ -152,9 +152,9 @@ impl Exprs {
         self.add(Expr::Select(cond, yes, no), dtype)
     }
 
-    /// A conversion; none where the type is the same.
+    /// A conversion; none of data that has the type already.
     pub fn cast(&mut self, to: DType, a: ExprId) -> ExprId {
-        if self.dtype(a) == to { a } else { self.add(Expr::Cast(to, a), to) }
+        if self.dtype(a) == to && !self.is_index(a) { a } else { self.add(Expr::Cast(to, a), to) }
     }
 
     /// The expression with some of its parts replaced: `f` gives the replacement of a part, or `None` to look inside.
@@ -252,15 +252,15 @@ impl Exprs {
     }
 }
 
-fn fold_ints(op: Binary, a: i32, b: i32) -> Option<i32> {
+fn fold_ints(op: Binary, a: i64, b: i64) -> Option<i64> {
     Some(match op {
-        Binary::Add => a.wrapping_add(b),
-        Binary::Sub => a.wrapping_sub(b),
-        Binary::Mul => a.wrapping_mul(b),
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
         Binary::Div if b == 0 => 0,
-        Binary::Div => a.wrapping_div(b),
+        Binary::Div => a / b,
         Binary::Rem if b == 0 => 0,
-        Binary::Rem => a.wrapping_rem(b),
+        Binary::Rem => a % b,
         Binary::FloorDiv if b > 0 => a.div_euclid(b),
         Binary::FloorMod if b > 0 => a.rem_euclid(b),
         Binary::Min => a.min(b),

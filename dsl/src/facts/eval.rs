@@ -87,8 +87,8 @@ impl Eval<'_> {
             Expr::Unary(op, a) => {
                 let a = self.deep(*a, at, depth)?;
                 match (op, dtype) {
-                    (Unary::Neg, DType::I32) => -a,
-                    (Unary::Abs, DType::I32) => a.abs(),
+                    (Unary::Neg, DType::I32) => a.checked_neg()?,
+                    (Unary::Abs, DType::I32) => a.checked_abs()?,
                     (Unary::Not, DType::Bool) => 1 - a,
                     _ => return None,
                 }
@@ -99,9 +99,10 @@ impl Eval<'_> {
             Expr::Cast(_, a) => self.deep(*a, at, depth)?,
             Expr::Scalar(_) | Expr::Read(_) | Expr::State(_) | Expr::Item(_) => return None,
         };
+        // An index has any size. Data that would wrap has no value here.
         let fits = match dtype {
             DType::U32 => u32::try_from(value).is_ok(),
-            _ => i32::try_from(value).is_ok(),
+            _ => exprs.is_index(e) || i32::try_from(value).is_ok(),
         };
         fits.then_some(value)
     }

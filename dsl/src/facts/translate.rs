@@ -1,7 +1,7 @@
 //! From expressions to polynomials and formulas.
 //!
-//! Values are integers without a width: that index arithmetic does not overflow is the launch's business. What wraps by
-//! design (`u32`, narrow integers) is read only where it provably does not.
+//! Indices are integers without a width. Arithmetic on data wraps, so nothing is read of its sums and products; of data
+//! that was an index it is read what does not make it larger.
 
 use super::View;
 use super::atoms::Formula;
@@ -40,8 +40,8 @@ impl Context<'_> {
             Expr::Const(c) => Some(Poly::constant(c.bits)),
             Expr::Axis(axis) => self.axis(axis),
             Expr::Dim(dim) => self.dim(dim),
-            Expr::Unary(Unary::Neg, a) if dtype == DType::I32 => self.poly(a)?.neg(),
-            Expr::Unary(Unary::Abs, a) if dtype == DType::I32 => {
+            Expr::Unary(Unary::Neg, a) if self.program.exprs.is_index(e) => self.poly(a)?.neg(),
+            Expr::Unary(Unary::Abs, a) if self.program.exprs.is_index(e) => {
                 let a = self.poly(a)?;
                 let negated = a.neg()?;
                 self.max(&a, &negated)
@@ -59,7 +59,7 @@ impl Context<'_> {
 
     fn binary(&mut self, e: ExprId, dtype: DType, op: Binary, a: ExprId, b: ExprId) -> Option<Poly> {
         let (p, q) = (self.poly(a)?, self.poly(b)?);
-        let wraps = dtype != DType::I32;
+        let wraps = dtype != DType::I32 || !self.program.exprs.is_index(e);
         match op {
             Binary::Add if !wraps => p.add(&q),
             Binary::Sub if !wraps => p.sub(&q),
@@ -79,22 +79,33 @@ impl Context<'_> {
         }
     }
 
-    /// A conversion between `i32` and `u32`, where it keeps the value: of what is not negative, or there and back.
+    /// A conversion to `i32` or `u32` that keeps the value: of an index that 31 bits hold, or of what was made of one.
     fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
-        let source = self.program.exprs.dtype(from);
-        match (source, to) {
-            (DType::I32, DType::U32) => {
-                let p = self.poly(from)?;
-                let axes = self.axes_of(from);
-                self.prove_in(&axes, &p).then_some(p)
-            }
-            // What translates as `u32` is a literal, or was made from an `i32` without growing.
-            (DType::U32, DType::I32) => match self.program.exprs.get(from) {
-                Expr::Cast(_, inner) if self.program.exprs.dtype(*inner) == DType::I32 => self.poly(*inner),
-                Expr::Const(c) => i32::try_from(c.bits).ok().map(Poly::constant),
-                _ => None,
-            },
-            _ => None,
+        let exprs = &self.program.exprs;
+        if !matches!((exprs.dtype(from), to), (DType::I32 | DType::U32, DType::I32 | DType::U32)) {
+            return None;
+        }
+        let p = self.poly(from)?;
+        if exprs.is_index(from) && !self.is_small(from) {
+            return None;
+        }
+        let axes = self.axes_of(from);
+        // What is not negative is the same in both types. Literals of `u32` can be beyond `i32`.
+        let kept = exprs.dtype(from) == to || self.prove_in(&axes, &p);
+        let large = exprs.any(from, &mut |e| matches!(e, Expr::Const(c) if c.dtype == DType::U32 && c.bits > i32::MAX as u32));
+        (kept && !large).then_some(p)
+    }
+
+    /// Whether 31 bits hold an index, as they hold dims and the literals of users: nothing in it makes it larger than these.
+    fn is_small(&self, e: ExprId) -> bool {
+        let (axes, exprs) = (&self.program.axes, &self.program.exprs);
+        match exprs.get(e) {
+            Expr::Const(_) | Expr::Dim(_) => true,
+            Expr::Axis(axis) => self.is_small(axes[*axis].extent),
+            Expr::Binary(Binary::FloorDiv, a, _) => self.is_small(*a),
+            Expr::Binary(Binary::FloorMod, _, b) => self.is_small(*b),
+            Expr::Binary(Binary::Min | Binary::Max, a, b) | Expr::Select(_, a, b) => self.is_small(*a) && self.is_small(*b),
+            _ => false,
         }
     }
 

@@ -1,12 +1,12 @@
 //! The launch program of a scheduled kernel: everything in it but the words.
 //!
-//! What the backend adds to a `Frame` is its dispatches and what they require.
+//! What the backend adds to it is the dispatches, what they require, and the limits of their index arithmetic.
 
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::lower::solve;
-use crate::nest::{self, BufferId, Exec, Fate, Level, NodeKind, Program, Slot, Space};
+use crate::nest::{self, BufferId, Exec, Level, NodeKind, Program, Slot, Space};
 use crate::profile::Profile;
 use tilewright_launch as launch;
 use tilewright_launch::{Role, Size};
@@ -113,7 +113,7 @@ pub fn size(program: &Program, id: ExprId) -> Option<Size> {
     })
 }
 
-/// The launch program without its dispatches and requirements.
+/// The launch program without its dispatches, requirements and limits.
 pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<launch::Program, Errors> {
     let mut errors = Errors::new();
     let tensors = Tensors::of(program);
@@ -124,13 +124,12 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
             Size::Const(0)
         }
     };
-    let (mut made, mut memory) = (Vec::new(), Vec::new());
+    let mut made = Vec::new();
     for buffer in tensors.buffers() {
         let b = &program.buffers[*buffer];
         let mut shape =
             |s: &[ExprId]| s.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect::<Vec<_>>();
         let packed = program.packed(*buffer);
-        memory.push(shape(&b.shape));
         let role = if program.prepared.iter().any(|p| p.buffer == *buffer) { Role::Prepared } else { role(&b.space) };
         let (shape, layout) = (shape(packed.map_or(&b.shape, |p| &p.shape)), packed.map(|p| p.layout.clone()));
         made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, role });
@@ -153,7 +152,6 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         }
         Vec::new()
     });
-    let limits = limits(program, &made, memory);
     errors.into_result()?;
     Ok(launch::Program {
         kernel: program.name.clone(),
@@ -166,7 +164,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         parameters: program.parameters.clone(),
         solve,
         facts,
-        limits,
+        limits: Vec::new(),
         dispatches: Vec::new(),
         requires: launch::Requires::default(),
         specialized: Vec::new(),
@@ -207,33 +205,6 @@ fn scalars(program: &Program) -> Vec<launch::Scalar> {
         nest::Argument::Tensor(_) => None,
     };
     program.arguments.iter().filter_map(one).map(|s| launch::Scalar { name: s.name.clone(), dtype: s.dtype }).collect()
-}
-
-/// What index arithmetic of 32 bits must reach: every tensor's elements, and every extent that a split rounds up.
-fn limits(program: &Program, tensors: &[launch::Tensor], memory: Vec<Vec<Size>>) -> Vec<launch::Limit> {
-    let product = |factors: Vec<Size>| factors.into_iter().reduce(|a, b| Size::Mul(a.into(), b.into())).unwrap_or(Size::Const(1));
-    let mut limits: Vec<launch::Limit> = Vec::new();
-    let mut limit = |what: String, size: Size| {
-        let small = matches!(size.eval(&[]), Some(n) if (0..1 << 31).contains(&n));
-        if !small && !limits.iter().any(|l| l.size == size) {
-            limits.push(launch::Limit { what, size });
-        }
-    };
-    for (t, shape) in tensors.iter().zip(memory) {
-        limit(format!("the elements of `{}`", t.name), product(shape));
-    }
-    for axis in program.axes.values() {
-        let parts = match &axis.fate {
-            Fate::Split(split) if !split.exact => split.parts.clone(),
-            _ => continue,
-        };
-        // The extent of a triangular range is over axes: its hull was split, or its elements are counted above.
-        let extents: Option<Vec<Size>> = parts.iter().map(|p| size(program, program.axes[*p].extent)).collect();
-        if let Some(extents) = extents {
-            limit(format!("the range of `{}`, rounded up to whole tiles", axis.name), product(extents));
-        }
-    }
-    limits
 }
 
 /// The axes of a dispatch that are bound to workgroups, outermost first.

@@ -14,6 +14,10 @@ use tilewright_launch::DType;
 /// Points that a launch computes, at most: the evaluation is slow and plain.
 const POINTS: i64 = 6_000;
 
+/// The same of large cases, of which one in so many is.
+const LARGE_POINTS: i64 = 100_000;
+const LARGE: u64 = 32;
+
 /// A case as trees.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -33,6 +37,8 @@ pub struct Case {
     pub fills: Vec<(String, Fill)>,
     /// What the inputs' values are made from.
     pub values: u64,
+    /// Whether indices have terms that pass 2^31.
+    pub large: bool,
 }
 
 /// A case as text: all that is needed to compile it and to run it.
@@ -63,19 +69,25 @@ impl Case {
     /// The case of a seed and a number.
     pub fn new(seed: u64, case: u64) -> Case {
         let mut random = Rng::with_seed(mix(seed).wrapping_add(mix(case.wrapping_add(0x5851_f42d_4c95_7f2d))));
-        let made = kernel::generate(&mut random);
+        let large = mix(seed ^ mix(case)) % LARGE == 0;
+        let made = kernel::generate(&mut random, large);
         let (kernel, fills) = (made.kernel, made.fills);
         let generic = if random.bool() { DType::F16 } else { DType::F32 };
         let profile = board::generate(has_f16(&kernel, generic), &mut random);
         let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
-        let launches = (0..2).map(|_| launch(&kernel, &met(&schedule, &mut random), &mut random)).collect();
+        let launches = (0..2).map(|_| {
+            let met = met(&schedule, &mut random);
+            let dims = launch(&kernel, &met, &mut random);
+            if large { enlarged(&kernel, &met, dims, &mut random) } else { dims }
+        });
+        let launches = launches.collect();
         let scalars = kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar).map(|a| match a.ty {
             Type::Is(DType::Bool) => f64::from(random.u8(..2)),
             t if t.is_float() => random.choice([0.5, -1.25, 2.0, 0.0]).unwrap_or(0.5),
             _ => random.choice([0.0, 1.0, 3.0, 7.0]).unwrap_or(1.0),
         });
         let scalars = scalars.collect();
-        Case { kernel, generic, schedule, profile, launches, scalars, fills, values: random.u64(..) }
+        Case { kernel, generic, schedule, profile, launches, scalars, fills, values: random.u64(..), large }
     }
 
     /// The same as text.
@@ -147,6 +159,40 @@ fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String
         dims.iter_mut().for_each(|(_, n)| *n = (*n + 1) / 2);
     }
     dims
+}
+
+/// The same sizes with one dim so large that products of it pass 2^31, if the others let it be: they shrink as far as facts let them.
+fn enlarged(kernel: &Kernel, schedule: &Schedule, dims: Vec<(String, i64)>, random: &mut Rng) -> Vec<(String, i64)> {
+    let long = random.choice([1_291, 1_300, 2_049, 4_099, 46_341, 46_342, 50_000]).unwrap_or(2_049);
+    let fits = |dims: &[(String, i64)]| {
+        let sound = kernel.generics.iter().all(|g| kernel.size(&Expr::name(&g.name), dims).is_none_or(|n| n >= 0));
+        sound && facts::hold(kernel, &schedule.facts, dims) && large_points(kernel, dims) <= LARGE_POINTS
+    };
+    let first = random.usize(..dims.len().max(1));
+    for others in [3, 2, 1] {
+        for n in 0..dims.len() {
+            let at = (first + n) % dims.len();
+            for value in [long, long / 8 * 8] {
+                let mut made = dims.clone();
+                made.iter_mut().for_each(|(_, size)| *size = (*size).min(others));
+                made[at].1 = value;
+                if fits(&made) {
+                    return made;
+                }
+            }
+        }
+    }
+    dims
+}
+
+/// Points that a launch computes, and elements that it is given.
+fn large_points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
+    let elements = |shape: &[Expr]| shape.iter().fold(1i64, |n, e| n.saturating_mul(kernel.size(e, dims).unwrap_or(i64::MAX)));
+    let given = kernel.arguments.iter().map(|a| match &a.kind {
+        ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => elements(shape),
+        ArgumentKind::Scalar => 0,
+    });
+    given.fold(points(kernel, dims), i64::saturating_add)
 }
 
 /// The facts that a launch is to meet: the schedule's, and those of one of its versions, sometimes.

@@ -1,5 +1,5 @@
 //! What a kernel means, computed the slow and plain way: floats in f64 together with a bound on how far a device may be
-//! off ([`Float`]), integers exactly as the language defines them. It walks the algorithm's expressions point by point and
+//! off ([`Float`]), integers exactly as the language defines them: indices without a width, data in that of its type. It walks the algorithm's expressions point by point and
 //! knows nothing of nests, so that it can judge what they compute.
 
 mod float;
@@ -19,7 +19,7 @@ use tilewright_launch::DType;
 pub enum Value {
     /// Of f32, f16, bf16.
     Float(Float),
-    /// Of the integer types; within the type's range.
+    /// Of the integer types; of data, within the type's range.
     Int(i64),
     /// Of bool.
     Bool(bool),
@@ -170,7 +170,7 @@ impl Machine<'_> {
 
     fn point(&mut self, body: &Body) -> Result<Value, String> {
         match body {
-            Body::Map(value) => self.value(*value, Tuple::default()),
+            Body::Map(value) => self.data(*value, Tuple::default()),
             Body::Reduce { monoid, over, lift, finish } => {
                 let mut state = Vec::new();
                 for identity in &monoid.identity {
@@ -179,7 +179,7 @@ impl Machine<'_> {
                 let mut products: Vec<Option<Product>> =
                     (0..state.len()).map(|n| self.is_product(monoid, n).then(Product::new)).collect();
                 self.points(over, &mut |machine| {
-                    let items = lift.iter().map(|l| machine.value(*l, Tuple::default())).collect::<Result<Vec<_>, _>>()?;
+                    let items = lift.iter().map(|l| machine.data(*l, Tuple::default())).collect::<Result<Vec<_>, _>>()?;
                     for (product, item) in products.iter_mut().zip(&items) {
                         if let (Some(product), Value::Float(item)) = (product, item) {
                             *product = product.times(*item);
@@ -193,7 +193,7 @@ impl Machine<'_> {
                         *whole = product.in_any_order(*whole, self.program.exprs.dtype(*combine));
                     }
                 }
-                self.value(*finish, Tuple { state: &state, item: &[] })
+                self.data(*finish, Tuple { state: &state, item: &[] })
             }
         }
     }
@@ -228,8 +228,19 @@ impl Machine<'_> {
         Ok(self.value(expr, Tuple::default())?.int())
     }
 
+    /// A value as data: of an index, what its type holds.
+    fn data(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
+        let value = self.value(id, tuple)?;
+        Ok(if self.program.exprs.is_index(id) { wrap(value.int(), DType::I32) } else { value })
+    }
+
     fn value(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
         let (program, dtype) = (self.program, self.program.exprs.dtype(id));
+        if program.exprs.is_index(id)
+            && let Expr::Unary(..) | Expr::Binary(..) = program.exprs.get(id)
+        {
+            return self.exact(id, tuple).map(Value::Int);
+        }
         let missing = || "a component of a tuple that is not there".to_owned();
         Ok(match program.exprs.get(id) {
             Expr::Const(c) => constant(c.value(), c.dtype),
@@ -245,15 +256,51 @@ impl Machine<'_> {
             Expr::State(n) => *tuple.state.get(*n as usize).ok_or_else(missing)?,
             Expr::Item(n) => *tuple.item.get(*n as usize).ok_or_else(missing)?,
             Expr::Read(read) => self.read(read, tuple)?,
-            Expr::Unary(op, a) => unary(*op, self.value(*a, tuple)?, dtype),
-            Expr::Binary(op, a, b) => binary(*op, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype),
+            Expr::Unary(op, a) => unary(*op, self.data(*a, tuple)?, dtype),
+            // An index that arithmetic on data meets becomes data; one that it is compared with does not.
+            Expr::Binary(op @ (Binary::Min | Binary::Max | Binary::Div | Binary::Rem), a, b) => {
+                binary(*op, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype)
+            }
+            Expr::Binary(op, a, b) => binary(*op, self.data(*a, tuple)?, self.data(*b, tuple)?, dtype),
             Expr::Compare(op, a, b) => Value::Bool(compare(*op, self.value(*a, tuple)?, self.value(*b, tuple)?)),
             Expr::Select(c, a, b) => {
                 let chosen = if self.value(*c, tuple)?.truth() { a } else { b };
-                self.value(*chosen, tuple)?
+                if program.exprs.is_index(id) { self.value(*chosen, tuple)? } else { self.data(*chosen, tuple)? }
             }
             Expr::Cast(to, a) => cast(self.value(*a, tuple)?, *to),
         })
+    }
+
+    /// Arithmetic on indices.
+    fn exact(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<i64, String> {
+        let program = self.program;
+        let value = match program.exprs.get(id) {
+            Expr::Unary(op, a) => {
+                let a = self.value(*a, tuple)?.int();
+                match op {
+                    Unary::Neg => a.checked_neg(),
+                    Unary::Abs => a.checked_abs(),
+                    _ => Some(a.signum()),
+                }
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.value(*a, tuple)?.int(), self.value(*b, tuple)?.int());
+                match op {
+                    Binary::Add => a.checked_add(b),
+                    Binary::Sub => a.checked_sub(b),
+                    Binary::Mul => a.checked_mul(b),
+                    Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem if b == 0 => Some(0),
+                    Binary::FloorDiv => a.checked_div_euclid(b),
+                    Binary::FloorMod => a.checked_rem_euclid(b),
+                    Binary::Div => a.checked_div(b),
+                    Binary::Rem => a.checked_rem(b),
+                    Binary::Min => Some(a.min(b)),
+                    _ => Some(a.max(b)),
+                }
+            }
+            _ => None,
+        };
+        value.ok_or_else(|| "an index beyond 64 bits".to_owned())
     }
 
     fn read(&mut self, read: &Read, tuple: Tuple<'_>) -> Result<Value, String> {

@@ -32,6 +32,8 @@ pub(super) struct Builder<'r> {
     pub(super) lets: u32,
     /// Whether integers of all bits and floats that are no numbers are among the inputs.
     pub(super) wild: bool,
+    /// Whether indices have terms that pass 2^31.
+    pub(super) large: bool,
 }
 
 /// `output axis * stride + tap * dilation` lies within `size`.

@@ -34,6 +34,9 @@ impl Builder<'_> {
 
     /// A float without floats inside.
     pub(super) fn float_leaf(&mut self, ty: Type) -> Value {
+        if self.large && self.percent(20) {
+            return self.large_float(ty);
+        }
         let others: Vec<Type> = self.palette.iter().copied().filter(|t| *t != ty).collect();
         match self.random.u8(..100) {
             0..7 => Value::new(self.scalar(ty), 4.0, true),

@@ -78,6 +78,9 @@ impl Builder<'_> {
     }
 
     fn integer_leaf(&mut self, ty: Type) -> Expr {
+        if self.large && self.percent(40) {
+            return self.large_integer(ty);
+        }
         match self.random.u8(..100) {
             0..10 => match self.axis() {
                 Some(axis) if ty == U32 => Expr::name(axis.name).cast(ty),
@@ -128,6 +131,9 @@ impl Builder<'_> {
     pub(super) fn truth(&mut self) -> Expr {
         let more = self.burn();
         let compare = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
+        if self.large && self.percent(40) {
+            return self.large_comparison(compare);
+        }
         match self.random.u8(..100) {
             0..35 => match (self.axis(), self.axis()) {
                 (Some(a), Some(b)) if a.name != b.name => {

@@ -7,6 +7,7 @@
 mod builder;
 mod floats;
 mod integers;
+mod large;
 mod reads;
 mod skeleton;
 pub mod text;

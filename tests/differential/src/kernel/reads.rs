@@ -97,6 +97,9 @@ impl Builder<'_> {
         {
             return window;
         }
+        if let Some(expr) = self.maybe_large(40) {
+            return Index { expr, extent: within, open: true };
+        }
         match self.random.u8(..100) {
             0..5 => inside(within.clone().infix("-", Expr::int(1)).infix("-", name), within),
             5..9 => {
@@ -137,6 +140,9 @@ impl Builder<'_> {
 
     /// An index that can lie outside: shifted, stretched, or made of two axes.
     fn loose(&mut self, name: &Expr) -> Expr {
+        if let Some(index) = self.maybe_large(30) {
+            return index;
+        }
         let other = self.axis().map_or(Expr::int(1), |a| Expr::name(a.name));
         let by = Expr::int(self.random.i64(1..=3));
         match self.random.u8(..5) {

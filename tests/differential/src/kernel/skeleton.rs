@@ -18,11 +18,12 @@ pub struct Generated {
     pub fills: Vec<(String, Fill)>,
 }
 
-/// Makes a kernel.
-pub fn generate(random: &mut Rng) -> Generated {
+/// Makes a kernel; a large one has indices whose terms pass 2^31.
+pub fn generate(random: &mut Rng, large: bool) -> Generated {
     let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), tables: Vec::new(), stages: Vec::new() };
     let mut builder = Builder {
         wild: random.u8(..100) < 7,
+        large,
         random,
         kernel,
         windows: Vec::new(),

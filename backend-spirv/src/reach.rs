@@ -1,0 +1,209 @@
+//! What 32 bits must hold: indices are exact integers, and a device computes their low 32 bits.
+//!
+//! That is enough for sums, products and stores, and for the place of an element, which is proved to be in its buffer. A
+//! quotient, a comparison, a minimum or a conversion to a float needs the integer itself. Where [`Values`] know no range
+//! within 32 bits, the launch computes between which sizes the integer lies (`hull`), and is refused where 32 bits do not
+//! hold these.
+//!
+//! [`Values`]: crate::values::Values
+
+use crate::emit::{Emit, Result};
+use crate::hash::Map;
+use crate::values::{Coordinate, Kind, Op, ValueId};
+use tilewright_dsl::diag::Error;
+use tilewright_dsl::expr::{Binary, Unary};
+use tilewright_dsl::launch::{DType, Interval, Limit, MOST, REACH, Size};
+
+/// What is known of the indices of a dispatch.
+#[derive(Default)]
+pub(crate) struct Reach {
+    /// The workgroups in x, y and z.
+    pub(crate) grid: [Option<Size>; 3],
+    /// The extents of the loops that have counters.
+    extents: Map<ValueId, ValueId>,
+    /// What values are called: the axes that they are bound to, and what nothing binds to an axis.
+    names: Map<ValueId, String>,
+    /// Values that were asked for.
+    asked: Map<ValueId, ()>,
+    /// What the launch checks.
+    pub(crate) limits: Vec<Limit>,
+}
+
+impl Emit<'_> {
+    /// Notes that a value is a counter, below an extent.
+    pub(crate) fn note_counter(&mut self, counter: ValueId, extent: ValueId) {
+        self.reach.extents.insert(counter, extent);
+    }
+
+    /// Notes what a value is called.
+    pub(crate) fn note_name(&mut self, value: ValueId, name: &str) {
+        if self.values.as_int(value).is_some() {
+            return;
+        }
+        self.reach.names.get_or_insert_with(value, || name.to_owned());
+    }
+
+    /// Sees to it that 32 bits hold a value at every launch.
+    pub(crate) fn must_fit(&mut self, value: ValueId) -> Result<()> {
+        if self.values.dtype(value) != DType::I32
+            || self.values.fits(value)
+            || !self.reach.asked.insert(value, ())
+        {
+            return Ok(());
+        }
+        let Some(Interval { least, most }) = self.hull(value) else { return Err(self.beyond_reach(value)) };
+        let what = format!("`{}`", self.shown(value, 0));
+        let known = self.reach.limits.iter().any(|l| l.least == least && l.most == most);
+        if !known && !(least.bounds().0 >= *REACH.start() && self.is_implied(&most)) {
+            self.reach.limits.push(Limit { what, least, most });
+        }
+        Ok(())
+    }
+
+    /// Whether a size is within reach because what the dispatch writes has at most [`MOST`] elements. Of no elements, it is not run.
+    fn is_implied(&self, most: &Size) -> bool {
+        let written = self.buffers.global.iter().filter(|(_, usage)| usage.writes);
+        let counts = written.filter_map(|(buffer, _)| {
+            let shape = self.program.buffers[*buffer].shape.iter();
+            shape.map(|extent| self.launch_size(*extent)).reduce(|a, b| Some(a?.times(b?))).flatten()
+        });
+        let slack = REACH.end() - MOST;
+        most.bounds().is_within_reach() || counts.into_iter().any(|count| most.exceeds_by_at_most(&count, slack))
+    }
+
+    fn beyond_reach(&self, value: ValueId) -> Error {
+        let shown = self.shown(value, 0);
+        self.error(format!("`{shown}` can leave 32 bits, and no launch can tell whether it does"))
+            .note("quotients, comparisons, minima, maxima and conversions of indices need their value, and indices have 32 bits")
+            .help("use a smaller index there, or make data of it, whose arithmetic wraps: `(…) as i32`")
+    }
+
+    /// Two sizes between which a value lies; `None`: they are no sizes of the launch.
+    fn hull(&self, id: ValueId) -> Option<Interval> {
+        let node = self.values.node(id);
+        if node.data {
+            return Some(Interval { least: Size::Const(node.range.0), most: Size::Const(node.range.1) });
+        }
+        Some(match &node.kind {
+            Kind::Const(_) | Kind::Lane(_) => self.numbers(id),
+            Kind::Param(n) => Interval::of(self.size_of(*n)?.clone()),
+            Kind::Counter(_) => match self.reach.extents.get(&id) {
+                Some(extent) => Interval::below(self.hull(*extent)?.most),
+                None => self.reached(id)?,
+            },
+            Kind::Coordinate(Coordinate::Workgroup(dim) | Coordinate::GridWorkgroup(dim)) => {
+                Interval::below(self.reach.grid[usize::from(*dim)].clone()?)
+            }
+            Kind::Sum(sum) if sum.lost => return None,
+            Kind::Sum(sum) => {
+                let mut total = Interval::of(Size::Const(sum.constant));
+                for term in &sum.terms {
+                    let mut factors = term.factors.iter();
+                    let mut product = self.hull(*factors.next()?)?;
+                    for factor in factors {
+                        product = product.times(self.hull(*factor)?);
+                    }
+                    total = total.plus(product.scaled(term.by));
+                }
+                total
+            }
+            Kind::Op(op, operands) => {
+                let of = |n: usize| operands.get(n).and_then(|v| self.hull(*v));
+                match op {
+                    Op::Splat(_) | Op::Extract(_) | Op::Part(_) => of(0)?,
+                    Op::Join => {
+                        let all: Option<Vec<Interval>> = operands.iter().map(|v| self.hull(*v)).collect();
+                        all?.into_iter().reduce(Interval::either)?
+                    }
+                    Op::Select => of(1)?.either(of(2)?),
+                    Op::Binary(Binary::Min) => of(0)?.least(of(1)?),
+                    Op::Binary(Binary::Max) => of(0)?.most(of(1)?),
+                    Op::Binary(Binary::Mul) => of(0)?.times(of(1)?),
+                    Op::Binary(Binary::FloorDiv) => of(0)?.over(of(1)?),
+                    Op::Binary(Binary::FloorMod) => of(0)?.modulo(of(1)?),
+                    Op::Unary(Unary::Neg) => of(0)?.scaled(-1),
+                    Op::Unary(Unary::Abs) => of(0)?.clone().most(of(0)?.scaled(-1)).most(Interval::of(Size::Const(0))),
+                    _ => self.reached(id)?,
+                }
+            }
+            _ => self.reached(id)?,
+        })
+    }
+
+    /// The range of a value as it is known to the compiler.
+    fn numbers(&self, id: ValueId) -> Interval {
+        let range = self.values.node(id).range;
+        Interval { least: Size::Const(range.0), most: Size::Const(range.1) }
+    }
+
+    /// The same, if 32 bits hold it.
+    fn reached(&self, id: ValueId) -> Option<Interval> {
+        self.values.node(id).range.is_within_reach().then(|| self.numbers(id))
+    }
+
+    /// A value as users write it, in surroundings that bind so tightly (0: none, 1: sums, 2: products).
+    fn shown(&self, id: ValueId, tight: u8) -> String {
+        if let Some(name) = self.reach.names.get(&id) {
+            return name.clone();
+        }
+        let node = self.values.node(id);
+        let call = |name: &str, operands: &[ValueId]| {
+            let operands: Vec<String> = operands.iter().map(|v| self.shown(*v, 0)).collect();
+            format!("{name}({})", operands.join(", "))
+        };
+        let infix = |symbol: &str, operands: &[ValueId], own: u8| {
+            let sides: Vec<String> = operands.iter().enumerate().map(|(n, v)| self.shown(*v, own + n.min(1) as u8)).collect();
+            let text = sides.join(symbol);
+            if own < tight { format!("({text})") } else { text }
+        };
+        match &node.kind {
+            Kind::Const(c) => (c.bits as i32).to_string(),
+            Kind::Param(n) => match self.size_of(*n) {
+                Some(size) => {
+                    let name = |d: u32| self.program.dims.values().nth(d as usize).map_or("?".into(), |dim| dim.name.clone());
+                    let text = size.display(&name).to_string();
+                    if tight > 0 && text.contains(' ') { format!("({text})") } else { text }
+                }
+                None => "…".into(),
+            },
+            Kind::Coordinate(Coordinate::Workgroup(dim) | Coordinate::GridWorkgroup(dim)) => {
+                format!("workgroup.{}", ["x", "y", "z"].get(usize::from(*dim)).unwrap_or(&"?"))
+            }
+            Kind::Sum(sum) => {
+                let mut text = String::new();
+                let mut add = |negative: bool, part: String| {
+                    let sign = match (text.is_empty(), negative) {
+                        (true, false) => "",
+                        (true, true) => "-",
+                        (false, false) => " + ",
+                        (false, true) => " - ",
+                    };
+                    text.push_str(sign);
+                    text.push_str(&part);
+                };
+                for term in &sum.terms {
+                    let by = (term.by.unsigned_abs() != 1).then(|| term.by.unsigned_abs().to_string());
+                    let factors = term.factors.iter().map(|v| self.shown(*v, 2));
+                    add(term.by < 0, by.into_iter().chain(factors).collect::<Vec<_>>().join(" * "));
+                }
+                if sum.constant != 0 || sum.terms.is_empty() {
+                    add(sum.constant < 0, sum.constant.unsigned_abs().to_string());
+                }
+                let product = sum.terms.len() == 1 && sum.constant == 0;
+                if tight > u8::from(product) { format!("({text})") } else { text }
+            }
+            Kind::Op(op, operands) => match op {
+                Op::Binary(Binary::FloorDiv | Binary::Div) => infix(" / ", operands, 1),
+                Op::Binary(Binary::FloorMod | Binary::Rem) => infix(" % ", operands, 1),
+                Op::Binary(Binary::Mul) => infix(" * ", operands, 1),
+                Op::Binary(Binary::Min) => call("min", operands),
+                Op::Binary(Binary::Max) => call("max", operands),
+                Op::Unary(Unary::Abs) => call("abs", operands),
+                Op::Select => call("select", operands),
+                Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index | Op::Cast(_) => self.shown(operands[0], tight),
+                _ => "…".into(),
+            },
+            _ => "…".into(),
+        }
+    }
+}
