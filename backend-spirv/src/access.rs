@@ -7,12 +7,12 @@ use crate::indices::Extents;
 use crate::module::{Id, Type};
 use crate::resolve::View;
 use crate::values::poly::{ByLane, Term};
-use crate::values::{ANY, Kind, Load, Op as ValueOp, Operands, ValueId};
+use crate::values::{Kind, Load, Op as ValueOp, Operands, ValueId};
 use rspirv::spirv::{MemoryAccess, Op, SelectionControl};
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Expr, ExprId};
-use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
 /// Where lanes write.
@@ -235,7 +235,7 @@ impl Emit<'_> {
             }
         }
         let load = Load { buffer, count, index, region: self.regions[floor].instance };
-        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, ANY)
+        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, REACH)
     }
 
     /// Writes a load.

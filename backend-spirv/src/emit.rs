@@ -190,7 +190,7 @@ impl<'p> Emit<'p> {
             let name = &self.program.axes[axis].name;
             return Err(self.error(format!("no one looked at the loop over `{name}`: this is a fault of the compiler")));
         }
-        self.note_name(bound.value, &self.program.axes[axis].name);
+        self.note_axis(bound.value, axis);
         let before = self.bound[axis.index()].replace(bound);
         let result = f(self);
         self.bound[axis.index()] = before;

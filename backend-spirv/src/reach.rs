@@ -13,6 +13,7 @@ use crate::values::{Coordinate, Kind, Op, ValueId};
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{DType, Interval, Limit, MOST, REACH, Size};
+use tilewright_dsl::nest::{AxisDef, AxisId};
 
 /// What is known of the indices of a dispatch.
 #[derive(Default)]
@@ -21,8 +22,8 @@ pub(crate) struct Reach {
     pub(crate) grid: [Option<Size>; 3],
     /// The extents of the loops that have counters.
     extents: Map<ValueId, ValueId>,
-    /// What values are called: the axes that they are bound to, and what nothing binds to an axis.
-    names: Map<ValueId, String>,
+    /// Axes that values are.
+    names: Map<ValueId, AxisId>,
     /// Values that were asked for.
     asked: Map<ValueId, ()>,
     /// What the launch checks.
@@ -35,26 +36,23 @@ impl Emit<'_> {
         self.reach.extents.insert(counter, extent);
     }
 
-    /// Notes what a value is called.
-    pub(crate) fn note_name(&mut self, value: ValueId, name: &str) {
-        if self.values.as_int(value).is_some() {
-            return;
+    /// Notes that a value is an axis's.
+    pub(crate) fn note_axis(&mut self, value: ValueId, axis: AxisId) {
+        let root = matches!(self.program.axes[axis].def, AxisDef::Root(_));
+        if root || !self.reach.names.contains_key(&value) {
+            self.reach.names.insert(value, axis);
         }
-        self.reach.names.get_or_insert_with(value, || name.to_owned());
     }
 
     /// Sees to it that 32 bits hold a value at every launch.
     pub(crate) fn must_fit(&mut self, value: ValueId) -> Result<()> {
-        if self.values.dtype(value) != DType::I32
-            || self.values.fits(value)
-            || !self.reach.asked.insert(value, ())
-        {
+        if self.values.dtype(value) != DType::I32 || self.values.fits(value) || !self.reach.asked.insert(value, ()) {
             return Ok(());
         }
         let Some(Interval { least, most }) = self.hull(value) else { return Err(self.beyond_reach(value)) };
         let what = format!("`{}`", self.shown(value, 0));
         let known = self.reach.limits.iter().any(|l| l.least == least && l.most == most);
-        if !known && !(least.bounds().0 >= *REACH.start() && self.is_implied(&most)) {
+        if !known && !(least.bounds().0 >= REACH.0 && self.is_implied(&most)) {
             self.reach.limits.push(Limit { what, least, most });
         }
         Ok(())
@@ -67,8 +65,8 @@ impl Emit<'_> {
             let shape = self.program.buffers[*buffer].shape.iter();
             shape.map(|extent| self.launch_size(*extent)).reduce(|a, b| Some(a?.times(b?))).flatten()
         });
-        let slack = REACH.end() - MOST;
-        most.bounds().is_within_reach() || counts.into_iter().any(|count| most.exceeds_by_at_most(&count, slack))
+        let slack = REACH.1 - MOST;
+        most.bounds().is_within(REACH) || counts.into_iter().any(|count| most.exceeds_by_at_most(&count, slack))
     }
 
     fn beyond_reach(&self, value: ValueId) -> Error {
@@ -138,13 +136,15 @@ impl Emit<'_> {
 
     /// The same, if 32 bits hold it.
     fn reached(&self, id: ValueId) -> Option<Interval> {
-        self.values.node(id).range.is_within_reach().then(|| self.numbers(id))
+        self.values.node(id).range.is_within(REACH).then(|| self.numbers(id))
     }
 
     /// A value as users write it, in surroundings that bind so tightly (0: none, 1: sums, 2: products).
     fn shown(&self, id: ValueId, tight: u8) -> String {
-        if let Some(name) = self.reach.names.get(&id) {
-            return name.clone();
+        if let Some(axis) = self.reach.names.get(&id)
+            && self.values.as_int(id).is_none()
+        {
+            return self.program.axes[*axis].name.clone();
         }
         let node = self.values.node(id);
         let call = |name: &str, operands: &[ValueId]| {

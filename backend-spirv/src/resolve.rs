@@ -7,7 +7,7 @@ use crate::emit::{Emit, Result};
 use crate::values::{Op, Operands, ValueId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
+use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Pred, Space, Split, Tail};
 
@@ -78,6 +78,10 @@ impl Emit<'_> {
                 (self.arrived(travels, exprs.dtype(id))?, 0)
             }
             Expr::Read(read) => self.read(id, read, view)?,
+            Expr::Unary(Unary::Index, a) => {
+                let (value, mask) = self.resolve_in(*a, view)?;
+                (self.values.as_index(value), mask)
+            }
             Expr::Unary(op, a) => self.operate(Op::Unary(*op), &[*a], view)?,
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b, id, view)?,
             Expr::Compare(op, a, b) => self.operate(Op::Compare(*op), &[*a, *b], view)?,
@@ -166,10 +170,13 @@ impl Emit<'_> {
     /// An axis's value: clamped, if it has a predicate here.
     fn axis(&mut self, axis: AxisId, view: View) -> Result<Resolved> {
         let (value, mask) = self.axis_unclamped(axis, view)?;
+        self.note_axis(value, axis);
         let pred = self.preds.iter().position(|p| p.axis == axis);
         let Some(pred) = pred.filter(|_| !view.register) else { return Ok((value, mask)) };
         let extent = self.extent_in(axis, view)?;
-        Ok((self.clamped(value, extent), mask | 1 << pred))
+        let clamped = self.clamped(value, extent);
+        self.note_axis(clamped, axis);
+        Ok((clamped, mask | 1 << pred))
     }
 
     /// An axis's extent. The axes that it names count as clamped, whatever predicates the compute has.

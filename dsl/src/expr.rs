@@ -125,6 +125,8 @@ pub enum Unary {
     Atanh,
     /// A bool: whether the operand is NaN.
     IsNan,
+    /// The index that `i32` data is.
+    Index,
 }
 
 /// Functions of two values of one type; the result has that type.
@@ -248,7 +250,7 @@ impl Exprs {
         let all = |parts: &[ExprId]| dtype == DType::I32 && parts.iter().all(|part| self.is_index(*part));
         match expr {
             Expr::Const(_) => dtype == DType::I32,
-            Expr::Axis(_) | Expr::Dim(_) => true,
+            Expr::Axis(_) | Expr::Dim(_) | Expr::Unary(Unary::Index, _) => true,
             Expr::Unary(Unary::Neg | Unary::Abs | Unary::Sign, a) => all(&[*a]),
             Expr::Binary(op, a, b) => op.is_arithmetic() && all(&[*a, *b]),
             Expr::Select(_, a, b) => all(&[*a, *b]),

@@ -9,8 +9,8 @@ use crate::Size;
 /// (a halo, the rest of a tile) is then within 32 bits without a check of its own.
 pub const MOST: i64 = (1 << 31) - (1 << 24);
 
-/// The range in which the exact value of an index and its 32 bits agree, whatever is done with its sign.
-pub const REACH: std::ops::RangeInclusive<i64> = -(i32::MAX as i64)..=i32::MAX as i64;
+/// The range in which an index is its 32 bits.
+pub const REACH: Bounds = Bounds(i32::MIN as i64, i32::MAX as i64);
 
 /// The least and the greatest number that an integer can be. `i64::MIN` and `i64::MAX` stand for no bound at all: no
 /// arithmetic makes them smaller.
@@ -24,11 +24,6 @@ impl Bounds {
     /// One number.
     pub const fn of(value: i64) -> Bounds {
         Bounds(value, value)
-    }
-
-    /// Whether 32 bits hold every number, and its negative.
-    pub fn is_within_reach(self) -> bool {
-        REACH.contains(&self.0) && REACH.contains(&self.1)
     }
 
     /// Whether every number is one of these.
@@ -100,7 +95,13 @@ fn negated(a: i64) -> i64 {
 fn mul(a: i64, b: i64) -> i64 {
     match (a, b) {
         (0, _) | (_, 0) => 0,
-        _ if is_end(a) || is_end(b) => if (a < 0) == (b < 0) { i64::MAX } else { i64::MIN },
+        _ if is_end(a) || is_end(b) => {
+            if (a < 0) == (b < 0) {
+                i64::MAX
+            } else {
+                i64::MIN
+            }
+        }
         _ => a.saturating_mul(b),
     }
 }
@@ -379,8 +380,8 @@ mod tests {
         assert_eq!(cube, Bounds(0, i64::MAX));
         assert_eq!(cube.minus(Bounds::of(i64::MAX - 1)).1, i64::MAX);
         assert_eq!(cube.over(Bounds::of(1 << 40)).1, i64::MAX);
-        assert!(!cube.is_within_reach());
-        assert!(Bounds(0, MOST).plus(Bounds::of(1 << 23)).is_within_reach());
+        assert!(!cube.is_within(REACH));
+        assert!(Bounds(0, MOST).plus(Bounds::of(1 << 23)).is_within(REACH));
     }
 
     #[test]
@@ -402,7 +403,7 @@ mod tests {
     fn sizes_are_bounded_by_what_a_launch_admits() {
         let tiles = Size::FloorDiv(dim(0).plus(Size::Const(127)).into(), Size::Const(128).into());
         assert_eq!(tiles.bounds(), Bounds(0, (MOST + 127) / 128));
-        assert!(tiles.times(Size::Const(128)).bounds().is_within_reach());
-        assert!(!dim(0).times(dim(1)).bounds().is_within_reach());
+        assert!(tiles.times(Size::Const(128)).bounds().is_within(REACH));
+        assert!(!dim(0).times(dim(1)).bounds().is_within(REACH));
     }
 }

@@ -160,7 +160,7 @@ pub struct Condition {
     pub right: Size,
 }
 
-/// An integer whose values must lie in `-2^31 + 1 ..= 2^31 - 1`.
+/// An integer whose values 32 bits must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// What it is, for the message: "the element count of `input`", "`i * i`".

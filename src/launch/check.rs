@@ -53,7 +53,7 @@ pub(crate) fn facts(program: &Program, dims: &[i64]) -> Result<(), Refusal> {
     }
     for limit in &program.limits {
         let value = |size: &tilewright_launch::Size| size.eval_wide(dims);
-        let held = |n: Option<i128>| n.is_some_and(|n| (i128::from(*REACH.start())..=i128::from(*REACH.end())).contains(&n));
+        let held = |n: Option<i128>| n.is_some_and(|n| (i128::from(REACH.0)..=i128::from(REACH.1)).contains(&n));
         let (least, most) = (value(&limit.least), value(&limit.most));
         if let Some(beyond) = [most, least].into_iter().find(|end| !held(*end)) {
             let beyond = beyond.map_or_else(|| "more than 128 bits hold".to_owned(), |n| n.to_string());

@@ -340,7 +340,8 @@ fn tiles_of_registers_past_their_ends() {
 fn sums_of_data_wrap() {
     let kernel = "fn k<N>(x: i32[N], z: i32[N]) -> (y: i32[N, 4], w: i32[N, 4]) {
         y[i, j] = (x.pad(0)[i].max(1) + 8).max(j) + (x[i].min(5) * 3).min(100) + (z[i].max(2) * x[i].max(3)).max(7);
-        w[i, j] = (i * 1103515245 + 12345).max(0) + (i * 500000000).max(1) + (j * 1000000000).min(0) + if j * 715827883 < 0 { 1 } else { 0 }
+        w[i, j] = (i as i32 * 1103515245 + 12345).max(0) + (i as i32 * 500000000).max(1) + (j as i32 * 1000000000).min(0)
+            + if j as i32 * 715827883 < 0 { 1 } else { 0 }
             + ((i as f32 * 1000000000.0) as i32 + 8).max(-2147483640) % 1000;
     }";
     for profile in profiles() {

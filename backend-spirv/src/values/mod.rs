@@ -20,7 +20,7 @@ use poly::{Arithmetic, ByLane, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
-use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
 use tilewright_dsl::nest::BufferId;
 
 /// A value of a [`Values`].
@@ -149,9 +149,6 @@ pub(crate) struct Values {
     moments: u32,
 }
 
-/// The range of data of which nothing is known.
-pub(crate) const ANY: Bounds = Bounds(i32::MIN as i64, i32::MAX as i64);
-
 impl Values {
     pub(crate) fn node(&self, id: ValueId) -> &Node {
         &self.nodes[id.index()]
@@ -208,7 +205,7 @@ impl Values {
     /// A new value that equals no other.
     pub(crate) fn moment(&mut self, dtype: DType, width: u32, level: u32) -> ValueId {
         self.moments += 1;
-        self.add(Kind::Moment(self.moments), dtype, width, level, ANY)
+        self.add(Kind::Moment(self.moments), dtype, width, level, REACH)
     }
 
     /// An index that is to be told from others, of which only the range is known.
@@ -248,7 +245,7 @@ impl Values {
 
     /// Parameter number `n`, a scalar argument.
     pub(crate) fn scalar_param(&mut self, n: u32, dtype: DType) -> ValueId {
-        self.add_as(true, Kind::Param(n), dtype, 1, 0, ANY)
+        self.add_as(true, Kind::Param(n), dtype, 1, 0, REACH)
     }
 
     /// A value as data: the low 32 bits of an index. A literal that has no more is both.
@@ -316,7 +313,7 @@ impl Values {
             _ => self.width(first),
         };
         let level = operands.iter().map(|v| self.node(*v).level).max().unwrap_or(0);
-        let range = if dtype == DType::I32 { self.op_range(op, &operands) } else { ANY };
+        let range = if dtype == DType::I32 { self.op_range(op, &operands) } else { REACH };
         self.add(Kind::Op(op, operands), dtype, width, level, range)
     }
 

@@ -4,12 +4,12 @@
 //! Terms are ordered by level (vectors behind scalars), so that emission, which adds from the left, shares the partial
 //! sums of outer levels. The constant comes last: unrolled copies differ in it and share the rest.
 
-use super::{ANY, Kind, Op, ValueId, Values};
+use super::{Kind, Op, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare};
-use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
 
 /// A product of values that are no sums, times a literal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -179,10 +179,10 @@ impl Values {
             range = range.plus(of);
         }
         let data = self.is_data(&sum);
-        let (sum, range) = match (data, range.is_within(ANY)) {
+        let (sum, range) = match (data, range.is_within(REACH)) {
             // What is within 32 bits has lost nothing.
             (true, true) => (Sum { lost: false, ..sum }, range),
-            (true, false) => (sum.low(), ANY),
+            (true, false) => (sum.low(), REACH),
             (false, _) if sum.lost => (sum, Bounds::NONE),
             (false, _) => (sum, range),
         };
@@ -334,6 +334,10 @@ impl Values {
         if self.below(rest, b) {
             return whole;
         }
+        if self.just_negative(rest, b) {
+            let one = self.int(1);
+            return self.minus(whole, one);
+        }
         let quotient = self.apply(Op::Binary(Binary::FloorDiv), &[rest, b]);
         self.plus(whole, quotient)
     }
@@ -347,7 +351,13 @@ impl Values {
             _ => {}
         }
         let (_, rest) = self.by_divisor(a, b);
-        if self.below(rest, b) { rest } else { self.apply(Op::Binary(Binary::FloorMod), &[rest, b]) }
+        if self.below(rest, b) {
+            return rest;
+        }
+        if self.just_negative(rest, b) {
+            return self.plus(rest, b);
+        }
+        self.apply(Op::Binary(Binary::FloorMod), &[rest, b])
     }
 
     /// `a` as `whole * b + rest`, where every term of `a` that `b` divides went into `whole`; and of the others the multiples of a
@@ -399,6 +409,12 @@ impl Values {
         self.node(a).range.0 >= 0 && self.node(a).range.1 < self.node(b).range.0
     }
 
+    /// Whether `-b <= a < 0` for certain, for `b` at least 1.
+    fn just_negative(&self, a: ValueId, b: ValueId) -> bool {
+        let (a, b) = (self.node(a).range, self.node(b).range);
+        a.1 < 0 && a.0 >= -b.0.max(1)
+    }
+
     /// The smaller or the larger of two.
     pub(crate) fn extreme(&mut self, op: Binary, a: ValueId, b: ValueId) -> ValueId {
         let Bounds(low, high) = self.gap(a, b).unwrap_or(Bounds::NONE);
@@ -425,12 +441,12 @@ impl Values {
     /// hold it, it is no difference of the two.
     fn gap(&mut self, a: ValueId, b: ValueId) -> Option<Bounds> {
         let (of_a, of_b) = (self.node(a).range, self.node(b).range);
-        if of_a == ANY || of_b == ANY {
+        if of_a == REACH || of_b == REACH {
             return None;
         }
         let apart = of_a.minus(of_b);
         let data = self.node(a).data || self.node(b).data;
-        if data && !apart.is_within(ANY) {
+        if data && !apart.is_within(REACH) {
             return Some(apart);
         }
         let difference = self.minus(a, b);

@@ -3,13 +3,13 @@
 //! Of an index it is that of the exact integer, and can leave 32 bits. Data wraps: where arithmetic on it can leave them,
 //! nothing is known of the result.
 
-use super::{ANY, Op, Operands, ValueId, Values};
+use super::{Op, Operands, ValueId, Values};
 use tilewright_dsl::expr::{Binary, Unary};
-use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
 
 impl Values {
     pub(crate) fn op_range(&self, op: Op, operands: &Operands) -> Bounds {
-        let of = |n: usize| operands.get(n).map_or(ANY, |v| self.node(*v).range);
+        let of = |n: usize| operands.get(n).map_or(REACH, |v| self.node(*v).range);
         let (a, b) = (of(0), of(1));
         let range = match op {
             Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index => a,
@@ -21,18 +21,18 @@ impl Values {
             Op::Binary(Binary::FloorDiv) => a.over(b),
             Op::Binary(Binary::Mul) => a.times(b),
             Op::Binary(Binary::And) if a.0 >= 0 && b.0 >= 0 => Bounds(0, a.1.min(b.1)),
-            Op::Binary(Binary::Or | Binary::Xor) if a.0 >= 0 && b.0 >= 0 && a.1.max(b.1) <= ANY.1 => {
+            Op::Binary(Binary::Or | Binary::Xor) if a.0 >= 0 && b.0 >= 0 && a.1.max(b.1) <= REACH.1 => {
                 Bounds(0, (a.1.max(b.1) + 1).unsigned_abs().next_power_of_two().cast_signed() - 1)
             }
             Op::Unary(Unary::Neg) => Bounds::of(0).minus(a),
             Op::Unary(Unary::Abs) => a.most(Bounds::of(0).minus(a)).most(Bounds::of(0)),
             Op::Unary(Unary::Sign) => Bounds(-1, 1),
             // The result is data, or a quotient that truncates.
-            Op::Cast(_) if self.dtype(operands[0]) == DType::I32 && a.is_within(ANY) => a,
-            _ => ANY,
+            Op::Cast(_) if self.dtype(operands[0]) == DType::I32 && a.is_within(REACH) => a,
+            _ => REACH,
         };
-        let wraps = operands.iter().any(|v| self.node(*v).data) && !range.is_within(ANY);
-        if wraps { ANY } else { range }
+        let wraps = operands.iter().any(|v| self.node(*v).data) && !range.is_within(REACH);
+        if wraps { REACH } else { range }
     }
 
     /// Whether it is at least 0.
@@ -43,6 +43,6 @@ impl Values {
     /// Whether 32 bits hold it: it is data, or an index that is within reach for all sizes.
     pub(crate) fn fits(&self, id: ValueId) -> bool {
         let node = self.node(id);
-        node.data || node.range.is_within_reach()
+        node.data || node.range.is_within(REACH)
     }
 }

@@ -184,6 +184,8 @@ fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &
         Expr::Axis(axis) => points.get(axis).copied(),
         _ => None,
     });
+    // What is read is data, as it is where the stage is stored.
+    let value = exprs.cast(buffer.dtype, value);
     match (&read.outside, inside) {
         (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
         _ => value,
@@ -200,7 +202,8 @@ pub fn points(exprs: &mut Exprs, axes: &[AxisId], buffer: &Buffer, read: &Read) 
             Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(d).copied().unwrap_or((true, true)),
         };
         let point = bring_inside(exprs, *index, *extent, (low, high), &mut inside);
-        points.insert(*axis, point);
+        // An axis is an index, whatever the reader makes its value of.
+        points.insert(*axis, exprs.as_index(point));
     }
     (points, inside)
 }

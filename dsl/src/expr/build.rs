@@ -157,6 +157,11 @@ impl Exprs {
         if self.dtype(a) == to && !self.is_index(a) { a } else { self.add(Expr::Cast(to, a), to) }
     }
 
+    /// The index that a value is.
+    pub fn as_index(&mut self, a: ExprId) -> ExprId {
+        if self.is_index(a) { a } else { self.unary(Unary::Index, a) }
+    }
+
     /// The expression with some of its parts replaced: `f` gives the replacement of a part, or `None` to look inside.
     pub fn replace(&mut self, id: ExprId, f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>) -> ExprId {
         self.replace_memo(id, f, &mut Map::default())

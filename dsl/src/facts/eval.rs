@@ -90,6 +90,7 @@ impl Eval<'_> {
                     (Unary::Neg, DType::I32) => a.checked_neg()?,
                     (Unary::Abs, DType::I32) => a.checked_abs()?,
                     (Unary::Not, DType::Bool) => 1 - a,
+                    (Unary::Index, _) => a,
                     _ => return None,
                 }
             }

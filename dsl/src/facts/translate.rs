@@ -46,6 +46,7 @@ impl Context<'_> {
                 let negated = a.neg()?;
                 self.max(&a, &negated)
             }
+            Expr::Unary(Unary::Index, a) => self.poly(a),
             Expr::Binary(op, a, b) => self.binary(e, dtype, op, a, b),
             Expr::Cast(_, a) => self.cast(dtype, a),
             Expr::Select(cond, a, b) => {

@@ -97,7 +97,7 @@ impl Float {
         let (x, e) = (self.value, self.error);
         let value = unary(op, x);
         match op {
-            Unary::Neg | Unary::Not | Unary::IsNan => Float { value, ..self },
+            Unary::Neg | Unary::Not | Unary::IsNan | Unary::Index => Float { value, ..self },
             Unary::Abs => Float { value, ..self },
             Unary::Sign => self.step(value, x.abs()),
             Unary::Floor | Unary::Ceil | Unary::Trunc => self.step(value, (x - x.round()).abs()),
@@ -178,7 +178,7 @@ impl Float {
 fn unary(op: Unary, f: f64) -> f64 {
     match op {
         Unary::Neg => -f,
-        Unary::Not | Unary::IsNan => f,
+        Unary::Not | Unary::IsNan | Unary::Index => f,
         Unary::Abs => f.abs(),
         Unary::Sign => f.signum(),
         Unary::Floor => f.floor(),

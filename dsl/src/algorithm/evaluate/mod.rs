@@ -280,6 +280,7 @@ impl Machine<'_> {
                 match op {
                     Unary::Neg => a.checked_neg(),
                     Unary::Abs => a.checked_abs(),
+                    Unary::Index => Some(a),
                     _ => Some(a.signum()),
                 }
             }

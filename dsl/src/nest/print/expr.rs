@@ -169,5 +169,6 @@ fn method(op: Unary) -> &'static str {
         Unary::Acosh => "acosh",
         Unary::Atanh => "atanh",
         Unary::IsNan => "is_nan",
+        Unary::Index => "index",
     }
 }

@@ -1,0 +1,62 @@
+//! Tensors whose bytes pass 2^32: written and read back by kernels, with buffers by address and by descriptor.
+//!
+//! ```text
+//! TILEWRIGHT_DEVICE=discrete cargo run --release -p tilewright-differential --bin large -- 6
+//! ```
+//!
+//! The number is how many GiB of f32 a tensor has. The device needs as much memory, and the host none of it: one kernel fills the
+//! tensor with values that tell places apart, another counts in each row those that are wrong.
+
+#![allow(clippy::print_stdout, reason = "a program that prints what it found")]
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use tilewright::{Argument, Device, DynKernel, Options};
+use tilewright_differential::compile::variant;
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+
+/// Elements of a row: no power of two, and rows begin at no multiple of a vector.
+const ROW: usize = 1_000_003;
+
+const FILL: &str = "fn fill<R, C>(x: &mut f32[R, C]) { x[i, j] = ((i * 7919 + j) % 8191) as f32; }";
+const COUNT: &str = "fn count<R, C>(x: f32[R, C]) -> wrong: i32[R] {
+    wrong[i] = sum(j in 0..C) { if x[i, j] == ((i * 7919 + j) % 8191) as f32 { 0 } else { 1 } };
+}";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let gib: usize = std::env::args().nth(1).unwrap_or_else(|| "6".into()).parse()?;
+    let rows = (gib << 30) / 4 / ROW + 1;
+    let device = Options::from_env().open()?;
+    println!("{}", device.info());
+    let mut wrong = 0;
+    for (name, profile) in [("address", profile([Feature::Address])), ("descriptor", profile([]))] {
+        let fill =
+            load(&device, FILL, "V: fill for p { tile(i: 1, j: 256) => workgroup(y, x); distribute(j => thread(x)); }", &profile)?;
+        let count = "V: count for p { tile(i: 1) => workgroup(x); tile(j: 256 => j_o); distribute(j => thread(x), by: tree); }";
+        let count = load(&device, COUNT, count, &profile)?;
+        let mut tensor = device.zeros::<f32>([rows, ROW])?.into_any();
+        fill.run_into([Argument::Update(&mut tensor)], [])?;
+        let counts = count.run([Argument::Read(&tensor)])?.remove(0).download::<i32>()?;
+        let found: i64 = counts.iter().map(|n| i64::from(*n)).sum();
+        println!("{rows} x {ROW} f32, {} bytes, by {name}: {found} wrong", rows * ROW * 4);
+        wrong += found;
+    }
+    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} elements are wrong").into()) }
+}
+
+/// What Vulkan 1.1 guarantees, and these features.
+fn profile<const N: usize>(features: [Feature; N]) -> Profile {
+    Profile {
+        name: "p".into(),
+        invocations: 256,
+        local: [256, 256, 64],
+        features: BTreeSet::from(features),
+        ..Profile::vulkan_1_1()
+    }
+}
+
+fn load(device: &Device, kernel: &str, schedule: &str, profile: &Profile) -> Result<DynKernel, Box<dyn Error>> {
+    let made = variant(kernel, schedule, profile).map_err(|refusal| refusal.text)?;
+    Ok(device.load_programs(vec![made.program])?)
+}
