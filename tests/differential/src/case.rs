@@ -69,7 +69,7 @@ impl Case {
     /// The case of a seed and a number.
     pub fn new(seed: u64, case: u64) -> Case {
         let mut random = Rng::with_seed(mix(seed).wrapping_add(mix(case.wrapping_add(0x5851_f42d_4c95_7f2d))));
-        let large = mix(seed ^ mix(case)) % LARGE == 0;
+        let large = Case::is_large(seed, case);
         let made = kernel::generate(&mut random, large);
         let (kernel, fills) = (made.kernel, made.fills);
         let generic = if random.bool() { DType::F16 } else { DType::F32 };
@@ -88,6 +88,11 @@ impl Case {
         });
         let scalars = scalars.collect();
         Case { kernel, generic, schedule, profile, launches, scalars, fills, values: random.u64(..), large }
+    }
+
+    /// Whether a case is one of those whose indices pass 2^31.
+    pub fn is_large(seed: u64, case: u64) -> bool {
+        mix(seed ^ mix(case)).is_multiple_of(LARGE)
     }
 
     /// The same as text.

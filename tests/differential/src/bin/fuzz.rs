@@ -37,6 +37,9 @@ struct Options {
     /// Only this case, with all that is known of it.
     #[arg(long)]
     case: Option<u64>,
+    /// Only the cases whose indices pass 2^31.
+    #[arg(long)]
+    large: bool,
     /// Every so many cases run on Vulkan too; 0: none.
     #[arg(long, default_value_t = 20)]
     vulkan_every: u64,
@@ -151,6 +154,9 @@ impl Run<'_> {
             let late = self.end.is_some_and(|end| Instant::now() >= end);
             if late || last.is_some_and(|last| number >= self.options.from + last) {
                 return;
+            }
+            if self.options.large && !Case::is_large(self.options.seed, number) {
+                continue;
             }
             lock(&self.at_work).insert(number, Instant::now());
             let judged = self.judged(number);
