@@ -280,25 +280,15 @@ impl Emit<'_> {
         let AxisDef::Fused(digits) = &program.axes[fused].def else { return Ok(whole) };
         let mut later = self.values.int(1);
         for axis in digits.iter().skip(digit + 1) {
-            let extent = self.divisor(fused, *axis, view)?;
+            let extent = self.extent_in(*axis, view)?;
             later = self.values.times(later, extent);
         }
         let quotient = self.values.floor_div(whole, later);
         if digit == 0 {
             return Ok(quotient);
         }
-        let extent = self.divisor(fused, digits[digit], view)?;
+        let extent = self.extent_in(digits[digit], view)?;
         Ok(self.values.floor_mod(quotient, extent))
-    }
-
-    /// The extent of a fused axis's digit, to divide by. Where loops run over nothing, it is not 0 all the same.
-    fn divisor(&mut self, fused: AxisId, digit: AxisId, view: View) -> Result<ValueId> {
-        let extent = self.extent_in(digit, view)?;
-        if self.values.node(extent).range.0 >= 1 || !self.runs_over_nothing(fused) {
-            return Ok(extent);
-        }
-        let one = self.values.int(1);
-        Ok(self.values.extreme(Binary::Max, extent, one))
     }
 
     /// The value of a read.

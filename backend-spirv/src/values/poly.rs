@@ -338,7 +338,8 @@ impl Values {
             let one = self.int(1);
             return self.minus(whole, one);
         }
-        let quotient = self.apply(Op::Binary(Binary::FloorDiv), &[rest, b]);
+        let by = self.divisor(b);
+        let quotient = self.apply(Op::Binary(Binary::FloorDiv), &[rest, by]);
         self.plus(whole, quotient)
     }
 
@@ -357,7 +358,15 @@ impl Values {
         if self.just_negative(rest, b) {
             return self.plus(rest, b);
         }
-        self.apply(Op::Binary(Binary::FloorMod), &[rest, b])
+        let by = self.divisor(b);
+        self.apply(Op::Binary(Binary::FloorMod), &[rest, by])
+    }
+
+    /// A divisor, which is at least 1 wherever the quotient is used. An extent is 0 where its loops do not run, and what they divide
+    /// by it may stand outside of them.
+    fn divisor(&mut self, b: ValueId) -> ValueId {
+        let one = self.int(1);
+        self.extreme(Binary::Max, b, one)
     }
 
     /// `a` as `whole * b + rest`, where every term of `a` that `b` divides went into `whole`; and of the others the multiples of a
