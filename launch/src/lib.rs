@@ -5,12 +5,14 @@
 //! it. Tests and tools that compile at run time go the same way.
 
 mod dtype;
+mod encoding;
 mod layout;
 mod program;
 mod size;
 mod version;
 
 pub use dtype::DType;
+pub use encoding::{DEEPEST, DecodeError, EncodeError};
 pub use layout::{Digit, Layout};
 pub use program::{
     Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Preparation,
@@ -18,21 +20,3 @@ pub use program::{
 };
 pub use size::{Relation, Size};
 pub use version::{Version, VersionDispatch};
-
-/// Why bytes are no launch program.
-#[derive(Debug, thiserror::Error)]
-#[error("the embedded launch program cannot be decoded: {0}")]
-pub struct DecodeError(#[from] postcard::Error);
-
-impl Program {
-    /// The bytes that the macros embed.
-    pub fn encode(&self) -> Vec<u8> {
-        // A Program holds nothing that postcard cannot write, and a Vec does not run out.
-        postcard::to_stdvec(self).unwrap_or_default()
-    }
-
-    /// The inverse of [`Program::encode`].
-    pub fn decode(bytes: &[u8]) -> Result<Program, DecodeError> {
-        Ok(postcard::from_bytes(bytes)?)
-    }
-}
