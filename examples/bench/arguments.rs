@@ -80,7 +80,7 @@ impl Set {
             });
         }
         for tensor in program.tensors.iter().filter(|t| t.role == Role::Output) {
-            outputs.push(device.uninit_any(tensor.dtype, dims.shape(tensor)?)?);
+            outputs.push(device.zeros_any(tensor.dtype, dims.shape(tensor)?)?);
         }
         Ok(Set { arguments, outputs })
     }

@@ -5,6 +5,7 @@
 //! and [`submit`] (steps recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it,
 //! and holds what it was made from.
 
+mod budget;
 mod cache;
 mod choose;
 mod context;
