@@ -1,7 +1,7 @@
 //! Compiled kernels on the reference device: what the compiler makes commits no fault, and what it makes less a barrier does.
 
-use super::{reference, unwritten};
 use super::support::{load, numbers};
+use super::{reference, unwritten};
 use tilewright::Error;
 use tilewright_dsl::launch::Program;
 use tilewright_dsl::profile::Profile;

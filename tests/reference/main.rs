@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "nothing is reachable from a test")]
 
+mod corrupt;
 mod kernels;
 #[allow(dead_code, reason = "shared with the tests of the runtime")]
 #[path = "../runtime/programs.rs"]
@@ -112,8 +113,7 @@ fn an_output_that_is_not_written_is_found_when_it_is_read() {
     let error = outputs[0].download::<f32>().expect_err("the end of it is missing");
     assert_eq!(error.to_string(), "the tensor is read at byte 256, which nothing has written");
     let unwritten = unwritten(&device, 3);
-    let error =
-        load(&device, vec![axpy(WAYS[0])]).expect("loads").run(args(&unwritten, &unwritten, 1.0)).expect_err("no contents");
+    let error = load(&device, vec![axpy(WAYS[0])]).expect("loads").run(args(&unwritten, &unwritten, 1.0)).expect_err("no contents");
     assert_eq!(
         error.to_string(),
         "`axpy/AXPY`, dispatch `out`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `x`[0], which nothing has written"
