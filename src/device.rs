@@ -309,7 +309,7 @@ impl Device {
     ///
     /// # Safety
     /// Each program is one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), and nothing in it
-    /// was changed.
+    /// was changed; or this is the reference device, which checks each access.
     ///
     /// What protects memory is in the program: its shapes, facts and limits are what the compiler's proofs rest on, and its
     /// words run on the device as they stand, without further checks. A changed program can read and overwrite other tensors,

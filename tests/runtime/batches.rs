@@ -12,8 +12,7 @@ fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3]
 fn launches_of_a_batch_see_what_those_before_them_wrote() {
     for way in WAYS {
         let device = device();
-        let (once, twice) =
-            (load(&device, vec![axpy(way)]).expect("loads"), load(&device, vec![axpy_twice(way)]).expect("loads"));
+        let (once, twice) = (load(&device, vec![axpy(way)]).expect("loads"), load(&device, vec![axpy_twice(way)]).expect("loads"));
         // Large, so that a missing barrier has a chance to show.
         let n = 200_000;
         let (x, y) = (numbers(n, 12), numbers(n, 13));

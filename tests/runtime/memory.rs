@@ -85,7 +85,8 @@ fn memory_beyond_what_the_options_allow_is_an_error_and_what_is_dropped_comes_ba
         let device = wanted.memory(Some(1 << 20)).open().expect("opens");
         let kernel = load(&device, vec![axpy_twice(PLAIN)]).expect("loads");
         let n = 60_000;
-        let (x, y) = (device.upload([n], &vec![1.0f32; n]).expect("uploads"), device.upload([n], &vec![2.0f32; n]).expect("uploads"));
+        let (x, y) =
+            (device.upload([n], &vec![1.0f32; n]).expect("uploads"), device.upload([n], &vec![2.0f32; n]).expect("uploads"));
         // Three times as much with an output, and four times with the temporary.
         let out = kernel.run([Argument::from(&x), (&y).into(), 2.0f32.into()]).expect("there is room");
         assert_eq!(out[0].download::<f32>().expect("downloads"), vec![10.0; n]);

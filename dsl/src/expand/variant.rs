@@ -37,7 +37,8 @@ pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, back
     for (input, nest) in &prepared {
         documentation += &section(&format!("When `{input}` is prepared"), nest);
     }
-    let bytes = program.encode().map_err(|e| Error::new(schedule.name.span, format!("the launch program cannot be encoded: {e}")))?;
+    let bytes =
+        program.encode().map_err(|e| Error::new(schedule.name.span, format!("the launch program cannot be encoded: {e}")))?;
     Ok(Made { program, bytes, documentation, warnings })
 }
 
