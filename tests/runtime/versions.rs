@@ -66,4 +66,8 @@ fn a_version_of_a_dispatch_that_is_not_there_is_malformed() {
     program.specialized[0].dispatches.push(VersionDispatch::Same(1));
     let error = load(&device(), vec![program]).expect_err("malformed").to_string();
     assert_eq!(error, "the launch program of `AXPY` is malformed: a version names dispatch 1, which is not there");
+    let mut program = specialized(4);
+    program.specialized[0].dispatches.push(VersionDispatch::Same(0));
+    let error = load(&device(), vec![program]).expect_err("malformed").to_string();
+    assert_eq!(error, "the launch program of `AXPY` is malformed: a version names dispatch 0 twice");
 }
