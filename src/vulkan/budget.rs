@@ -44,8 +44,7 @@ impl Budget {
         Budget { context, memory, left: Mutex::default() }
     }
 
-    /// Takes what a buffer requires from the budget of its heap. `free` bytes of what the allocator holds belong to no buffer,
-    /// and `held` is all that it holds.
+    /// Takes what a buffer requires from the budget of its heap.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], where the heap has less.
@@ -82,18 +81,19 @@ impl Budget {
         first(preferred).or_else(|| first(required))
     }
 
-    /// What a heap has left for this process. Without VK_EXT_memory_budget, it is what of its size the allocator does not hold.
+    /// What a heap has left for this process: what of its size no buffer has, and no more than its budget, where there is
+    /// VK_EXT_memory_budget. (A budget alone says too much where a driver counts memory only when it is touched.)
     fn ask(&self, heap: usize, held: Held) -> u64 {
-        let size = self.memory.memory_heaps_as_slice().get(heap).map_or(0, |h| h.size);
+        let size = self.memory.memory_heaps_as_slice().get(heap).map_or(0, |h| h.size).saturating_sub(held.used);
         if !self.context.details.extensions.contains(&ext::memory_budget::NAME) {
-            return size.saturating_sub(held.used);
+            return size;
         }
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
         // SAFETY: the physical device is the instance's, and has the extension.
         unsafe { self.context.instance.raw().get_physical_device_memory_properties2(self.context.physical, &mut properties) };
         let of = |list: &[u64]| list.get(heap).copied().unwrap_or_default();
-        of(&budget.heap_budget).saturating_sub(of(&budget.heap_usage)).saturating_add(held.free)
+        size.min(of(&budget.heap_budget).saturating_sub(of(&budget.heap_usage)).saturating_add(held.free))
     }
 }
 

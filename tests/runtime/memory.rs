@@ -4,6 +4,7 @@ use super::programs::*;
 use super::support::*;
 use std::sync::atomic::Ordering;
 use tilewright::{Argument, DType, Device, Error, Options};
+use tilewright_launch::Program;
 
 /// The device of the tests, and the reference device.
 fn devices() -> [Device; 2] {
@@ -105,21 +106,33 @@ fn memory_beyond_what_the_options_allow_is_an_error_and_what_is_dropped_comes_ba
     }
 }
 
+/// A program whose output has two GiB that nothing writes: its grid has no workgroups.
+fn two_gib() -> Program {
+    let mut program = axpy(PLAIN);
+    program.tensors[2].shape = vec![lit((1 << 29) - 1)];
+    program.dispatches[0].grid[0] = lit(0);
+    program
+}
+
 #[test]
 fn too_much_memory_is_an_error_and_the_device_lives_on() {
     let (device, messages) = counted(options());
+    let kernel = load(&device, vec![two_gib()]).expect("loads");
+    let x = device.upload([1], &[1.0f32]).expect("uploads");
     let mut held = Vec::new();
-    // What is not there is not touched: the last one of these is an error before it is cleared.
     let error = loop {
-        match device.zeros::<f32>([(1 << 31) - 1]) {
-            Ok(tensor) if held.len() < 64 => held.push(tensor),
-            Ok(_) => return,
+        match kernel.run([Argument::from(&x), (&x).into(), 1.0f32.into()]) {
+            Ok(outputs) => held.extend(outputs),
             Err(error) => break error,
         }
+        assert!(held.len() < 512, "there is no device with a TiB");
     };
-    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    assert!(matches!(error, Error::OutOfMemory { .. }), "after {} times 2 GiB: {error}", held.len());
+    // Nor is there room for four times as much.
+    let large = device.zeros::<f32>([(1 << 31) - 1]).expect_err("8 GiB more");
+    assert!(matches!(large, Error::OutOfMemory { .. }), "{large}");
     drop(held);
     assert_eq!(device.upload([2], &[1.0f32, 2.0]).expect("uploads").download().expect("downloads"), [1.0, 2.0]);
-    drop(device);
+    drop((x, kernel, device));
     assert_eq!(messages.load(Ordering::SeqCst), 0);
 }
