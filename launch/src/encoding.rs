@@ -13,7 +13,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// How deep operations of a [`Size`] may stand in each other, counting the literal or dim at the bottom.
-pub const DEEPEST: usize = 256;
+pub const DEEPEST: usize = 512;
 
 /// Why a program cannot be encoded, or bytes are none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

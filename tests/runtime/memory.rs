@@ -20,7 +20,7 @@ fn shapes_beyond_all_memory_are_errors() {
             let of_any = device.zeros_any(DType::U8, shape).expect_err("far too many elements");
             let of_upload = device.upload(shape, &[1.0f32]).expect_err("far too many elements");
             for error in [of_zeros, of_any, of_upload] {
-                assert!(matches!(error, Error::TooLarge { limit: 0x7fff_ffff, .. }), "{shape:?}: {error}");
+                assert!(matches!(error, Error::TooLarge { .. }), "{shape:?}: {error}");
             }
         }
         let one = device.upload([1], &[1.0f32]).expect("uploads");
@@ -129,7 +129,7 @@ fn too_much_memory_is_an_error_and_the_device_lives_on() {
     };
     assert!(matches!(error, Error::OutOfMemory { .. }), "after {} times 2 GiB: {error}", held.len());
     // Nor is there room for four times as much.
-    let large = device.zeros::<f32>([(1 << 31) - 1]).expect_err("8 GiB more");
+    let large = device.zeros::<f32>([(1 << 31) - (1 << 25)]).expect_err("8 GiB more");
     assert!(matches!(large, Error::OutOfMemory { .. }), "{large}");
     drop(held);
     assert_eq!(device.upload([2], &[1.0f32, 2.0]).expect("uploads").download().expect("downloads"), [1.0, 2.0]);
