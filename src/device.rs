@@ -6,7 +6,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Loaded, Variant};
 use crate::load::DynKernel;
-use crate::memory::{Memory, Pool, allocated, lock, lock_steps};
+use crate::memory::{Memory, Pool, Quota, allocated, lock, lock_steps};
 use crate::tensor::{AnyTensor, Tensor, elements};
 use crate::timing::Span;
 use crate::{reference, vulkan};
@@ -23,6 +23,7 @@ pub struct Device(Arc<Shared>);
 struct Shared {
     // Before the backend: dropped first.
     temporaries: Mutex<Pool>,
+    quota: Arc<Quota>,
     backend: Box<dyn Backend>,
 }
 
@@ -119,6 +120,7 @@ pub struct Options {
     pub(crate) validation: bool,
     pub(crate) staging: bool,
     pub(crate) cache: Option<PathBuf>,
+    pub(crate) memory: Option<u64>,
     pub(crate) library: Option<PathBuf>,
     pub(crate) on_message: Option<Listener>,
 }
@@ -150,6 +152,7 @@ impl Options {
             validation: flag("TILEWRIGHT_VALIDATION"),
             staging: flag("TILEWRIGHT_STAGING"),
             cache: vulkan::cache_folder(),
+            memory: None,
             library: None,
             on_message: None,
         }
@@ -185,8 +188,22 @@ impl Options {
         self
     }
 
-    /// The Vulkan loader to use instead of the system's.
-    pub fn library(mut self, path: impl Into<PathBuf>) -> Options {
+    /// The bytes that tensors, and what launches need between their dispatches, may have together; `None`, the default: what
+    /// the device has left. Beyond that an allocation is [`Error::OutOfMemory`].
+    ///
+    /// What a device has left is the budget that its driver gives this process (VK_EXT_memory_budget), or else the size of its
+    /// memory. The reference device takes the host's memory, as far as the system lets it.
+    pub fn memory(mut self, bytes: Option<u64>) -> Options {
+        self.memory = bytes;
+        self
+    }
+
+    /// The Vulkan loader to use instead of the system's: the path of a shared object.
+    ///
+    /// # Safety
+    /// The file is a Vulkan loader, or a driver that can be loaded as one: what it runs when it is loaded harms nothing in this
+    /// process, and its functions do what the Vulkan specification says of them.
+    pub unsafe fn library(mut self, path: impl Into<PathBuf>) -> Options {
         self.library = Some(path.into());
         self
     }
@@ -208,7 +225,7 @@ impl Options {
                 backend => backend?,
             },
         };
-        Ok(Device(Arc::new(Shared { temporaries: Mutex::default(), backend })))
+        Ok(Device(Arc::new(Shared { temporaries: Mutex::default(), quota: Quota::new(self.memory), backend })))
     }
 
     /// The devices there are; the reference device comes last.
@@ -254,26 +271,26 @@ impl Device {
         if wanted != values.len() {
             return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: values.len() });
         }
-        let mut tensor = self.uninit(shape)?;
+        let mut tensor = self.unwritten(T::DTYPE, shape)?.typed()?;
         tensor.write(values)?;
         Ok(tensor)
     }
 
     /// A tensor of zeros.
     pub fn zeros<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        let tensor = self.uninit(shape)?;
-        tensor.as_any().clear()?;
+        self.zeros_any(T::DTYPE, shape)?.typed()
+    }
+
+    /// [`Device::zeros`] of a dtype known at run time.
+    pub fn zeros_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
+        let tensor = self.unwritten(dtype, shape.as_ref())?;
+        tensor.clear()?;
         Ok(tensor)
     }
 
-    /// A tensor whose elements are whatever the memory holds: to be written before it is read.
-    pub fn uninit<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        self.uninit_any(T::DTYPE, shape)?.typed()
-    }
-
-    /// [`Device::uninit`] of a dtype known at run time.
-    pub fn uninit_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
-        let shape = shape.as_ref();
+    /// A tensor whose elements are whatever the memory holds, perhaps those of a tensor that was dropped. The caller gives it to
+    /// nobody before all of them are written.
+    pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize]) -> Result<AnyTensor> {
         let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
         Ok(AnyTensor::new(self.clone(), self.allocate(bytes)?, dtype, shape.to_vec()))
     }
@@ -284,14 +301,23 @@ impl Device {
     /// every parameter, unless a literal in an input's shape tells them apart.
     pub fn load<K: Kernel>(&self, variants: &[Variant<K>]) -> Result<Loaded<K>> {
         let programs = variants.iter().map(Variant::program).collect::<Result<_>>()?;
-        self.load_programs(programs).map(Loaded::new)
+        // SAFETY: a variant holds what the compiler made: that is the contract of its constructor.
+        unsafe { DynKernel::load(self, programs) }.map(Loaded::new)
     }
 
     /// [`Device::load`] for programs that were compiled at run time.
     ///
-    /// The words in them run as they stand: load only what Tilewright's compiler made.
-    pub fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
-        DynKernel::load(self, programs)
+    /// # Safety
+    /// Each program is one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), and nothing in it
+    /// was changed; or this is the reference device, which checks each access.
+    ///
+    /// What protects memory is in the program: its shapes, facts and limits are what the compiler's proofs rest on, and its
+    /// words run on the device as they stand, without further checks. A changed program can read and overwrite other tensors,
+    /// and any memory of this process. That a program contradicts itself is found in part only, and then it is
+    /// [`Error::Malformed`].
+    pub unsafe fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
+        // SAFETY: this function has the same contract.
+        unsafe { DynKernel::load(self, programs) }
     }
 
     /// A batch: many launches in one submission.
@@ -310,7 +336,11 @@ impl Device {
     /// Memory for a tensor of `bytes` bytes.
     pub(crate) fn allocate(&self, bytes: u64) -> Result<Arc<Memory>> {
         let bytes = allocated(bytes);
-        let buffer = match self.backend().allocate(bytes) {
+        let allocate = || {
+            let share = self.0.quota.take(bytes)?;
+            Ok(Arc::new(Memory::new(self.backend().allocate(bytes)?, share)))
+        };
+        match allocate() {
             // What is kept for temporaries may be what is missing.
             Err(Error::OutOfMemory { what }) => {
                 let kept = lock(&self.0.temporaries).drain();
@@ -318,11 +348,10 @@ impl Device {
                     return Err(Error::OutOfMemory { what });
                 }
                 drop(kept);
-                self.backend().allocate(bytes)?
+                allocate()
             }
-            other => other?,
-        };
-        Ok(Arc::new(Memory::new(buffer, bytes)))
+            other => other,
+        }
     }
 
     /// Memory for a temporary; it goes back by [`Device::give_temporaries`] once nothing uses it.

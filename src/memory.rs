@@ -22,11 +22,45 @@ pub(crate) fn allocated(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(16)
 }
 
+/// How many bytes all memory of a device together may have: see [`crate::Options::memory`].
+pub(crate) struct Quota {
+    limit: u64,
+    taken: AtomicU64,
+}
+
+impl Quota {
+    pub(crate) fn new(limit: Option<u64>) -> Arc<Quota> {
+        Arc::new(Quota { limit: limit.unwrap_or(u64::MAX), taken: AtomicU64::new(0) })
+    }
+
+    /// Takes bytes of it; they go back as what is returned is dropped.
+    pub(crate) fn take(self: &Arc<Quota>, bytes: u64) -> Result<Share> {
+        let fits = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= self.limit);
+        let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        taken.map_err(|taken| Error::OutOfMemory {
+            what: format!("{bytes} bytes: of the {} that `Options::memory` allows, {taken} are taken", self.limit),
+        })?;
+        Ok(Share { bytes, of: self.clone() })
+    }
+}
+
+/// A part of a [`Quota`].
+pub(crate) struct Share {
+    bytes: u64,
+    of: Arc<Quota>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.of.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// A piece of device memory; tensors of several shapes can share one.
 pub(crate) struct Memory {
     id: u64,
     buffer: Box<dyn Buffer>,
-    bytes: u64,
+    share: Share,
     /// Held while the device or the host accesses the contents, for writing where it writes.
     access: RwLock<()>,
     /// The batch that is yet to write it, or 0.
@@ -34,8 +68,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(buffer: Box<dyn Buffer>, bytes: u64) -> Memory {
-        Memory { id: fresh_id(), buffer, bytes, access: RwLock::new(()), batch: AtomicU64::new(0) }
+    pub(crate) fn new(buffer: Box<dyn Buffer>, share: Share) -> Memory {
+        Memory { id: fresh_id(), buffer, share, access: RwLock::new(()), batch: AtomicU64::new(0) }
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -44,7 +78,7 @@ impl Memory {
 
     /// Bytes that were allocated.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.share.bytes
     }
 
     pub(crate) fn buffer(&self) -> &dyn Buffer {
@@ -96,18 +130,18 @@ impl Pool {
 
     /// The smallest memory of at least `bytes`, unless it is far too large.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<Arc<Memory>> {
-        let fits = |m: &Arc<Memory>| (bytes..=bytes.saturating_mul(4).max(4096)).contains(&m.bytes);
-        let (at, _) = self.0.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.bytes)?;
+        let fits = |m: &Arc<Memory>| (bytes..=bytes.saturating_mul(4).max(4096)).contains(&m.bytes());
+        let (at, _) = self.0.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.bytes())?;
         Some(self.0.remove(at))
     }
 
     /// Takes memory back.
     pub(crate) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
         self.0.extend(memory);
-        let mut total: u64 = self.0.iter().map(|m| m.bytes).sum();
+        let mut total: u64 = self.0.iter().map(|m| m.bytes()).sum();
         let mut excess = 0;
         while let Some(m) = self.0.get(excess).filter(|_| total > Pool::KEPT_BYTES) {
-            total -= m.bytes;
+            total -= m.bytes();
             excess += 1;
         }
         self.0.drain(..excess);
@@ -132,7 +166,7 @@ mod tests {
     }
 
     fn memory(bytes: u64) -> Arc<Memory> {
-        Arc::new(Memory::new(Box::new(Nowhere), bytes))
+        Arc::new(Memory::new(Box::new(Nowhere), Quota::new(None).take(bytes).expect("there is no limit")))
     }
 
     #[test]
@@ -144,6 +178,19 @@ mod tests {
         assert_eq!(pool.take(8000).map(|m| m.bytes()), None, "what is left is far too large");
         assert_eq!(pool.take((1 << 20) + 1).map(|m| m.bytes()), None);
         assert_eq!(pool.drain().len(), 1);
+    }
+
+    #[test]
+    fn a_quota_is_not_exceeded_and_what_is_dropped_comes_back() {
+        let quota = Quota::new(Some(100));
+        let (a, b) = (quota.take(60).expect("it fits"), quota.take(40).expect("it fits"));
+        let error = quota.take(1).err().expect("nothing is left").to_string();
+        assert_eq!(error, "out of memory: 1 bytes: of the 100 that `Options::memory` allows, 100 are taken");
+        drop(a);
+        assert!(quota.take(61).is_err() && quota.take(u64::MAX).is_err());
+        let c = quota.take(60).expect("it has come back");
+        drop((b, c));
+        assert_eq!(quota.taken.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::launch::{Refusal, check, grid, params, solve};
 use crate::load::{DynKernel, Loadable};
 use crate::memory::{Memory, allocated};
-use crate::tensor::AnyTensor;
+use crate::tensor::{AnyTensor, elements};
 use crate::timing::{Span, Timing};
 use std::sync::Arc;
 use tilewright_launch::{self as program, Dispatch, Program, Role};
@@ -311,7 +311,7 @@ fn place(
     for (n, (tensor, shape)) in program.tensors.iter().zip(&choice.shapes).enumerate() {
         let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
         let laid = laid.as_ref().unwrap_or(shape);
-        let bytes = laid.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+        let bytes = elements(laid)? as u64 * u64::from(tensor.dtype.bytes());
         let caller = match tensor.role {
             Role::Input | Role::Update => given.next(),
             Role::Output => outputs.next(),
@@ -336,7 +336,9 @@ fn place(
                 memory
             }
             (None, _) => {
-                let memory = launch.device.uninit_any(tensor.dtype, laid)?.memory().clone();
+                // Not cleared: the compiler's verifier has seen that the launch writes each element, and if it does not run
+                // to its end nobody gets the tensor (a batch that is not submitted, or fails, keeps it from being read).
+                let memory = launch.device.unwritten(tensor.dtype, laid)?.memory().clone();
                 let output = AnyTensor::new(launch.device.clone(), memory.clone(), tensor.dtype, shape.clone());
                 let output = output.packed(tensor.layout.as_ref());
                 launch.outputs.push(output);
@@ -373,9 +375,8 @@ fn is_idle(program: &Program, choice: &Choice) -> bool {
 /// and takes the fill instead of what it has read: so there must be something, as far as the other dimensions reach.
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
     let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
-    let zeros = device.uninit_any(tensor.dtype, &shape)?;
-    zeros.clear()?;
-    let bytes = shape.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+    let zeros = device.zeros_any(tensor.dtype, &shape)?;
+    let bytes = zeros.bytes();
     Ok(Placed { memory: zeros.memory().clone(), bytes })
 }
 
@@ -407,23 +408,34 @@ fn too_large(kernel: &DynKernel, dispatch: &Dispatch, size: u64) -> Error {
     Error::TooLarge { what, size, limit: i32::MAX as u64 }
 }
 
+/// Parts of a grid, each with its parameter block. A grid of a workgroup for each of 2^31 elements has less than a tenth of it.
+const MOST_PIECES: u64 = 1 << 20;
+
 /// A dispatch's grid within the device's limits, with the parameter block of each part.
 fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>) -> Result<Vec<Piece>> {
     let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
     let mut grid = [0u32; 3];
-    for (n, size) in grid.iter_mut().zip(&dispatch.grid) {
-        let size = size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned());
+    let sizes = dispatch.grid.each_ref().map(|size| size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned()));
+    if sizes.contains(&0) {
+        return Ok(Vec::new());
+    }
+    for (n, size) in grid.iter_mut().zip(sizes) {
         let too_large = |_| Error::TooLarge { what: format!("the workgroups of {}", name()), size, limit: u64::from(u32::MAX) };
         *n = u32::try_from(size).map_err(too_large)?;
     }
     let limit = kernel.device().info().limits.grid;
     let has_base = |axis: usize| dispatch.params.iter().any(|p| p.value == program::ParamValue::GroupBase(axis as u8));
     for (axis, (n, limit)) in grid.into_iter().zip(limit).enumerate() {
-        if n > limit && !has_base(axis) && !grid.contains(&0) {
+        if n > limit && !has_base(axis) {
             let letter = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
             let what = format!("the workgroups in {letter} of {}", name());
             return Err(Error::TooLarge { what, size: u64::from(n), limit: u64::from(limit) });
         }
+    }
+    let count = grid::count(grid, limit);
+    if count > MOST_PIECES {
+        let what = format!("the dispatches that the grid of {} takes", name());
+        return Err(Error::TooLarge { what, size: count, limit: MOST_PIECES });
     }
     let piece = |part: grid::Part| {
         let params = params::block(dispatch, sources, part.base);

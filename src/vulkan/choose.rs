@@ -176,6 +176,8 @@ impl Support<'_> {
             (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
+            // It tells how much memory there is for this process.
+            (true, ext::memory_budget::NAME),
             // Where a device has it, it has to be enabled.
             (true, khr::portability_subset::NAME),
         ];

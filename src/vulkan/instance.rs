@@ -63,9 +63,10 @@ impl Drop for Instance {
 }
 
 fn load(options: &Options) -> Result<ash::Entry> {
-    // SAFETY: a Vulkan loader runs no code on load that could break this process.
     let entry = match &options.library {
+        // SAFETY: that is the contract of `Options::library`.
         Some(path) => unsafe { ash::Entry::load_from(path) },
+        // SAFETY: the system's loader is trusted, as every shared object that the system loads.
         None => unsafe { ash::Entry::load() },
     };
     entry.map_err(|e| Error::NoLoader { reason: e.to_string() })

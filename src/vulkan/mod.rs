@@ -1,10 +1,11 @@
 //! The Vulkan backend: the only place that knows ash.
 //!
-//! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers),
-//! [`transfer`] (copies from and to the host), [`pipeline`] and [`cache`] (words made ready), [`session`] (command buffers)
-//! and [`submit`] (steps recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it,
+//! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers, as far as
+//! the [`budget`] goes), [`transfer`] (copies from and to the host), [`pipeline`] and [`cache`] (words made ready), [`session`]
+//! (command buffers) and [`submit`] (steps recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it,
 //! and holds what it was made from.
 
+mod budget;
 mod cache;
 mod choose;
 mod context;

@@ -135,7 +135,8 @@ impl Variant {
     }
 
     fn loaded(&self) -> &[DynKernel] {
-        let load = |device: &Device| device.load_programs(vec![self.program.clone()]).expect("it loads");
+        // SAFETY: the compiler made it.
+        let load = |device: &Device| unsafe { device.load_programs(vec![self.program.clone()]) }.expect("it loads");
         self.loaded.get_or_init(|| devices().iter().map(load).collect())
     }
 }

@@ -12,8 +12,7 @@ fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3]
 fn launches_of_a_batch_see_what_those_before_them_wrote() {
     for way in WAYS {
         let device = device();
-        let (once, twice) =
-            (device.load_programs(vec![axpy(way)]).expect("loads"), device.load_programs(vec![axpy_twice(way)]).expect("loads"));
+        let (once, twice) = (load(&device, vec![axpy(way)]).expect("loads"), load(&device, vec![axpy_twice(way)]).expect("loads"));
         // Large, so that a missing barrier has a chance to show.
         let n = 200_000;
         let (x, y) = (numbers(n, 12), numbers(n, 13));
@@ -38,7 +37,7 @@ fn launches_of_a_batch_see_what_those_before_them_wrote() {
 #[test]
 fn many_updates_in_a_batch_are_one_after_another() {
     let device = device();
-    let kernel = device.load_programs(vec![bump(PLAIN)]).expect("loads");
+    let kernel = load(&device, vec![bump(PLAIN)]).expect("loads");
     let x = device.upload([4096], &[1.0f32; 4096]).expect("uploads").into_any();
     let mut y = device.zeros::<f32>([4096]).expect("allocates").into_any();
     let mut batch = device.batch();
@@ -52,7 +51,7 @@ fn many_updates_in_a_batch_are_one_after_another() {
 #[test]
 fn what_a_batch_is_yet_to_write_cannot_be_read() {
     let device = device();
-    let kernel = device.load_programs(vec![axpy(PLAIN)]).expect("loads");
+    let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
     let x = device.upload([2], &[1.0f32, 2.0]).expect("uploads").into_any();
     let mut old = device.upload([2], &[5.0f32, 6.0]).expect("uploads").into_any();
     let mut batch = device.batch();
@@ -73,7 +72,7 @@ fn what_a_batch_is_yet_to_write_cannot_be_read() {
 #[test]
 fn launches_are_timed_by_the_device() {
     let device = device();
-    let kernel = device.load_programs(vec![axpy_twice(PLAIN)]).expect("loads");
+    let kernel = load(&device, vec![axpy_twice(PLAIN)]).expect("loads");
     let x = device.upload([1 << 16], &numbers(1 << 16, 14)).expect("uploads").into_any();
     let none = device.upload::<f32>([0], &[]).expect("uploads").into_any();
     if !device.info().limits.timestamps {

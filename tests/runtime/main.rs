@@ -8,6 +8,7 @@ mod batches;
 mod devices;
 mod launches;
 mod loading;
+mod memory;
 mod programs;
 mod support;
 mod typed;

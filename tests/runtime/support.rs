@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use tilewright::{Device, Options};
+use tilewright::{Device, DynKernel, Options};
+use tilewright_launch::Program;
 
 /// The options of all tests: what the environment says of the device, validation on, no cache on disk.
 pub fn options() -> Options {
@@ -26,6 +27,13 @@ pub fn counted(options: Options) -> (Device, Arc<AtomicUsize>) {
         counter.fetch_add(1, Ordering::SeqCst);
     });
     (options.open().expect("the device opens"), count)
+}
+
+/// Loads programs that the compiler made, or that a test made by hand.
+pub fn load(device: &Device, programs: Vec<Program>) -> tilewright::Result<DynKernel> {
+    // SAFETY: either the compiler made them; or their words stay within the tensors that their shapes describe, or they are
+    // refused; or they run on the reference device, which checks each access.
+    unsafe { device.load_programs(programs) }
 }
 
 /// Assembles a module for Vulkan 1.1.

@@ -189,7 +189,8 @@ impl Judge {
         let mut wanted = None;
         for device in std::iter::once(&self.reference).chain(self.vulkan.iter().filter(|_| vulkan)) {
             let own = std::ptr::eq(device, &self.reference);
-            let loaded = device.load_programs(vec![variant.program.clone()]);
+            // SAFETY: the compiler made it.
+            let loaded = unsafe { device.load_programs(vec![variant.program.clone()]) };
             let results = match loaded.and_then(|kernel| launch(&kernel, &variant.program, algorithm, inputs)) {
                 Ok(results) => results,
                 Err(error) => match excused(&error, case, n, variant) {
