@@ -48,7 +48,7 @@ fn launches_with_nothing_to_do_are_done_whatever_the_shape() {
         let mut none = device.zeros::<u32>([0, usize::MAX]).expect("nothing").into_any();
         let error = kernel.run([Argument::from(&mut none)]).expect_err("no dim has this value").to_string();
         assert!(error.contains("`marks` has shape [0, 18446744073709551615]"), "{error}");
-        let mut none = device.zeros::<u32>([0, 1 << 40]).expect("nothing").into_any();
+        let mut none = device.zeros::<u32>([0, 1 << 30]).expect("nothing").into_any();
         kernel.run([Argument::from(&mut none)]).expect("there is nothing to do");
     }
 }
