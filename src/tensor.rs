@@ -128,10 +128,10 @@ impl AnyTensor {
     /// Copies the elements to the host, row-major, whatever their layout. The dtype is checked.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
-        self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
-        let _access = self.memory.read();
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.memory.check_ready(0, what)?;
         let places = T::from_device(self.places(), |bytes| {
-            if bytes.is_empty() { Ok(()) } else { self.device.backend().read(self.memory.buffer(), bytes) }
+            if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, bytes, what) }
         })?;
         Ok(match &self.layout {
             None => places,
@@ -146,16 +146,16 @@ impl AnyTensor {
         if values.len() != self.len() {
             return Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: values.len() });
         }
-        self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
-        let _access = self.memory.write();
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.memory.check_ready(0, what)?;
         let bytes = T::to_device(values);
-        if bytes.is_empty() { Ok(()) } else { self.device.backend().write(self.memory.buffer(), &bytes) }
+        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &bytes, what) }
     }
 
     /// Sets all elements to zero.
     pub(crate) fn clear(&self) -> Result<()> {
-        let _access = self.memory.write();
-        self.device.backend().clear(self.memory.buffer(), allocated(self.bytes()))
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.device.clear(&self.memory, allocated(self.bytes()), what)
     }
 
     /// This tensor with its element type in its Rust type.

@@ -12,6 +12,8 @@ use tilewright_launch::Feature;
 pub(super) struct Candidate {
     pub(super) raw: vk::PhysicalDevice,
     pub(super) family: u32,
+    /// How many queues the family has.
+    pub(super) queues: u32,
     pub(super) info: DeviceInfo,
     pub(super) details: Details,
 }
@@ -90,7 +92,8 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
     let properties = unsafe { instance.get_physical_device_properties(raw) };
     let families = unsafe { instance.get_physical_device_queue_family_properties(raw) };
     let compute = families.iter().enumerate().filter(|(_, f)| f.queue_flags.contains(vk::QueueFlags::COMPUTE));
-    let family = compute.min_by_key(|(_, f)| f.timestamp_valid_bits == 0);
+    // With timestamps, then with the most queues: of those that are alike, the first.
+    let family = compute.min_by_key(|(_, f)| (f.timestamp_valid_bits == 0, std::cmp::Reverse(f.queue_count)));
     let Some((index, family)) = family.filter(|_| properties.api_version >= vk::API_VERSION_1_1) else { return Ok(None) };
     let extensions = unsafe { instance.enumerate_device_extension_properties(raw) };
     let extensions = extensions.map_err(failed("vkEnumerateDeviceExtensionProperties"))?;
@@ -120,7 +123,7 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
         max_allocation: more.max_allocation.max(1 << 30),
         properties,
     };
-    Ok(Some(Candidate { raw, family: index as u32, info, details }))
+    Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
 }
 
 fn kind(raw: vk::PhysicalDeviceType) -> DeviceKind {

@@ -4,9 +4,10 @@ use super::memory::Buffer;
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
-use crate::backend::{Piece, Step};
+use crate::backend::{self, Piece, Step};
 use crate::error::{Error, Result};
 use crate::launch::hazards::Hazards;
+use crate::parking::Wait;
 use crate::timing::Span;
 use ash::vk;
 use std::any::Any;
@@ -19,10 +20,13 @@ struct Own<'a> {
     buffers: Vec<(&'a Buffer, u64)>,
 }
 
-pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
+pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+    let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(|s| own_step(device, s)).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
     device.sessions.run(
+        wait,
+        what,
         |session| {
             let spilled = spill.write(session, &steps)?;
             let pool = descriptor_pool(session, &steps)?;
@@ -124,7 +128,7 @@ fn record(
     offsets: &mut dyn Iterator<Item = u64>,
 ) -> Result<()> {
     let (device, commands, pipeline) = (&session.context.device, session.commands, own.pipeline);
-    // SAFETY (this function): recording; pipeline, buffers and sets are this device's and live until the submission is done.
+    // SAFETY (this function): recording; pipeline, buffers and sets are this device's and live until the submission has ended.
     unsafe { device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::COMPUTE, pipeline.raw) };
     let by_descriptor = pipeline.addressing == Addressing::Descriptor;
     if by_descriptor && !pipeline.spilled {

@@ -8,7 +8,7 @@ use tilewright::{Device, Options};
 
 /// The options of all tests: what the environment says of the device, validation on, no cache on disk.
 pub fn options() -> Options {
-    Options::from_env().validation(true).cache(None)
+    Options::from_env().expect("the environment is right").validation(true).cache(None)
 }
 
 /// A device that the tests share.
