@@ -116,7 +116,12 @@ fn write_within(path: &Path, data: &[u8], bounds: Bounds) -> io::Result<()> {
     if data.len() as u64 > bounds.file {
         return if there { fs::remove_file(path) } else { Ok(()) };
     }
-    let mut file = tempfile::Builder::new().prefix(PREFIX).suffix(TEMPORARY).tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(TEMPORARY);
+    // As any file that is made: the process's mask says who reads it.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(&[&MAGIC[..], &checksum(data).to_le_bytes()].concat())?;
     file.write_all(data)?;
     file.persist(path).map_err(|e| e.error)?;

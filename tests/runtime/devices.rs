@@ -180,15 +180,6 @@ fn a_missing_driver_says_what_to_install() {
     alone("devices::without_drivers", &[("VK_DRIVER_FILES", "/nowhere.json"), ("VK_ICD_FILENAMES", "/nowhere.json")]);
 }
 
-/// Runs an ignored test in a process of its own, with these variables.
-fn alone(test: &str, variables: &[(&str, &str)]) {
-    let this = std::env::current_exe().expect("this test has a path");
-    let mut command = std::process::Command::new(this);
-    let output = command.args(["--exact", test, "--ignored"]).envs(variables.iter().copied()).output().expect("it runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-}
-
 /// Run by [`missing_layers_say_what_to_install`], in a process without layers.
 #[test]
 #[ignore = "needs a process without layers, which another test starts"]
@@ -242,4 +233,60 @@ fn the_validation_layers_are_heard() {
     assert!(messages.load(Ordering::SeqCst) > 0);
     // It was reported once.
     device.upload([1], &[1.0f32]).expect("the next call is clean");
+}
+
+/// Run by [`wrong_variables_are_named`], in a process with a wrong variable.
+#[test]
+#[ignore = "needs a process with a wrong variable, which another test starts"]
+fn with_a_wrong_variable() {
+    for error in [Device::open().map(drop).expect_err("wrong"), Device::all().map(drop).expect_err("wrong")] {
+        let text = "the environment variable TILEWRIGHT_VALIDATION is \"fals\"; it should be 1, true, yes or on, or 0, false, no or off";
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
+fn wrong_variables_are_named() {
+    alone("devices::with_a_wrong_variable", &[("TILEWRIGHT_VALIDATION", "fals")]);
+}
+
+/// Run by [`validation_is_off_where_it_is_false`], in a process without layers.
+#[test]
+#[ignore = "needs a process without layers, which another test starts"]
+fn without_layers_that_nobody_wants() {
+    Device::open().expect("no layer is needed");
+}
+
+#[test]
+fn validation_is_off_where_it_is_false() {
+    for word in ["false", "off", "no", "0", ""] {
+        let variables = [("TILEWRIGHT_VALIDATION", word), ("VK_LAYER_PATH", "/nowhere"), ("TILEWRIGHT_CACHE", "off")];
+        alone("devices::without_layers_that_nobody_wants", &variables);
+    }
+}
+
+/// A cache folder in which something else is where the file should be: it is neither waited for nor replaced.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_no_cache() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = || {
+        let device = options().cache(Some(folder.path().into())).open().expect("opens");
+        let x = device.upload([1], &[2.0f32]).expect("uploads");
+        let kernel = device.load_programs(vec![axpy(PLAIN)]).expect("loads");
+        let out = kernel.run([Argument::from(&x), (&x).into(), 3.0f32.into()]).expect("runs");
+        assert_eq!(out[0].download::<f32>().expect("downloads"), [8.0]);
+    };
+    run();
+    let names = || std::fs::read_dir(folder.path()).expect("there").map(|f| f.expect("listed").path()).collect::<Vec<_>>();
+    let [file] = &names()[..] else { panic!("one file: {:?}", names()) };
+    std::fs::remove_file(file).expect("removable");
+    assert!(std::process::Command::new("mkfifo").arg(file).status().expect("mkfifo runs").success());
+    run();
+    use std::os::unix::fs::FileTypeExt;
+    assert!(std::fs::symlink_metadata(file).expect("there").file_type().is_fifo());
+    std::fs::remove_file(file).expect("removable");
+    std::fs::create_dir(file).expect("made");
+    run();
+    assert_eq!(names(), [file.clone()]);
 }

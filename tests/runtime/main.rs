@@ -6,9 +6,11 @@
 
 mod batches;
 mod devices;
+mod injector;
 mod launches;
 mod loading;
 mod programs;
 mod support;
 mod typed;
 mod versions;
+mod waits;
