@@ -1,4 +1,4 @@
-//! Batches: many launches in one submission.
+//! Batches: many launches that go to the device together.
 
 use crate::argument::Argument;
 use crate::backend::Step;
@@ -15,7 +15,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard.
+/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are
+/// one submission, or several where they have more than 8192 dispatches.
 ///
 /// What a launch returns can be an argument of later launches of the same batch at once; elsewhere it is usable after
 /// [`Batch::submit`]. Tensors that a batch writes, and that were there before, keep their contents until then. A batch that is
@@ -50,14 +51,7 @@ impl Spare {
 
 impl Batch {
     pub(crate) fn new(device: Device) -> Batch {
-        Batch {
-            device,
-            id: fresh_id(),
-            steps: Vec::new(),
-            launches: Vec::new(),
-            fresh: Vec::new(),
-            temporaries: Spare::default(),
-        }
+        Batch { device, id: fresh_id(), steps: Vec::new(), launches: Vec::new(), fresh: Vec::new(), temporaries: Spare::default() }
     }
 
     /// The number of launches in it.

@@ -340,11 +340,10 @@ impl Device {
         DynKernel::load(self, programs)
     }
 
-    /// A batch: many launches in one submission.
+    /// A batch: many launches that go to the device together.
     pub fn batch(&self) -> Batch {
         Batch::new(self.clone())
     }
-
 
     pub(crate) fn is(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -447,7 +446,13 @@ impl Device {
     }
 
     /// Waits until nothing conflicts with an access to some memory, which is `what` in errors.
-    fn enter(&self, memory: &Arc<Memory>, writes: bool, deadline: Option<Instant>, what: impl FnOnce() -> String) -> Result<Access> {
+    fn enter(
+        &self,
+        memory: &Arc<Memory>,
+        writes: bool,
+        deadline: Option<Instant>,
+        what: impl FnOnce() -> String,
+    ) -> Result<Access> {
         Access::new(memory.clone(), writes, deadline).map_err(|refusal| match refusal {
             Refusal::Parked => Error::InFlight { what: what() },
             Refusal::Late => Wait::new(self.0.timeout).over(format!("other threads' work on {}", what())),

@@ -148,7 +148,10 @@ mod tests {
         assert_eq!(timeout("Off"), Ok(None));
         for word in ["0", "-1", "nan", "inf", "1e300", "a minute", "60s"] {
             let wanted = "a number of seconds above 0, or `off`";
-            assert_eq!(timeout(word), Err(format!("the environment variable TILEWRIGHT_TIMEOUT is {word:?}; it should be {wanted}")));
+            assert_eq!(
+                timeout(word),
+                Err(format!("the environment variable TILEWRIGHT_TIMEOUT is {word:?}; it should be {wanted}"))
+            );
         }
     }
 

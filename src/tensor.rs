@@ -130,9 +130,13 @@ impl AnyTensor {
         self.check_dtype::<T>()?;
         let what = || format!("the tensor of shape {:?}", self.shape);
         self.memory.check_ready(0, what)?;
-        let places = T::from_device(self.places(), |bytes| {
-            if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, bytes, what) }
-        })?;
+        let places =
+            T::from_device(
+                self.places(),
+                |bytes| {
+                    if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, bytes, what) }
+                },
+            )?;
         Ok(match &self.layout {
             None => places,
             Some(layout) => layout.places(&self.shape).into_iter().filter_map(|at| places.get(at).copied()).collect(),

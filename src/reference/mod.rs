@@ -197,9 +197,7 @@ impl ReferenceDevice {
         match ready.kernel.run(&launch) {
             Ok(_) => Ok(Some(())),
             Err(RunError::Late) => Ok(None),
-            Err(RunError::Fault(fault)) => {
-                Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault })
-            }
+            Err(RunError::Fault(fault)) => Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault }),
             Err(RunError::TooLarge { groups, limit }) => {
                 Err(Error::TooLarge { what: format!("the workgroups of `{}`", step.name), size: groups, limit })
             }

@@ -92,8 +92,7 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
     let properties = unsafe { instance.get_physical_device_properties(raw) };
     let families = unsafe { instance.get_physical_device_queue_family_properties(raw) };
     let compute = families.iter().enumerate().filter(|(_, f)| f.queue_flags.contains(vk::QueueFlags::COMPUTE));
-    // With timestamps, then with the most queues: of those that are alike, the first.
-    let family = compute.min_by_key(|(_, f)| (f.timestamp_valid_bits == 0, std::cmp::Reverse(f.queue_count)));
+    let family = compute.min_by_key(|(_, f)| preference(f));
     let Some((index, family)) = family.filter(|_| properties.api_version >= vk::API_VERSION_1_1) else { return Ok(None) };
     let extensions = unsafe { instance.enumerate_device_extension_properties(raw) };
     let extensions = extensions.map_err(failed("vkEnumerateDeviceExtensionProperties"))?;
@@ -124,6 +123,13 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
         properties,
     };
     Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
+}
+
+/// Which compute family is best, least first: one with timestamps; one for compute alone, whose queues run side by side, where
+/// those of a family with graphics take turns (NVIDIA's do); the one with the most queues.
+fn preference(family: &vk::QueueFamilyProperties) -> impl Ord + use<> {
+    let graphics = family.queue_flags.contains(vk::QueueFlags::GRAPHICS);
+    (family.timestamp_valid_bits == 0, graphics, std::cmp::Reverse(family.queue_count))
 }
 
 fn kind(raw: vk::PhysicalDeviceType) -> DeviceKind {
@@ -385,6 +391,17 @@ mod tests {
         let more = More::default();
         let limits = limits(&vk::PhysicalDeviceLimits::default(), &more, &Features::default(), 0);
         DeviceInfo { index, name: name.into(), kind, driver: "d".into(), api_version: (1, 3), features: vec![], limits }
+    }
+
+    #[test]
+    fn a_family_for_compute_alone_is_preferred() {
+        let family = |queue_flags, queue_count, timestamp_valid_bits| {
+            preference(&vk::QueueFamilyProperties { queue_flags, queue_count, timestamp_valid_bits, ..Default::default() })
+        };
+        let (all, alone) = (vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE, vk::QueueFlags::COMPUTE);
+        assert!(family(alone, 8, 64) < family(all, 16, 64));
+        assert!(family(alone, 8, 64) < family(alone, 4, 64));
+        assert!(family(all, 1, 64) < family(alone, 8, 0), "what has no timestamps cannot be timed");
     }
 
     #[test]

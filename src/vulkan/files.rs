@@ -34,12 +34,8 @@ struct Bounds {
     temporary: Duration,
 }
 
-const BOUNDS: Bounds = Bounds {
-    file: 128 << 20,
-    folder: 512 << 20,
-    age: Duration::from_secs(90 * 24 * 3600),
-    temporary: Duration::from_secs(600),
-};
+const BOUNDS: Bounds =
+    Bounds { file: 128 << 20, folder: 512 << 20, age: Duration::from_secs(90 * 24 * 3600), temporary: Duration::from_secs(600) };
 
 /// FNV-1a over 64 bits: it guards against accidents, not against anyone.
 pub(super) fn checksum(data: &[u8]) -> u64 {
@@ -68,7 +64,9 @@ fn read_within(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     file.take(most + HEADER + 1).read_to_end(&mut bytes)?;
     let data = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<8>());
     match data {
-        _ if bytes.len() as u64 > most + HEADER => Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))),
+        _ if bytes.len() as u64 > most + HEADER => {
+            Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes")))
+        }
         Some((sum, data)) if u64::from_le_bytes(*sum) == checksum(data) => Ok(Some(data.to_vec())),
         _ => Err(Error::new(ErrorKind::InvalidData, "it is damaged")),
     }

@@ -93,7 +93,8 @@ impl Backend for VulkanDevice {
         wait: &Wait,
     ) -> Result<Box<dyn Pipeline>> {
         let label = format!("{label}/{}", dispatch.name);
-        let words = pipeline::Words { dispatch: dispatch.clone(), subgroup: program.requires.subgroup, constants: constants.into() };
+        let words =
+            pipeline::Words { dispatch: dispatch.clone(), subgroup: program.requires.subgroup, constants: constants.into() };
         let pipeline = pipeline::ComputePipeline::within(wait, &self.context, &self.cache, words, label)?;
         self.context.check_messages()?;
         Ok(Box::new(pipeline))

@@ -240,7 +240,8 @@ fn the_validation_layers_are_heard() {
 #[ignore = "needs a process with a wrong variable, which another test starts"]
 fn with_a_wrong_variable() {
     for error in [Device::open().map(drop).expect_err("wrong"), Device::all().map(drop).expect_err("wrong")] {
-        let text = "the environment variable TILEWRIGHT_VALIDATION is \"fals\"; it should be 1, true, yes or on, or 0, false, no or off";
+        let text =
+            "the environment variable TILEWRIGHT_VALIDATION is \"fals\"; it should be 1, true, yes or on, or 0, false, no or off";
         assert_eq!(error.to_string(), text);
     }
 }

@@ -202,10 +202,7 @@ pub fn spin() -> Program {
         local: [1; 3],
         buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],
         addressing: Addressing::Address,
-        params: vec![
-            Param { offset: 0, value: ParamValue::Address(0) },
-            Param { offset: 8, value: ParamValue::Scalar(0) },
-        ],
+        params: vec![Param { offset: 0, value: ParamValue::Address(0) }, Param { offset: 8, value: ParamValue::Scalar(0) }],
         param_bytes: 12,
         constants: vec![],
         spilled: false,
