@@ -31,6 +31,15 @@ pub enum Error {
         /// What the loader said.
         reason: String,
     },
+    /// The Vulkan loader stops at a malformed manifest of a driver or a layer, whatever other drivers there are. Newer loaders pass
+    /// over it.
+    #[error(
+        "the Vulkan loader stops at the malformed manifest {file}: repair or remove it, or use a newer loader, which passes over it"
+    )]
+    Manifest {
+        /// The manifest.
+        file: String,
+    },
     /// There are devices, but not the one asked for, or none that will do.
     #[error("no device {wanted}; there {are}", are = Listed(available))]
     NoDevice {

@@ -11,6 +11,7 @@ mod choose;
 mod context;
 mod files;
 mod instance;
+mod manifests;
 mod memory;
 mod pipeline;
 mod queues;

@@ -51,22 +51,22 @@ fn many_updates_in_a_batch_are_one_after_another() {
 
 #[test]
 fn a_batch_can_be_larger_than_a_submission() {
-    // By descriptor, and not every step of a submission's: the last of the one and the first of the next depend on each other.
-    let device = device();
+    // Each step depends on the one before it. Without the layers, which take seconds for so many.
+    let device = options().validation(false).open().expect("opens");
     let kernel = device.load_programs(vec![axpy(WAYS[2])]).expect("loads");
     let x = device.upload([4], &[1.0f32; 4]).expect("uploads").into_any();
     let mut batch = device.batch();
     let mut last = batch.run_dyn(&kernel, args(&x, &x, 0.0)).expect("recorded").remove(0);
-    for _ in 0..20_000 {
+    for _ in 0..9000 {
         last = batch.run_dyn(&kernel, args(&x, &last, 1.0)).expect("recorded").remove(0);
     }
     if device.info().limits.timestamps {
         let timings = batch.submit_timed().expect("runs");
-        assert_eq!(timings.len(), 20_001);
+        assert_eq!(timings.len(), 9001);
     } else {
         batch.submit().expect("runs");
     }
-    assert_eq!(last.download::<f32>().expect("downloads"), [20_001.0; 4]);
+    assert_eq!(last.download::<f32>().expect("downloads"), [9001.0; 4]);
 }
 
 #[test]

@@ -235,6 +235,44 @@ fn the_validation_layers_are_heard() {
     device.upload([1], &[1.0f32]).expect("the next call is clean");
 }
 
+/// Run by [`a_malformed_manifest_is_named`], in a process with one.
+#[test]
+#[ignore = "needs a process with a malformed manifest, which another test starts"]
+fn with_a_malformed_manifest() {
+    let file = std::env::var("MALFORMED").expect("the other test sets it");
+    for opened in [options().open().map(drop), Options::new().open().map(drop), options().list().map(drop)] {
+        // Newer loaders pass over it.
+        if let Err(error) = opened {
+            let text = "repair or remove it, or use a newer loader, which passes over it";
+            assert_eq!(error.to_string(), format!("the Vulkan loader stops at the malformed manifest {file}: {text}"));
+        }
+    }
+}
+
+#[test]
+fn a_malformed_manifest_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bad = |folder: &std::path::Path| {
+        std::fs::create_dir_all(folder).expect("made");
+        let file = folder.join("bad, of course.json");
+        std::fs::write(&file, "{ \"ICD\": { \"library_path\": ").expect("written");
+        file.to_str().expect("text").to_owned()
+    };
+    let is_manifest = |p: &std::path::PathBuf| p.extension().is_some_and(|e| e == "json");
+    let found = || Some(std::fs::read_dir("/usr/share/vulkan/icd.d").ok()?.flatten().map(|f| f.path()).filter(is_manifest));
+    let found = || found().map(|all| all.map(|p| p.display().to_string()).collect::<Vec<_>>().join(":"));
+    let drivers = std::env::var("VK_DRIVER_FILES").ok().or_else(found).unwrap_or_default();
+    let file = bad(folder.path());
+    alone("devices::with_a_malformed_manifest", &[("VK_DRIVER_FILES", &format!("{drivers}:{file}")), ("MALFORMED", &file)]);
+    let shared = std::env::var("XDG_DATA_DIRS").unwrap_or("/usr/local/share:/usr/share".to_owned());
+    for kind in ["icd.d", "implicit_layer.d", "explicit_layer.d"] {
+        let data = folder.path().join(format!("data-{kind}"));
+        let file = bad(&data.join("vulkan").join(kind));
+        let dirs = format!("{}:{shared}", data.display());
+        alone("devices::with_a_malformed_manifest", &[("XDG_DATA_DIRS", &dirs), ("MALFORMED", &file)]);
+    }
+}
+
 /// Run by [`wrong_variables_are_named`], in a process with a wrong variable.
 #[test]
 #[ignore = "needs a process with a wrong variable, which another test starts"]
