@@ -54,7 +54,7 @@ fn read_within(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     if !is_ours(path)? {
         return Ok(None);
     }
-    let file = open(path)?;
+    let file = open(path, OpenOptions::new().read(true))?;
     let about = file.metadata()?;
     // Once more, of what was opened.
     if !about.is_file() {
@@ -73,11 +73,9 @@ fn read_within(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Opens a file without waiting for anyone: a pipe would wait for a writer.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
     options.open(path)
 }
 
@@ -98,7 +96,7 @@ fn not_a_file() -> Error {
 /// Notes that a file is used, so that it is not taken for one that nobody needs.
 pub(super) fn used(path: &Path) {
     // Where it cannot be noted, the file goes earlier than it had to.
-    let _ = OpenOptions::new().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    let _ = open(path, OpenOptions::new().append(true)).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Replaces what a file holds, and keeps its folder within bounds. More than a file may have is not written, and what was there
@@ -226,7 +224,9 @@ mod tests {
         }
         assert_eq!(names(folder.path()), before);
         // Behind a check that it is a file: opening does not wait, either.
-        assert!(!open(&at("pipelines-fifo.bin")).and_then(|f| f.metadata()).expect("it does not wait").is_file());
+        let opened = open(&at("pipelines-fifo.bin"), OpenOptions::new().read(true)).and_then(|f| f.metadata());
+        assert!(!opened.expect("it does not wait").is_file());
+        used(&at("pipelines-fifo.bin"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Why the loader fails. Of a malformed manifest, of a driver or of a layer, loaders before 1.3.240 or so say that memory is out,
-//! and stop, whatever other drivers there are. What it is they say in messages only.
+//! Why the loader fails. At a malformed manifest, of a driver or of a layer, older loaders stop (1.3.239 does), whatever other
+//! drivers there are, and say that memory is out. What it is they say in messages only.
 
 use super::validation::Messages;
 use crate::error::Error;

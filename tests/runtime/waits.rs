@@ -23,13 +23,15 @@ fn bumped(kernel: &DynKernel, x: &AnyTensor, y: &mut AnyTensor, alpha: f32) -> t
     kernel.run([Argument::from(x), y.into(), alpha.into()]).map(drop)
 }
 
-/// What comes once nothing is in flight any more.
+/// What comes once nothing is in flight any more; on a busy machine the call itself may come to the timeout.
 fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
     let start = Instant::now();
     loop {
         match call() {
             Ok(value) => return value,
-            Err(Error::InFlight { .. }) if start.elapsed() < LONG => std::thread::sleep(Duration::from_millis(5)),
+            Err(Error::InFlight { .. } | Error::Timeout { .. }) if start.elapsed() < LONG => {
+                std::thread::sleep(Duration::from_millis(5))
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -53,12 +55,12 @@ fn long_spin() -> u32 {
 #[test]
 fn a_kernel_that_takes_too_long_goes_on_by_itself() {
     let times = long_spin();
-    let (device, messages) = counted(options().timeout(Some(Duration::from_millis(20))));
+    let (device, messages) = counted(options().timeout(Some(Duration::from_millis(200))));
     let kernel = load(&device, spin());
     let mut x = device.upload([1], &[7u32]).expect("uploads").into_any();
     let mut run = |times: u32| kernel.run([Argument::from(&mut x), times.into()]);
     let error = run(times).expect_err("it takes longer");
-    let text = "the dispatch `x` has not ended after 20ms, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)";
+    let text = "the dispatch `x` has not ended after 200ms, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)";
     assert_eq!(error.to_string(), text);
     let error = run(1).expect_err("it is still in use");
     assert_eq!(error.to_string(), "a tensor of `x` is in use by work that had not ended at the timeout, and still has not");
@@ -72,7 +74,7 @@ fn a_kernel_that_takes_too_long_goes_on_by_itself() {
 #[test]
 #[ignore = "leaves a kernel at work, in a process that another test starts"]
 fn leaves_a_kernel_at_work() {
-    let device = Options::from_env().expect("right").cache(None).timeout(Some(Duration::from_millis(20))).open().expect("opens");
+    let device = Options::from_env().expect("right").cache(None).timeout(Some(Duration::from_millis(200))).open().expect("opens");
     let kernel = load(&device, spin());
     let mut x = device.upload([1], &[7u32]).expect("uploads").into_any();
     let error = kernel.run([Argument::from(&mut x), u32::MAX.into()]).expect_err("it takes longer");
@@ -207,11 +209,11 @@ fn results_of_a_batch_come_when_it_ends() {
 
 #[test]
 fn copies_that_hang_are_left_too() {
-    let (injector, device) = Injector::open(1, |o| o.timeout(Some(Duration::from_millis(50))).staging(true));
+    let (injector, device) = Injector::open(1, |o| o.timeout(Some(Duration::from_millis(200))).staging(true));
     let tensor = upload(&device, &[1.0, 2.0]);
     injector.set("held", 1);
     let error = device.upload([2], &[1.0f32, 2.0]).expect_err("it hangs");
-    assert!(error.to_string().starts_with("a copy of 8 bytes has not ended after 50ms"), "{error}");
+    assert!(error.to_string().starts_with("a copy of 8 bytes has not ended after 200ms"), "{error}");
     assert!(matches!(tensor.download::<f32>(), Err(Error::InFlight { .. })), "the only queue hangs");
     assert!(matches!(device.zeros::<f32>([4]), Err(Error::InFlight { .. })), "the only queue hangs");
     injector.set("held", 0);
@@ -307,7 +309,7 @@ fn a_compiler_that_hangs_is_left_and_holds_nobody() {
     let x = upload(&device, &[1.0, 2.0]);
     injector.set("compiler_held", 1);
     let error = device.load_programs(vec![axpy(WAYS[2])]).expect_err("it hangs");
-    assert!(error.to_string().starts_with("the driver's compilation of `axpy/AXPY/out` has not ended after 50ms"), "{error}");
+    assert!(error.to_string().starts_with("the driver's compilation of `axpy/AXPY/out` has not ended after 200ms"), "{error}");
     let out = ready.run([Argument::from(&x), (&x).into(), 2.0f32.into()]).expect("others launch meanwhile");
     assert_eq!(out[0].download::<f32>().expect("downloads"), [3.0, 6.0]);
     injector.set("compiler_held", 0);

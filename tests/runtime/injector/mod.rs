@@ -39,7 +39,7 @@ impl Injector {
 
     /// A device with as many queues, whose calls wait for a moment only.
     pub fn impatient(queues: u32) -> (Injector, Device) {
-        Injector::open(queues, |options| options.timeout(Some(Duration::from_millis(50))))
+        Injector::open(queues, |options| options.timeout(Some(Duration::from_millis(200))))
     }
 
     /// Says something to it.
