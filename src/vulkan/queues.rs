@@ -86,10 +86,10 @@ fn best(loads: &[Load]) -> Option<usize> {
 impl Ticket {
     /// Nobody waits for the submission any more.
     pub(super) fn leave(&mut self) {
-        if !std::mem::replace(&mut self.left, true) {
-            if let Some(load) = lock(&self.loads).get_mut(self.queue) {
-                load.left += 1;
-            }
+        if !std::mem::replace(&mut self.left, true)
+            && let Some(load) = lock(&self.loads).get_mut(self.queue)
+        {
+            load.left += 1;
         }
     }
 }

@@ -327,5 +327,5 @@ fn what_is_no_file_is_no_cache() {
     std::fs::remove_file(file).expect("removable");
     std::fs::create_dir(file).expect("made");
     run();
-    assert_eq!(names(), [file.clone()]);
+    assert_eq!(names(), std::slice::from_ref(file));
 }

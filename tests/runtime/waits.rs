@@ -37,19 +37,21 @@ fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
     }
 }
 
-/// A number of times that [`spin`] takes long for: a second, or several.
+/// A number of times that [`spin`] takes a second for, or several.
 fn long_spin() -> u32 {
     let (device, mut times) = (device(), 1 << 16);
     let kernel = load(&device, spin());
     let mut x = device.upload([1], &[1u32]).expect("uploads").into_any();
-    loop {
+    let mut took = |times: u32| {
         let start = Instant::now();
         kernel.run([Argument::from(&mut x), times.into()]).expect("runs");
-        if start.elapsed() > Duration::from_millis(100) {
-            return times * 8;
-        }
+        start.elapsed()
+    };
+    // Others may be at work on the device, too: the fastest of several counts.
+    while (0..3).any(|_| took(times) < Duration::from_millis(100)) {
         times *= 2;
     }
+    times * 10
 }
 
 #[test]
