@@ -64,7 +64,7 @@ impl DynKernel {
                 Some(reason) => reasons.push((program.variant, reason)),
             }
         }
-        device.backend().save_cache();
+        device.save_cache();
         if variants.is_empty() {
             return Err(Error::Unsupported { kernel, device: device.info().name.clone(), reasons });
         }

@@ -1,10 +1,10 @@
-//! Device memory that tensors share, who may touch it when, and the memory of temporaries.
+//! Device memory that tensors share, and the memory of temporaries.
 
-use crate::backend::{Buffer, Step};
+use crate::access::Gate;
+use crate::backend::Buffer;
 use crate::error::{Error, Result};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A lock whose holder cannot leave a broken state behind, so that poison says nothing.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -61,15 +61,15 @@ pub(crate) struct Memory {
     id: u64,
     buffer: Box<dyn Buffer>,
     share: Share,
-    /// Held while the device or the host accesses the contents, for writing where it writes.
-    access: RwLock<()>,
-    /// The batch that is yet to write it, or 0.
+    /// Entered by whoever accesses the contents: the device or the host.
+    gate: Gate,
+    /// The batch that is the first to write it and has not run, or 0. Until then there are no contents.
     batch: AtomicU64,
 }
 
 impl Memory {
     pub(crate) fn new(buffer: Box<dyn Buffer>, share: Share) -> Memory {
-        Memory { id: fresh_id(), buffer, share, access: RwLock::new(()), batch: AtomicU64::new(0) }
+        Memory { id: fresh_id(), buffer, share, gate: Gate::default(), batch: AtomicU64::new(0) }
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -85,39 +85,20 @@ impl Memory {
         &*self.buffer
     }
 
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, ()> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, ()> {
-        self.access.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the contents are there, or are those that `batch` (0: none) is going to write.
+    /// Whether there are contents, or will be when a launch of `batch` (0: none) comes to them.
     pub(crate) fn check_ready(&self, batch: u64, what: impl FnOnce() -> String) -> Result<()> {
         let owner = self.batch.load(Ordering::Acquire);
         if owner == 0 || owner == batch { Ok(()) } else { Err(Error::NotSubmitted { what: what() }) }
     }
 
-    /// Says that `batch` is going to write it, or 0: that none is.
+    /// Says that `batch` is the first to write it, or 0: that it has contents.
     pub(crate) fn set_batch(&self, batch: u64) {
         self.batch.store(batch, Ordering::Release);
     }
-}
-
-/// The locks of all memory that steps touch, taken in order of id so that no two threads wait for each other.
-pub(crate) fn lock_steps(steps: &[Step]) -> Vec<Access<'_>> {
-    let mut touched: BTreeMap<u64, (&Memory, bool)> = BTreeMap::new();
-    for u in steps.iter().flat_map(|s| &s.uses) {
-        touched.entry(u.memory.id).or_insert((&u.memory, false)).1 |= u.writes;
-    }
-    touched.into_values().map(|(m, writes)| if writes { Access::Write(m.write()) } else { Access::Read(m.read()) }).collect()
-}
-
-/// A lock held while a submission runs.
-pub(crate) enum Access<'a> {
-    Read(#[expect(dead_code, reason = "held, not read")] RwLockReadGuard<'a, ()>),
-    Write(#[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, ()>),
 }
 
 /// Memory of temporaries between launches.

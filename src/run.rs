@@ -2,6 +2,7 @@
 
 use crate::argument::{Argument, Scalar};
 use crate::backend::{Piece, Step, Use};
+use crate::batch::Spare;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::{Refusal, check, grid, params, solve};
@@ -29,7 +30,7 @@ impl<'a> Target<'a> {
 /// A batch, as its launches see it: its id, and where it finds memory of temporaries.
 pub(crate) struct InBatch<'a> {
     pub(crate) id: u64,
-    pub(crate) temporaries: &'a mut Vec<Arc<Memory>>,
+    pub(crate) temporaries: &'a mut Spare,
 }
 
 /// A launch that is ready to be submitted.
@@ -38,8 +39,6 @@ pub(crate) struct Launch {
     pub(crate) variant: String,
     pub(crate) steps: Vec<Step>,
     pub(crate) outputs: Vec<AnyTensor>,
-    /// Written memory of the caller's.
-    pub(crate) updated: Vec<Arc<Memory>>,
     pub(crate) temporaries: Vec<Arc<Memory>>,
 }
 
@@ -57,10 +56,10 @@ impl Launch {
 
     /// Runs it alone and waits for it. Timed, its time comes back too.
     pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
-        let spans = self.device.submit(&self.steps, timed);
-        // A failed submission has waited as well, so nothing uses them any more.
+        let steps: Arc<[Step]> = self.steps.into();
+        let spans = self.device.submit(&steps, timed);
         self.device.give_temporaries(self.temporaries);
-        let timing = timing(&self.variant, &self.steps, &spans?);
+        let timing = timing(&self.variant, &steps, &spans?);
         Ok((self.outputs, timing))
     }
 }
@@ -245,7 +244,6 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         variant: program.variant.clone(),
         steps: Vec::new(),
         outputs: Vec::new(),
-        updated: Vec::new(),
         temporaries: Vec::new(),
     };
     let placed = place(program, variant.variant, bound, &choice, target, batch, &mut launch)?;
@@ -323,14 +321,10 @@ fn place(
             continue;
         }
         let memory = match (caller, tensor.role) {
-            (Some(t), role) => {
-                if !matches!(role, Role::Input | Role::Prepared) {
-                    launch.updated.push(t.memory().clone());
-                }
-                t.memory().clone()
-            }
+            (Some(t), _) => t.memory().clone(),
             (None, Role::Temporary) => {
-                let kept = batch.as_mut().and_then(|b| take(b.temporaries, allocated(bytes)));
+                // What an earlier launch of the batch used: a barrier keeps the two apart.
+                let kept = batch.as_mut().and_then(|b| b.temporaries.take(allocated(bytes)));
                 let memory = kept.map_or_else(|| launch.device.take_temporary(bytes), Ok)?;
                 launch.temporaries.push(memory.clone());
                 memory
@@ -378,12 +372,6 @@ fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result
     let zeros = device.zeros_any(tensor.dtype, &shape)?;
     let bytes = zeros.bytes();
     Ok(Placed { memory: zeros.memory().clone(), bytes })
-}
-
-/// Memory that an earlier launch of the batch used: the barrier that this makes necessary keeps the two apart.
-fn take(kept: &mut Vec<Arc<Memory>>, bytes: u64) -> Option<Arc<Memory>> {
-    let at = kept.iter().position(|m| m.bytes() >= bytes)?;
-    Some(kept.swap_remove(at))
 }
 
 fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {

@@ -136,11 +136,15 @@ impl AnyTensor {
     /// [`Error::OutOfMemory`] where the host has no room for them.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
-        self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
-        let _access = self.memory.read();
-        let places = T::from_device(self.places(), |bytes| {
-            if bytes.is_empty() { Ok(()) } else { self.device.backend().read(self.memory.buffer(), bytes) }
-        })?;
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.memory.check_ready(0, what)?;
+        let places =
+            T::from_device(
+                self.places(),
+                |bytes| {
+                    if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, bytes, what) }
+                },
+            )?;
         let Some(layout) = &self.layout else { return Ok(places) };
         let mut elements = room(self.len())?;
         elements.extend(layout.places(&self.shape).filter_map(|at| places.get(at).copied()));
@@ -154,16 +158,16 @@ impl AnyTensor {
         if values.len() != self.len() {
             return Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: values.len() });
         }
-        self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
-        let _access = self.memory.write();
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.memory.check_ready(0, what)?;
         let bytes = T::to_device(values)?;
-        if bytes.is_empty() { Ok(()) } else { self.device.backend().write(self.memory.buffer(), &bytes) }
+        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &bytes, what) }
     }
 
     /// Sets all elements to zero.
     pub(crate) fn clear(&self) -> Result<()> {
-        let _access = self.memory.write();
-        self.device.backend().clear(self.memory.buffer(), allocated(self.bytes()))
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.device.clear(&self.memory, allocated(self.bytes()), what)
     }
 
     /// This tensor with its element type in its Rust type.

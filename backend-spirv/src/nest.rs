@@ -116,9 +116,7 @@ impl Emit<'_> {
             return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
         }
         let skippable = self.values.node(extent).range.0 < 1;
-        self.counted(extent, skippable, |e, value| {
-            e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))
-        })
+        self.counted(extent, skippable, |e, value| e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)))
     }
 
     /// A loop over `0..extent`.

@@ -45,10 +45,7 @@ impl Emit<'_> {
 
     /// Sees to it that 32 bits hold a value at every launch.
     pub(crate) fn must_fit(&mut self, value: ValueId) -> Result<()> {
-        if self.values.dtype(value) != DType::I32
-            || self.values.fits(value)
-            || !self.reach.asked.insert(value, ())
-        {
+        if self.values.dtype(value) != DType::I32 || self.values.fits(value) || !self.reach.asked.insert(value, ()) {
             return Ok(());
         }
         let Some(Interval { least, most }) = self.hull(value) else { return Err(self.beyond_reach(value)) };

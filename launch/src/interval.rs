@@ -100,7 +100,13 @@ fn negated(a: i64) -> i64 {
 fn mul(a: i64, b: i64) -> i64 {
     match (a, b) {
         (0, _) | (_, 0) => 0,
-        _ if is_end(a) || is_end(b) => if (a < 0) == (b < 0) { i64::MAX } else { i64::MIN },
+        _ if is_end(a) || is_end(b) => {
+            if (a < 0) == (b < 0) {
+                i64::MAX
+            } else {
+                i64::MIN
+            }
+        }
         _ => a.saturating_mul(b),
     }
 }

@@ -192,7 +192,7 @@ impl backend::Buffer for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed once; submissions are waited for before their buffers can be dropped.
+        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
         unsafe { self.heap.context.device.destroy_buffer(self.raw, None) };
         let allocation = std::mem::take(&mut self.allocation);
         self.heap.used.fetch_sub(allocation.size(), Ordering::Relaxed);

@@ -11,7 +11,7 @@ use tilewright_dsl::profile::Profile;
 /// A device that the tests share.
 pub fn device() -> Device {
     static SHARED: OnceLock<Device> = OnceLock::new();
-    let options = || Options::from_env().validation(true).cache(None);
+    let options = || Options::from_env().expect("the environment is right").validation(true).cache(None);
     SHARED.get_or_init(|| options().open().expect("the tests need a Vulkan driver and its validation layers")).clone()
 }
 

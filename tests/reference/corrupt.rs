@@ -167,7 +167,7 @@ impl Subject {
         };
         let buffers: Vec<Buffer<'_>> = self.buffers.iter().zip(&self.tensors).map(buffer).collect();
         let pieces = [Piece { groups: self.groups, params: &self.params }];
-        match kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET }) {
+        match kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET, deadline: None }) {
             Ok(_) => Outcome::Ran,
             Err(_) => Outcome::Faulty,
         }

@@ -6,6 +6,7 @@
 
 mod batches;
 mod devices;
+mod injector;
 mod launches;
 mod loading;
 mod memory;
@@ -13,3 +14,4 @@ mod programs;
 mod support;
 mod typed;
 mod versions;
+mod waits;

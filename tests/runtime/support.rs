@@ -9,7 +9,7 @@ use tilewright_launch::Program;
 
 /// The options of all tests: what the environment says of the device, validation on, no cache on disk.
 pub fn options() -> Options {
-    Options::from_env().validation(true).cache(None)
+    Options::from_env().expect("the environment is right").validation(true).cache(None)
 }
 
 /// A device that the tests share.
@@ -56,4 +56,13 @@ pub fn assemble(text: &str) -> Vec<u8> {
 pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
     let mut rng = fastrand::Rng::with_seed(seed);
     (0..count).map(|_| rng.i32(-1000..1000) as f32 / 8.0).collect()
+}
+
+/// Runs an ignored test in a process of its own, with these variables.
+pub fn alone(test: &str, variables: &[(&str, &str)]) {
+    let this = std::env::current_exe().expect("this test has a path");
+    let mut command = std::process::Command::new(this);
+    let output = command.args(["--exact", test, "--ignored"]).envs(variables.iter().copied()).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }

@@ -102,7 +102,9 @@ fn on_reference(program: &Program) -> DynKernel {
 fn on_vulkan(program: &Program) -> Option<DynKernel> {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-    let device = DEVICE.get_or_init(|| Options::from_env().validation(layers).cache(None).open().expect("a Vulkan device"));
+    let device = DEVICE.get_or_init(|| {
+        Options::from_env().expect("the environment is right").validation(layers).cache(None).open().expect("a Vulkan device")
+    });
     let everywhere =
         program.profile == "vulkan_1_1" || program.profile == "mesa_lavapipe" && device.info().name.contains("llvmpipe");
     // SAFETY: the compiler made it.

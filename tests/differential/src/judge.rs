@@ -118,7 +118,7 @@ impl Judge {
     pub fn open(vulkan: bool) -> Result<Judge, Error> {
         let reference = Options::new().device("reference").open()?;
         let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-        let device = if vulkan { Some(Options::from_env().validation(layers).cache(None).open()?) } else { None };
+        let device = if vulkan { Some(Options::from_env()?.validation(layers).cache(None).open()?) } else { None };
         Ok(Judge { reference, vulkan: device })
     }
 
