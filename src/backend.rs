@@ -8,12 +8,16 @@
 use crate::device::DeviceInfo;
 use crate::error::Result;
 use crate::memory::Memory;
+use crate::parking::Wait;
 use crate::timing::Span;
 use std::any::Any;
 use std::sync::Arc;
 use tilewright_launch::{Dispatch, Program};
 
 /// A device, of whatever kind.
+///
+/// No function waits for the device longer than its [`Wait`] says. One that stops waiting leaves there what may still be at
+/// work, with all that the backend itself made for it; buffers, pipelines and steps are kept by the caller.
 pub(crate) trait Backend: Send + Sync {
     /// What it is and can do.
     fn info(&self) -> &DeviceInfo;
@@ -22,17 +26,24 @@ pub(crate) trait Backend: Send + Sync {
     fn allocate(&self, bytes: u64) -> Result<Box<dyn Buffer>>;
 
     /// Writes the first bytes of a buffer. The caller excludes every other access meanwhile.
-    fn write(&self, buffer: &dyn Buffer, bytes: &[u8]) -> Result<()>;
+    fn write(&self, buffer: &dyn Buffer, bytes: &[u8], wait: &mut Wait) -> Result<()>;
 
     /// Reads the first bytes of a buffer. The caller excludes every write meanwhile.
-    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8]) -> Result<()>;
+    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8], wait: &mut Wait) -> Result<()>;
 
     /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access meanwhile.
-    fn clear(&self, buffer: &dyn Buffer, bytes: u64) -> Result<()>;
+    fn clear(&self, buffer: &dyn Buffer, bytes: u64, wait: &mut Wait) -> Result<()>;
 
     /// Makes one of a program's dispatches ready to run, with the subgroup size that the program requires and these values of the
     /// dispatch's specialization constants. `label` names the program in messages.
-    fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32], label: &str) -> Result<Box<dyn Pipeline>>;
+    fn compile(
+        &self,
+        program: &Program,
+        dispatch: &Dispatch,
+        constants: &[u32],
+        label: &str,
+        wait: &Wait,
+    ) -> Result<Box<dyn Pipeline>>;
 
     /// Keeps what [`Backend::compile`] made for later processes, where there is a place for it. Failing is no error.
     fn save_cache(&self);
@@ -40,7 +51,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Runs steps one after another, as far as they share memory with a hazard, and waits for the last.
     ///
     /// Timed, no two steps overlap, and each has its span in the result; otherwise the result is empty.
-    fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>>;
+    fn submit(&self, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>>;
 }
 
 /// A buffer of a backend.
@@ -62,6 +73,15 @@ pub(crate) struct Step {
     pub(crate) uses: Vec<Use>,
     /// Usually one; several where the grid exceeds the device's limit. No two of them share a hazard.
     pub(crate) pieces: Vec<Piece>,
+}
+
+/// Steps, as errors name them.
+pub(crate) fn named(steps: &[Step]) -> String {
+    let name = steps.first().map_or("", |s| &s.name);
+    match steps.len() {
+        0 | 1 => format!("the dispatch `{name}`"),
+        n => format!("the dispatch `{name}`, with the {} after it,", n - 1),
+    }
 }
 
 /// A tensor's memory in a step.

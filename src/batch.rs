@@ -1,4 +1,4 @@
-//! Batches: many launches in one submission.
+//! Batches: many launches that go to the device together.
 
 use crate::argument::Argument;
 use crate::backend::Step;
@@ -10,39 +10,48 @@ use crate::memory::{Memory, fresh_id};
 use crate::run::{InBatch, Launch, Target, timing};
 use crate::tensor::AnyTensor;
 use crate::timing::Timing;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard.
+/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are
+/// one submission, or several where they have more than 8192 dispatches.
 ///
 /// What a launch returns can be an argument of later launches of the same batch at once; elsewhere it is usable after
-/// [`Batch::submit`]. A batch that is dropped runs nothing.
+/// [`Batch::submit`]. Tensors that a batch writes, and that were there before, keep their contents until then. A batch that is
+/// dropped runs nothing.
 pub struct Batch {
     device: Device,
     id: u64,
     steps: Vec<Step>,
     /// Each launch's variant and steps.
     launches: Vec<(String, Range<usize>)>,
-    /// Written memory that had contents before.
-    updated: Vec<Arc<Memory>>,
-    /// Written memory that is new: without contents, should the batch never run.
+    /// The memory of new tensors: without contents, should the batch never run.
     fresh: Vec<Arc<Memory>>,
     /// Memory of temporaries that later launches can use again.
-    temporaries: Vec<Arc<Memory>>,
+    temporaries: Spare,
+}
+
+/// Memory by its size, to be found by what it has to hold.
+#[derive(Default)]
+pub(crate) struct Spare(BTreeMap<(u64, u64), Arc<Memory>>);
+
+impl Spare {
+    /// The smallest memory of at least `bytes`.
+    pub(crate) fn take(&mut self, bytes: u64) -> Option<Arc<Memory>> {
+        let key = *self.0.range((bytes, 0)..).next()?.0;
+        self.0.remove(&key)
+    }
+
+    fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
+        self.0.extend(memory.into_iter().map(|m| ((m.bytes(), m.id()), m)));
+    }
 }
 
 impl Batch {
     pub(crate) fn new(device: Device) -> Batch {
-        Batch {
-            device,
-            id: fresh_id(),
-            steps: Vec::new(),
-            launches: Vec::new(),
-            updated: Vec::new(),
-            fresh: Vec::new(),
-            temporaries: Vec::new(),
-        }
+        Batch { device, id: fresh_id(), steps: Vec::new(), launches: Vec::new(), fresh: Vec::new(), temporaries: Spare::default() }
     }
 
     /// The number of launches in it.
@@ -99,13 +108,11 @@ impl Batch {
         let first = self.steps.len();
         self.steps.extend(launch.steps);
         self.launches.push((launch.variant, first..self.steps.len()));
-        let fresh: Vec<_> = launch.outputs.iter().map(|t| t.memory().clone()).collect();
-        fresh.iter().chain(&launch.updated).for_each(|m| m.set_batch(self.id));
-        // What this batch made stays new when a later launch of it writes it again.
-        let fresh_ids = |m: &Arc<Memory>| self.fresh.iter().any(|f| f.id() == m.id());
-        self.updated.extend(launch.updated.into_iter().filter(|m| !fresh_ids(m)));
-        self.fresh.extend(fresh);
-        self.temporaries.extend(launch.temporaries);
+        for memory in launch.outputs.iter().map(AnyTensor::memory) {
+            memory.set_batch(self.id);
+            self.fresh.push(memory.clone());
+        }
+        self.temporaries.give(launch.temporaries);
         Ok(launch.outputs)
     }
 
@@ -120,27 +127,22 @@ impl Batch {
     }
 
     fn finish(mut self, timed: bool) -> Result<Vec<Timing>> {
-        let spans = self.device.submit(&self.steps, timed)?;
-        for memory in self.fresh.drain(..) {
-            memory.set_batch(0);
-        }
-        let launches = std::mem::take(&mut self.launches).into_iter();
-        let slice = |range: Range<usize>| (self.steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]));
-        Ok(launches
-            .map(|(variant, range)| {
-                let (steps, spans) = slice(range);
-                timing(&variant, steps, spans)
-            })
-            .collect())
+        let steps: Arc<[Step]> = std::mem::take(&mut self.steps).into();
+        let spans = self.device.submit(&steps, timed);
+        // What is parked was submitted: it has contents once that has ended, and is in use until then.
+        let ran = self.fresh.iter().filter(|memory| spans.is_ok() || memory.gate().is_parked());
+        ran.for_each(|memory| memory.set_batch(0));
+        let spans = spans?;
+        let timing = |(variant, range): (String, Range<usize>)| {
+            timing(&variant, steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]))
+        };
+        Ok(std::mem::take(&mut self.launches).into_iter().map(timing).collect())
     }
 }
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        for memory in self.updated.drain(..) {
-            memory.set_batch(0);
-        }
-        self.device.give_temporaries(self.temporaries.drain(..));
+        self.device.give_temporaries(std::mem::take(&mut self.temporaries.0).into_values());
     }
 }
 

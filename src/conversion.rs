@@ -32,7 +32,8 @@ impl Conversion {
         let kernel = match self.kernel.get() {
             Some(kernel) => kernel,
             None => {
-                let loaded = device.load_programs(vec![self.program.clone()])?;
+                // SAFETY: it is a part of a program that was loaded under the same contract.
+                let loaded = unsafe { DynKernel::load(device, vec![self.program.clone()]) }?;
                 self.kernel.get_or_init(|| loaded)
             }
         };

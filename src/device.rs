@@ -1,28 +1,45 @@
 //! A device: how it is chosen and opened, and the tensors made on it.
 
-use crate::backend::{Backend, Step};
+use crate::access::{Access, Refusal};
+use crate::backend::{Backend, Pipeline, Step};
 use crate::batch::Batch;
 use crate::element::Element;
+use crate::environment;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Loaded, Variant};
 use crate::load::DynKernel;
-use crate::memory::{Memory, Pool, allocated, lock, lock_steps};
+use crate::memory::{Memory, Pool, Quota, allocated, lock};
+use crate::parking::{Parking, Wait};
 use crate::tensor::{AnyTensor, Tensor, elements};
 use crate::timing::Span;
 use crate::{reference, vulkan};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use tilewright_launch::{DType, Feature, Program};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use tilewright_launch::{DType, Dispatch, Feature, Program};
 
 /// A device that runs kernels. Clones are the same device; it closes when the last of them and of its tensors and kernels is
 /// dropped.
+///
+/// Threads can share it. Their launches run side by side where the device has several queues; those that touch the same
+/// tensors, and one of them writes, run one after another. With a single queue, all run one after another.
+///
+/// No call waits longer than [`Options::timeout`]. What has not ended by then goes on by itself: what it uses is freed once it
+/// has ended, and until then it is [`Error::InFlight`]. Dropping never waits. What still has not ended when the device is
+/// dropped is leaked, and the driver's device with it; the process can end all the same.
 #[derive(Clone)]
 pub struct Device(Arc<Shared>);
 
 struct Shared {
     // Before the backend: dropped first.
     temporaries: Mutex<Pool>,
+    quota: Arc<Quota>,
+    parking: Parking,
+    timeout: Option<Duration>,
+    /// During which call the device was lost.
+    lost: OnceLock<&'static str>,
     backend: Box<dyn Backend>,
 }
 
@@ -112,15 +129,23 @@ impl fmt::Display for DeviceInfo {
 /// What hears the validation layers' messages.
 pub(crate) type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How a device is opened. [`Device::open`] is `Options::from_env().open()`.
-#[derive(Clone, Default)]
+/// How a device is opened. [`Device::open`] is `Options::from_env()?.open()`.
+#[derive(Clone)]
 pub struct Options {
     pub(crate) device: Option<String>,
     pub(crate) validation: bool,
     pub(crate) staging: bool,
     pub(crate) cache: Option<PathBuf>,
+    pub(crate) memory: Option<u64>,
     pub(crate) library: Option<PathBuf>,
     pub(crate) on_message: Option<Listener>,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options::new()
+    }
 }
 
 impl fmt::Debug for Options {
@@ -130,9 +155,18 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// No environment, no validation, no cache on disk.
+    /// No environment, no validation, no cache on disk, a timeout of 60 seconds.
     pub fn new() -> Options {
-        Options::default()
+        Options {
+            device: None,
+            validation: false,
+            staging: false,
+            cache: None,
+            memory: None,
+            library: None,
+            on_message: None,
+            timeout: Some(Duration::from_secs(60)),
+        }
     }
 
     /// What the environment says:
@@ -141,18 +175,13 @@ impl Options {
     /// - `TILEWRIGHT_VALIDATION`: `1` turns the Khronos validation layer on;
     /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
     /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
-    ///   folder for caches.
-    pub fn from_env() -> Options {
-        let text = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
-        let flag = |name| text(name).is_some_and(|v| v != "0");
-        Options {
-            device: text("TILEWRIGHT_DEVICE"),
-            validation: flag("TILEWRIGHT_VALIDATION"),
-            staging: flag("TILEWRIGHT_STAGING"),
-            cache: vulkan::cache_folder(),
-            library: None,
-            on_message: None,
-        }
+    ///   folder for caches;
+    /// - `TILEWRIGHT_TIMEOUT`: see [`Options::timeout`]; a number of seconds, or `off`.
+    ///
+    /// Switches are `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`, in any case; an empty variable is one that is not
+    /// set. Any other value is [`Error::Environment`].
+    pub fn from_env() -> Result<Options> {
+        environment::options(&|name| std::env::var_os(name))
     }
 
     /// Which device: an index into [`Device::all`], a type (`cpu`, `integrated`, `discrete`, `virtual`), or a part of the
@@ -179,14 +208,42 @@ impl Options {
         self
     }
 
+    /// How long a call waits for the device, for the driver's compiler, or for other threads' work on the same tensors; then it
+    /// returns [`Error::Timeout`]. `None`: for ever. By default 60 seconds.
+    ///
+    /// It is the time of one wait: a launch may wait for other threads first, and then for the device. Where the device has a
+    /// single queue, the launches of other threads that come first count too.
+    pub fn timeout(mut self, limit: Option<Duration>) -> Options {
+        self.timeout = limit;
+        self
+    }
+
     /// The folder of the pipeline cache; `None`: no cache on disk.
+    ///
+    /// It has a file for each driver, which processes share. A file is at most 128 MiB: it is begun anew when there is more.
+    /// All files together are at most 512 MiB: those that were used longest ago are deleted first, and so are those that were
+    /// not used for 90 days. Nothing else in the folder is touched.
     pub fn cache(mut self, folder: Option<PathBuf>) -> Options {
         self.cache = folder;
         self
     }
 
-    /// The Vulkan loader to use instead of the system's.
-    pub fn library(mut self, path: impl Into<PathBuf>) -> Options {
+    /// The bytes that tensors, and what launches need between their dispatches, may have together; `None`, the default: what
+    /// the device has left. Beyond that an allocation is [`Error::OutOfMemory`].
+    ///
+    /// What a device has left is the budget that its driver gives this process (VK_EXT_memory_budget), or else the size of its
+    /// memory. The reference device takes the host's memory, as far as the system lets it.
+    pub fn memory(mut self, bytes: Option<u64>) -> Options {
+        self.memory = bytes;
+        self
+    }
+
+    /// The Vulkan loader to use instead of the system's: the path of a shared object.
+    ///
+    /// # Safety
+    /// The file is a Vulkan loader, or a driver that can be loaded as one: what it runs when it is loaded harms nothing in this
+    /// process, and its functions do what the Vulkan specification says of them.
+    pub unsafe fn library(mut self, path: impl Into<PathBuf>) -> Options {
         self.library = Some(path.into());
         self
     }
@@ -208,7 +265,14 @@ impl Options {
                 backend => backend?,
             },
         };
-        Ok(Device(Arc::new(Shared { temporaries: Mutex::default(), backend })))
+        Ok(Device(Arc::new(Shared {
+            temporaries: Mutex::default(),
+            quota: Quota::new(self.memory),
+            parking: Parking::default(),
+            timeout: self.timeout,
+            lost: OnceLock::new(),
+            backend,
+        })))
     }
 
     /// The devices there are; the reference device comes last.
@@ -234,17 +298,17 @@ impl Options {
 impl Device {
     /// Opens a device; the environment says how: see [`Options::from_env`].
     pub fn open() -> Result<Device> {
-        Options::from_env().open()
+        Options::from_env()?.open()
     }
 
     /// The devices there are.
     pub fn all() -> Result<Vec<DeviceInfo>> {
-        Options::from_env().list()
+        Options::from_env()?.list()
     }
 
     /// What this device is and can do.
     pub fn info(&self) -> &DeviceInfo {
-        self.backend().info()
+        self.0.backend.info()
     }
 
     /// A tensor with these elements, row-major.
@@ -254,26 +318,26 @@ impl Device {
         if wanted != values.len() {
             return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: values.len() });
         }
-        let mut tensor = self.uninit(shape)?;
+        let mut tensor = self.unwritten(T::DTYPE, shape)?.typed()?;
         tensor.write(values)?;
         Ok(tensor)
     }
 
     /// A tensor of zeros.
     pub fn zeros<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        let tensor = self.uninit(shape)?;
-        tensor.as_any().clear()?;
+        self.zeros_any(T::DTYPE, shape)?.typed()
+    }
+
+    /// [`Device::zeros`] of a dtype known at run time.
+    pub fn zeros_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
+        let tensor = self.unwritten(dtype, shape.as_ref())?;
+        tensor.clear()?;
         Ok(tensor)
     }
 
-    /// A tensor whose elements are whatever the memory holds: to be written before it is read.
-    pub fn uninit<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        self.uninit_any(T::DTYPE, shape)?.typed()
-    }
-
-    /// [`Device::uninit`] of a dtype known at run time.
-    pub fn uninit_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
-        let shape = shape.as_ref();
+    /// A tensor whose elements are whatever the memory holds, perhaps those of a tensor that was dropped. The caller gives it to
+    /// nobody before all of them are written.
+    pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize]) -> Result<AnyTensor> {
         let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
         Ok(AnyTensor::new(self.clone(), self.allocate(bytes)?, dtype, shape.to_vec()))
     }
@@ -284,23 +348,28 @@ impl Device {
     /// every parameter, unless a literal in an input's shape tells them apart.
     pub fn load<K: Kernel>(&self, variants: &[Variant<K>]) -> Result<Loaded<K>> {
         let programs = variants.iter().map(Variant::program).collect::<Result<_>>()?;
-        self.load_programs(programs).map(Loaded::new)
+        // SAFETY: a variant holds what the compiler made: that is the contract of its constructor.
+        unsafe { DynKernel::load(self, programs) }.map(Loaded::new)
     }
 
     /// [`Device::load`] for programs that were compiled at run time.
     ///
-    /// The words in them run as they stand: load only what Tilewright's compiler made.
-    pub fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
-        DynKernel::load(self, programs)
+    /// # Safety
+    /// Each program is one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), and nothing in it
+    /// was changed; or this is the reference device, which checks each access.
+    ///
+    /// What protects memory is in the program: its shapes, facts and limits are what the compiler's proofs rest on, and its
+    /// words run on the device as they stand, without further checks. A changed program can read and overwrite other tensors,
+    /// and any memory of this process. That a program contradicts itself is found in part only, and then it is
+    /// [`Error::Malformed`].
+    pub unsafe fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
+        // SAFETY: this function has the same contract.
+        unsafe { DynKernel::load(self, programs) }
     }
 
-    /// A batch: many launches in one submission.
+    /// A batch: many launches that go to the device together.
     pub fn batch(&self) -> Batch {
         Batch::new(self.clone())
-    }
-
-    pub(crate) fn backend(&self) -> &dyn Backend {
-        &*self.0.backend
     }
 
     pub(crate) fn is(&self, other: &Device) -> bool {
@@ -310,7 +379,12 @@ impl Device {
     /// Memory for a tensor of `bytes` bytes.
     pub(crate) fn allocate(&self, bytes: u64) -> Result<Arc<Memory>> {
         let bytes = allocated(bytes);
-        let buffer = match self.backend().allocate(bytes) {
+        self.0.parking.reap();
+        let allocate = || {
+            let share = self.0.quota.take(bytes)?;
+            Ok(Arc::new(Memory::new(self.call(|backend| backend.allocate(bytes))?, share)))
+        };
+        match allocate() {
             // What is kept for temporaries may be what is missing.
             Err(Error::OutOfMemory { what }) => {
                 let kept = lock(&self.0.temporaries).drain();
@@ -318,11 +392,10 @@ impl Device {
                     return Err(Error::OutOfMemory { what });
                 }
                 drop(kept);
-                self.backend().allocate(bytes)?
+                allocate()
             }
-            other => other?,
-        };
-        Ok(Arc::new(Memory::new(buffer, bytes)))
+            other => other,
+        }
     }
 
     /// Memory for a temporary; it goes back by [`Device::give_temporaries`] once nothing uses it.
@@ -331,20 +404,120 @@ impl Device {
         kept.map_or_else(|| self.allocate(bytes), Ok)
     }
 
+    /// Takes temporaries back, except those that a launch which nobody waits for may still use.
     pub(crate) fn give_temporaries(&self, memory: impl IntoIterator<Item = Arc<Memory>>) {
-        lock(&self.0.temporaries).give(memory);
+        lock(&self.0.temporaries).give(memory.into_iter().filter(|m| !m.gate().is_parked()));
+    }
+
+    /// Makes a dispatch ready to run.
+    pub(crate) fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32]) -> Result<Arc<dyn Pipeline>> {
+        let label = format!("{}/{}", program.kernel, program.variant);
+        let wait = Wait::new(self.0.timeout);
+        self.call(|backend| backend.compile(program, dispatch, constants, &label, &wait)).map(Arc::from)
+    }
+
+    /// Keeps what was compiled for later processes.
+    pub(crate) fn save_cache(&self) {
+        if self.alive().is_ok() {
+            self.0.backend.save_cache();
+        }
+    }
+
+    /// Reads the first bytes of some memory, which is `what` in errors.
+    pub(crate) fn read(&self, memory: &Arc<Memory>, bytes: &mut [u8], what: impl FnOnce() -> String) -> Result<()> {
+        self.alone(memory, false, what, |backend, wait| backend.read(memory.buffer(), bytes, wait))
+    }
+
+    /// Writes the first bytes of some memory, which is `what` in errors.
+    pub(crate) fn write(&self, memory: &Arc<Memory>, bytes: &[u8], what: impl FnOnce() -> String) -> Result<()> {
+        self.alone(memory, true, what, |backend, wait| backend.write(memory.buffer(), bytes, wait))
+    }
+
+    /// Fills the first bytes of some memory, which is `what` in errors, with zeros.
+    pub(crate) fn clear(&self, memory: &Arc<Memory>, bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
+        self.alone(memory, true, what, |backend, wait| backend.clear(memory.buffer(), bytes, wait))
+    }
+
+    /// Calls the backend for one piece of memory.
+    fn alone(
+        &self,
+        memory: &Arc<Memory>,
+        writes: bool,
+        what: impl FnOnce() -> String,
+        call: impl FnOnce(&dyn Backend, &mut Wait) -> Result<()>,
+    ) -> Result<()> {
+        self.alive()?;
+        self.0.parking.reap();
+        let access = self.enter(memory, writes, Wait::new(self.0.timeout).deadline(), what)?;
+        self.during(vec![access], None, call)
     }
 
     /// Runs steps and waits for them.
-    pub(crate) fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
+    pub(crate) fn submit(&self, steps: &Arc<[Step]>, timed: bool) -> Result<Vec<Span>> {
         if timed && !self.info().limits.timestamps {
             return Err(Error::NoTimestamps { device: self.info().name.clone() });
         }
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        let _access = lock_steps(steps);
-        self.backend().submit(steps, timed)
+        self.alive()?;
+        self.0.parking.reap();
+        // In order of id, so that no two threads wait for each other.
+        let mut touched: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
+        for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {
+            touched.entry(u.memory.id()).or_insert((&u.memory, false, &step.name)).1 |= u.writes;
+        }
+        let mut accesses = Vec::with_capacity(touched.len());
+        let deadline = Wait::new(self.0.timeout).deadline();
+        for (memory, writes, name) in touched.into_values() {
+            accesses.push(self.enter(memory, writes, deadline, || format!("a tensor of `{name}`"))?);
+        }
+        self.during(accesses, Some(steps), |backend, wait| backend.submit(steps, timed, wait))
+    }
+
+    /// Waits until nothing conflicts with an access to some memory, which is `what` in errors.
+    fn enter(
+        &self,
+        memory: &Arc<Memory>,
+        writes: bool,
+        deadline: Option<Instant>,
+        what: impl FnOnce() -> String,
+    ) -> Result<Access> {
+        Access::new(memory.clone(), writes, deadline).map_err(|refusal| match refusal {
+            Refusal::Parked => Error::InFlight { what: what() },
+            Refusal::Late => Wait::new(self.0.timeout).over(format!("other threads' work on {}", what())),
+        })
+    }
+
+    /// Calls the backend while accesses are held. If it stops waiting, they are parked, and the steps with them.
+    fn during<T>(
+        &self,
+        accesses: Vec<Access>,
+        steps: Option<&Arc<[Step]>>,
+        call: impl FnOnce(&dyn Backend, &mut Wait) -> Result<T>,
+    ) -> Result<T> {
+        let mut wait = Wait::new(self.0.timeout);
+        let result = self.call(|backend| call(backend, &mut wait));
+        let left = wait.left();
+        if !left.is_empty() {
+            self.0.parking.park(left, accesses, steps.cloned());
+        }
+        result
+    }
+
+    /// A lost device says so from then on.
+    fn alive(&self) -> Result<()> {
+        self.0.lost.get().map_or(Ok(()), |during| Err(Error::DeviceLost { during }))
+    }
+
+    /// Calls the backend, unless the device is lost.
+    fn call<T>(&self, call: impl FnOnce(&dyn Backend) -> Result<T>) -> Result<T> {
+        self.alive()?;
+        let result = call(&*self.0.backend);
+        if let Err(Error::DeviceLost { during }) = &result {
+            let _ = self.0.lost.set(during);
+        }
+        result
     }
 }
 

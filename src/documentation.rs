@@ -16,6 +16,10 @@ mod schedules {}
 #[doc = include_str!("../docs/profiles.md")]
 mod profiles {}
 
+/// `docs/safety.md`.
+#[doc = include_str!("../docs/safety.md")]
+mod safety {}
+
 /// `docs/directives/`.
 mod directives {
     #[doc = include_str!("../docs/directives/compute_at.md")]

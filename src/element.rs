@@ -1,5 +1,6 @@
 //! The element types of tensors, on this side and in device memory.
 
+use crate::error::{Error, Result};
 use half::{bf16, f16};
 use std::borrow::Cow;
 use tilewright_launch::DType;
@@ -17,15 +18,31 @@ pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {
 
     /// The bytes of these elements in device memory.
     #[doc(hidden)]
-    fn to_device(values: &[Self]) -> Cow<'_, [u8]>;
+    fn to_device(values: &[Self]) -> Result<Cow<'_, [u8]>>;
 
     /// Reads `count` elements by `read`, which fills in bytes of device memory.
     #[doc(hidden)]
-    fn from_device<E>(count: usize, read: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Vec<Self>, E>;
+    fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>>;
 
     /// The 32 bits in which a scalar of this type travels.
     #[doc(hidden)]
     fn scalar_bits(self) -> u32;
+}
+
+/// An empty list with room on the host for so many elements.
+pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| lacking::<T>(count))?;
+    Ok(list)
+}
+
+/// So many zeros on the host, which take no time until they are touched.
+fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
+    bytemuck::allocation::try_zeroed_vec(count).map_err(|()| lacking::<T>(count))
+}
+
+fn lacking<T>(count: usize) -> Error {
+    Error::OutOfMemory { what: format!("{} bytes of the host's memory", count as u128 * size_of::<T>() as u128) }
 }
 
 macro_rules! plain {
@@ -34,12 +51,12 @@ macro_rules! plain {
         impl Element for $t {
             const DTYPE: DType = DType::$dtype;
 
-            fn to_device(values: &[Self]) -> Cow<'_, [u8]> {
-                Cow::Borrowed(bytemuck::cast_slice(values))
+            fn to_device(values: &[Self]) -> Result<Cow<'_, [u8]>> {
+                Ok(Cow::Borrowed(bytemuck::cast_slice(values)))
             }
 
-            fn from_device<E>(count: usize, read: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Vec<Self>, E> {
-                let mut values = vec![<$t>::default(); count];
+            fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>> {
+                let mut values: Vec<$t> = zeros(count)?;
                 read(bytemuck::cast_slice_mut(&mut values))?;
                 Ok(values)
             }
@@ -67,14 +84,18 @@ impl sealed::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
 
-    fn to_device(values: &[Self]) -> Cow<'_, [u8]> {
-        Cow::Owned(values.iter().flat_map(|&b| u32::from(b).to_ne_bytes()).collect())
+    fn to_device(values: &[Self]) -> Result<Cow<'_, [u8]>> {
+        let mut bytes = room(size_of_val(values).saturating_mul(4))?;
+        bytes.extend(values.iter().flat_map(|&b| u32::from(b).to_ne_bytes()));
+        Ok(Cow::Owned(bytes))
     }
 
-    fn from_device<E>(count: usize, read: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Vec<Self>, E> {
-        let mut words = vec![0u32; count];
+    fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>> {
+        let mut words: Vec<u32> = zeros(count)?;
         read(bytemuck::cast_slice_mut(&mut words))?;
-        Ok(words.into_iter().map(|w| w != 0).collect())
+        let mut values = room(count)?;
+        values.extend(words.into_iter().map(|w| w != 0));
+        Ok(values)
     }
 
     fn scalar_bits(self) -> u32 {
@@ -98,11 +119,22 @@ mod tests {
 
     #[test]
     fn a_truth_value_is_a_word_and_any_word_but_0_is_true() {
-        assert_eq!(bool::to_device(&[true, false]).as_ref(), bytemuck::cast_slice::<u32, u8>(&[1, 0]));
+        let bytes = bool::to_device(&[true, false]).expect("there is memory");
+        assert_eq!(bytes.as_ref(), bytemuck::cast_slice::<u32, u8>(&[1, 0]));
         let read = |bytes: &mut [u8]| {
             bytes.copy_from_slice(bytemuck::cast_slice(&[0u32, 1, 256]));
-            Ok::<(), ()>(())
+            Ok(())
         };
-        assert_eq!(bool::from_device(3, read), Ok(vec![false, true, true]));
+        assert_eq!(bool::from_device(3, read).expect("there is memory"), [false, true, true]);
+    }
+
+    #[test]
+    fn elements_for_which_the_host_has_no_room_are_an_error() {
+        for count in [usize::MAX, usize::MAX / 4, usize::MAX / 8] {
+            let error = f32::from_device(count, |_| unreachable!("there is nothing to fill")).expect_err("far too many");
+            assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        }
+        let error = room::<u64>(1 << 61).expect_err("far too many").to_string();
+        assert_eq!(error, "out of memory: 18446744073709551616 bytes of the host's memory");
     }
 }

@@ -9,6 +9,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// An environment variable that this crate reads, with a value that means nothing to it.
+    #[error("the environment variable {name} is {value:?}; it should be {wanted}")]
+    Environment {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        wanted: &'static str,
+    },
     /// No Vulkan loader on this machine.
     #[error("no Vulkan loader was found ({reason}); {INSTALL}")]
     NoLoader {
@@ -20,6 +30,15 @@ pub enum Error {
     NoDriver {
         /// What the loader said.
         reason: String,
+    },
+    /// The Vulkan loader stops at a malformed manifest of a driver or a layer, whatever other drivers there are. Newer loaders pass
+    /// over it.
+    #[error(
+        "the Vulkan loader stops at the malformed manifest {file}: repair or remove it, or use a newer loader, which passes over it"
+    )]
+    Manifest {
+        /// The manifest.
+        file: String,
     },
     /// There are devices, but not the one asked for, or none that will do.
     #[error("no device {wanted}; there {are}", are = Listed(available))]
@@ -41,7 +60,24 @@ pub enum Error {
         /// Their messages.
         messages: Vec<String>,
     },
-    /// The device is gone: a driver crash, a hang or a removed device. Its tensors are lost; open it anew.
+    /// A call stopped waiting, as [`Options::timeout`](crate::Options::timeout) says. What it waited for may go on: until it has
+    /// ended, what it uses is [`Error::InFlight`].
+    #[error("{what} has not ended after {after:?}, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)")]
+    Timeout {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        after: std::time::Duration,
+    },
+    /// What is asked for is in use by work that a call stopped waiting for, by [`Error::Timeout`]. Once that work has ended, the
+    /// same call succeeds.
+    #[error("{what} is in use by work that had not ended at the timeout, and still has not")]
+    InFlight {
+        /// What is in use.
+        what: String,
+    },
+    /// The device is gone: a driver crash, a hang or a removed device. Its tensors are lost, and every later call gives this
+    /// error again; open it anew.
     #[error("the device was lost during {during}")]
     DeviceLost {
         /// What was going on.
@@ -185,8 +221,8 @@ pub enum Error {
         /// What does.
         what: String,
     },
-    /// A tensor whose contents a batch is yet to write.
-    #[error("{what} is written by a batch that has not been submitted")]
+    /// A tensor without contents: the batch that made it has not run.
+    #[error("{what} has no contents: the batch that writes it has not run")]
     NotSubmitted {
         /// The tensor.
         what: String,

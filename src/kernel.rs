@@ -143,8 +143,14 @@ impl<K> fmt::Debug for Variant<K> {
 }
 
 impl<K> Variant<K> {
+    /// Written by the macros.
+    ///
+    /// # Safety
+    /// The bytes are what the compiler of this version encoded, of a program for the kernel `K`: see [`Device::load_programs`].
+    ///
+    /// [`Device::load_programs`]: crate::Device::load_programs
     #[doc(hidden)]
-    pub const fn __new(name: &'static str, program: &'static [u8]) -> Self {
+    pub const unsafe fn __new(name: &'static str, program: &'static [u8]) -> Self {
         Variant { name, program: Some(program), kernel: PhantomData }
     }
 

@@ -16,6 +16,7 @@
 // The macros name this crate by its name, also here.
 extern crate self as tilewright;
 
+mod access;
 mod argument;
 mod backend;
 mod batch;
@@ -25,12 +26,14 @@ pub mod devices;
 #[cfg(doctest)]
 mod documentation;
 mod element;
+mod environment;
 mod error;
 mod kernel;
 mod launch;
 pub mod layout;
 mod load;
 mod memory;
+mod parking;
 mod pipelines;
 mod preparation;
 mod reference;

@@ -41,7 +41,11 @@ pub(crate) struct Loadable {
 }
 
 impl DynKernel {
-    pub(crate) fn load(device: &Device, programs: Vec<Program>) -> Result<DynKernel> {
+    /// See [`Device::load_programs`].
+    ///
+    /// # Safety
+    /// The programs are as the compiler made them.
+    pub(crate) unsafe fn load(device: &Device, programs: Vec<Program>) -> Result<DynKernel> {
         let Some(kernel) = programs.first().map(|p| p.kernel.clone()) else { return Err(Error::NothingToLoad) };
         let versions = versions(programs)?;
         let conversions = versions.iter().find(|v| !v.specialized).map_or_else(Vec::new, |v| Conversion::of(&v.program));
@@ -60,7 +64,7 @@ impl DynKernel {
                 Some(reason) => reasons.push((program.variant, reason)),
             }
         }
-        device.backend().save_cache();
+        device.save_cache();
         if variants.is_empty() {
             return Err(Error::Unsupported { kernel, device: device.info().name.clone(), reasons });
         }
@@ -201,16 +205,20 @@ fn unmet_subgroup(program: &Program, size: u32, info: &DeviceInfo) -> Option<Str
         let has = if min == max { format!("{min}") } else { format!("{min} to {max}") };
         return Some(format!("needs subgroups of {size}, the device has {has}"));
     }
-    let invocations = |local: [u32; 3]| local.iter().map(|&n| u64::from(n)).product::<u64>();
     let most = program.dispatches.iter().map(|d| invocations(d.local)).max().unwrap_or(0);
     (most > u64::from(size) * u64::from(l.subgroups))
         .then(|| format!("needs {most} invocations in subgroups of {size}, of which the device has {}", l.subgroups))
 }
 
+/// The invocations of a workgroup.
+fn invocations(local: [u32; 3]) -> u64 {
+    local.iter().fold(1, |all, n| all.saturating_mul(u64::from(*n)))
+}
+
 fn unmet_dispatch(d: &tilewright_launch::Dispatch, info: &DeviceInfo) -> Option<String> {
     let l = &info.limits;
     let local = d.local.iter().zip(l.local).any(|(w, l)| *w > l);
-    let count = d.local.iter().map(|&n| u64::from(n)).product::<u64>();
+    let count = invocations(d.local);
     if local || count > u64::from(l.invocations) {
         return Some(format!(
             "needs workgroups of {:?} invocations, the device has {:?} and {} in all",

@@ -1,10 +1,10 @@
-//! Device memory that tensors share, who may touch it when, and the memory of temporaries.
+//! Device memory that tensors share, and the memory of temporaries.
 
-use crate::backend::{Buffer, Step};
+use crate::access::Gate;
+use crate::backend::Buffer;
 use crate::error::{Error, Result};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A lock whose holder cannot leave a broken state behind, so that poison says nothing.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -22,20 +22,54 @@ pub(crate) fn allocated(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(16)
 }
 
+/// How many bytes all memory of a device together may have: see [`crate::Options::memory`].
+pub(crate) struct Quota {
+    limit: u64,
+    taken: AtomicU64,
+}
+
+impl Quota {
+    pub(crate) fn new(limit: Option<u64>) -> Arc<Quota> {
+        Arc::new(Quota { limit: limit.unwrap_or(u64::MAX), taken: AtomicU64::new(0) })
+    }
+
+    /// Takes bytes of it; they go back as what is returned is dropped.
+    pub(crate) fn take(self: &Arc<Quota>, bytes: u64) -> Result<Share> {
+        let fits = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= self.limit);
+        let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        taken.map_err(|taken| Error::OutOfMemory {
+            what: format!("{bytes} bytes: of the {} that `Options::memory` allows, {taken} are taken", self.limit),
+        })?;
+        Ok(Share { bytes, of: self.clone() })
+    }
+}
+
+/// A part of a [`Quota`].
+pub(crate) struct Share {
+    bytes: u64,
+    of: Arc<Quota>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.of.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
 /// A piece of device memory; tensors of several shapes can share one.
 pub(crate) struct Memory {
     id: u64,
     buffer: Box<dyn Buffer>,
-    bytes: u64,
-    /// Held while the device or the host accesses the contents, for writing where it writes.
-    access: RwLock<()>,
-    /// The batch that is yet to write it, or 0.
+    share: Share,
+    /// Entered by whoever accesses the contents: the device or the host.
+    gate: Gate,
+    /// The batch that is the first to write it and has not run, or 0. Until then there are no contents.
     batch: AtomicU64,
 }
 
 impl Memory {
-    pub(crate) fn new(buffer: Box<dyn Buffer>, bytes: u64) -> Memory {
-        Memory { id: fresh_id(), buffer, bytes, access: RwLock::new(()), batch: AtomicU64::new(0) }
+    pub(crate) fn new(buffer: Box<dyn Buffer>, share: Share) -> Memory {
+        Memory { id: fresh_id(), buffer, share, gate: Gate::default(), batch: AtomicU64::new(0) }
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -44,46 +78,27 @@ impl Memory {
 
     /// Bytes that were allocated.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.share.bytes
     }
 
     pub(crate) fn buffer(&self) -> &dyn Buffer {
         &*self.buffer
     }
 
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, ()> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, ()> {
-        self.access.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the contents are there, or are those that `batch` (0: none) is going to write.
+    /// Whether there are contents, or will be when a launch of `batch` (0: none) comes to them.
     pub(crate) fn check_ready(&self, batch: u64, what: impl FnOnce() -> String) -> Result<()> {
         let owner = self.batch.load(Ordering::Acquire);
         if owner == 0 || owner == batch { Ok(()) } else { Err(Error::NotSubmitted { what: what() }) }
     }
 
-    /// Says that `batch` is going to write it, or 0: that none is.
+    /// Says that `batch` is the first to write it, or 0: that it has contents.
     pub(crate) fn set_batch(&self, batch: u64) {
         self.batch.store(batch, Ordering::Release);
     }
-}
-
-/// The locks of all memory that steps touch, taken in order of id so that no two threads wait for each other.
-pub(crate) fn lock_steps(steps: &[Step]) -> Vec<Access<'_>> {
-    let mut touched: BTreeMap<u64, (&Memory, bool)> = BTreeMap::new();
-    for u in steps.iter().flat_map(|s| &s.uses) {
-        touched.entry(u.memory.id).or_insert((&u.memory, false)).1 |= u.writes;
-    }
-    touched.into_values().map(|(m, writes)| if writes { Access::Write(m.write()) } else { Access::Read(m.read()) }).collect()
-}
-
-/// A lock held while a submission runs.
-pub(crate) enum Access<'a> {
-    Read(#[expect(dead_code, reason = "held, not read")] RwLockReadGuard<'a, ()>),
-    Write(#[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, ()>),
 }
 
 /// Memory of temporaries between launches.
@@ -96,18 +111,18 @@ impl Pool {
 
     /// The smallest memory of at least `bytes`, unless it is far too large.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<Arc<Memory>> {
-        let fits = |m: &Arc<Memory>| (bytes..=bytes.saturating_mul(4).max(4096)).contains(&m.bytes);
-        let (at, _) = self.0.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.bytes)?;
+        let fits = |m: &Arc<Memory>| (bytes..=bytes.saturating_mul(4).max(4096)).contains(&m.bytes());
+        let (at, _) = self.0.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.bytes())?;
         Some(self.0.remove(at))
     }
 
     /// Takes memory back.
     pub(crate) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
         self.0.extend(memory);
-        let mut total: u64 = self.0.iter().map(|m| m.bytes).sum();
+        let mut total: u64 = self.0.iter().map(|m| m.bytes()).sum();
         let mut excess = 0;
         while let Some(m) = self.0.get(excess).filter(|_| total > Pool::KEPT_BYTES) {
-            total -= m.bytes;
+            total -= m.bytes();
             excess += 1;
         }
         self.0.drain(..excess);
@@ -132,7 +147,7 @@ mod tests {
     }
 
     fn memory(bytes: u64) -> Arc<Memory> {
-        Arc::new(Memory::new(Box::new(Nowhere), bytes))
+        Arc::new(Memory::new(Box::new(Nowhere), Quota::new(None).take(bytes).expect("there is no limit")))
     }
 
     #[test]
@@ -144,6 +159,19 @@ mod tests {
         assert_eq!(pool.take(8000).map(|m| m.bytes()), None, "what is left is far too large");
         assert_eq!(pool.take((1 << 20) + 1).map(|m| m.bytes()), None);
         assert_eq!(pool.drain().len(), 1);
+    }
+
+    #[test]
+    fn a_quota_is_not_exceeded_and_what_is_dropped_comes_back() {
+        let quota = Quota::new(Some(100));
+        let (a, b) = (quota.take(60).expect("it fits"), quota.take(40).expect("it fits"));
+        let error = quota.take(1).err().expect("nothing is left").to_string();
+        assert_eq!(error, "out of memory: 1 bytes: of the 100 that `Options::memory` allows, 100 are taken");
+        drop(a);
+        assert!(quota.take(61).is_err() && quota.take(u64::MAX).is_err());
+        let c = quota.take(60).expect("it has come back");
+        drop((b, c));
+        assert_eq!(quota.taken.load(Ordering::Relaxed), 0);
     }
 
     #[test]

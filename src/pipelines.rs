@@ -19,7 +19,7 @@ impl Pipelines {
     /// Of a dispatch without constants the pipeline is made now.
     pub(crate) fn new(device: &Device, program: &Program, dispatch: &Dispatch) -> Result<Pipelines> {
         if dispatch.constants.is_empty() {
-            return Ok(Pipelines::One(make(device, program, dispatch, &[])?));
+            return Ok(Pipelines::One(device.compile(program, dispatch, &[])?));
         }
         Ok(Pipelines::Pinned(Mutex::default()))
     }
@@ -34,16 +34,11 @@ impl Pipelines {
             return Ok(pipeline);
         }
         // Others launch meanwhile; that two make the same one does no harm.
-        let pipeline = make(device, program, dispatch, values)?;
-        device.backend().save_cache();
+        let pipeline = device.compile(program, dispatch, values)?;
+        device.save_cache();
         lock(kept).keep(values, pipeline.clone());
         Ok(pipeline)
     }
-}
-
-fn make(device: &Device, program: &Program, dispatch: &Dispatch, constants: &[u32]) -> Result<Arc<dyn Pipeline>> {
-    let label = format!("{}/{}", program.kernel, program.variant);
-    device.backend().compile(program, dispatch, constants, &label).map(Arc::from)
 }
 
 /// Pipelines by the values of constants, the last used one last.

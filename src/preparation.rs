@@ -61,7 +61,8 @@ impl Preparation {
         let loaded = match self.kernel.get() {
             Some(loaded) => loaded,
             None => {
-                let loaded = kernel.device().load_programs(vec![self.program.clone()])?;
+                // SAFETY: it is a part of a program that was loaded under the same contract.
+                let loaded = unsafe { DynKernel::load(kernel.device(), vec![self.program.clone()]) }?;
                 self.kernel.get_or_init(|| loaded)
             }
         };

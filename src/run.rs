@@ -2,12 +2,13 @@
 
 use crate::argument::{Argument, Scalar};
 use crate::backend::{Piece, Step, Use};
+use crate::batch::Spare;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::{Refusal, check, grid, params, solve};
 use crate::load::{DynKernel, Loadable};
 use crate::memory::{Memory, allocated};
-use crate::tensor::AnyTensor;
+use crate::tensor::{AnyTensor, elements};
 use crate::timing::{Span, Timing};
 use std::sync::Arc;
 use tilewright_launch::{self as program, Dispatch, Program, Role};
@@ -29,7 +30,7 @@ impl<'a> Target<'a> {
 /// A batch, as its launches see it: its id, and where it finds memory of temporaries.
 pub(crate) struct InBatch<'a> {
     pub(crate) id: u64,
-    pub(crate) temporaries: &'a mut Vec<Arc<Memory>>,
+    pub(crate) temporaries: &'a mut Spare,
 }
 
 /// A launch that is ready to be submitted.
@@ -38,8 +39,6 @@ pub(crate) struct Launch {
     pub(crate) variant: String,
     pub(crate) steps: Vec<Step>,
     pub(crate) outputs: Vec<AnyTensor>,
-    /// Written memory of the caller's.
-    pub(crate) updated: Vec<Arc<Memory>>,
     pub(crate) temporaries: Vec<Arc<Memory>>,
 }
 
@@ -57,10 +56,10 @@ impl Launch {
 
     /// Runs it alone and waits for it. Timed, its time comes back too.
     pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
-        let spans = self.device.submit(&self.steps, timed);
-        // A failed submission has waited as well, so nothing uses them any more.
+        let steps: Arc<[Step]> = self.steps.into();
+        let spans = self.device.submit(&steps, timed);
         self.device.give_temporaries(self.temporaries);
-        let timing = timing(&self.variant, &self.steps, &spans?);
+        let timing = timing(&self.variant, &steps, &spans?);
         Ok((self.outputs, timing))
     }
 }
@@ -245,7 +244,6 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         variant: program.variant.clone(),
         steps: Vec::new(),
         outputs: Vec::new(),
-        updated: Vec::new(),
         temporaries: Vec::new(),
     };
     let placed = place(program, variant.variant, bound, &choice, target, batch, &mut launch)?;
@@ -311,7 +309,7 @@ fn place(
     for (n, (tensor, shape)) in program.tensors.iter().zip(&choice.shapes).enumerate() {
         let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
         let laid = laid.as_ref().unwrap_or(shape);
-        let bytes = laid.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+        let bytes = elements(laid)? as u64 * u64::from(tensor.dtype.bytes());
         let caller = match tensor.role {
             Role::Input | Role::Update => given.next(),
             Role::Output => outputs.next(),
@@ -323,20 +321,18 @@ fn place(
             continue;
         }
         let memory = match (caller, tensor.role) {
-            (Some(t), role) => {
-                if !matches!(role, Role::Input | Role::Prepared) {
-                    launch.updated.push(t.memory().clone());
-                }
-                t.memory().clone()
-            }
+            (Some(t), _) => t.memory().clone(),
             (None, Role::Temporary) => {
-                let kept = batch.as_mut().and_then(|b| take(b.temporaries, allocated(bytes)));
+                // What an earlier launch of the batch used: a barrier keeps the two apart.
+                let kept = batch.as_mut().and_then(|b| b.temporaries.take(allocated(bytes)));
                 let memory = kept.map_or_else(|| launch.device.take_temporary(bytes), Ok)?;
                 launch.temporaries.push(memory.clone());
                 memory
             }
             (None, _) => {
-                let memory = launch.device.uninit_any(tensor.dtype, laid)?.memory().clone();
+                // Not cleared: the compiler's verifier has seen that the launch writes each element, and if it does not run
+                // to its end nobody gets the tensor (a batch that is not submitted, or fails, keeps it from being read).
+                let memory = launch.device.unwritten(tensor.dtype, laid)?.memory().clone();
                 let output = AnyTensor::new(launch.device.clone(), memory.clone(), tensor.dtype, shape.clone());
                 let output = output.packed(tensor.layout.as_ref());
                 launch.outputs.push(output);
@@ -373,16 +369,9 @@ fn is_idle(program: &Program, choice: &Choice) -> bool {
 /// and takes the fill instead of what it has read: so there must be something, as far as the other dimensions reach.
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
     let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
-    let zeros = device.uninit_any(tensor.dtype, &shape)?;
-    zeros.clear()?;
-    let bytes = shape.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes());
+    let zeros = device.zeros_any(tensor.dtype, &shape)?;
+    let bytes = zeros.bytes();
     Ok(Placed { memory: zeros.memory().clone(), bytes })
-}
-
-/// Memory that an earlier launch of the batch used: the barrier that this makes necessary keeps the two apart.
-fn take(kept: &mut Vec<Arc<Memory>>, bytes: u64) -> Option<Arc<Memory>> {
-    let at = kept.iter().position(|m| m.bytes() >= bytes)?;
-    Some(kept.swap_remove(at))
 }
 
 fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
@@ -407,23 +396,34 @@ fn too_large(kernel: &DynKernel, dispatch: &Dispatch, size: u64) -> Error {
     Error::TooLarge { what, size, limit: i32::MAX as u64 }
 }
 
+/// Parts of a grid, each with its parameter block. A grid of a workgroup for each of 2^31 elements has less than a tenth of it.
+const MOST_PIECES: u64 = 1 << 20;
+
 /// A dispatch's grid within the device's limits, with the parameter block of each part.
 fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>) -> Result<Vec<Piece>> {
     let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
     let mut grid = [0u32; 3];
-    for (n, size) in grid.iter_mut().zip(&dispatch.grid) {
-        let size = size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned());
+    let sizes = dispatch.grid.each_ref().map(|size| size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned()));
+    if sizes.contains(&0) {
+        return Ok(Vec::new());
+    }
+    for (n, size) in grid.iter_mut().zip(sizes) {
         let too_large = |_| Error::TooLarge { what: format!("the workgroups of {}", name()), size, limit: u64::from(u32::MAX) };
         *n = u32::try_from(size).map_err(too_large)?;
     }
     let limit = kernel.device().info().limits.grid;
     let has_base = |axis: usize| dispatch.params.iter().any(|p| p.value == program::ParamValue::GroupBase(axis as u8));
     for (axis, (n, limit)) in grid.into_iter().zip(limit).enumerate() {
-        if n > limit && !has_base(axis) && !grid.contains(&0) {
+        if n > limit && !has_base(axis) {
             let letter = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
             let what = format!("the workgroups in {letter} of {}", name());
             return Err(Error::TooLarge { what, size: u64::from(n), limit: u64::from(limit) });
         }
+    }
+    let count = grid::count(grid, limit);
+    if count > MOST_PIECES {
+        let what = format!("the dispatches that the grid of {} takes", name());
+        return Err(Error::TooLarge { what, size: count, limit: MOST_PIECES });
     }
     let piece = |part: grid::Part| {
         let params = params::block(dispatch, sources, part.base);

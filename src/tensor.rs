@@ -2,7 +2,7 @@
 
 use crate::argument::Argument;
 use crate::device::Device;
-use crate::element::Element;
+use crate::element::{Element, room};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, RowMajor};
 use crate::memory::{Memory, allocated};
@@ -33,6 +33,11 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
         return Err(Error::TooLarge { what: format!("the elements of shape {shape:?}"), size, limit: LIMIT as u64 });
     }
     Ok(count as usize)
+}
+
+/// The number of elements of a shape for which [`elements`] has one: a product before a dimension of 0 may have none.
+fn count(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
 }
 
 impl AnyTensor {
@@ -83,7 +88,7 @@ impl AnyTensor {
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.shape.iter().product()
+        count(&self.shape)
     }
 
     /// Whether it has no elements.
@@ -104,7 +109,7 @@ impl AnyTensor {
     /// The elements that its memory has room for.
     fn places(&self) -> usize {
         let memory = self.layout.as_ref().and_then(|l| l.memory(&self.shape));
-        memory.as_ref().unwrap_or(&self.shape).iter().product()
+        count(memory.as_ref().unwrap_or(&self.shape))
     }
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
@@ -126,17 +131,24 @@ impl AnyTensor {
     }
 
     /// Copies the elements to the host, row-major, whatever their layout. The dtype is checked.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] where the host has no room for them.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
-        self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
-        let _access = self.memory.read();
-        let places = T::from_device(self.places(), |bytes| {
-            if bytes.is_empty() { Ok(()) } else { self.device.backend().read(self.memory.buffer(), bytes) }
-        })?;
-        Ok(match &self.layout {
-            None => places,
-            Some(layout) => layout.places(&self.shape).into_iter().filter_map(|at| places.get(at).copied()).collect(),
-        })
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.memory.check_ready(0, what)?;
+        let places =
+            T::from_device(
+                self.places(),
+                |bytes| {
+                    if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, bytes, what) }
+                },
+            )?;
+        let Some(layout) = &self.layout else { return Ok(places) };
+        let mut elements = room(self.len())?;
+        elements.extend(layout.places(&self.shape).filter_map(|at| places.get(at).copied()));
+        Ok(elements)
     }
 
     /// Overwrites all elements, row-major. The dtype is checked.
@@ -146,16 +158,16 @@ impl AnyTensor {
         if values.len() != self.len() {
             return Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: values.len() });
         }
-        self.memory.check_ready(0, || format!("the tensor of shape {:?}", self.shape))?;
-        let _access = self.memory.write();
-        let bytes = T::to_device(values);
-        if bytes.is_empty() { Ok(()) } else { self.device.backend().write(self.memory.buffer(), &bytes) }
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.memory.check_ready(0, what)?;
+        let bytes = T::to_device(values)?;
+        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &bytes, what) }
     }
 
     /// Sets all elements to zero.
     pub(crate) fn clear(&self) -> Result<()> {
-        let _access = self.memory.write();
-        self.device.backend().clear(self.memory.buffer(), allocated(self.bytes()))
+        let what = || format!("the tensor of shape {:?}", self.shape);
+        self.device.clear(&self.memory, allocated(self.bytes()), what)
     }
 
     /// This tensor with its element type in its Rust type.

@@ -18,9 +18,9 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The pages: `README.md`, `ARCHITECTURE.md` and all of `docs/`.
+/// The pages: `README.md`, `ARCHITECTURE.md`, `SECURITY.md` and all of `docs/`.
 fn pages() -> Vec<PathBuf> {
-    let mut pages = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
+    let mut pages = ["README.md", "ARCHITECTURE.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
     for folder in [root().join("docs"), root().join("docs/directives")] {
         pages.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
     }

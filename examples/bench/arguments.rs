@@ -45,8 +45,8 @@ impl<'a> Dims<'a> {
                 Role::Update => 2.0,
                 Role::Temporary => 0.0,
             };
-            let elements: usize = self.shape(tensor)?.iter().product();
-            sum += times * elements as f64 * f64::from(tensor.dtype.bytes());
+            let elements: f64 = self.shape(tensor)?.iter().map(|n| *n as f64).product();
+            sum += times * elements * f64::from(tensor.dtype.bytes());
         }
         Ok(sum)
     }
@@ -80,7 +80,7 @@ impl Set {
             });
         }
         for tensor in program.tensors.iter().filter(|t| t.role == Role::Output) {
-            outputs.push(device.uninit_any(tensor.dtype, dims.shape(tensor)?)?);
+            outputs.push(device.zeros_any(tensor.dtype, dims.shape(tensor)?)?);
         }
         Ok(Set { arguments, outputs })
     }
@@ -111,7 +111,8 @@ fn one(dtype: DType) -> Number {
 
 /// Floats from -1 to 1, small whole numbers.
 fn random(device: &Device, dtype: DType, shape: &[usize]) -> Result<AnyTensor> {
-    let count = shape.iter().product::<usize>();
+    // Sizes for which there is no memory are the device's to refuse, before there is a list of them here.
+    let count = device.zeros_any(dtype, shape)?.len();
     let float = |_| fastrand::f32() * 2.0 - 1.0;
     let small = |_| fastrand::u8(0..8);
     macro_rules! upload {

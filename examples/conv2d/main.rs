@@ -126,7 +126,7 @@ fn print_time(
         println!("time      unknown: the device has no timestamps");
         return Ok(());
     }
-    let mut output = device.uninit([1, sizes.out_height(), sizes.out_width(), sizes.filters])?;
+    let mut output = device.zeros([1, sizes.out_height(), sizes.out_width(), sizes.filters])?;
     let mut batch = device.batch();
     for _ in 0..options.runs {
         batch.run_into(conv, (input, filter), &mut output)?;

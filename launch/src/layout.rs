@@ -40,15 +40,15 @@ impl Layout {
         self.0.iter().map(|digit| Some(digit.extent(*shape.get(digit.axis as usize)?))).collect()
     }
 
-    /// For each element, row by row, its place in memory. The shape has as many dimensions as the layout maps.
-    pub fn places(&self, shape: &[usize]) -> Vec<usize> {
+    /// For each element, row by row, its place in memory. The shape is that of a tensor: it has as many dimensions as the layout
+    /// maps, and its places can be counted.
+    pub fn places<'a>(&'a self, shape: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
         let memory = self.memory(shape).unwrap_or_default();
-        let count = shape.iter().product();
+        let count = if shape.contains(&0) { 0 } else { shape.iter().product() };
         let mut index = vec![0usize; shape.len()];
-        let mut places = Vec::with_capacity(count);
-        for _ in 0..count {
+        (0..count).map(move |_| {
             let digit = |d: &Digit| d.of(index.get(d.axis as usize).copied().unwrap_or_default());
-            places.push(self.0.iter().zip(&memory).fold(0, |place, (d, extent)| place * extent + digit(d)));
+            let place = self.0.iter().zip(&memory).fold(0, |place, (d, extent)| place * extent + digit(d));
             for (i, extent) in index.iter_mut().zip(shape).rev() {
                 *i += 1;
                 if *i < *extent {
@@ -56,8 +56,8 @@ impl Layout {
                 }
                 *i = 0;
             }
-        }
-        places
+            place
+        })
     }
 }
 
@@ -84,12 +84,13 @@ mod tests {
         // [a, b] => [b / 6, a, b / 2 % 3, b % 2]
         let layout = Layout(vec![digit(1, 6, None), digit(0, 1, None), digit(1, 2, Some(3)), digit(1, 1, Some(2))]);
         assert_eq!(layout.memory(&[2, 7]), Some(vec![2, 2, 3, 2]));
-        let mut places = layout.places(&[2, 7]);
+        let mut places: Vec<usize> = layout.places(&[2, 7]).collect();
         assert_eq!(places[..8], [0, 1, 2, 3, 4, 5, 12, 6]);
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), 14);
-        assert_eq!(layout.places(&[2, 0]), []);
+        assert_eq!(layout.places(&[2, 0]).count(), 0);
+        assert_eq!(layout.places(&[usize::MAX, 2, 0]).count(), 0);
         assert_eq!(layout.memory(&[2]), None);
         assert_eq!(layout.to_string(), "[i1 / 6, i0, i1 / 2 % 3, i1 % 2]");
     }

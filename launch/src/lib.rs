@@ -5,6 +5,7 @@
 //! it. Tests and tools that compile at run time go the same way.
 
 mod dtype;
+mod encoding;
 mod interval;
 mod layout;
 mod program;
@@ -12,6 +13,7 @@ mod size;
 mod version;
 
 pub use dtype::DType;
+pub use encoding::{DEEPEST, DecodeError, EncodeError};
 pub use interval::{Bounds, Interval, MOST, REACH};
 pub use layout::{Digit, Layout};
 pub use program::{
@@ -20,21 +22,3 @@ pub use program::{
 };
 pub use size::{Relation, Size};
 pub use version::{Version, VersionDispatch};
-
-/// Why bytes are no launch program.
-#[derive(Debug, thiserror::Error)]
-#[error("the embedded launch program cannot be decoded: {0}")]
-pub struct DecodeError(#[from] postcard::Error);
-
-impl Program {
-    /// The bytes that the macros embed.
-    pub fn encode(&self) -> Vec<u8> {
-        // A Program holds nothing that postcard cannot write, and a Vec does not run out.
-        postcard::to_stdvec(self).unwrap_or_default()
-    }
-
-    /// The inverse of [`Program::encode`].
-    pub fn decode(bytes: &[u8]) -> Result<Program, DecodeError> {
-        Ok(postcard::from_bytes(bytes)?)
-    }
-}

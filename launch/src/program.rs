@@ -54,6 +54,7 @@ pub struct Preparation {
     /// What is computed, in the order of its outputs: indices into [`Program::tensors`].
     pub tensors: Vec<u32>,
     /// A program of that one argument.
+    #[serde(with = "crate::encoding::part")]
     pub program: Program,
 }
 
@@ -63,6 +64,7 @@ pub struct Conversion {
     /// Which: an index into [`Program::tensors`].
     pub tensor: u32,
     /// A program of one argument and one output.
+    #[serde(with = "crate::encoding::part")]
     pub program: Program,
 }
 

@@ -53,7 +53,7 @@ impl Program {
     /// A version is named `NAME where K % 4 == 0`.
     ///
     /// # Errors
-    /// A version that names a dispatch that is not there.
+    /// A version that names a dispatch that is not there, or one twice.
     pub fn into_versions(mut self) -> Result<Vec<Program>, String> {
         let versions = std::mem::take(&mut self.specialized);
         let mut all: Vec<Program> = versions.into_iter().map(|version| self.version(version)).collect::<Result<_, _>>()?;
@@ -62,13 +62,18 @@ impl Program {
     }
 
     fn version(&self, version: Version) -> Result<Program, String> {
-        let dispatch = |d: VersionDispatch| match d {
+        let mut named = vec![false; self.dispatches.len()];
+        let mut dispatch = |d: VersionDispatch| match d {
             VersionDispatch::Own(dispatch) => Ok(*dispatch),
-            VersionDispatch::Same(at) => self
-                .dispatches
-                .get(at as usize)
-                .cloned()
-                .ok_or_else(|| format!("a version names dispatch {at}, which is not there")),
+            VersionDispatch::Same(at) => match (self.dispatches.get(at as usize), named.get_mut(at as usize)) {
+                // A copy for a few bytes: many of them would take all memory.
+                (Some(_), Some(true)) => Err(format!("a version names dispatch {at} twice")),
+                (Some(dispatch), Some(named)) => {
+                    *named = true;
+                    Ok(dispatch.clone())
+                }
+                _ => Err(format!("a version names dispatch {at}, which is not there")),
+            },
         };
         let shared = self.tensors.iter().filter(|t| t.role != Role::Temporary).cloned();
         Ok(Program {
@@ -83,7 +88,7 @@ impl Program {
             solve: self.solve.clone(),
             facts: version.facts,
             limits: version.limits,
-            dispatches: version.dispatches.into_iter().map(dispatch).collect::<Result<_, _>>()?,
+            dispatches: version.dispatches.into_iter().map(&mut dispatch).collect::<Result<_, _>>()?,
             requires: version.requires,
             specialized: Vec::new(),
             conversions: Vec::new(),

@@ -10,6 +10,7 @@ use crate::module::read;
 use crate::words::{Result, malformed, unknown};
 use spirv::BuiltIn;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 use tilewright_launch::{Addressing, Dispatch};
 
 /// A dispatch's words, made ready to run.
@@ -33,6 +34,8 @@ pub struct Launch<'a> {
     pub threads: usize,
     /// Instructions that an invocation may run: [`BUDGET`], usually.
     pub budget: u64,
+    /// When the run is given up; `None`: never.
+    pub deadline: Option<Instant>,
 }
 
 /// More instructions than any invocation should need: one that runs as many has a loop without an end. Invocations of a
@@ -86,6 +89,9 @@ pub enum RunError {
         /// How many can be.
         limit: u64,
     },
+    /// The deadline has passed. What was written until then stays written.
+    #[error("the run had not ended at its deadline")]
+    Late,
     /// There is no memory to watch a buffer's elements.
     #[error("no memory is left to watch the elements of `{name}`")]
     OutOfMemory {
@@ -94,8 +100,22 @@ pub enum RunError {
     },
 }
 
-/// What a thread did: the instructions that it ran, and the fault that ended it, with its workgroup's turn.
-type Worked = (u64, Option<(u64, Box<Fault>)>);
+/// What a thread did: the instructions that it ran, and what ended it, with its workgroup's turn.
+type Worked = (u64, Option<(u64, Stop)>);
+
+/// Why a workgroup did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Fault(Box<Fault>),
+    /// The deadline has passed.
+    Late,
+}
+
+impl From<Box<Fault>> for Stop {
+    fn from(fault: Box<Fault>) -> Stop {
+        Stop::Fault(fault)
+    }
+}
 
 /// A run as its threads see it.
 pub(crate) struct Prepared<'a> {
@@ -103,6 +123,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) pieces: Vec<Grid>,
     pub(crate) subgroup: u32,
     pub(crate) budget: u64,
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// A piece of the grid.
@@ -202,11 +223,16 @@ impl Kernel {
             results
         });
         let instructions = results.iter().map(|(n, _)| n).sum();
-        let first = results.into_iter().filter_map(|(_, fault)| fault).min_by_key(|(turn, _)| *turn);
-        first.map_or(Ok(Stats { instructions }), |(_, fault)| Err(RunError::Fault(fault)))
+        // A fault that was found counts, even if others were not looked for.
+        let stops = results.into_iter().filter_map(|(_, stop)| stop);
+        match stops.min_by_key(|(turn, stop)| (matches!(stop, Stop::Late), *turn)) {
+            None => Ok(Stats { instructions }),
+            Some((_, Stop::Fault(fault))) => Err(RunError::Fault(fault)),
+            Some((_, Stop::Late)) => Err(RunError::Late),
+        }
     }
 
-    /// Runs workgroups until there are no more, or one commits a fault.
+    /// Runs workgroups until there are no more, one commits a fault, or the deadline passes.
     fn work(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64) -> Worked {
         let mut worker = Worker::new(&self.code, prepared);
         let order = Order::of(groups);
@@ -217,16 +243,17 @@ impl Kernel {
             }
             let group = order.at(turn);
             let (piece, place) = prepared.place(group);
-            if let Err(fault) = worker.run(group, piece, place) {
+            if let Err(stop) = worker.run(group, piece, place) {
                 // No more are begun; those begun before end, and the fault of the first is the one that counts.
                 next.fetch_max(groups, Relaxed);
-                return (worker.executed, Some((turn, fault)));
+                return (worker.executed, Some((turn, stop)));
             }
         }
     }
 
     fn prepare<'a>(&self, launch: &Launch<'a>) -> Result<Prepared<'a>, RunError> {
-        let mut prepared = Prepared { buffers: Vec::new(), pieces: Vec::new(), subgroup: self.subgroup, budget: launch.budget };
+        let (subgroup, budget, deadline) = (self.subgroup, launch.budget, launch.deadline);
+        let mut prepared = Prepared { buffers: Vec::new(), pieces: Vec::new(), subgroup, budget, deadline };
         let mut first = 0u64;
         for piece in launch.pieces {
             prepared.pieces.push(self.grid(piece, first));

@@ -1,6 +1,7 @@
 //! SPIR-V words as instructions.
 
 use spirv::Op;
+use std::collections::HashSet;
 
 /// Why words cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +80,19 @@ pub(crate) fn instructions(bytes: &[u8]) -> Result<(u32, Vec<Inst>)> {
     if let Some(inst) = list.iter().find(|i| i.id >= bound || i.ty >= bound) {
         return malformed(format!("Op{:?} has an id that is not below {bound}", inst.op));
     }
+    defined_once(&list)?;
     Ok((bound, list))
+}
+
+/// That each id is the result of one instruction, so that tables by id cannot contradict each other.
+fn defined_once(list: &[Inst]) -> Result<()> {
+    let mut known = HashSet::new();
+    // What it names is defined later.
+    let results = list.iter().filter(|i| i.id != 0 && i.op != Op::TypeForwardPointer);
+    match results.into_iter().find(|i| !known.insert(i.id)) {
+        Some(twice) => malformed(format!("%{} is defined twice", twice.id)),
+        None => Ok(()),
+    }
 }
 
 /// Takes result type and result id off an instruction's operands.

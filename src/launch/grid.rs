@@ -19,6 +19,11 @@ pub(crate) fn parts(grid: [u32; 3], limit: [u32; 3]) -> Vec<Part> {
     parts
 }
 
+/// How many parts [`parts`] cuts a grid into.
+pub(crate) fn count(grid: [u32; 3], limit: [u32; 3]) -> u64 {
+    grid.into_iter().zip(limit).fold(1, |all, (n, limit)| all.saturating_mul(n.div_ceil(limit.max(1)).into()))
+}
+
 /// `0..count` in pieces of at most `limit`: where each begins and how long it is.
 fn cuts(count: u32, limit: u32) -> Vec<(u32, u32)> {
     let limit = limit.max(1);
@@ -42,6 +47,8 @@ mod tests {
     #[test]
     fn every_workgroup_is_in_one_part() {
         let parts = parts([5, 1, 4], [2, 9, 3]);
+        assert_eq!(count([5, 1, 4], [2, 9, 3]), parts.len() as u64);
+        assert_eq!(count([u32::MAX; 3], [1; 3]), u64::MAX);
         let mut seen = [0; 5 * 4];
         for p in &parts {
             assert!(p.groups[0] <= 2 && p.groups[2] <= 3);

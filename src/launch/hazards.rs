@@ -1,39 +1,36 @@
 //! Where a sequence of dispatches needs barriers.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-/// What was read and written since the last barrier.
+/// What was read and written, and since which barrier.
 #[derive(Default)]
 pub(crate) struct Hazards {
-    read: HashSet<u64>,
-    written: HashSet<u64>,
+    /// Of each memory, the barriers before its last read and its last write, plus 1; 0: none.
+    last: HashMap<u64, (u32, u32)>,
+    barriers: u32,
 }
 
 impl Hazards {
     /// Whether a barrier must precede a dispatch that uses this memory: `(id, reads, writes)`.
     pub(crate) fn barrier_before(&mut self, uses: impl Iterator<Item = (u64, bool, bool)> + Clone) -> bool {
+        let now = self.barriers + 1;
         let clash = |(id, reads, writes): (u64, bool, bool)| {
-            ((reads || writes) && self.written.contains(&id)) || (writes && self.read.contains(&id))
+            let (read, written) = self.last.get(&id).copied().unwrap_or_default();
+            ((reads || writes) && written == now) || (writes && read == now)
         };
         let barrier = uses.clone().any(clash);
-        if barrier {
-            self.clear();
-        }
+        self.barriers += u32::from(barrier);
+        let now = self.barriers + 1;
         for (id, reads, writes) in uses {
+            let (read, written) = self.last.entry(id).or_default();
             if reads {
-                self.read.insert(id);
+                *read = now;
             }
             if writes {
-                self.written.insert(id);
+                *written = now;
             }
         }
         barrier
-    }
-
-    /// After a barrier.
-    pub(crate) fn clear(&mut self) {
-        self.read.clear();
-        self.written.clear();
     }
 }
 

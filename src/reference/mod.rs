@@ -8,6 +8,7 @@ mod limits;
 use crate::backend::{self, Backend, Pipeline, Step};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
+use crate::parking::Wait;
 use crate::timing::Span;
 use std::any::Any;
 use std::sync::Once;
@@ -120,21 +121,28 @@ impl Backend for ReferenceDevice {
         }
     }
 
-    fn write(&self, buffer: &dyn backend::Buffer, bytes: &[u8]) -> Result<()> {
+    fn write(&self, buffer: &dyn backend::Buffer, bytes: &[u8], _: &mut Wait) -> Result<()> {
         own(buffer)?.write(bytes);
         Ok(())
     }
 
-    fn read(&self, buffer: &dyn backend::Buffer, bytes: &mut [u8]) -> Result<()> {
+    fn read(&self, buffer: &dyn backend::Buffer, bytes: &mut [u8], _: &mut Wait) -> Result<()> {
         own(buffer)?.read(bytes).map_err(|byte| Error::Unwritten { byte })
     }
 
-    fn clear(&self, buffer: &dyn backend::Buffer, bytes: u64) -> Result<()> {
+    fn clear(&self, buffer: &dyn backend::Buffer, bytes: u64, _: &mut Wait) -> Result<()> {
         own(buffer)?.clear(bytes);
         Ok(())
     }
 
-    fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32], label: &str) -> Result<Box<dyn Pipeline>> {
+    fn compile(
+        &self,
+        program: &Program,
+        dispatch: &Dispatch,
+        constants: &[u32],
+        label: &str,
+        _: &Wait,
+    ) -> Result<Box<dyn Pipeline>> {
         let subgroup = program.requires.subgroup.unwrap_or(self.info.limits.subgroup);
         let refused = |reason| Error::Words { variant: label.to_owned(), dispatch: dispatch.name.clone(), reason };
         let kernel = Kernel::specialized(dispatch, subgroup, constants).map_err(refused)?;
@@ -151,11 +159,11 @@ impl Backend for ReferenceDevice {
 
     fn save_cache(&self) {}
 
-    fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
-        let mut spans = Vec::new();
+    fn submit(&self, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+        let (mut spans, deadline) = (Vec::new(), wait.deadline());
         for step in steps {
             let begin = self.now();
-            self.run(step)?;
+            self.run(step, deadline)?.ok_or_else(|| wait.over(backend::named(steps)))?;
             if timed {
                 spans.push(Span { begin, end: self.now() });
             }
@@ -165,7 +173,8 @@ impl Backend for ReferenceDevice {
 }
 
 impl ReferenceDevice {
-    fn run(&self, step: &Step) -> Result<()> {
+    /// Runs a step; `None`: not to its end, as the deadline has passed.
+    fn run(&self, step: &Step, deadline: Option<Instant>) -> Result<Option<()>> {
         let ready: &dyn Any = &*step.pipeline;
         let other = || Error::OtherDevice { what: format!("`{}`", step.name) };
         let ready: &Ready = ready.downcast_ref().ok_or_else(other)?;
@@ -183,14 +192,17 @@ impl ReferenceDevice {
             buffers.push(reference::Buffer { memory, bytes: used.exact, name, element: *element, reads, writes });
         }
         let pieces: Vec<_> = step.pieces.iter().map(|p| reference::Piece { groups: p.groups, params: &p.params }).collect();
-        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads, budget: reference::BUDGET };
-        ready.kernel.run(&launch).map(drop).map_err(|error| match error {
-            RunError::Fault(fault) => Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault },
-            RunError::TooLarge { groups, limit } => {
-                Error::TooLarge { what: format!("the workgroups of `{}`", step.name), size: groups, limit }
+        let budget = reference::BUDGET;
+        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads, budget, deadline };
+        match ready.kernel.run(&launch) {
+            Ok(_) => Ok(Some(())),
+            Err(RunError::Late) => Ok(None),
+            Err(RunError::Fault(fault)) => Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault }),
+            Err(RunError::TooLarge { groups, limit }) => {
+                Err(Error::TooLarge { what: format!("the workgroups of `{}`", step.name), size: groups, limit })
             }
-            other => Error::OutOfMemory { what: other.to_string() },
-        })
+            Err(other @ RunError::OutOfMemory { .. }) => Err(Error::OutOfMemory { what: other.to_string() }),
+        }
     }
 }
 

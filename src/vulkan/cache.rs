@@ -1,36 +1,16 @@
-//! The pipeline cache, in memory and on disk.
+//! The pipeline cache: Vulkan's, and the file that it comes from and goes to.
 //!
-//! A file for each driver build: the device's pipeline-cache UUID names it. It begins with a header of our own, because
-//! drivers check what they are given only in part: what was cut off or changed on disk is not passed on to them.
+//! A file for each driver build: the device's pipeline-cache UUID names it. What is read and written is [`super::files`]'s.
 
 use super::context::Context;
 use super::failed;
+use super::files::{self, checksum};
 use crate::error::Result;
 use crate::memory::lock;
 use ash::vk;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-const MAGIC: &[u8; 8] = b"tilewpc1";
-
-/// The folder that the environment names: `TILEWRIGHT_CACHE`, else `tilewright` in the platform's folder for caches. `None`:
-/// switched off, or there is no such folder.
-pub(crate) fn default_folder() -> Option<PathBuf> {
-    let path = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    if let Some(named) = std::env::var_os("TILEWRIGHT_CACHE") {
-        return Some(named).filter(|v| !v.is_empty() && v != "off" && v != "0").map(PathBuf::from);
-    }
-    let base = if cfg!(windows) {
-        path("LOCALAPPDATA")
-    } else if cfg!(target_vendor = "apple") {
-        path("HOME").map(|home| home.join("Library/Caches"))
-    } else {
-        path("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| path("HOME").map(|home| home.join(".cache")))
-    };
-    base.map(|b| b.join("tilewright"))
-}
 
 /// Vulkan's cache, and the file that it comes from and goes to.
 pub(super) struct PipelineCache {
@@ -54,7 +34,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 impl PipelineCache {
     pub(super) fn open(context: Arc<Context>, folder: Option<&Path>) -> Result<PipelineCache> {
         let file = folder.map(|f| f.join(file_name(&context.details.properties)));
-        let data = file.as_deref().and_then(read_file);
+        let data = file.as_deref().and_then(read);
+        file.as_deref().filter(|_| data.is_some()).into_iter().for_each(files::used);
         let sum = data.as_deref().map(checksum);
         let raw = match OwnCache::new(&context, data.as_deref().unwrap_or_default()) {
             // A driver that refuses what is on disk starts anew.
@@ -87,7 +68,7 @@ impl PipelineCache {
         if stored.sum == Some(sum) {
             return;
         }
-        match write_file(file, &data) {
+        match files::write(file, &data) {
             Ok(()) => *stored = Stored { sum: Some(sum), at: Some(Instant::now()) },
             Err(e) => log::warn!("the pipeline cache {} cannot be written: {e}", file.display()),
         }
@@ -95,7 +76,7 @@ impl PipelineCache {
 
     /// What the cache holds, with what another process has put into the file since.
     fn merged(&self, file: &Path, known: Option<u64>) -> Result<Vec<u8>> {
-        let theirs = read_file(file).filter(|d| known != Some(checksum(d)));
+        let theirs = read(file).filter(|d| known != Some(checksum(d)));
         let Some(theirs) = theirs.and_then(|d| OwnCache::new(&self.raw.context, &d).ok()) else { return self.raw.data() };
         // Into a third one: what is merged into must not be in use, and this one is, by whoever compiles.
         let both = OwnCache::new(&self.raw.context, &[])?;
@@ -142,61 +123,14 @@ impl Drop for OwnCache {
 
 fn file_name(properties: &vk::PhysicalDeviceProperties) -> String {
     let hex: String = properties.pipeline_cache_uuid.iter().map(|b| format!("{b:02x}")).collect();
-    format!("pipelines-{:x}-{:x}-{hex}.bin", properties.vendor_id, properties.device_id)
+    format!("{}{:x}-{:x}-{hex}{}", files::PREFIX, properties.vendor_id, properties.device_id, files::SUFFIX)
 }
 
-/// FNV-1a over 64 bits: it guards against accidents, not against anyone.
-fn checksum(data: &[u8]) -> u64 {
-    data.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// What a file holds, if it is whole.
-fn read_file(file: &Path) -> Option<Vec<u8>> {
-    let bytes = fs::read(file).ok()?;
-    let data = unwrap(&bytes);
-    if data.is_none() {
-        log::warn!("the pipeline cache {} is damaged and not used", file.display());
-    }
-    data.map(<[u8]>::to_vec)
-}
-
-/// What is behind the header, if it is what was written.
-fn unwrap(bytes: &[u8]) -> Option<&[u8]> {
-    let rest = bytes.strip_prefix(MAGIC)?;
-    let (sum, data) = rest.split_first_chunk::<8>()?;
-    (u64::from_le_bytes(*sum) == checksum(data)).then_some(data)
-}
-
-/// Writes a file beside and renames it, so that no one ever sees half of it.
-fn write_file(file: &Path, data: &[u8]) -> std::io::Result<()> {
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let beside = file.with_extension(format!("{}-{}.tmp", std::process::id(), crate::memory::fresh_id()));
-    let bytes = [&MAGIC[..], &checksum(data).to_le_bytes(), data].concat();
-    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, file));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_was_written_is_read() {
-        let folder = std::env::temp_dir().join(format!("tilewright-cache-{}", std::process::id()));
-        let file = folder.join("deep/cache.bin");
-        write_file(&file, b"pipelines").expect("writable");
-        assert_eq!(read_file(&file).as_deref(), Some(&b"pipelines"[..]));
-        assert_eq!(fs::read_dir(folder.join("deep")).expect("made").count(), 1, "nothing else is left");
-        let whole = fs::read(&file).expect("readable");
-        for damaged in [&whole[..whole.len() - 1], &whole[..4], &[], &[&whole[..], b"x"].concat()] {
-            fs::write(&file, damaged).expect("writable");
-            assert_eq!(read_file(&file), None);
-        }
-        fs::remove_dir_all(&folder).expect("removable");
-    }
+/// What a file holds; `None`: nothing that can be used, and why is logged.
+fn read(file: &Path) -> Option<Vec<u8>> {
+    let read = files::read(file);
+    read.unwrap_or_else(|e| {
+        log::warn!("the pipeline cache {} is not used: {e}", file.display());
+        None
+    })
 }

@@ -12,6 +12,8 @@ use tilewright_launch::Feature;
 pub(super) struct Candidate {
     pub(super) raw: vk::PhysicalDevice,
     pub(super) family: u32,
+    /// How many queues the family has.
+    pub(super) queues: u32,
     pub(super) info: DeviceInfo,
     pub(super) details: Details,
 }
@@ -90,7 +92,7 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
     let properties = unsafe { instance.get_physical_device_properties(raw) };
     let families = unsafe { instance.get_physical_device_queue_family_properties(raw) };
     let compute = families.iter().enumerate().filter(|(_, f)| f.queue_flags.contains(vk::QueueFlags::COMPUTE));
-    let family = compute.min_by_key(|(_, f)| f.timestamp_valid_bits == 0);
+    let family = compute.min_by_key(|(_, f)| preference(f));
     let Some((index, family)) = family.filter(|_| properties.api_version >= vk::API_VERSION_1_1) else { return Ok(None) };
     let extensions = unsafe { instance.enumerate_device_extension_properties(raw) };
     let extensions = extensions.map_err(failed("vkEnumerateDeviceExtensionProperties"))?;
@@ -120,7 +122,14 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
         max_allocation: more.max_allocation.max(1 << 30),
         properties,
     };
-    Ok(Some(Candidate { raw, family: index as u32, info, details }))
+    Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
+}
+
+/// Which compute family is best, least first: one with timestamps; one for compute alone, whose queues run side by side, where
+/// those of a family with graphics take turns (NVIDIA's do); the one with the most queues.
+fn preference(family: &vk::QueueFamilyProperties) -> impl Ord + use<> {
+    let graphics = family.queue_flags.contains(vk::QueueFlags::GRAPHICS);
+    (family.timestamp_valid_bits == 0, graphics, std::cmp::Reverse(family.queue_count))
 }
 
 fn kind(raw: vk::PhysicalDeviceType) -> DeviceKind {
@@ -176,6 +185,8 @@ impl Support<'_> {
             (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
+            // It tells how much memory there is for this process.
+            (true, ext::memory_budget::NAME),
             // Where a device has it, it has to be enabled.
             (true, khr::portability_subset::NAME),
         ];
@@ -382,6 +393,17 @@ mod tests {
         let more = More::default();
         let limits = limits(&vk::PhysicalDeviceLimits::default(), &more, &Features::default(), 0);
         DeviceInfo { index, name: name.into(), kind, driver: "d".into(), api_version: (1, 3), features: vec![], limits }
+    }
+
+    #[test]
+    fn a_family_for_compute_alone_is_preferred() {
+        let family = |queue_flags, queue_count, timestamp_valid_bits| {
+            preference(&vk::QueueFamilyProperties { queue_flags, queue_count, timestamp_valid_bits, ..Default::default() })
+        };
+        let (all, alone) = (vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE, vk::QueueFlags::COMPUTE);
+        assert!(family(alone, 8, 64) < family(all, 16, 64));
+        assert!(family(alone, 8, 64) < family(alone, 4, 64));
+        assert!(family(all, 1, 64) < family(alone, 8, 0), "what has no timestamps cannot be timed");
     }
 
     #[test]

@@ -1,14 +1,13 @@
-//! An open device and its queue.
+//! An open device and its queues.
 
 use super::choose::{Candidate, Chain, Details};
 use super::failed;
 use super::instance::Instance;
+use super::queues::Queues;
 use crate::device::DeviceInfo;
 use crate::error::Result;
-use crate::memory::lock;
 use ash::{ext, khr, vk};
 use std::ffi::CString;
-use std::sync::Mutex;
 
 /// An open device. Everything made on it holds it.
 pub(super) struct Context {
@@ -17,8 +16,7 @@ pub(super) struct Context {
     pub(super) details: Details,
     pub(super) physical: vk::PhysicalDevice,
     pub(super) family: u32,
-    /// A queue takes one submission at a time.
-    queue: Mutex<vk::Queue>,
+    pub(super) queues: Queues,
     /// Where the function is not core.
     address_khr: Option<khr::buffer_device_address::Device>,
     names: Option<ext::debug_utils::Device>,
@@ -28,8 +26,9 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(instance: Instance, candidate: Candidate) -> Result<Context> {
-        let Candidate { raw: physical, family, info, details } = candidate;
-        let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+        let Candidate { raw: physical, family, queues: available, info, details } = candidate;
+        let priorities = vec![1.0; Queues::count(available)];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&priorities)];
         let extensions: Vec<_> = details.extensions.iter().map(|e| e.as_ptr()).collect();
         let mut chain = Chain::default();
         let mut features = chain.link(&details.features);
@@ -39,12 +38,12 @@ impl Context {
             .push_next(&mut features);
         // SAFETY: the physical device is the instance's; extensions and features are those that it listed.
         let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
-        // SAFETY: the family has one queue, which was asked for.
-        let queue = Mutex::new(unsafe { device.get_device_queue(family, 0) });
+        // SAFETY: the family has as many queues, and they were asked for.
+        let queues = Queues::new((0..priorities.len()).map(|n| unsafe { device.get_device_queue(family, n as u32) }));
         let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = instance.is_validating().then(|| ext::debug_utils::Device::new(instance.raw(), &device));
-        Ok(Context { device, info, details, physical, family, queue, address_khr, names, instance })
+        Ok(Context { device, info, details, physical, family, queues, address_khr, names, instance })
     }
 
     /// What the validation layers said since the last call.
@@ -69,34 +68,12 @@ impl Context {
         // SAFETY: the object is this device's. A name that is not taken is no loss.
         let _ = unsafe { names.set_debug_utils_object_name(&info) };
     }
-
-    /// Submits recorded commands and waits until they have run.
-    pub(super) fn run(&self, commands: vk::CommandBuffer, fence: vk::Fence) -> Result<()> {
-        let buffers = [commands];
-        let submits = [vk::SubmitInfo::default().command_buffers(&buffers)];
-        // SAFETY: commands and fence are this device's and used by the caller alone; the queue is locked.
-        unsafe {
-            self.device.reset_fences(&[fence]).map_err(failed("vkResetFences"))?;
-            {
-                let queue = lock(&self.queue);
-                self.device.queue_submit(*queue, &submits, fence).map_err(failed("vkQueueSubmit"))?;
-            }
-            self.device.wait_for_fences(&[fence], true, u64::MAX).map_err(|code| {
-                // Whatever it was, what the commands use must not be freed before they are done.
-                let _queue = lock(&self.queue);
-                let _ = self.device.device_wait_idle();
-                failed("vkWaitForFences")(code)
-            })
-        }
-    }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: whatever was made on the device held it, so nothing is left. A lost device is destroyed like any other.
-        unsafe {
-            let _ = self.device.device_wait_idle();
-            self.device.destroy_device(None);
-        }
+        // SAFETY: whatever was made on the device held it, so nothing is left; what a submission uses lives until that has
+        // ended, so none is at work. A lost device is destroyed like any other.
+        unsafe { self.device.destroy_device(None) };
     }
 }

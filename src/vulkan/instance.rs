@@ -1,6 +1,7 @@
 //! The Vulkan loader and an instance.
 
 use super::failed;
+use super::manifests::explained;
 use super::validation::{LAYER, Messages, Messenger};
 use crate::device::Options;
 use crate::error::{Error, Result};
@@ -25,13 +26,9 @@ pub(super) struct Instance {
 impl Instance {
     pub(super) fn new(options: &Options) -> Result<Instance> {
         let entry = load(options)?;
-        // SAFETY: the loader was just loaded.
-        let version = unsafe { entry.try_enumerate_instance_version() }.map_err(failed("vkEnumerateInstanceVersion"))?;
-        if version.is_none_or(|v| v < vk::API_VERSION_1_1) {
-            return Err(Error::NoDriver { reason: "it is of Vulkan 1.0, and 1.1 is needed".to_owned() });
-        }
         let messages = Messages::new(options.on_message.clone());
-        let raw = create(&entry, options, &messages)?;
+        let raw = check_version(&entry).and_then(|()| create(&entry, options, &messages));
+        let raw = raw.map_err(|e| explained(&entry, e))?;
         // Built before anything can fail, so that the instance is destroyed if something does.
         let mut instance = Instance { messenger: None, raw, messages, _entry: entry };
         if options.validation {
@@ -63,12 +60,22 @@ impl Drop for Instance {
 }
 
 fn load(options: &Options) -> Result<ash::Entry> {
-    // SAFETY: a Vulkan loader runs no code on load that could break this process.
     let entry = match &options.library {
+        // SAFETY: that is the contract of `Options::library`.
         Some(path) => unsafe { ash::Entry::load_from(path) },
+        // SAFETY: the system's loader is trusted, as every shared object that the system loads.
         None => unsafe { ash::Entry::load() },
     };
     entry.map_err(|e| Error::NoLoader { reason: e.to_string() })
+}
+
+fn check_version(entry: &ash::Entry) -> Result<()> {
+    // SAFETY: the entry is loaded.
+    let version = unsafe { entry.try_enumerate_instance_version() }.map_err(failed("vkEnumerateInstanceVersion"))?;
+    match version {
+        Some(version) if version >= vk::API_VERSION_1_1 => Ok(()),
+        _ => Err(Error::NoDriver { reason: "it is of Vulkan 1.0, and 1.1 is needed".to_owned() }),
+    }
 }
 
 fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Result<ash::Instance> {

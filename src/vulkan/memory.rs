@@ -1,5 +1,6 @@
 //! Buffers and the memory they lie in.
 
+use super::budget::{Budget, Held};
 use super::context::Context;
 use super::failed;
 use crate::backend;
@@ -9,6 +10,7 @@ use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// What a buffer is for.
@@ -27,6 +29,9 @@ pub(super) enum Purpose {
 /// The memory of a device.
 pub(super) struct Heap {
     allocator: Mutex<ManuallyDrop<Allocator>>,
+    budget: Budget,
+    /// The bytes of all buffers.
+    used: AtomicU64,
     /// Where tensors lie.
     tensors: MemoryLocation,
     pub(super) context: Arc<Context>,
@@ -50,7 +55,14 @@ impl Heap {
         };
         let allocator = Allocator::new(&desc).map_err(|e| Error::Vulkan { call: "the allocator", code: e.to_string() })?;
         let tensors = if !staging && shares_memory(&context) { MemoryLocation::GpuToCpu } else { MemoryLocation::GpuOnly };
-        Ok(Heap { allocator: Mutex::new(ManuallyDrop::new(allocator)), tensors, context })
+        let (allocator, budget) = (Mutex::new(ManuallyDrop::new(allocator)), Budget::new(context.clone()));
+        Ok(Heap { allocator, budget, used: AtomicU64::new(0), tensors, context })
+    }
+
+    /// What the allocator has taken from the driver.
+    fn held(&self, allocator: &Allocator) -> Held {
+        let used = self.used.load(Ordering::Relaxed);
+        Held { used, free: allocator.capacity().saturating_sub(used) }
     }
 }
 
@@ -112,7 +124,12 @@ impl Buffer {
             linear: true,
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         };
-        buffer.allocation = lock(&heap.allocator).allocate(&desc).map_err(|e| allocation_failed(e, name, bytes))?;
+        {
+            let mut allocator = lock(&heap.allocator);
+            heap.budget.take(&requirements, location, name, || heap.held(&allocator))?;
+            buffer.allocation = allocator.allocate(&desc).map_err(|e| allocation_failed(e, name, bytes))?;
+        }
+        heap.used.fetch_add(buffer.allocation.size(), Ordering::Relaxed);
         buffer.direct = location != MemoryLocation::GpuOnly && buffer.allocation.mapped_ptr().is_some();
         // SAFETY: the memory is as the buffer requires, and is bound once.
         let bound = unsafe { context.device.bind_buffer_memory(raw, buffer.allocation.memory(), buffer.allocation.offset()) };
@@ -175,9 +192,10 @@ impl backend::Buffer for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed once; submissions are waited for before their buffers can be dropped.
+        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
         unsafe { self.heap.context.device.destroy_buffer(self.raw, None) };
         let allocation = std::mem::take(&mut self.allocation);
+        self.heap.used.fetch_sub(allocation.size(), Ordering::Relaxed);
         if !allocation.is_null()
             && let Err(e) = lock(&self.heap.allocator).free(allocation)
         {

@@ -1,26 +1,30 @@
 //! The Vulkan backend: the only place that knows ash.
 //!
-//! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers),
-//! [`transfer`] (copies from and to the host), [`pipeline`] and [`cache`] (words made ready), [`session`] (command buffers)
-//! and [`submit`] (steps recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it,
-//! and holds what it was made from.
+//! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers, as far as
+//! the [`budget`] goes), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (words made ready),
+//! [`session`] (command buffers), [`queues`] (which takes them) and [`submit`] (steps recorded with barriers and timestamps).
+//! Every object is owned by a struct whose `Drop` destroys it, and holds what it was made from. What a submission uses is
+//! dropped after it has ended, or never.
 
+mod budget;
 mod cache;
 mod choose;
 mod context;
+mod files;
 mod instance;
+mod manifests;
 mod memory;
 mod pipeline;
+mod queues;
 mod session;
 mod submit;
 mod transfer;
 mod validation;
 
-pub(crate) use cache::default_folder as cache_folder;
-
 use crate::backend::{Backend, Buffer, Pipeline, Step};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
+use crate::parking::Wait;
 use crate::timing::Span;
 use ash::vk;
 use context::Context;
@@ -42,7 +46,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
     let candidate = choose::choose(choose::candidates(&instance)?, options.device.as_deref())?;
     let context = Arc::new(Context::new(instance, candidate)?);
     let heap = Arc::new(Heap::new(context.clone(), options.staging)?);
-    let cache = cache::PipelineCache::open(context.clone(), options.cache.as_deref())?;
+    let cache = Arc::new(cache::PipelineCache::open(context.clone(), options.cache.as_deref())?);
     let device = VulkanDevice { sessions: Sessions::new(context.clone(), heap.clone()), cache, heap, context };
     device.context.check_messages()?;
     Ok(Box::new(device))
@@ -51,7 +55,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
 /// A Vulkan device that runs launch programs.
 struct VulkanDevice {
     sessions: Sessions,
-    cache: cache::PipelineCache,
+    cache: Arc<cache::PipelineCache>,
     heap: Arc<Heap>,
     context: Arc<Context>,
 }
@@ -67,24 +71,33 @@ impl Backend for VulkanDevice {
         Ok(Box::new(buffer))
     }
 
-    fn write(&self, buffer: &dyn Buffer, bytes: &[u8]) -> Result<()> {
-        transfer::write(self, own(buffer)?, bytes)?;
+    fn write(&self, buffer: &dyn Buffer, bytes: &[u8], wait: &mut Wait) -> Result<()> {
+        transfer::write(self, own(buffer)?, bytes, wait)?;
         self.context.check_messages()
     }
 
-    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8]) -> Result<()> {
-        transfer::read(self, own(buffer)?, bytes)?;
+    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8], wait: &mut Wait) -> Result<()> {
+        transfer::read(self, own(buffer)?, bytes, wait)?;
         self.context.check_messages()
     }
 
-    fn clear(&self, buffer: &dyn Buffer, bytes: u64) -> Result<()> {
-        transfer::clear(self, own(buffer)?, bytes)?;
+    fn clear(&self, buffer: &dyn Buffer, bytes: u64, wait: &mut Wait) -> Result<()> {
+        transfer::clear(self, own(buffer)?, bytes, wait)?;
         self.context.check_messages()
     }
 
-    fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32], label: &str) -> Result<Box<dyn Pipeline>> {
-        let words = pipeline::Words { dispatch, subgroup: program.requires.subgroup, constants };
-        let pipeline = pipeline::ComputePipeline::new(&self.context, &self.cache, &words, label)?;
+    fn compile(
+        &self,
+        program: &Program,
+        dispatch: &Dispatch,
+        constants: &[u32],
+        label: &str,
+        wait: &Wait,
+    ) -> Result<Box<dyn Pipeline>> {
+        let label = format!("{label}/{}", dispatch.name);
+        let words =
+            pipeline::Words { dispatch: dispatch.clone(), subgroup: program.requires.subgroup, constants: constants.into() };
+        let pipeline = pipeline::ComputePipeline::within(wait, &self.context, &self.cache, words, label)?;
         self.context.check_messages()?;
         Ok(Box::new(pipeline))
     }
@@ -93,8 +106,8 @@ impl Backend for VulkanDevice {
         self.cache.save();
     }
 
-    fn submit(&self, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
-        let spans = submit::submit(self, steps, timed)?;
+    fn submit(&self, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+        let spans = submit::submit(self, steps, timed, wait)?;
         self.context.check_messages()?;
         Ok(spans)
     }

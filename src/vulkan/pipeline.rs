@@ -4,9 +4,13 @@ use super::cache::PipelineCache;
 use super::context::Context;
 use super::failed;
 use crate::backend;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::parking::Wait;
 use ash::vk;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread::Builder;
 use tilewright_launch::{Addressing, Dispatch};
 
 /// A dispatch made ready.
@@ -24,16 +28,46 @@ pub(super) struct ComputePipeline {
 impl backend::Pipeline for ComputePipeline {}
 
 /// What a pipeline is made of.
-pub(super) struct Words<'a> {
-    pub(super) dispatch: &'a Dispatch,
+pub(super) struct Words {
+    pub(super) dispatch: Dispatch,
     pub(super) subgroup: Option<u32>,
     /// The values of specialization constants, by `SpecId`.
-    pub(super) constants: &'a [u32],
+    pub(super) constants: Vec<u32>,
 }
 
+/// The stack of a thread that compiles: drivers expect a main thread's.
+const STACK: usize = 16 << 20;
+
 impl ComputePipeline {
-    pub(super) fn new(context: &Arc<Context>, cache: &PipelineCache, made_of: &Words<'_>, label: &str) -> Result<ComputePipeline> {
-        let dispatch = made_of.dispatch;
+    /// Makes a pipeline, as long as `wait` says.
+    ///
+    /// A driver's compiler cannot be told to stop, so it works in a thread of its own. What comes of one that is not waited for
+    /// is dropped.
+    pub(super) fn within(
+        wait: &Wait,
+        context: &Arc<Context>,
+        cache: &Arc<PipelineCache>,
+        made_of: Words,
+        label: String,
+    ) -> Result<ComputePipeline> {
+        let Some(limit) = wait.timeout() else { return ComputePipeline::new(context, cache, &made_of, &label) };
+        let what = format!("the driver's compilation of `{label}`");
+        let (send, receive) = sync_channel(1);
+        let (context, cache) = (context.clone(), cache.clone());
+        let work = move || drop(send.send(ComputePipeline::new(&context, &cache, &made_of, &label)));
+        let thread = Builder::new().name("tilewright-compile".to_owned()).stack_size(STACK).spawn(work);
+        let thread = thread.map_err(|e| Error::OutOfMemory { what: format!("a thread for {what}: {e}") })?;
+        let made = receive.recv_timeout(limit);
+        if matches!(made, Err(RecvTimeoutError::Timeout)) {
+            return Err(wait.over(what));
+        }
+        // It ends now: what it holds is dropped before this function returns.
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        made.unwrap_or_else(|_| Err(Error::OutOfMemory { what }))
+    }
+
+    fn new(context: &Arc<Context>, cache: &PipelineCache, made_of: &Words, label: &str) -> Result<ComputePipeline> {
+        let dispatch = &made_of.dispatch;
         // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
         let mut pipeline = ComputePipeline {
             raw: vk::Pipeline::null(),
@@ -53,7 +87,7 @@ impl ComputePipeline {
         // SAFETY: made above, no longer needed.
         unsafe { context.device.destroy_shader_module(module, None) };
         pipeline.raw = created?;
-        context.name(pipeline.raw, &format!("{label}/{}", dispatch.name));
+        context.name(pipeline.raw, label);
         Ok(pipeline)
     }
 
@@ -95,8 +129,8 @@ impl ComputePipeline {
         Ok(())
     }
 
-    fn create(&self, module: vk::ShaderModule, cache: &PipelineCache, made_of: &Words<'_>) -> Result<vk::Pipeline> {
-        let Words { dispatch, subgroup, constants } = *made_of;
+    fn create(&self, module: vk::ShaderModule, cache: &PipelineCache, made_of: &Words) -> Result<vk::Pipeline> {
+        let Words { dispatch, subgroup, constants } = made_of;
         let entry = |id: usize| vk::SpecializationMapEntry { constant_id: id as u32, offset: id as u32 * 4, size: 4 };
         let entries: Vec<_> = (0..constants.len()).map(entry).collect();
         let values: Vec<u8> = constants.iter().flat_map(|value| value.to_ne_bytes()).collect();
@@ -107,7 +141,7 @@ impl ComputePipeline {
         if !constants.is_empty() {
             stage = stage.specialization_info(&specialization);
         }
-        if let Some(size) = subgroup {
+        if let Some(size) = *subgroup {
             required = required.required_subgroup_size(size);
             stage = stage.push_next(&mut required);
             // Full subgroups are defined for whole ones in x only.
@@ -132,7 +166,7 @@ impl ComputePipeline {
 impl Drop for ComputePipeline {
     fn drop(&mut self) {
         let device = &self.context.device;
-        // SAFETY: made by `new`, destroyed once; submissions are waited for before their pipelines can be dropped.
+        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
         unsafe {
             device.destroy_pipeline(self.raw, None);
             device.destroy_pipeline_layout(self.layout, None);

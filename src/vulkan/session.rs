@@ -3,8 +3,10 @@
 use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
+use super::queues::Ticket;
 use crate::error::Result;
 use crate::memory::lock;
+use crate::parking::{Flight, Wait};
 use ash::vk;
 use std::sync::{Arc, Mutex};
 
@@ -20,9 +22,13 @@ impl Sessions {
         Sessions { idle: Mutex::default(), context, heap }
     }
 
-    /// Records commands by `record`, runs them, waits, and lets `read` see the results.
+    /// Records commands by `record`, runs them, waits, and lets `read` see the results. `what` says in errors what they are.
+    ///
+    /// If the wait is over before they have ended, they are left.
     pub(super) fn run<T>(
         &self,
+        wait: &mut Wait,
+        what: impl FnOnce() -> String,
         record: impl FnOnce(&mut Session) -> Result<()>,
         read: impl FnOnce(&Session) -> Result<T>,
     ) -> Result<T> {
@@ -34,11 +40,36 @@ impl Sessions {
         };
         session.begin()?;
         record(&mut session)?;
-        session.finish()?;
+        session.end()?;
+        let mut ticket = self.context.queues.ticket()?;
+        let submitted = session.submit(&ticket).map_err(|code| ("vkQueueSubmit", code));
+        let ended = submitted.and_then(|()| session.wait(wait).map_err(|code| ("vkWaitForFences", code)));
+        if let Err((call, code)) = ended {
+            // What was not submitted is not at work; of a lost device that is not known.
+            if submitted.is_ok() || code == vk::Result::ERROR_DEVICE_LOST {
+                ticket.leave();
+                wait.leave(Submitted { session, _ticket: ticket });
+            }
+            return Err(if code == vk::Result::TIMEOUT { wait.over(what()) } else { failed(call)(code) });
+        }
+        drop(ticket);
+        session.holds.clear();
         let result = read(&session)?;
         // Only here: one that failed somewhere is in an unknown state.
         lock(&self.idle).push(session);
         Ok(result)
+    }
+}
+
+/// A submission that nobody waits for.
+struct Submitted {
+    session: Session,
+    _ticket: Ticket,
+}
+
+impl Flight for Submitted {
+    fn has_ended(&self) -> bool {
+        self.session.has_ended()
     }
 }
 
@@ -53,6 +84,8 @@ pub(super) struct Session {
     pub(super) queries: vk::QueryPool,
     query_room: u32,
     params: Option<Buffer>,
+    /// What the commands use that nothing else keeps.
+    holds: Vec<Arc<Buffer>>,
     pub(super) context: Arc<Context>,
     heap: Arc<Heap>,
 }
@@ -69,6 +102,7 @@ impl Session {
             queries: vk::QueryPool::null(),
             query_room: 0,
             params: None,
+            holds: Vec::new(),
             context,
             heap,
         };
@@ -89,7 +123,7 @@ impl Session {
     fn begin(&mut self) -> Result<()> {
         let device = &self.context.device;
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: nothing of this session is pending: every submission is waited for.
+        // SAFETY: nothing of this session is pending: one whose submission had not ended does not come back.
         unsafe {
             device
                 .reset_command_pool(self.commands_pool, vk::CommandPoolResetFlags::empty())
@@ -101,12 +135,40 @@ impl Session {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
+    /// Keeps a buffer as long as the commands may use it.
+    pub(super) fn hold(&mut self, buffer: &Arc<Buffer>) {
+        self.holds.push(buffer.clone());
+    }
+
+    fn end(&self) -> Result<()> {
         // What this one wrote is visible to the host once the fence is signalled.
         self.barrier(Stages::Device, Stages::Host);
-        // SAFETY: recording, begun by `begin`.
-        unsafe { self.context.device.end_command_buffer(self.commands) }.map_err(failed("vkEndCommandBuffer"))?;
-        self.context.run(self.commands, self.fence)
+        let device = &self.context.device;
+        // SAFETY: recording, begun by `begin`; no submission uses the fence.
+        unsafe {
+            device.end_command_buffer(self.commands).map_err(failed("vkEndCommandBuffer"))?;
+            device.reset_fences(&[self.fence]).map_err(failed("vkResetFences"))
+        }
+    }
+
+    /// Submits what was recorded.
+    fn submit(&self, ticket: &Ticket) -> Result<(), vk::Result> {
+        // SAFETY: `end` was called.
+        unsafe { self.context.queues.submit(&self.context.device, ticket, self.commands, self.fence) }
+    }
+
+    /// Waits for the submission, as long as `wait` says.
+    fn wait(&self, wait: &Wait) -> Result<(), vk::Result> {
+        let nanos = wait.timeout().map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
+        // SAFETY: the fence is the session's.
+        unsafe { self.context.device.wait_for_fences(&[self.fence], true, nanos) }
+    }
+
+    /// Whether the submission has ended. A lost device runs nothing any more.
+    fn has_ended(&self) -> bool {
+        // SAFETY: the fence is the session's.
+        let status = unsafe { self.context.device.get_fence_status(self.fence) };
+        matches!(status, Ok(true) | Err(vk::Result::ERROR_DEVICE_LOST))
     }
 
     /// What came before is finished and visible to what follows.
@@ -169,7 +231,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let device = &self.context.device;
-        // SAFETY: made by `new`, destroyed once. Submissions are waited for, unless the device is lost.
+        // SAFETY: made by `new`, destroyed once. One whose submission has not ended is not dropped.
         unsafe {
             device.destroy_query_pool(self.queries, None);
             device.destroy_descriptor_pool(self.descriptors, None);

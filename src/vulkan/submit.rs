@@ -4,9 +4,10 @@ use super::memory::Buffer;
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
-use crate::backend::{Piece, Step};
+use crate::backend::{self, Piece, Step};
 use crate::error::{Error, Result};
 use crate::launch::hazards::Hazards;
+use crate::parking::Wait;
 use crate::timing::Span;
 use ash::vk;
 use std::any::Any;
@@ -19,10 +20,29 @@ struct Own<'a> {
     buffers: Vec<(&'a Buffer, u64)>,
 }
 
-pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool) -> Result<Vec<Span>> {
+/// The most steps of one submission. Each may have a descriptor set, and lavapipe maps memory for each of those: a process has
+/// 65,530 mappings, and the driver does not look whether it got one.
+const MOST_STEPS: usize = 8192;
+
+/// Runs steps and waits for the last, in one submission or, if there are many, in several.
+pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+    let mut spans: Vec<Span> = Vec::new();
+    for part in steps.chunks(MOST_STEPS) {
+        // Clocks of different queues cannot be compared: each submission begins where the one before it ended.
+        let start = spans.last().map_or(0, |s| s.end);
+        let part = submit_part(device, part, timed, wait)?;
+        spans.extend(part.into_iter().map(|s| Span { begin: start + s.begin, end: start + s.end }));
+    }
+    Ok(spans)
+}
+
+fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+    let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(|s| own_step(device, s)).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
     device.sessions.run(
+        wait,
+        what,
         |session| {
             let spilled = spill.write(session, &steps)?;
             let pool = descriptor_pool(session, &steps)?;
@@ -124,7 +144,7 @@ fn record(
     offsets: &mut dyn Iterator<Item = u64>,
 ) -> Result<()> {
     let (device, commands, pipeline) = (&session.context.device, session.commands, own.pipeline);
-    // SAFETY (this function): recording; pipeline, buffers and sets are this device's and live until the submission is done.
+    // SAFETY (this function): recording; pipeline, buffers and sets are this device's and live until the submission has ended.
     unsafe { device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::COMPUTE, pipeline.raw) };
     let by_descriptor = pipeline.addressing == Addressing::Descriptor;
     if by_descriptor && !pipeline.spilled {

@@ -25,8 +25,13 @@ impl Messages {
 
     /// The messages so far as an error; they are reported once.
     pub(super) fn check(&self) -> Result<()> {
-        let messages = std::mem::take(&mut *lock(&self.list));
+        let messages = self.take();
         if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
+    }
+
+    /// The messages so far.
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.list))
     }
 
     fn add(&self, message: String) {

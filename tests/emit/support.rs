@@ -11,7 +11,7 @@ use tilewright_dsl::profile::Profile;
 /// A device that the tests share.
 pub fn device() -> Device {
     static SHARED: OnceLock<Device> = OnceLock::new();
-    let options = || Options::from_env().validation(true).cache(None);
+    let options = || Options::from_env().expect("the environment is right").validation(true).cache(None);
     SHARED.get_or_init(|| options().open().expect("the tests need a Vulkan driver and its validation layers")).clone()
 }
 
@@ -35,7 +35,7 @@ pub fn compile(program: &Program, profile: &Profile) -> Launch {
     };
     let again = tilewright_spirv::compile(program, profile, "test").expect("it was compiled before");
     assert!(launch == again, "the same program gave other words");
-    assert_eq!(Launch::decode(&launch.encode()).expect("it decodes"), launch);
+    assert_eq!(Launch::decode(&launch.encode().expect("it is flat")).expect("it decodes"), launch);
     for dispatch in &launch.dispatches {
         valid(&dispatch.spirv);
     }
@@ -68,7 +68,8 @@ pub fn run<T: Element>(launch: Launch, args: &[AnyTensor], shape: &[usize], pois
     let device = device();
     let count = shape.iter().product();
     let mut output = device.upload(shape, &vec![poison; count]).expect("an output").into_any();
-    let kernel = device.load_programs(vec![launch]).expect("it loads");
+    // SAFETY: the compiler made it just now.
+    let kernel = unsafe { device.load_programs(vec![launch]) }.expect("it loads");
     kernel.run_into(args.iter().map(Into::into), [&mut output]).expect("it runs");
     output.download().expect("it downloads")
 }

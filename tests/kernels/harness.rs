@@ -22,7 +22,8 @@ pub fn devices() -> &'static [Device; 2] {
     static DEVICES: OnceLock<[Device; 2]> = OnceLock::new();
     let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
     DEVICES.get_or_init(|| {
-        let vulkan = Options::from_env().validation(layers).cache(None).open().expect("a Vulkan device");
+        let vulkan =
+            Options::from_env().expect("the environment is right").validation(layers).cache(None).open().expect("a Vulkan device");
         [vulkan, Options::new().device("reference").open().expect("the reference device")]
     })
 }
@@ -135,7 +136,8 @@ impl Variant {
     }
 
     fn loaded(&self) -> &[DynKernel] {
-        let load = |device: &Device| device.load_programs(vec![self.program.clone()]).expect("it loads");
+        // SAFETY: the compiler made it.
+        let load = |device: &Device| unsafe { device.load_programs(vec![self.program.clone()]) }.expect("it loads");
         self.loaded.get_or_init(|| devices().iter().map(load).collect())
     }
 }

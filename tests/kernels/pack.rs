@@ -145,7 +145,8 @@ fn what_a_launch_wants_packed_or_prepared_is_said() {
     let load = |schedule: &str| {
         let [_, descriptors] = profiles();
         let program = variant(CONV, schedule, &descriptors).program;
-        devices()[1].load_programs(vec![program]).expect("it loads")
+        // SAFETY: the compiler made it just now.
+        unsafe { devices()[1].load_programs(vec![program]) }.expect("it loads")
     };
     let zeros = |shape: &[usize]| devices()[1].zeros::<f32>(shape).expect("zeros").into_any();
     let (x, w, b) = (zeros(&[1, 4, 5, 5]), zeros(&[8, 4, 3, 3]), zeros(&[8]));

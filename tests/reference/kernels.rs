@@ -1,7 +1,7 @@
 //! Compiled kernels on the reference device: what the compiler makes commits no fault, and what it makes less a barrier does.
 
-use super::reference;
-use super::support::numbers;
+use super::support::{load, numbers};
+use super::{reference, unwritten};
 use tilewright::Error;
 use tilewright_dsl::launch::Program;
 use tilewright_dsl::profile::Profile;
@@ -19,7 +19,7 @@ fn run(program: Program, [m, n, k]: [usize; 3]) -> tilewright::Result<()> {
     let device = reference();
     let (a, b) = (numbers(m * k, 30), numbers(k * n, 31));
     let (da, db) = (device.upload([m, k], &a)?, device.upload([k, n], &b)?);
-    let outputs = device.load_programs(vec![program])?.run([(&da).into(), (&db).into()])?;
+    let outputs = load(&device, vec![program])?.run([(&da).into(), (&db).into()])?;
     let got = outputs[0].download::<f32>()?;
     for (at, got) in got.iter().enumerate() {
         let (i, j) = (at / n, at % n);
@@ -118,8 +118,9 @@ fn buffers_have_their_names() {
     // A tensor has its name from the launch program.
     let device = reference();
     let program = product();
-    let kernel = device.load_programs(vec![program]).expect("loads");
-    let (a, b) = (device.uninit::<f32>([3, 5]).expect("allocates"), device.upload([5, 2], &numbers(10, 9)).expect("uploads"));
+    let kernel = load(&device, vec![program]).expect("loads");
+    let a = unwritten(&device, 15).reshape([3, 5]).expect("as many elements");
+    let b = device.upload([5, 2], &numbers(10, 9)).expect("uploads");
     assert_eq!(
         kernel.run([(&a).into(), (&b).into()]).expect_err("it has no contents").to_string(),
         "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `a`[0], which nothing has written"

@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "nothing is reachable from a test")]
 
+mod corrupt;
 mod kernels;
 #[allow(dead_code, reason = "shared with the tests of the runtime")]
 #[path = "../runtime/programs.rs"]
@@ -12,7 +13,7 @@ mod speed;
 mod support;
 
 use programs::{WAYS, axpy, axpy_twice, bin, bump, ceil_div, dim, lit, mark};
-use support::numbers;
+use support::{load, numbers};
 use tilewright::{AnyTensor, Argument, Device, DeviceKind, Error, Options};
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{Feature, ParamValue, Size};
@@ -29,7 +30,7 @@ fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3]
 fn every_way_to_buffers_and_parameters_computes() {
     let device = reference();
     for way in WAYS {
-        let kernel = device.load_programs(vec![axpy_twice(way)]).expect("loads");
+        let kernel = load(&device, vec![axpy_twice(way)]).expect("loads");
         for n in [1, 63, 64, 1009] {
             let (x, y) = (numbers(n, 20), numbers(n, 21));
             let (dx, dy) =
@@ -47,7 +48,7 @@ fn a_grid_beyond_the_limit_is_cut_up() {
     let device = reference();
     let width = device.info().limits.grid[0] as usize + 5;
     let mut marks = device.upload([2, width], &vec![7u32; 2 * width]).expect("uploads").into_any();
-    let kernel = device.load_programs(vec![mark([true, true])]).expect("loads");
+    let kernel = load(&device, vec![mark([true, true])]).expect("loads");
     kernel.run([Argument::from(&mut marks)]).expect("runs");
     assert!(marks.download::<u32>().expect("downloads").iter().all(|m| *m == 8));
 }
@@ -63,7 +64,7 @@ fn a_fault_is_an_error_that_names_variant_dispatch_and_tensor() {
                 param.value = ParamValue::Size(bin(Size::Add, dim(0), lit(1)));
             }
         }
-        let kernel = device.load_programs(vec![program]).expect("loads");
+        let kernel = load(&device, vec![program]).expect("loads");
         let x = device.upload([70], &numbers(70, 22)).expect("uploads").into_any();
         let error = kernel.run(args(&x, &x, 1.0)).expect_err("x[70] is not there");
         assert!(matches!(error, Error::Fault { .. }));
@@ -82,7 +83,7 @@ fn an_output_is_not_read_before_it_is_written() {
     // It reads what it is to write.
     let output = ParamValue::Address(2);
     program.dispatches[0].params[1].value = output;
-    let kernel = device.load_programs(vec![program]).expect("loads");
+    let kernel = load(&device, vec![program]).expect("loads");
     let x = device.upload([5], &[1.0f32; 5]).expect("uploads").into_any();
     // That the caller has written it changes nothing.
     let mut out = device.upload([5], &[1.0f32; 5]).expect("uploads").into_any();
@@ -93,19 +94,26 @@ fn an_output_is_not_read_before_it_is_written() {
     );
 }
 
+/// A tensor of up to 64 elements of which none is written: an output of a launch without workgroups.
+fn unwritten(device: &Device, n: usize) -> AnyTensor {
+    let mut program = axpy(WAYS[2]);
+    program.dispatches[0].grid[0] = bin(Size::Sub, ceil_div(dim(0), 64), lit(1));
+    let x = device.upload([n], &numbers(n, 24)).expect("uploads").into_any();
+    load(device, vec![program]).expect("loads").run(args(&x, &x, 1.0)).expect("runs").remove(0)
+}
+
 #[test]
 fn an_output_that_is_not_written_is_found_when_it_is_read() {
     let device = reference();
     let mut program = axpy(WAYS[2]);
     program.dispatches[0].grid[0] = bin(Size::Sub, ceil_div(dim(0), 64), lit(1));
-    let kernel = device.load_programs(vec![program]).expect("loads");
+    let kernel = load(&device, vec![program]).expect("loads");
     let x = device.upload([100], &numbers(100, 23)).expect("uploads").into_any();
     let outputs = kernel.run(args(&x, &x, 1.0)).expect("runs");
     let error = outputs[0].download::<f32>().expect_err("the end of it is missing");
     assert_eq!(error.to_string(), "the tensor is read at byte 256, which nothing has written");
-    let uninit = device.uninit::<f32>([3]).expect("allocates").into_any();
-    let error =
-        device.load_programs(vec![axpy(WAYS[0])]).expect("loads").run(args(&uninit, &uninit, 1.0)).expect_err("no contents");
+    let unwritten = unwritten(&device, 3);
+    let error = load(&device, vec![axpy(WAYS[0])]).expect("loads").run(args(&unwritten, &unwritten, 1.0)).expect_err("no contents");
     assert_eq!(
         error.to_string(),
         "`axpy/AXPY`, dispatch `out`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `x`[0], which nothing has written"
@@ -116,7 +124,7 @@ fn an_output_that_is_not_written_is_found_when_it_is_read() {
 fn temporaries_are_used_again_and_begin_anew() {
     let device = reference();
     let x = device.upload([50], &[1.0f32; 50]).expect("uploads").into_any();
-    let whole = device.load_programs(vec![axpy_twice(WAYS[0])]).expect("loads");
+    let whole = load(&device, vec![axpy_twice(WAYS[0])]).expect("loads");
     let mut program = axpy_twice(WAYS[0]);
     // The first dispatch leaves the end of the temporary as it was.
     for param in &mut program.dispatches[0].params {
@@ -124,7 +132,7 @@ fn temporaries_are_used_again_and_begin_anew() {
             param.value = ParamValue::Size(lit(40));
         }
     }
-    let part = device.load_programs(vec![program]).expect("loads");
+    let part = load(&device, vec![program]).expect("loads");
     whole.run(args(&x, &x, 1.0)).expect("runs");
     let error = part.run(args(&x, &x, 1.0)).expect_err("its memory was written by another launch");
     assert_eq!(
@@ -141,7 +149,7 @@ fn temporaries_are_used_again_and_begin_anew() {
 #[test]
 fn an_update_keeps_its_contents() {
     let device = reference();
-    let kernel = device.load_programs(vec![bump(WAYS[0])]).expect("loads");
+    let kernel = load(&device, vec![bump(WAYS[0])]).expect("loads");
     let x = device.upload([4], &[1.0f32; 4]).expect("uploads").into_any();
     let mut y = device.zeros::<f32>([4]).expect("allocates").into_any();
     for _ in 0..3 {
@@ -175,12 +183,12 @@ fn it_has_the_limits_of_a_profile() {
 #[test]
 fn what_a_profile_does_not_have_is_refused() {
     let device = Options::new().device("reference:vulkan_1_1").open().expect("opens");
-    let error = device.load_programs(vec![axpy(WAYS[0])]).expect_err("it has no addresses");
+    let error = load(&device, vec![axpy(WAYS[0])]).expect_err("it has no addresses");
     assert_eq!(
         error.to_string(),
         "`axpy`: no variant runs on reference device (vulkan_1_1)\n  `AXPY`: needs the feature `address`, which the device lacks"
     );
-    assert!(device.load_programs(vec![axpy(WAYS[2])]).is_ok());
+    assert!(load(&device, vec![axpy(WAYS[2])]).is_ok());
 }
 
 /// Run by [`it_is_the_default_where_there_is_no_driver`], in a process without drivers.
@@ -192,7 +200,7 @@ fn without_drivers() -> tilewright::Result<()> {
         let device = Device::open()?;
         assert_eq!(device.info().name, "reference device");
         let x = device.upload([3], &[1.0f32, 2.0, 3.0])?.into_any();
-        let outputs = device.load_programs(vec![axpy(WAYS[0])])?.run(args(&x, &x, 1.0))?;
+        let outputs = load(&device, vec![axpy(WAYS[0])])?.run(args(&x, &x, 1.0))?;
         assert_eq!(outputs[0].download::<f32>()?, [2.0, 4.0, 6.0]);
     }
     // Nobody asked for this one.

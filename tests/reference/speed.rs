@@ -77,7 +77,8 @@ fn run(program: &Program, threads: usize) -> (u64, f64) {
     let groups = std::array::from_fn(|n| dispatch.grid[n].eval(&dims).expect("known") as u32);
     let pieces = [Piece { groups, params: &params }];
     let start = Instant::now();
-    let stats = kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads, budget: BUDGET }).expect("no fault");
+    let stats =
+        kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads, budget: BUDGET, deadline: None }).expect("no fault");
     (stats.instructions, start.elapsed().as_secs_f64())
 }
 

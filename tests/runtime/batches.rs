@@ -12,8 +12,7 @@ fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3]
 fn launches_of_a_batch_see_what_those_before_them_wrote() {
     for way in WAYS {
         let device = device();
-        let (once, twice) =
-            (device.load_programs(vec![axpy(way)]).expect("loads"), device.load_programs(vec![axpy_twice(way)]).expect("loads"));
+        let (once, twice) = (load(&device, vec![axpy(way)]).expect("loads"), load(&device, vec![axpy_twice(way)]).expect("loads"));
         // Large, so that a missing barrier has a chance to show.
         let n = 200_000;
         let (x, y) = (numbers(n, 12), numbers(n, 13));
@@ -38,7 +37,7 @@ fn launches_of_a_batch_see_what_those_before_them_wrote() {
 #[test]
 fn many_updates_in_a_batch_are_one_after_another() {
     let device = device();
-    let kernel = device.load_programs(vec![bump(PLAIN)]).expect("loads");
+    let kernel = load(&device, vec![bump(PLAIN)]).expect("loads");
     let x = device.upload([4096], &[1.0f32; 4096]).expect("uploads").into_any();
     let mut y = device.zeros::<f32>([4096]).expect("allocates").into_any();
     let mut batch = device.batch();
@@ -50,30 +49,72 @@ fn many_updates_in_a_batch_are_one_after_another() {
 }
 
 #[test]
-fn what_a_batch_is_yet_to_write_cannot_be_read() {
+fn a_batch_can_be_larger_than_a_submission() {
+    // Each step depends on the one before it. Without the layers, which take seconds for so many.
+    let device = options().validation(false).open().expect("opens");
+    let kernel = load(&device, vec![axpy(WAYS[2])]).expect("loads");
+    let x = device.upload([4], &[1.0f32; 4]).expect("uploads").into_any();
+    let mut batch = device.batch();
+    let mut last = batch.run_dyn(&kernel, args(&x, &x, 0.0)).expect("recorded").remove(0);
+    for _ in 0..9000 {
+        last = batch.run_dyn(&kernel, args(&x, &last, 1.0)).expect("recorded").remove(0);
+    }
+    if device.info().limits.timestamps {
+        let timings = batch.submit_timed().expect("runs");
+        assert_eq!(timings.len(), 9001);
+    } else {
+        batch.submit().expect("runs");
+    }
+    assert_eq!(last.download::<f32>().expect("downloads"), [9001.0; 4]);
+}
+
+#[test]
+fn what_a_batch_is_yet_to_write_has_no_contents() {
     let device = device();
-    let kernel = device.load_programs(vec![axpy(PLAIN)]).expect("loads");
+    let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
     let x = device.upload([2], &[1.0f32, 2.0]).expect("uploads").into_any();
-    let mut old = device.upload([2], &[5.0f32, 6.0]).expect("uploads").into_any();
     let mut batch = device.batch();
     let new = batch.run_dyn(&kernel, args(&x, &x, 1.0)).expect("recorded").remove(0);
-    batch.run_dyn_into(&kernel, args(&x, &new, 1.0), [&mut old]).expect("recorded");
-    for tensor in [&new, &old] {
-        let error = tensor.download::<f32>().expect_err("not yet written");
-        assert_eq!(error.to_string(), "the tensor of shape [2] is written by a batch that has not been submitted");
-    }
+    let error = new.download::<f32>().expect_err("not yet written");
+    assert_eq!(error.to_string(), "the tensor of shape [2] has no contents: the batch that writes it has not run");
     let error = kernel.run(args(&x, &new, 1.0)).expect_err("not yet written");
-    assert_eq!(error.to_string(), "`y` of `axpy` is written by a batch that has not been submitted");
+    assert_eq!(error.to_string(), "`y` of `axpy` has no contents: the batch that writes it has not run");
     assert!(matches!(device.batch().run_dyn(&kernel, args(&x, &new, 1.0)), Err(Error::NotSubmitted { .. })));
     drop(batch);
-    assert_eq!(old.download::<f32>().expect("the batch never ran"), [5.0, 6.0]);
     assert!(matches!(new.download::<f32>(), Err(Error::NotSubmitted { .. })), "it has no contents");
+}
+
+#[test]
+fn what_a_batch_is_to_write_keeps_its_contents_until_it_runs() {
+    let device = device();
+    let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
+    let bump = load(&device, vec![bump(PLAIN)]).expect("loads");
+    let x = device.upload([2], &[1.0f32, 2.0]).expect("uploads").into_any();
+    let mut old = device.upload([2], &[5.0f32, 6.0]).expect("uploads").into_any();
+    let record = |old: &mut AnyTensor| {
+        let mut batch = device.batch();
+        batch.run_dyn(&bump, [Argument::from(&x), (&mut *old).into(), 1.0f32.into()]).expect("recorded");
+        batch.run_dyn_into(&kernel, args(&x, &x, 1.0), [old]).expect("recorded");
+        batch
+    };
+    drop(record(&mut old));
+    assert_eq!(old.download::<f32>().expect("the batch never ran"), [5.0, 6.0]);
+    // What is forgotten holds nothing.
+    std::mem::forget(record(&mut old));
+    assert_eq!(old.download::<f32>().expect("the batch never ran"), [5.0, 6.0]);
+    old.write(&[7.0f32, 8.0]).expect("writable");
+    let batch = record(&mut old);
+    assert_eq!(old.download::<f32>().expect("the batch has not run"), [7.0, 8.0]);
+    bump.run([Argument::from(&x), (&mut old).into(), 1.0f32.into()]).expect("others come first");
+    assert_eq!(old.download::<f32>().expect("downloads"), [8.0, 10.0]);
+    batch.submit().expect("runs");
+    assert_eq!(old.download::<f32>().expect("downloads"), [2.0, 4.0]);
 }
 
 #[test]
 fn launches_are_timed_by_the_device() {
     let device = device();
-    let kernel = device.load_programs(vec![axpy_twice(PLAIN)]).expect("loads");
+    let kernel = load(&device, vec![axpy_twice(PLAIN)]).expect("loads");
     let x = device.upload([1 << 16], &numbers(1 << 16, 14)).expect("uploads").into_any();
     let none = device.upload::<f32>([0], &[]).expect("uploads").into_any();
     if !device.info().limits.timestamps {

@@ -6,7 +6,7 @@ use tilewright::{AnyTensor, Argument, DynKernel, Element, Error};
 use tilewright_launch::{Addressing, Program, Relation, Size};
 
 fn load(program: Program) -> DynKernel {
-    device().load_programs(vec![program]).expect("the program loads")
+    super::support::load(&device(), vec![program]).expect("the program loads")
 }
 
 fn upload<T: Element>(shape: &[usize], values: &[T]) -> AnyTensor {
@@ -175,7 +175,7 @@ fn the_first_variant_whose_facts_hold_is_taken() {
     let mut second = axpy(WAYS[2]);
     second.variant = "SMALL".into();
     second.facts = vec![fact("N < 10", dim(0), Relation::Lt, 10)];
-    let kernel = device().load_programs(vec![first, second]).expect("both load");
+    let kernel = super::support::load(&device(), vec![first, second]).expect("both load");
     let of = |n: usize| upload(&[n], &vec![1.0f32; n]);
     let (eight, seven, eleven) = (of(8), of(7), of(11));
     assert_eq!(kernel.variant_for(args(&eight, &eight, 1.0)).expect("one fits"), "WIDE");

@@ -6,7 +6,7 @@ use tilewright::{Error, Feature};
 use tilewright_launch::Program;
 
 fn refused(programs: Vec<Program>) -> Error {
-    device().load_programs(programs).expect_err("they cannot be loaded")
+    load(&device(), programs).expect_err("they cannot be loaded")
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_variant_that_the_device_cannot_run_is_left_out() {
     let mut large = axpy(PLAIN);
     large.variant = "LARGE".into();
     large.requires.shared_bytes = u32::MAX;
-    let kernel = device().load_programs(vec![large.clone(), axpy(PLAIN)]).expect("one is left");
+    let kernel = load(&device(), vec![large.clone(), axpy(PLAIN)]).expect("one is left");
     assert_eq!(kernel.variants().map(|v| v.variant.as_str()).collect::<Vec<_>>(), ["AXPY"]);
     let info = device().info().clone();
     let (name, shared) = (&info.name, info.limits.shared_bytes);
@@ -71,7 +71,7 @@ fn a_required_subgroup_size_is_requested() {
     }
     let mut program = axpy(PLAIN);
     program.requires.subgroup = Some(info.limits.subgroup_range.0);
-    device().load_programs(vec![program.clone()]).expect("it can be had");
+    load(&device(), vec![program.clone()]).expect("it can be had");
     program.requires.subgroup = Some(2 * info.limits.subgroup_range.1);
     assert!(matches!(refused(vec![program]), Error::Unsupported { .. }));
 }
@@ -84,7 +84,7 @@ fn variants_agree_in_what_no_shape_tells() {
         program.parameters = vec![("S".into(), stride)];
         program
     };
-    assert!(device().load_programs(vec![with("A", 1), with("B", 1)]).is_ok());
+    assert!(load(&device(), vec![with("A", 1), with("B", 1)]).is_ok());
     let error = refused(vec![with("A", 1), with("B", 2)]).to_string();
     assert_eq!(
         error,
@@ -96,7 +96,7 @@ fn variants_agree_in_what_no_shape_tells() {
     for (program, n) in [(&mut a, 8), (&mut b, 4)] {
         program.tensors[1].shape = vec![lit(n)];
     }
-    let kernel = device().load_programs(vec![a, b]).expect("the shape of y tells");
+    let kernel = load(&device(), vec![a, b]).expect("the shape of y tells");
     let (x, y) = (device().upload([4], &[1.0f32; 4]).expect("uploads"), device().upload([4], &[2.0f32; 4]).expect("uploads"));
     assert_eq!(kernel.variant_for([(&x).into(), (&y).into(), 1.0f32.into()]).expect("one fits"), "B");
 

@@ -6,9 +6,12 @@
 
 mod batches;
 mod devices;
+mod injector;
 mod launches;
 mod loading;
+mod memory;
 mod programs;
 mod support;
 mod typed;
 mod versions;
+mod waits;

@@ -119,7 +119,7 @@ pub fn axpy(way: Way) -> Program {
         parameters: vec![],
         solve: vec![solve(0, 0, 0)],
         facts: vec![],
-        limits: vec![Limit { what: "the elements of `x`".into(), size: dim(0) }],
+        limits: vec![Limit { what: "the elements of `x`".into(), least: dim(0), most: dim(0) }],
         dispatches: vec![axpy_dispatch(way, 0, 1, 2)],
         requires: requires(way),
         specialized: vec![],
@@ -191,4 +191,52 @@ pub fn mark(based: [bool; 2]) -> Program {
         conversions: vec![],
         preparations: vec![],
     }
+}
+
+/// `spin(&mut x: u32[N], times: u32)`: each element goes through [`spun`], one workgroup for each.
+pub fn spin() -> Program {
+    let dispatch = Dispatch {
+        name: "x".into(),
+        spirv: assemble(include_str!("kernels/spin.spvasm")),
+        grid: [dim(0), lit(1), lit(1)],
+        local: [1; 3],
+        buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],
+        addressing: Addressing::Address,
+        params: vec![Param { offset: 0, value: ParamValue::Address(0) }, Param { offset: 8, value: ParamValue::Scalar(0) }],
+        param_bytes: 12,
+        constants: vec![],
+        spilled: false,
+    };
+    Program {
+        kernel: "spin".into(),
+        variant: "SPIN".into(),
+        profile: "test".into(),
+        arguments: vec![Argument::Tensor(0), Argument::Scalar(0)],
+        tensors: vec![tensor("x", DType::U32, vec![dim(0)], Role::Update)],
+        scalars: vec![Scalar { name: "times".into(), dtype: DType::U32 }],
+        dims: vec![symbol("N")],
+        parameters: vec![],
+        solve: vec![solve(0, 0, 0)],
+        facts: vec![],
+        limits: vec![],
+        dispatches: vec![dispatch],
+        requires: Requires { features: vec![Feature::Address], invocations: 1, local: [1; 3], ..Requires::default() },
+        specialized: vec![],
+        conversions: vec![],
+        preparations: vec![],
+    }
+}
+
+/// What [`spin`] makes of a number: its steps are put together, twice as many at a time.
+pub fn spun(x: u32, mut times: u32) -> u32 {
+    let (mut x, mut step) = (x, (1_664_525u32, 1_013_904_223u32));
+    while times > 0 {
+        let (a, c) = step;
+        if times % 2 == 1 {
+            x = x.wrapping_mul(a).wrapping_add(c);
+        }
+        step = (a.wrapping_mul(a), a.wrapping_mul(c).wrapping_add(c));
+        times /= 2;
+    }
+    x
 }

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use tilewright::{Device, Options};
+use tilewright::{Device, DynKernel, Options};
+use tilewright_launch::Program;
 
 /// The options of all tests: what the environment says of the device, validation on, no cache on disk.
 pub fn options() -> Options {
-    Options::from_env().validation(true).cache(None)
+    Options::from_env().expect("the environment is right").validation(true).cache(None)
 }
 
 /// A device that the tests share.
@@ -26,6 +27,13 @@ pub fn counted(options: Options) -> (Device, Arc<AtomicUsize>) {
         counter.fetch_add(1, Ordering::SeqCst);
     });
     (options.open().expect("the device opens"), count)
+}
+
+/// Loads programs that the compiler made, or that a test made by hand.
+pub fn load(device: &Device, programs: Vec<Program>) -> tilewright::Result<DynKernel> {
+    // SAFETY: either the compiler made them; or their words stay within the tensors that their shapes describe, or they are
+    // refused; or they run on the reference device, which checks each access.
+    unsafe { device.load_programs(programs) }
 }
 
 /// Assembles a module for Vulkan 1.1.
@@ -48,4 +56,13 @@ pub fn assemble(text: &str) -> Vec<u8> {
 pub fn numbers(count: usize, seed: u64) -> Vec<f32> {
     let mut rng = fastrand::Rng::with_seed(seed);
     (0..count).map(|_| rng.i32(-1000..1000) as f32 / 8.0).collect()
+}
+
+/// Runs an ignored test in a process of its own, with these variables.
+pub fn alone(test: &str, variables: &[(&str, &str)]) {
+    let this = std::env::current_exe().expect("this test has a path");
+    let mut command = std::process::Command::new(this);
+    let output = command.args(["--exact", test, "--ignored"]).envs(variables.iter().copied()).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }

@@ -31,7 +31,7 @@ fn variant_for(kernel: &DynKernel, n: usize) -> Result<String, Error> {
 fn the_first_version_whose_facts_hold_is_taken() {
     let mut program = specialized(4);
     program.specialized.insert(0, specialized(8).specialized.remove(0));
-    let kernel = device().load_programs(vec![program]).expect("it loads");
+    let kernel = load(&device(), vec![program]).expect("it loads");
     let names: Vec<String> = [16, 12, 3].into_iter().map(|n| variant_for(&kernel, n).expect("one fits")).collect();
     assert_eq!(names, ["AXPY where N % 8 == 0", "AXPY where N % 4 == 0", "AXPY"]);
     let (x, y) = (numbers(12, 1), numbers(12, 2));
@@ -45,18 +45,18 @@ fn the_first_version_whose_facts_hold_is_taken() {
 fn a_version_that_the_device_cannot_run_is_left_out() {
     let mut program = specialized(4);
     program.specialized[0].requires.shared_bytes = u32::MAX;
-    let kernel = device().load_programs(vec![program]).expect("the plain version is left");
+    let kernel = load(&device(), vec![program]).expect("the plain version is left");
     assert_eq!(variant_for(&kernel, 4).expect("one fits"), "AXPY");
     // Or the other way round: then sizes beyond the facts find none.
     let mut program = specialized(4);
     program.requires.shared_bytes = u32::MAX;
-    let kernel = device().load_programs(vec![program.clone()]).expect("the specialized version is left");
+    let kernel = load(&device(), vec![program.clone()]).expect("the specialized version is left");
     assert_eq!(variant_for(&kernel, 8).expect("one fits"), "AXPY where N % 4 == 0");
     let error = variant_for(&kernel, 3).expect_err("none fits").to_string();
     assert_eq!(error, "`axpy`: no variant takes these shapes\n  `AXPY where N % 4 == 0`: `N % 4 == 0` does not hold for N = 3");
     // What is wanting is told once.
     program.specialized[0].requires.shared_bytes = u32::MAX;
-    let error = device().load_programs(vec![program]).expect_err("none runs").to_string();
+    let error = load(&device(), vec![program]).expect_err("none runs").to_string();
     assert_eq!(error.matches("bytes of shared memory").count(), 1, "{error}");
 }
 
@@ -64,6 +64,10 @@ fn a_version_that_the_device_cannot_run_is_left_out() {
 fn a_version_of_a_dispatch_that_is_not_there_is_malformed() {
     let mut program = specialized(4);
     program.specialized[0].dispatches.push(VersionDispatch::Same(1));
-    let error = device().load_programs(vec![program]).expect_err("malformed").to_string();
+    let error = load(&device(), vec![program]).expect_err("malformed").to_string();
     assert_eq!(error, "the launch program of `AXPY` is malformed: a version names dispatch 1, which is not there");
+    let mut program = specialized(4);
+    program.specialized[0].dispatches.push(VersionDispatch::Same(0));
+    let error = load(&device(), vec![program]).expect_err("malformed").to_string();
+    assert_eq!(error, "the launch program of `AXPY` is malformed: a version names dispatch 0 twice");
 }

@@ -18,6 +18,8 @@ use std::fmt::Write;
 pub(super) struct Made {
     /// The launch program.
     program: launch::Program,
+    /// The same, encoded.
+    bytes: Vec<u8>,
     /// The nest, the ledger and the cost.
     pub(super) documentation: String,
     /// Nests to show and the like.
@@ -35,7 +37,9 @@ pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, back
     for (input, nest) in &prepared {
         documentation += &section(&format!("When `{input}` is prepared"), nest);
     }
-    Ok(Made { program, documentation, warnings })
+    let bytes =
+        program.encode().map_err(|e| Error::new(schedule.name.span, format!("the launch program cannot be encoded: {e}")))?;
+    Ok(Made { program, bytes, documentation, warnings })
 }
 
 /// The schedule that a kernel has of itself: no directives, parameters by their defaults.
@@ -58,10 +62,14 @@ impl Made {
         forms(&self.program)
     }
 
-    /// `Variant::__new("NAME", b"…")`. The launch program is one literal: of a list of integers rustc takes twice as long.
+    /// `unsafe { Variant::__new("NAME", b"…") }`. The launch program is one literal: of a list of integers rustc takes twice as long.
+    ///
+    /// `__new` is unsafe, because the runtime believes the bytes. These are the compiler's own. The block is written with spans
+    /// of this macro, and rustc's lint `unsafe_code` does not look into macros of other crates: so a crate that forbids unsafe
+    /// code has kernels and schedules all the same.
     pub(super) fn value(&self, at: Span) -> TokenStream {
-        let (name, program) = (&self.program.variant, Literal::byte_string(&self.program.encode()));
-        quote_spanned!(at=> ::tilewright::__private::Variant::__new(#name, #program))
+        let (name, program) = (&self.program.variant, Literal::byte_string(&self.bytes));
+        quote_spanned!(at=> unsafe { ::tilewright::__private::Variant::__new(#name, #program) })
     }
 
     /// Each warning as the use of a deprecated constant at its place: a macro has no other warning to give on stable Rust.

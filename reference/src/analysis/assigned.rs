@@ -5,7 +5,7 @@ use super::demand::Demand;
 use super::graph::Graph;
 use super::pointers::{Pointer, Pointers, Root};
 use crate::module::Module;
-use crate::words::{Id, Inst, Result};
+use crate::words::{Id, Inst, Result, unknown};
 use spirv::{Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +18,9 @@ pub(crate) struct Unproved {
 
 /// A bit for each plane of each register.
 type Bits = Vec<u64>;
+
+/// Words of all blocks' bits, at most.
+const MOST_WORDS: usize = 1 << 23;
 
 struct Flow<'a> {
     module: &'a Module,
@@ -36,7 +39,11 @@ pub(crate) fn unproved(module: &Module, graph: &Graph, pointers: &Pointers, dema
             count = count.saturating_add(module.types.planes(v.of)?);
         }
     }
-    let before = flow.solve(graph, count.div_ceil(64) as usize)?;
+    let words = count.div_ceil(64) as usize;
+    if words.saturating_mul(graph.order.len()) > MOST_WORDS {
+        return unknown(format!("a module with {count} scalars in registers and {} blocks", graph.order.len()));
+    }
+    let before = flow.solve(graph, words)?;
     let mut unproved = Unproved::default();
     for (place, n) in graph.order.iter().enumerate() {
         let mut state = before[place].clone();

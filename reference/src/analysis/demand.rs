@@ -38,7 +38,7 @@ impl Demand {
             let bits = match inst.op {
                 Op::CompositeExtract => {
                     let (at, count, _) = part(&module.types, module.type_of(id)?, inst.from(1))?;
-                    ones(count) << at
+                    ones(count).checked_shl(at).unwrap_or(0)
                 }
                 Op::VectorShuffle => {
                     let first = if n == 0 { 0 } else { module.types.planes(module.type_of(inst.arg(0)?)?)? };
@@ -59,6 +59,8 @@ fn ones(count: u32) -> u64 {
 
 /// The planes of a value's part: the first, how many, and its type.
 pub(crate) fn part(types: &Types, mut of: Id, indices: &[u32]) -> Result<(u32, u32, Id)> {
+    // That the whole can be counted, so that its parts can.
+    types.planes(of)?;
     let mut at = 0;
     for index in indices {
         let (before, next) = match types.get(of)? {

@@ -18,6 +18,8 @@ pub(crate) struct Graph {
     pub(crate) before: Vec<Vec<usize>>,
     /// The first block that every way from here to the end goes through; `None`: the end itself.
     meets: Vec<Option<usize>>,
+    /// The last block that every way from the entry to here goes through; `None`: there is no such way, or this is the entry.
+    pub(crate) above: Vec<Option<usize>>,
 }
 
 impl Graph {
@@ -32,8 +34,9 @@ impl Graph {
             to.iter().for_each(|t| before[*t].push(place));
             next.push(to);
         }
-        let meets = meets(&next, &before);
-        Ok(Graph { order, places, next, before, meets })
+        let exits: Vec<usize> = (0..order.len()).filter(|place| next[*place].is_empty()).collect();
+        let (meets, above) = (tree(&next, &before, &exits), tree(&before, &next, &[0]));
+        Ok(Graph { order, places, next, before, meets, above })
     }
 
     /// The blocks that some lanes run without others when a branch divides them: those until all ways meet again. And
@@ -84,21 +87,24 @@ fn structured_order(module: &Module, index: &HashMap<Id, usize>) -> Result<Vec<u
     Ok(order)
 }
 
-/// Immediate postdominators, by intersection along the tree (Cooper, Harvey and Kennedy).
-fn meets(next: &[Vec<usize>], before: &[Vec<usize>]) -> Vec<Option<usize>> {
+/// Of each block the first that every way from it to one of the exits goes through, by intersection along the tree of those (Cooper,
+/// Harvey and Kennedy); `None`: the way ends there, or there is none. With edges turned round, it is the tree of dominators.
+fn tree(next: &[Vec<usize>], before: &[Vec<usize>], exits: &[usize]) -> Vec<Option<usize>> {
     let end = next.len();
-    let order = backward_order(next, before);
+    let order = backward_order(before, exits);
     let mut rank = vec![usize::MAX; end + 1];
     order.iter().enumerate().for_each(|(n, place)| rank[*place] = n);
     let mut up: Vec<Option<usize>> = vec![None; end + 1];
     up[end] = Some(end);
+    let mut is_exit = vec![false; end];
+    exits.iter().for_each(|exit| is_exit[*exit] = true);
     let mut changed = true;
     while changed {
         changed = false;
         for &place in order.iter().skip(1) {
-            let exits = if next[place].is_empty() { &[end][..] } else { &next[place][..] };
+            let ways = next[place].iter().copied().chain(is_exit[place].then_some(end));
             let mut best = None;
-            for &to in exits.iter().filter(|to| up[**to].is_some()) {
+            for to in ways.filter(|to| up[*to].is_some()) {
                 best = Some(best.map_or(to, |b| intersect(&up, &rank, b, to)));
             }
             if best.is_some() && up[place] != best {
@@ -123,16 +129,15 @@ fn intersect(up: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -
     a
 }
 
-/// Reverse postorder from the end backwards; the end comes first.
-fn backward_order(next: &[Vec<usize>], before: &[Vec<usize>]) -> Vec<usize> {
-    let end = next.len();
-    let exits: Vec<usize> = (0..end).filter(|n| next[*n].is_empty()).collect();
+/// Reverse postorder from the end, which is behind the exits, backwards; the end comes first.
+fn backward_order(before: &[Vec<usize>], exits: &[usize]) -> Vec<usize> {
+    let end = before.len();
     let mut seen = vec![false; end + 1];
     let mut order = Vec::new();
     let mut open = vec![(end, 0)];
     seen[end] = true;
     while let Some((place, at)) = open.last_mut() {
-        let list = if *place == end { &exits } else { &before[*place] };
+        let list = if *place == end { exits } else { &before[*place] };
         match list.get(*at) {
             Some(&to) => {
                 *at += 1;

@@ -1,10 +1,11 @@
 //! What can be known of a module before it runs, so that running is fast.
 //!
-//! [`graph`] orders the blocks; [`pointers`] folds access chains; [`uniform`] finds what is the same in all invocations of
+//! [`graph`] orders the blocks; [`defined`] refuses values that are used before they are there; [`pointers`] folds access chains; [`uniform`] finds what is the same in all invocations of
 //! a workgroup, and is computed once; [`demand`] which parts of a loaded vector matter; [`assigned`] which loads of
 //! registers cannot be of unwritten ones; [`lives`] where a value is used last.
 
 pub(crate) mod assigned;
+pub(crate) mod defined;
 pub(crate) mod demand;
 pub(crate) mod graph;
 pub(crate) mod lives;

@@ -19,7 +19,8 @@ use crate::code::{Code, End, Op};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::clock::Clock;
 use crate::memory::shared::Shared;
-use crate::run::Prepared;
+use crate::run::{Prepared, Stop};
+use std::time::Instant;
 
 /// What one thread needs to run workgroups.
 pub(crate) struct Worker<'a> {
@@ -50,7 +51,12 @@ pub(crate) struct Worker<'a> {
     pub(crate) executed: u64,
     /// Those that the workgroup's ran so far; what several run together counts once.
     steps: u64,
+    /// How many are executed when the clock is looked at next.
+    look: u64,
 }
+
+/// Instructions between looks at the clock: less than a millisecond.
+const LOOK: u64 = 1 << 18;
 
 type Result<T = (), E = Box<Fault>> = std::result::Result<T, E>;
 
@@ -76,11 +82,12 @@ impl<'a> Worker<'a> {
             fast: maths::has_fast(),
             executed: 0,
             steps: 0,
+            look: 0,
         }
     }
 
     /// Runs a workgroup from beginning to end.
-    pub(crate) fn run(&mut self, group: u64, piece: u32, place: [u32; 3]) -> Result {
+    pub(crate) fn run(&mut self, group: u64, piece: u32, place: [u32; 3]) -> Result<(), Stop> {
         (self.group, self.piece, self.place, self.steps) = (group, piece, place, 0);
         self.begin();
         loop {
@@ -90,7 +97,13 @@ impl<'a> Worker<'a> {
             if self.steps > self.launch.budget {
                 let kind = FaultKind::Endless { instructions: self.launch.budget };
                 let word = self.code.blocks[self.at as usize].word;
-                return self.fault(self.first(), word, kind);
+                return Ok(self.fault(self.first(), word, kind)?);
+            }
+            if self.executed >= self.look {
+                self.look = self.executed + LOOK;
+                if self.launch.deadline.is_some_and(|end| Instant::now() >= end) {
+                    return Err(Stop::Late);
+                }
             }
             for n in block.first..block.last {
                 self.op(self.code.ops[n as usize])?;

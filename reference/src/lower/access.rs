@@ -26,6 +26,9 @@ pub(super) enum Variable {
     Params,
 }
 
+/// Scalars of a workgroup's shared memory, at most: more than any device has.
+const MOST_SHARED: u32 = 1 << 20;
+
 impl Lower<'_> {
     /// Places for all variables outside of the function.
     pub(super) fn globals(&mut self) -> Result<()> {
@@ -42,7 +45,7 @@ impl Lower<'_> {
         let place = match (v.class, v.builtin, v.binding) {
             (StorageClass::Input, Some(builtin), _) => {
                 let (planes, lanes) = (self.module.types.planes(v.of)?, !is_uniform(builtin));
-                let slot = self.slots.fresh(planes, lanes);
+                let slot = self.slots.fresh(planes, lanes)?;
                 self.code.inputs.push(Input { builtin, slot, planes, lanes });
                 Variable::Input(Value { at: slot, planes, lanes, owned: false })
             }
@@ -51,6 +54,9 @@ impl Lower<'_> {
             (StorageClass::Workgroup, ..) => {
                 let (first, planes) = (self.code.shared, self.module.types.planes(v.of)?);
                 self.code.shared = first.saturating_add(planes);
+                if self.code.shared > MOST_SHARED {
+                    return unknown(format!("more than {MOST_SHARED} scalars of shared memory"));
+                }
                 let object = self.object(id, Space::Shared, planes);
                 Variable::Shared { first, object }
             }
@@ -74,12 +80,13 @@ impl Lower<'_> {
     fn register(&mut self, id: Id) -> Result<Variable> {
         let planes = self.module.types.planes(self.module.variables[&id].of)?;
         let lanes = self.divergent(id);
-        let value = Value { at: self.slots.fresh(planes, lanes), planes, lanes, owned: false };
-        let flags = self.unproved.variables.contains(&id).then(|| {
-            let flags = self.slots.fresh(planes, lanes);
-            self.code.flags.push(flags as usize..(flags + planes * self.row(lanes)) as usize);
-            flags
-        });
+        let value = Value { at: self.slots.fresh(planes, lanes)?, planes, lanes, owned: false };
+        let mut flags = None;
+        if self.unproved.variables.contains(&id) {
+            let at = self.slots.fresh(planes, lanes)?;
+            self.code.flags.push(at as usize..(at + planes * self.row(lanes)) as usize);
+            flags = Some(at);
+        }
         let object = self.object(id, Space::Register, planes);
         self.code.registers.push(Register { slot: value.at, lanes, flags, object });
         Ok(Variable::Register(self.code.registers.len() as u32 - 1, value))
@@ -146,7 +153,7 @@ impl Lower<'_> {
             place => {
                 let planes = self.module.types.planes(pointer.of)?;
                 let apart = self.is_apart(&pointer, place)?;
-                let to = self.temporary(planes, apart);
+                let to = self.temporary(planes, apart)?;
                 let access = self.access(inst, &pointer, place, to)?;
                 self.op(Op::Load(access));
                 self.copied(inst, to)
@@ -157,7 +164,7 @@ impl Lower<'_> {
     /// The planes that a pointer into registers points to.
     fn part(&self, whole: Value, pointer: &Pointer) -> Result<Value> {
         let planes = self.module.types.planes(pointer.of)?;
-        let at = u32::try_from(pointer.offset).ok().filter(|at| at + planes <= whole.planes);
+        let at = u32::try_from(pointer.offset).ok().filter(|at| at.checked_add(planes).is_some_and(|end| end <= whole.planes));
         let Some(at) = at else { return malformed("an access chain leaves its variable") };
         Ok(Value { at: whole.at + at * self.row(whole.lanes), planes, lanes: whole.lanes, owned: false })
     }
@@ -210,7 +217,7 @@ impl Lower<'_> {
                 self.write(to, src);
                 let register = self.code.registers[register as usize];
                 if let Some(flags) = register.flags {
-                    let (ones, row) = (self.ones(to.lanes), self.row(to.lanes));
+                    let (ones, row) = (self.ones(to.lanes)?, self.row(to.lanes));
                     for plane in pointer.offset as u32..pointer.offset as u32 + to.planes {
                         self.write(Value { at: flags + plane * row, planes: 1, ..to }, ones);
                     }
@@ -254,6 +261,7 @@ impl Lower<'_> {
     pub(super) fn access(&mut self, inst: &Inst, pointer: &Pointer, place: Option<Variable>, slot: Value) -> Result<u32> {
         let root = match (pointer.root, place) {
             (pointers::Root::Address(id), _) => {
+                self.check_planes(id, 2)?;
                 let value = self.value(id)?;
                 Root::Address { slot: value.at, lanes: value.lanes }
             }

@@ -31,11 +31,11 @@ impl Lower<'_> {
         let Some((op, value)) = operation(inst.op) else { return unknown(format!("Op{:?}", inst.op)) };
         let value = match value {
             Operand::None => 0,
-            Operand::One => self.ones(true),
+            Operand::One => self.ones(true)?,
             Operand::At(at) => self.atomic_operand(inst, at)?,
         };
         let comparator = if op == AtomicOp::CompareExchange { self.atomic_operand(inst, 5)? } else { 0 };
-        let to = if inst.id == 0 { self.temporary(1, true) } else { self.result(inst)? };
+        let to = if inst.id == 0 { self.temporary(1, true)? } else { self.result(inst)? };
         self.check_result(inst, to)?;
         let access = self.access(inst, &pointer, place, to)?;
         self.code.atomics.push(Atomic { access, op, value, comparator });

@@ -114,7 +114,7 @@ impl Lower<'_> {
             let value = self.define(phi)?;
             self.check_planes(source, value.planes)?;
             let src = self.operand(source, value.lanes)?;
-            let copy = self.temporary(value.planes, value.lanes);
+            let copy = self.temporary(value.planes, value.lanes)?;
             self.op(Op::Copy { dst: copy.at, src, len: value.planes * self.row(value.lanes) });
             moves.push((value, copy.at));
         }

@@ -30,14 +30,19 @@ impl Lower<'_> {
         let scalar = self.module.types.scalar(inst.ty)?;
         let (op, operands) = self.group_op(inst)?;
         let mut slots = [0; 2];
-        for (slot, operand) in slots.iter_mut().zip(operands) {
-            *slot = self.group_operand(inst, operand, to.planes)?;
+        for (slot, operand) in slots.iter_mut().zip(&operands) {
+            *slot = self.group_operand(inst, *operand, to.planes)?;
         }
-        // A ballot's four words are made of one vote.
+        // A ballot's four words are made of one vote; what is not made plane by plane is one word.
+        let wanted = match op {
+            GroupOp::Ballot => 4,
+            _ if matches!(operands.first(), Some(Operand::Same(_))) => to.planes,
+            _ => 1,
+        };
+        if to.planes != wanted {
+            return malformed(format!("the result of Op{:?} has {} scalars, not {wanted}", inst.op, to.planes));
+        }
         let planes = if op == GroupOp::Ballot { 1 } else { to.planes };
-        if op == GroupOp::Ballot && to.planes != 4 {
-            return malformed("the result of OpGroupNonUniformBallot is not four words");
-        }
         self.code.groups.push(Group {
             op,
             dst: to.at,

@@ -68,7 +68,7 @@ impl Lower<'_> {
             Maths::Binary(op) => self.op(Op::Binary { op, dst, a, b, len }),
             Maths::Swapped(op) => self.op(Op::Binary { op, dst, a: b, b: a, len }),
             Maths::Not(op) => {
-                let ordered = self.temporary(to.planes, to.lanes).at;
+                let ordered = self.temporary(to.planes, to.lanes)?.at;
                 self.op(Op::Binary { op, dst: ordered, a, b, len });
                 self.op(Op::Unary { op: Unary::LogicalNot, dst, a: ordered, len });
             }
@@ -104,7 +104,7 @@ impl Lower<'_> {
         let each = self.value(condition)?.planes;
         if each != to.planes {
             self.check_planes(condition, 1)?;
-            let spread = self.temporary(to.planes, to.lanes).at;
+            let spread = self.temporary(to.planes, to.lanes)?.at;
             for plane in 0..to.planes {
                 self.op(Op::Copy { dst: spread + plane * row, src: c, len: row });
             }
@@ -131,11 +131,12 @@ impl Lower<'_> {
         let to = self.result(inst)?;
         let row = self.row(to.lanes);
         let planes = self.value(inst.arg(0)?)?.planes;
+        self.check_scalar(inst, to)?;
         let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
         self.check_planes(inst.arg(1)?, planes)?;
         self.op(Op::Binary { op: Binary::FMul, dst: to.at, a, b, len: row });
         for plane in 1..planes {
-            let sum = self.temporary(1, to.lanes).at;
+            let sum = self.temporary(1, to.lanes)?.at;
             self.op(Op::Copy { dst: sum, src: to.at, len: row });
             self.op(Op::Ternary { op: Ternary::Fma, dst: to.at, a: a + plane * row, b: b + plane * row, c: sum, len: row });
         }
@@ -143,15 +144,21 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
+    /// Refuses a result that is no scalar.
+    fn check_scalar(&self, inst: &Inst, to: Value) -> Result<()> {
+        if to.planes == 1 { Ok(()) } else { malformed(format!("the result of Op{:?} is no scalar", inst.op)) }
+    }
+
     fn any_all(&mut self, inst: &Inst) -> Result<()> {
         let op = if inst.op == Spv::Any { Binary::Or } else { Binary::And };
         let to = self.result(inst)?;
         let row = self.row(to.lanes);
         let planes = self.value(inst.arg(0)?)?.planes;
+        self.check_scalar(inst, to)?;
         let mut all = self.operand(inst.arg(0)?, to.lanes)?;
         let first = all;
         for plane in 1..planes {
-            let next = self.temporary(1, to.lanes).at;
+            let next = self.temporary(1, to.lanes)?.at;
             self.op(Op::Binary { op, dst: next, a: all, b: first + plane * row, len: row });
             all = next;
         }

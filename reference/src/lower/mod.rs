@@ -13,17 +13,18 @@ use crate::analysis::demand::Demand;
 use crate::analysis::graph::Graph;
 use crate::analysis::pointers::Pointers;
 use crate::analysis::uniform::{Uniformity, uniformity};
-use crate::analysis::{is_atomic, is_chain, is_group, lives, operands};
+use crate::analysis::{defined, is_atomic, is_chain, is_group, lives, operands};
 use crate::code::{Code, Op, Slot};
 use crate::module::Module;
 use crate::module::types::{Scalar, Type};
-use crate::words::{Id, Inst, Result, malformed, unknown};
+use crate::words::{Id, Inst, Result, malformed};
 use slots::{Slots, Value};
 use std::collections::HashMap;
 
 /// Makes a module ready to run.
 pub(crate) fn lower(module: &Module) -> Result<Code> {
     let graph = Graph::new(module)?;
+    defined::check(module, &graph)?;
     let pointers = Pointers::new(module, &graph.order)?;
     let demand = Demand::new(module)?;
     let uniform = uniformity(module, &graph, &pointers)?;
@@ -52,16 +53,9 @@ pub(crate) fn lower(module: &Module) -> Result<Code> {
     for (place, ends) in ends.iter().enumerate() {
         lower.block(place, ends)?;
     }
-    let words = lower.slots.words();
-    if words > MOST_WORDS {
-        return unknown(format!("a module whose values take {words} words"));
-    }
     lower.finish();
     Ok(lower.code)
 }
-
-/// Words of the file, at most.
-const MOST_WORDS: u64 = 1 << 28;
 
 struct Lower<'a> {
     module: &'a Module,
@@ -118,6 +112,9 @@ impl Lower<'_> {
             self.initialize_globals()?;
         }
         for (at, inst) in block.insts.iter().enumerate() {
+            if inst.op == spirv::Op::Phi && at > 0 && block.insts[at - 1].op != spirv::Op::Phi {
+                return malformed(format!("the phi %{} is not at the beginning of its block", inst.id));
+            }
             self.inst(inst)?;
             self.release(ends.get(&at));
         }

@@ -1,7 +1,11 @@
 //! Places in the file for values.
 
 use crate::code::Slot;
+use crate::words::{Result, unknown};
 use std::collections::HashMap;
+
+/// Words of the file, at most: each thread has one.
+const MOST_WORDS: u32 = 1 << 26;
 
 /// Where a value lies.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +21,7 @@ pub(super) struct Value {
 /// The file's words: which are taken.
 pub(super) struct Slots {
     lanes: u32,
-    top: u64,
+    top: u32,
     /// By length.
     free: HashMap<u32, Vec<Slot>>,
 }
@@ -27,19 +31,22 @@ impl Slots {
         Slots { lanes, top: 0, free: HashMap::new() }
     }
 
-    pub(super) fn take(&mut self, planes: u32, lanes: bool) -> Value {
+    pub(super) fn take(&mut self, planes: u32, lanes: bool) -> Result<Value> {
         let len = planes.saturating_mul(if lanes { self.lanes } else { 1 });
         let kept = self.free.get_mut(&len).and_then(Vec::pop);
-        let at = kept.unwrap_or_else(|| self.fresh(planes, lanes));
-        Value { at, planes, lanes, owned: true }
+        let at = kept.map_or_else(|| self.fresh(planes, lanes), Ok)?;
+        Ok(Value { at, planes, lanes, owned: true })
     }
 
     /// Words that nothing had before.
-    pub(super) fn fresh(&mut self, planes: u32, lanes: bool) -> Slot {
+    pub(super) fn fresh(&mut self, planes: u32, lanes: bool) -> Result<Slot> {
         let at = self.top;
-        self.top += u64::from(planes) * u64::from(if lanes { self.lanes } else { 1 });
-        // Beyond 32 bits it is refused in the end.
-        at as u32
+        let top = u64::from(at) + u64::from(planes) * u64::from(if lanes { self.lanes } else { 1 });
+        match u32::try_from(top) {
+            Ok(top) if top <= MOST_WORDS => self.top = top,
+            _ => return unknown(format!("a module whose values take {top} words")),
+        }
+        Ok(at)
     }
 
     pub(super) fn give(&mut self, value: Value) {
@@ -48,7 +55,7 @@ impl Slots {
     }
 
     /// How many words were ever taken at once.
-    pub(super) fn words(&self) -> u64 {
+    pub(super) fn words(&self) -> u32 {
         self.top
     }
 }

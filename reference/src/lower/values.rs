@@ -20,9 +20,9 @@ impl Lower<'_> {
         let lanes = self.divergent(inst.id);
         // What lives on while other lanes run earlier blocks again shares its place with nothing.
         let value = if inst.op == spirv::Op::Phi || self.uniform.kept.contains(&inst.id) {
-            Value { at: self.slots.fresh(planes, lanes), planes, lanes, owned: true }
+            Value { at: self.slots.fresh(planes, lanes)?, planes, lanes, owned: true }
         } else {
-            self.slots.take(planes, lanes)
+            self.slots.take(planes, lanes)?
         };
         self.values.insert(inst.id, value);
         Ok(value)
@@ -31,7 +31,7 @@ impl Lower<'_> {
     /// A place to compute an instruction's result in; [`Lower::computed`] says that it is there.
     pub(super) fn result(&mut self, inst: &Inst) -> Result<Value> {
         let value = self.define(inst)?;
-        Ok(if self.uniform.kept.contains(&inst.id) { self.temporary(value.planes, true) } else { value })
+        if self.uniform.kept.contains(&inst.id) { self.temporary(value.planes, true) } else { Ok(value) }
     }
 
     /// Lanes that have left a loop keep the value that they left with.
@@ -44,10 +44,10 @@ impl Lower<'_> {
     }
 
     /// A place for the time of this instruction.
-    pub(super) fn temporary(&mut self, planes: u32, lanes: bool) -> Value {
-        let value = self.slots.take(planes, lanes);
+    pub(super) fn temporary(&mut self, planes: u32, lanes: bool) -> Result<Value> {
+        let value = self.slots.take(planes, lanes)?;
         self.temporaries.push(value);
-        value
+        Ok(value)
     }
 
     /// Where a value lies as it is.
@@ -57,12 +57,12 @@ impl Lower<'_> {
         }
         if let Some((_, words)) = self.module.constants.get(&id) {
             let planes = words.len() as u32;
-            let at = self.constant(id, words, false);
+            let at = self.constant(id, words, false)?;
             return Ok(Value { at, planes, lanes: false, owned: false });
         }
         if let Some(ty) = self.module.undefined.get(&id) {
             let planes = self.module.types.planes(*ty)?;
-            let value = Value { at: self.slots.fresh(planes, false), planes, lanes: false, owned: true };
+            let value = Value { at: self.slots.fresh(planes, false)?, planes, lanes: false, owned: true };
             self.values.insert(id, value);
             return Ok(value);
         }
@@ -87,30 +87,30 @@ impl Lower<'_> {
             return malformed(format!("%{id} differs between invocations where it must not"));
         }
         if let Some((_, words)) = self.module.constants.get(&id) {
-            return Ok(self.constant(id, words, true));
+            return self.constant(id, words, true);
         }
         if let Some(known) = self.spread.get(&id) {
             return Ok(known.at);
         }
-        let spread = self.slots.take(value.planes, true);
+        let spread = self.slots.take(value.planes, true)?;
         self.op(Op::Broadcast { dst: spread.at, src: value.at, planes: value.planes });
         self.spread.insert(id, spread);
         Ok(spread.at)
     }
 
     /// Where a constant lies. It is there from the beginning, and never goes.
-    fn constant(&mut self, id: Id, words: &[u32], lanes: bool) -> Slot {
+    fn constant(&mut self, id: Id, words: &[u32], lanes: bool) -> Result<Slot> {
         if let Some(at) = self.constants.get(&(id, lanes)) {
-            return *at;
+            return Ok(*at);
         }
-        let at = self.literal(words, lanes);
+        let at = self.literal(words, lanes)?;
         self.constants.insert((id, lanes), at);
-        at
+        Ok(at)
     }
 
     /// Fresh words that hold these from the beginning, each in a row.
-    fn literal(&mut self, words: &[u32], lanes: bool) -> Slot {
-        let at = self.slots.fresh(words.len() as u32, lanes);
+    fn literal(&mut self, words: &[u32], lanes: bool) -> Result<Slot> {
+        let at = self.slots.fresh(words.len() as u32, lanes)?;
         let row = self.row(lanes) as usize;
         let image = &mut self.code.image;
         let end = at as usize + words.len() * row;
@@ -120,18 +120,13 @@ impl Lower<'_> {
         for (chunk, word) in image[at as usize..end].chunks_exact_mut(row).zip(words) {
             chunk.fill(*word);
         }
-        at
+        Ok(at)
     }
 
     /// A row of ones, or a single one.
-    pub(super) fn ones(&mut self, lanes: bool) -> Slot {
-        if let Some(at) = self.constants.get(&(0, lanes)) {
-            return *at;
-        }
-        let at = self.literal(&[1], lanes);
+    pub(super) fn ones(&mut self, lanes: bool) -> Result<Slot> {
         // No id is 0.
-        self.constants.insert((0, lanes), at);
-        at
+        self.constant(0, &[1], lanes)
     }
 
     /// A result that is a part of its operand, or all of it.
@@ -174,6 +169,9 @@ impl Lower<'_> {
                     }
                     at = self.put(*id, result.lanes, at, None)?;
                 }
+                if at != end {
+                    return malformed(format!("%{} is made of less than it has place for", inst.id));
+                }
             }
             spirv::Op::CompositeInsert => {
                 let of = inst.arg(1)?;
@@ -206,7 +204,7 @@ impl Lower<'_> {
         let row = self.row(lanes);
         let all = self.value(id)?;
         let (first, planes) = plane.map_or((0, all.planes), |p| (p, 1));
-        if first + planes > all.planes {
+        if first.checked_add(planes).is_none_or(|end| end > all.planes) {
             return malformed(format!("%{id} has no component {first}"));
         }
         if lanes && !all.lanes {

@@ -4,7 +4,7 @@
 //! buffer's address lies in the middle of a window of its own, so that an access that leaves the buffer is still known to
 //! be meant for it.
 
-use super::zeros::Atomic;
+use super::zeros;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -49,7 +49,7 @@ impl Memory {
     /// At least `bytes` bytes that nothing has written; `None` if there is not as much memory.
     pub fn new(bytes: u64) -> Option<Memory> {
         let count = usize::try_from(bytes.div_ceil(4)).ok()?;
-        let (words, written) = (AtomicU32::zeros(count)?, AtomicU8::zeros(count)?);
+        let (words, written) = (zeros(count)?, zeros(count)?);
         let kept = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let window = kept.unwrap_or_else(|| NEXT.fetch_add(1, Relaxed));
         if window >= 1 << (64 - WINDOW_BITS) {

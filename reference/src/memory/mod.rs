@@ -8,9 +8,9 @@ pub(crate) mod device;
 pub(crate) mod shadow;
 pub(crate) mod shared;
 pub(crate) mod trail;
-mod zeros;
 
 use crate::fault::Access;
+use bytemuck::Zeroable;
 
 /// An access that conflicts with another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,4 +20,9 @@ pub(crate) struct Conflict {
     pub(crate) group: u64,
     /// Its invocation's number in the workgroup.
     pub(crate) lane: u32,
+}
+
+/// So many zeros, which cost nothing until they are touched; `None` if there is no memory for them.
+fn zeros<T: Zeroable>(count: usize) -> Option<Box<[T]>> {
+    bytemuck::allocation::try_zeroed_slice_box(count).ok()
 }

@@ -6,7 +6,7 @@
 
 use super::Conflict;
 use super::trail::{Trail, Who};
-use super::zeros::Atomic;
+use super::zeros;
 use crate::fault::Access;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -33,7 +33,7 @@ impl Shadow {
         let count = usize::try_from(elements).ok()?;
         let atomic = if atomics { count } else { 0 };
         Some(Shadow {
-            writers: AtomicU64::zeros(count)?,
+            writers: zeros(count)?,
             readers: Trail::new(count)?,
             updates: Trail::new(atomic)?,
             atomic_loads: Trail::new(atomic)?,

@@ -5,7 +5,7 @@
 //! workgroup takes the place of what a barrier has ordered before it.
 
 use super::clock::Clock;
-use super::zeros::Atomic;
+use super::zeros;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The accesses of a kind to a buffer's elements. 0 is nobody.
@@ -41,7 +41,7 @@ impl Who<'_> {
 impl Trail {
     /// Of so many elements; `None` if there is no memory for it.
     pub(crate) fn new(elements: usize) -> Option<Trail> {
-        Some(Trail { first: AtomicU64::zeros(elements)?, others: AtomicU64::zeros(elements)? })
+        Some(Trail { first: zeros(elements)?, others: zeros(elements)? })
     }
 
     /// An invocation accesses an element.

@@ -6,6 +6,9 @@ use crate::half;
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::Op;
 
+/// Words of all constants, at most.
+const MOST_WORDS: usize = 1 << 22;
+
 impl Module {
     /// Reads a constant instruction. A specialization constant has the value that is `given`, or its default.
     pub(super) fn constant(&mut self, inst: &Inst, given: Option<u32>) -> Result<()> {
@@ -14,6 +17,19 @@ impl Module {
             (Op::SpecConstant, Some(value)) => vec![self.scalar_value(inst, value)?],
             (op, _) => return self.fixed_constant(inst, op),
         };
+        self.keep(inst, words)
+    }
+
+    /// Takes a constant, which has a word for each plane of its type.
+    fn keep(&mut self, inst: &Inst, words: Vec<u32>) -> Result<()> {
+        let planes = self.types.planes(inst.ty)?;
+        if words.len() != planes as usize {
+            return malformed(format!("the constant %{} has {} parts, not {planes}", inst.id, words.len()));
+        }
+        self.constant_words += words.len();
+        if self.constant_words > MOST_WORDS {
+            return unknown(format!("a module whose constants have more than {MOST_WORDS} words"));
+        }
         self.constants.insert(inst.id, (inst.ty, words));
         Ok(())
     }
@@ -26,8 +42,7 @@ impl Module {
             Op::ConstantNull => vec![0; self.types.planes(inst.ty)? as usize],
             _ => return self.composite_constant(inst),
         };
-        self.constants.insert(inst.id, (inst.ty, words));
-        Ok(())
+        self.keep(inst, words)
     }
 
     fn scalar_constant(&self, inst: &Inst) -> Result<u32> {
@@ -54,12 +69,7 @@ impl Module {
                 None => return malformed(format!("%{part} in the constant %{} is no constant", inst.id)),
             }
         }
-        let planes = self.types.planes(inst.ty)?;
-        if words.len() != planes as usize {
-            return malformed(format!("the constant %{} has {} parts, not {planes}", inst.id, words.len()));
-        }
-        self.constants.insert(inst.id, (inst.ty, words));
-        Ok(())
+        self.keep(inst, words)
     }
 
     /// The id of a constant that must be an unsigned length.

@@ -19,6 +19,8 @@ pub(crate) struct Module {
     pub(crate) types: Types,
     /// Constants by id: their type and a word for each plane.
     pub(crate) constants: HashMap<Id, (Id, Vec<u32>)>,
+    /// How many words they have together.
+    pub(crate) constant_words: usize,
     /// Results of `OpUndef`, and constants that hold one.
     pub(crate) undefined: HashMap<Id, Id>,
     pub(crate) variables: HashMap<Id, Variable>,

@@ -36,8 +36,9 @@ pub(crate) fn read(bytes: &[u8], constants: &[u32]) -> Result<Module> {
 fn empty(bound: u32) -> Module {
     Module {
         bound,
-        types: Types(vec![None; bound as usize]),
+        types: Types::default(),
         constants: HashMap::new(),
+        constant_words: 0,
         undefined: HashMap::new(),
         variables: HashMap::new(),
         names: HashMap::new(),
@@ -194,23 +195,18 @@ impl Reader {
             op => return unknown(format!("Op{op:?}")),
         };
         self.check_parts(inst, &ty)?;
-        self.module.types.0[inst.id as usize] = Some(ty);
-        Ok(())
+        self.module.types.define(inst.id, ty)
     }
 
     /// That a type is made of types that are there before it, so that none is a part of itself.
     fn check_parts(&self, inst: &Inst, ty: &Type) -> Result<()> {
-        let is_pointer = matches!(ty, Type::Pointer { .. });
-        let again = self.module.types.get(inst.id).is_ok() || (self.forward.contains(&inst.id) && !is_pointer);
-        let parts: Vec<Id> = match ty {
-            Type::Vector { of, .. } | Type::Array { of, .. } | Type::Runtime { of, .. } => vec![*of],
-            Type::Struct { members } => members.iter().map(|m| m.of).collect(),
-            _ => Vec::new(),
-        };
-        let missing = parts.iter().find(|of| self.module.types.get(**of).is_err() && !self.forward.contains(of));
+        let is_address = matches!(ty, Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. });
+        let missing = ty.parts().into_iter().find(|of| self.module.types.get(*of).is_err() && !self.forward.contains(of));
         match missing {
             Some(of) => malformed(format!("the type %{} is made of %{of}, which is no type before it", inst.id)),
-            None if again => malformed(format!("the type %{} is defined twice", inst.id)),
+            None if self.forward.contains(&inst.id) && !is_address => {
+                malformed(format!("the type %{} is announced as that of an address, and is none", inst.id))
+            }
             None => Ok(()),
         }
     }
@@ -246,13 +242,16 @@ impl Reader {
 
     fn local_inst(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
+            Op::Variable if self.module.types.pointee(inst.ty)?.0 != StorageClass::Function => {
+                return malformed(format!("the variable %{} of the function is not its own", inst.id));
+            }
             Op::Variable => self.variable(inst)?,
             Op::Undef => drop(self.module.undefined.insert(inst.id, inst.ty)),
             Op::ExtInst if Some(inst.arg(0)?) != self.maths => return malformed(format!("%{} is no import", inst.arg(0)?)),
             _ => {}
         }
-        if inst.id != 0 && self.module.result_types.insert(inst.id, inst.ty).is_some() {
-            return malformed(format!("%{} is defined twice", inst.id));
+        if inst.id != 0 {
+            self.module.result_types.insert(inst.id, inst.ty);
         }
         Ok(())
     }

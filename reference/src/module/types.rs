@@ -6,6 +6,7 @@
 
 use crate::words::{Id, Result, malformed, unknown};
 use spirv::StorageClass;
+use std::collections::HashMap;
 
 /// A type.
 #[derive(Clone, Debug)]
@@ -36,6 +37,17 @@ pub(crate) enum Scalar {
     F16,
 }
 
+impl Type {
+    /// The types that it is made of.
+    pub(super) fn parts(&self) -> Vec<Id> {
+        match self {
+            Type::Vector { of, .. } | Type::Array { of, .. } | Type::Runtime { of, .. } => vec![*of],
+            Type::Struct { members } => members.iter().map(|m| m.of).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Scalar {
     /// Bytes in a buffer.
     pub(crate) fn bytes(self) -> u32 {
@@ -46,34 +58,75 @@ impl Scalar {
 /// Planes that a value may have, so that no type makes it grow without bounds.
 const MOST_PLANES: u64 = 1 << 20;
 
+/// How deep types may stand in each other: what follows a type into its parts is recursive.
+const DEEPEST: u32 = 32;
+
+/// Bytes between two elements of an array, and before a member of a struct, at most: so that no offset in a type, nor a sum of
+/// an index times each of its strides, leaves 64 bits.
+const MOST_BYTES: u32 = 1 << 24;
+
 /// A module's types by id.
 #[derive(Debug, Default)]
-pub(crate) struct Types(pub(crate) Vec<Option<Type>>);
+pub(crate) struct Types(HashMap<Id, Known>);
+
+/// A type, and what was found of it when it was defined: its parts come before it.
+#[derive(Debug)]
+struct Known {
+    ty: Type,
+    /// The planes of its values; `None`: there are none, or too many.
+    planes: Option<u32>,
+    depth: u32,
+}
 
 impl Types {
     pub(crate) fn get(&self, id: Id) -> Result<&Type> {
-        match self.0.get(id as usize) {
-            Some(Some(ty)) => Ok(ty),
-            _ => malformed(format!("%{id} is no type")),
+        self.0.get(&id).map_or_else(|| malformed(format!("%{id} is no type")), |known| Ok(&known.ty))
+    }
+
+    /// Takes a type, whose parts are there, or are addresses of which only the id is known so far.
+    pub(super) fn define(&mut self, id: Id, ty: Type) -> Result<()> {
+        if let Type::Vector { of, count } = &ty
+            && !(matches!(self.get(*of)?, Type::Scalar(_)) && matches!(count, 2..=4 | 8 | 16))
+        {
+            return malformed(format!("the vector type %{id} is not of 2 to 4 scalars"));
+        }
+        let far = match &ty {
+            Type::Array { stride, .. } | Type::Runtime { stride, .. } => *stride > MOST_BYTES,
+            Type::Struct { members } => members.iter().any(|m| m.offset > MOST_BYTES),
+            _ => false,
+        };
+        if far {
+            return unknown(format!("the type %{id}, whose parts lie more than {MOST_BYTES} bytes from each other"));
+        }
+        let depth = 1 + ty.parts().iter().filter_map(|of| self.0.get(of)).map(|k| k.depth).max().unwrap_or(0);
+        if depth > DEEPEST {
+            return unknown(format!("types that stand in each other more than {DEEPEST} deep"));
+        }
+        let planes = self.count(&ty).filter(|n| *n <= MOST_PLANES).map(|n| n as u32);
+        self.0.insert(id, Known { ty, planes, depth });
+        Ok(())
+    }
+
+    /// The planes of a type's values.
+    fn count(&self, ty: &Type) -> Option<u64> {
+        // What is not there yet is an address.
+        let of = |id: &Id| self.0.get(id).map_or(Some(2), |known| known.planes).map(u64::from);
+        match ty {
+            Type::Scalar(_) => Some(1),
+            Type::Vector { of: part, count } | Type::Array { of: part, count, .. } => Some(of(part)? * u64::from(*count)),
+            Type::Struct { members } => members.iter().map(|m| of(&m.of)).sum(),
+            Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => Some(2),
+            _ => None,
         }
     }
 
     /// How many planes a value has.
     pub(crate) fn planes(&self, id: Id) -> Result<u32> {
-        let count = match self.get(id)? {
-            Type::Scalar(_) => 1,
-            Type::Vector { of, count } | Type::Array { of, count, .. } => u64::from(self.planes(*of)?) * u64::from(*count),
-            Type::Struct { members } => {
-                let mut sum = 0;
-                for m in members {
-                    sum += u64::from(self.planes(m.of)?);
-                }
-                sum
-            }
-            Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => 2,
-            other => return malformed(format!("there are no values of the type {other:?}")),
-        };
-        if count > MOST_PLANES { unknown(format!("values of {count} scalars")) } else { Ok(count as u32) }
+        match self.0.get(&id) {
+            Some(Known { planes: Some(planes), .. }) => Ok(*planes),
+            Some(Known { ty, .. }) => malformed(format!("there are no values of the type {ty:?}, or of too many scalars")),
+            None => malformed(format!("%{id} is no type")),
+        }
     }
 
     /// The scalar that a scalar or vector is made of; addresses count as integers.
@@ -101,26 +154,28 @@ impl Types {
         Ok(list)
     }
 
-    fn lay_out(&self, id: Id, at: u32, list: &mut Vec<(u32, Scalar)>) -> Result<()> {
-        self.planes(id)?;
+    fn lay_out(&self, id: Id, at: u64, list: &mut Vec<(u32, Scalar)>) -> Result<()> {
+        if self.planes(id)? == 0 {
+            return Ok(());
+        }
+        let mut put = |at: u64, scalar| match u32::try_from(at) {
+            Ok(at) if at < i32::MAX as u32 => {
+                list.push((at, scalar));
+                Ok(())
+            }
+            _ => malformed(format!("a value of the type %{id} is longer than 2^31 bytes")),
+        };
         match self.get(id)? {
-            Type::Scalar(s) => list.push((at, *s)),
+            Type::Scalar(s) => put(at, *s),
             Type::Vector { of, count } => {
                 let scalar = self.scalar(*of)?;
-                list.extend((0..*count).map(|n| (at + n * scalar.bytes(), scalar)));
+                (0..*count).try_for_each(|n| put(at + u64::from(n * scalar.bytes()), scalar))
             }
             Type::Array { of, count, stride } => {
-                for n in 0..*count {
-                    self.lay_out(*of, at.wrapping_add(n.wrapping_mul(*stride)), list)?;
-                }
+                (0..*count).try_for_each(|n| self.lay_out(*of, at + u64::from(n) * u64::from(*stride), list))
             }
-            Type::Struct { members } => {
-                for m in members {
-                    self.lay_out(m.of, at.wrapping_add(m.offset), list)?;
-                }
-            }
-            _ => list.extend([(at, Scalar::Int), (at + 4, Scalar::Int)]),
+            Type::Struct { members } => members.iter().try_for_each(|m| self.lay_out(m.of, at + u64::from(m.offset), list)),
+            _ => put(at, Scalar::Int).and_then(|()| put(at + 4, Scalar::Int)),
         }
-        Ok(())
     }
 }

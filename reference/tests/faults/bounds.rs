@@ -157,7 +157,7 @@ fn by_parameters(params: impl Fn(&Memory) -> Vec<u8>) -> Result<(), RunError> {
     let params = params(&y);
     let buffers = [Buffer { memory: &y, bytes: 40, name: "y", element: 4, reads: true, writes: true }];
     let pieces = [Piece { groups: [1; 3], params: &params }];
-    kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET }).map(drop)
+    kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET, deadline: None }).map(drop)
 }
 
 #[test]

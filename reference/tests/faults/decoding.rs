@@ -91,3 +91,78 @@ fn words_and_launch_program_agree() {
         "the words are no SPIR-V module: its local size is [1, 1, 1], not [2, 1, 1] as the launch program says"
     );
 }
+
+/// What is said of a module with these types and this body: the end of it.
+#[track_caller]
+fn refused(more: &str, body: &str, reason: &str) {
+    let message = refusal(&empty(module(more, body)));
+    assert!(message.ends_with(reason), "{message}");
+}
+
+#[test]
+fn values_are_defined_before_they_are_used_on_every_way() {
+    let reason = "is used where it is not defined on every way";
+    // By itself, by what comes before it, and on one of two ways.
+    refused("", "%a = OpFAdd %float %a %one", reason);
+    refused("", "%a = OpFAdd %float %b %one\n%b = OpFAdd %float %one %one", reason);
+    let bool_ = "%bool = OpTypeBool\n%yes = OpConstantTrue %bool";
+    let ways = |used: &str| {
+        format!(
+            "OpSelectionMerge %end None\nOpBranchConditional %yes %then %end\n%then = OpLabel\n%a = OpFAdd %float %one %one\n\
+             OpBranch %end\n%end = OpLabel\n{used}"
+        )
+    };
+    refused(bool_, &ways("%b = OpFAdd %float %a %one"), reason);
+    refused(bool_, &ways("%b = OpPhi %float %a %then %a %entry"), reason);
+    let phi = empty(module(bool_, &ways("%b = OpPhi %float %a %then %one %entry\n%c = OpFAdd %float %b %one")));
+    assert_eq!(Kernel::new(&phi, 4).err(), None);
+    refused(
+        bool_,
+        &ways("%b = OpFAdd %float %one %one\n%c = OpPhi %float %a %then %one %entry"),
+        "not at the beginning of its block",
+    );
+}
+
+#[test]
+fn an_id_is_defined_once() {
+    let mut words = module("%two = OpConstant %float 2", "");
+    let constant =
+        |words: &[u8]| (0..words.len()).step_by(4).filter(|at| words[*at..at + 4] == (4u32 << 16 | 43).to_le_bytes()).collect();
+    let places: Vec<usize> = constant(&words);
+    let first: Vec<u8> = words[places[0] + 8..places[0] + 12].to_vec();
+    words[places[1] + 8..places[1] + 12].copy_from_slice(&first);
+    let message = refusal(&empty(words));
+    assert!(message.ends_with("is defined twice"), "{message}");
+}
+
+#[test]
+fn no_type_takes_stack_time_or_memory_without_bounds() {
+    let uint = "%uint = OpTypeInt 32 0\n%n1 = OpConstant %uint 1\n%big = OpConstant %uint 1048576\n";
+    let nested = (1..40)
+        .fold(format!("{uint}%t0 = OpTypeArray %float %n1\n"), |text, n| format!("{text}%t{n} = OpTypeArray %t{} %n1\n", n - 1));
+    refused(&nested, "", "types that stand in each other more than 32 deep");
+    // Twice as many parts of nothing each time.
+    let empties =
+        (1..30).fold("%s0 = OpTypeStruct\n".to_owned(), |text, n| format!("{text}%s{n} = OpTypeStruct %s{0} %s{0}\n", n - 1));
+    let empties = format!("{empties}%z = OpConstantNull %s29\n");
+    assert_eq!(Kernel::new(&empty(module(&empties, "")), 4).err(), None);
+    refused("%v = OpTypeVector %float 5", "", "is not of 2 to 4 scalars");
+    let array = format!("{uint}%a = OpTypeArray %float %big\n");
+    let nulls = (0..5).fold(array.clone(), |text, n| format!("{text}%z{n} = OpConstantNull %a\n"));
+    refused(&nulls, "", "a module whose constants have more than 4194304 words");
+    let variables = |class: &str, count: usize| {
+        let pointer = format!("{array}%p = OpTypePointer {class} %a\n");
+        (0..count).fold(pointer, |text, n| format!("{text}%v{n} = OpVariable %p {class}\n"))
+    };
+    refused(&variables("Workgroup", 2), "", "more than 1048576 scalars of shared memory");
+    refused(&variables("Private", 65), "", "a module whose values take 68157440 words");
+}
+
+#[test]
+fn parts_that_are_not_there_are_not_taken() {
+    let types = "%v2 = OpTypeVector %float 2\n%two = OpConstantComposite %v2 %one %one";
+    refused(types, "%a = OpVectorShuffle %v2 %two %two 0 4294967294", "has no component 4294967292");
+    refused(types, "%a = OpCompositeConstruct %v2 %one", "is made of less than it has place for");
+    refused(types, "%a = OpDot %v2 %two %two", "the result of OpDot is no scalar");
+    refused(types, "%a = OpCompositeExtract %float %two 2", "has no part 2");
+}

@@ -220,7 +220,7 @@ impl Run {
         let buffers = [buffer(&x, self.x_elements, "x", false), buffer(y, self.y_elements, "y", true)];
         let params = self.param.to_le_bytes();
         let pieces = [Piece { groups: [self.groups, 1, 1], params: &params }];
-        kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: self.budget }).map(drop)
+        kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: self.budget, deadline: None }).map(drop)
     }
 
     fn text(&self, body: &str) -> String {

@@ -93,7 +93,8 @@ fn compare_at(variant: &compile::Variant, loaded: &[DynKernel], dims: Dims, scal
 /// On the reference device, with no more than the variant's profile guarantees.
 fn on_reference(program: &Program) -> DynKernel {
     let device = Options::new().device(format!("reference:{}", program.profile)).open().expect("the reference device");
-    device.load_programs(vec![program.clone()]).expect("it loads")
+    // SAFETY: the compiler made it, and its words are run where each access is checked.
+    unsafe { device.load_programs(vec![program.clone()]) }.expect("it loads")
 }
 
 /// On the Vulkan device that the environment picks, with the validation layers on; `None` if it does not have what the variant
@@ -101,10 +102,13 @@ fn on_reference(program: &Program) -> DynKernel {
 fn on_vulkan(program: &Program) -> Option<DynKernel> {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-    let device = DEVICE.get_or_init(|| Options::from_env().validation(layers).cache(None).open().expect("a Vulkan device"));
+    let device = DEVICE.get_or_init(|| {
+        Options::from_env().expect("the environment is right").validation(layers).cache(None).open().expect("a Vulkan device")
+    });
     let everywhere =
         program.profile == "vulkan_1_1" || program.profile == "mesa_lavapipe" && device.info().name.contains("llvmpipe");
-    match device.load_programs(vec![program.clone()]) {
+    // SAFETY: the compiler made it.
+    match unsafe { device.load_programs(vec![program.clone()]) } {
         Ok(kernel) => Some(kernel),
         Err(Error::Unsupported { .. }) if !everywhere => None,
         Err(error) => panic!("{:?}: {error}", key(program)),

@@ -118,7 +118,7 @@ impl Judge {
     pub fn open(vulkan: bool) -> Result<Judge, Error> {
         let reference = Options::new().device("reference").open()?;
         let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-        let device = if vulkan { Some(Options::from_env().validation(layers).cache(None).open()?) } else { None };
+        let device = if vulkan { Some(Options::from_env()?.validation(layers).cache(None).open()?) } else { None };
         Ok(Judge { reference, vulkan: device })
     }
 
@@ -189,7 +189,8 @@ impl Judge {
         let mut wanted = None;
         for device in std::iter::once(&self.reference).chain(self.vulkan.iter().filter(|_| vulkan)) {
             let own = std::ptr::eq(device, &self.reference);
-            let loaded = device.load_programs(vec![variant.program.clone()]);
+            // SAFETY: the compiler made it.
+            let loaded = unsafe { device.load_programs(vec![variant.program.clone()]) };
             let results = match loaded.and_then(|kernel| launch(&kernel, &variant.program, algorithm, inputs)) {
                 Ok(results) => results,
                 Err(error) => match excused(&error, case, n, variant) {

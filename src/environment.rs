@@ -1,0 +1,167 @@
+//! What environment variables say of how a device is opened. A value that means nothing is an error that names its variable.
+
+use crate::device::Options;
+use crate::error::{Error, Result};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Looks a variable up.
+type Lookup<'a> = &'a dyn Fn(&'static str) -> Option<OsString>;
+
+/// The options that variables describe.
+pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
+    let options = Options::new();
+    Ok(Options {
+        device: text(lookup, "TILEWRIGHT_DEVICE", "text that names a device")?,
+        validation: flag(lookup, "TILEWRIGHT_VALIDATION")?,
+        staging: flag(lookup, "TILEWRIGHT_STAGING")?,
+        cache: cache(lookup)?,
+        timeout: timeout(lookup, options.timeout)?,
+        ..options
+    })
+}
+
+/// A variable that is set, and not to nothing.
+fn value(lookup: Lookup<'_>, name: &'static str) -> Option<OsString> {
+    lookup(name).filter(|v| !v.is_empty())
+}
+
+fn wrong(name: &'static str, value: &OsStr, wanted: &'static str) -> Error {
+    Error::Environment { name, value: value.to_string_lossy().into_owned(), wanted }
+}
+
+fn text(lookup: Lookup<'_>, name: &'static str, wanted: &'static str) -> Result<Option<String>> {
+    let Some(value) = value(lookup, name) else { return Ok(None) };
+    value.into_string().map(Some).map_err(|v| wrong(name, &v, wanted))
+}
+
+/// The switch that a word is.
+fn switch(word: &str) -> Option<bool> {
+    match word.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn flag(lookup: Lookup<'_>, name: &'static str) -> Result<bool> {
+    const WANTED: &str = "1, true, yes or on, or 0, false, no or off";
+    let Some(word) = text(lookup, name, WANTED)? else { return Ok(false) };
+    switch(&word).ok_or_else(|| wrong(name, word.as_ref(), WANTED))
+}
+
+/// The folder of the pipeline cache; `None`: switched off, or the platform has no folder for caches.
+fn cache(lookup: Lookup<'_>) -> Result<Option<PathBuf>> {
+    const NAME: &str = "TILEWRIGHT_CACHE";
+    let Some(value) = value(lookup, NAME) else { return Ok(platform(lookup)) };
+    match value.to_str().and_then(switch) {
+        Some(true) => Ok(platform(lookup)),
+        Some(false) => Ok(None),
+        // A single word is more likely a switch misspelled than a folder.
+        None if !value.as_encoded_bytes().iter().any(|b| std::path::is_separator(char::from(*b))) => {
+            Err(wrong(NAME, &value, "`off`, `on`, or the path of a folder (of one beside the program's: `./name`)"))
+        }
+        None => Ok(Some(value.into())),
+    }
+}
+
+/// `tilewright` in the platform's folder for caches.
+fn platform(lookup: Lookup<'_>) -> Option<PathBuf> {
+    let path = |name| value(lookup, name).map(PathBuf::from);
+    let base = if cfg!(windows) {
+        path("LOCALAPPDATA")
+    } else if cfg!(target_vendor = "apple") {
+        path("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        path("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| path("HOME").map(|home| home.join(".cache")))
+    };
+    base.map(|b| b.join("tilewright"))
+}
+
+fn timeout(lookup: Lookup<'_>, default: Option<Duration>) -> Result<Option<Duration>> {
+    const NAME: &str = "TILEWRIGHT_TIMEOUT";
+    const WANTED: &str = "a number of seconds above 0, or `off`";
+    let Some(word) = text(lookup, NAME, WANTED)? else { return Ok(default) };
+    if word.trim().eq_ignore_ascii_case("off") {
+        return Ok(None);
+    }
+    let seconds = word.trim().parse().ok().filter(|s: &f64| *s > 0.0);
+    let limit = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    limit.map(Some).ok_or_else(|| wrong(NAME, word.as_ref(), WANTED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options when one variable is set, beside the folder for caches.
+    fn with(name: &'static str, value: &str) -> Result<Options, String> {
+        let lookup = |wanted: &'static str| match wanted {
+            _ if wanted == name => Some(OsString::from(value)),
+            "XDG_CACHE_HOME" | "LOCALAPPDATA" | "HOME" => Some(std::env::temp_dir().into_os_string()),
+            _ => None,
+        };
+        options(&lookup).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn switches_are_words_and_nothing_else() {
+        for name in ["TILEWRIGHT_VALIDATION", "TILEWRIGHT_STAGING"] {
+            let on = |value| with(name, value).map(|o| if name == "TILEWRIGHT_STAGING" { o.staging } else { o.validation });
+            for word in ["1", "true", "TRUE", "yes", "On", " on "] {
+                assert_eq!(on(word), Ok(true), "{word}");
+            }
+            for word in ["", "0", "false", "False", "no", "off", "OFF"] {
+                assert_eq!(on(word), Ok(false), "{word}");
+            }
+            for word in ["2", "enable", "fals", "-1", " "] {
+                let wanted = "1, true, yes or on, or 0, false, no or off";
+                assert_eq!(on(word), Err(format!("the environment variable {name} is {word:?}; it should be {wanted}")));
+            }
+        }
+    }
+
+    #[test]
+    fn the_cache_is_off_or_on_or_a_folder() {
+        let cache = |value| with("TILEWRIGHT_CACHE", value).map(|o| o.cache);
+        let default = with("TILEWRIGHT_DEVICE", "").expect("nothing is set").cache;
+        assert!(default.as_ref().is_some_and(|p| p.ends_with("tilewright")), "{default:?}");
+        for word in ["", "on", "1", "true"] {
+            assert_eq!(cache(word), Ok(default.clone()), "{word}");
+        }
+        for word in ["off", "0", "no", "False"] {
+            assert_eq!(cache(word), Ok(None), "{word}");
+        }
+        for folder in ["/tmp/x", "./x", "x/y"] {
+            assert_eq!(cache(folder), Ok(Some(folder.into())));
+        }
+        let error = cache("of").expect_err("a switch misspelled");
+        assert!(error.starts_with("the environment variable TILEWRIGHT_CACHE is \"of\"; it should be `off`"), "{error}");
+    }
+
+    #[test]
+    fn the_timeout_is_in_seconds() {
+        let timeout = |value| with("TILEWRIGHT_TIMEOUT", value).map(|o| o.timeout);
+        assert_eq!(timeout(""), Ok(Some(Duration::from_secs(60))));
+        assert_eq!(timeout("0.5"), Ok(Some(Duration::from_millis(500))));
+        assert_eq!(timeout("Off"), Ok(None));
+        for word in ["0", "-1", "nan", "inf", "1e300", "a minute", "60s"] {
+            let wanted = "a number of seconds above 0, or `off`";
+            assert_eq!(
+                timeout(word),
+                Err(format!("the environment variable TILEWRIGHT_TIMEOUT is {word:?}; it should be {wanted}"))
+            );
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_text_is_an_error() {
+        use std::os::unix::ffi::OsStringExt;
+        for name in ["TILEWRIGHT_DEVICE", "TILEWRIGHT_VALIDATION", "TILEWRIGHT_TIMEOUT"] {
+            let lookup = |wanted: &'static str| (wanted == name).then(|| OsString::from_vec(vec![0xff]));
+            assert!(matches!(options(&lookup), Err(Error::Environment { name: n, .. }) if n == name));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The queues of a device: which one takes a submission.
+//!
+//! All are of one family. A submission goes where the fewest are at work, so that it is behind another thread's only where
+//! there are more submissions than queues. A queue with a submission that nobody waits for any more takes no other: that
+//! one might never end. Submissions on different queues share nothing but what all of them read: what one writes is not
+//! touched by another before the host has seen its fence ([`crate::access`]).
+
+use crate::error::{Error, Result};
+use crate::memory::lock;
+use ash::vk;
+use std::sync::{Arc, Mutex};
+
+/// The most queues that are asked for.
+const MOST: u32 = 8;
+
+/// The queues of a device.
+pub(super) struct Queues {
+    /// A queue takes one submission at a time.
+    queues: Vec<Mutex<vk::Queue>>,
+    loads: Arc<Mutex<Vec<Load>>>,
+}
+
+/// The submissions of a queue that have not ended.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    running: usize,
+    /// Those of them that nobody waits for.
+    left: usize,
+}
+
+/// A place in a queue, from before a submission until it has ended.
+pub(super) struct Ticket {
+    queue: usize,
+    left: bool,
+    loads: Arc<Mutex<Vec<Load>>>,
+}
+
+impl Queues {
+    /// How many of a family's queues to ask for.
+    pub(super) fn count(available: u32) -> usize {
+        available.clamp(1, MOST) as usize
+    }
+
+    pub(super) fn new(queues: impl IntoIterator<Item = vk::Queue>) -> Queues {
+        let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
+        let loads = Arc::new(Mutex::new(vec![Load::default(); queues.len()]));
+        Queues { queues, loads }
+    }
+
+    /// A place in the queue with the least to do.
+    pub(super) fn ticket(&self) -> Result<Ticket> {
+        let mut loads = lock(&self.loads);
+        let Some(queue) = best(&loads) else { return Err(Error::InFlight { what: "every queue of the device".to_owned() }) };
+        if let Some(load) = loads.get_mut(queue) {
+            load.running += 1;
+        }
+        Ok(Ticket { queue, left: false, loads: self.loads.clone() })
+    }
+
+    /// Submits to the queue of a ticket.
+    ///
+    /// # Safety
+    /// The commands are recorded, and the fence is not signalled; both are the device's, and the caller's alone.
+    pub(super) unsafe fn submit(
+        &self,
+        device: &ash::Device,
+        ticket: &Ticket,
+        commands: vk::CommandBuffer,
+        fence: vk::Fence,
+    ) -> Result<(), vk::Result> {
+        let buffers = [commands];
+        let submits = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        let Some(queue) = self.queues.get(ticket.queue) else { return Err(vk::Result::ERROR_UNKNOWN) };
+        let queue = lock(queue);
+        // SAFETY: by this function's contract; the queue is locked.
+        unsafe { device.queue_submit(*queue, &submits, fence) }
+    }
+}
+
+/// The queue that takes the next submission; `None`: none does.
+fn best(loads: &[Load]) -> Option<usize> {
+    let open = loads.iter().enumerate().filter(|(_, load)| load.left == 0);
+    open.min_by_key(|(_, load)| load.running).map(|(n, _)| n)
+}
+
+impl Ticket {
+    /// Nobody waits for the submission any more.
+    pub(super) fn leave(&mut self) {
+        if !std::mem::replace(&mut self.left, true)
+            && let Some(load) = lock(&self.loads).get_mut(self.queue)
+        {
+            load.left += 1;
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(load) = lock(&self.loads).get_mut(self.queue) {
+            load.running -= 1;
+            load.left -= usize::from(self.left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queues(count: usize) -> Queues {
+        Queues::new(vec![vk::Queue::null(); count])
+    }
+
+    #[test]
+    fn a_submission_goes_where_the_least_is_to_do() {
+        let queues = queues(3);
+        let mut tickets: Vec<Ticket> = (0..4).map(|_| queues.ticket().expect("open")).collect();
+        assert_eq!(tickets.iter().map(|t| t.queue).collect::<Vec<_>>(), [0, 1, 2, 0]);
+        tickets.remove(1);
+        assert_eq!(queues.ticket().expect("open").queue, 1);
+    }
+
+    #[test]
+    fn a_queue_that_may_never_end_takes_nothing_more() {
+        let queues = queues(2);
+        let mut hung = queues.ticket().expect("open");
+        hung.leave();
+        hung.leave();
+        let others: Vec<Ticket> = (0..3).map(|_| queues.ticket().expect("open")).collect();
+        assert!(others.iter().all(|t| t.queue == 1));
+        let mut also = queues.ticket().expect("open");
+        also.leave();
+        assert!(matches!(queues.ticket(), Err(Error::InFlight { .. })));
+        drop(hung);
+        assert_eq!(queues.ticket().expect("it has ended").queue, 0);
+    }
+}

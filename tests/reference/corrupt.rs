@@ -1,0 +1,258 @@
+//! Words and launch programs that are not what the compiler made. The reference device refuses them, finds a fault, or runs them: it
+//! does not panic, and it comes to an end.
+
+use super::programs::{WAYS, axpy, axpy_twice, bump, mark};
+use super::support::load;
+use super::{args, reference};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tilewright::Argument;
+use tilewright_launch::{Dispatch, Fact, ParamValue, Program, Relation, Role, Size, Tensor};
+use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece};
+use tilewright_schedules::catalog;
+
+/// Instructions that an invocation may run: enough for the programs here as they were, and soon used up by a loop without end.
+const BUDGET: u64 = 1 << 15;
+
+/// Damages of each dispatch, and of each launch program.
+const SEEDS: u64 = 100;
+
+#[test]
+fn damaged_words_are_refused_or_faulty_or_run() {
+    let catalog = catalog::ALL.iter().flat_map(|entry| (entry.programs)().expect("they decode"));
+    let own = WAYS.into_iter().map(axpy_twice).chain([mark([true, false])]);
+    let subjects: Vec<Subject> = catalog.chain(own).flat_map(|program| Subject::all(&program)).collect();
+    assert!(subjects.len() > 40, "of these, sizes were found for {}", subjects.len());
+    let mut outcomes: BTreeMap<Outcome, u64> = BTreeMap::new();
+    for subject in &subjects {
+        assert_eq!(subject.run(&subject.words()), Outcome::Ran, "{}", subject.name);
+        for seed in 0..SEEDS {
+            let outcome = subject.run_damaged(seed).unwrap_or_else(|| panic!("{} panics, with seed {seed}", subject.name));
+            *outcomes.entry(outcome).or_default() += 1;
+        }
+    }
+    // What is always refused would show nothing.
+    let at_least = |outcome, part| assert!(outcomes[&outcome] * part > SEEDS * subjects.len() as u64, "{outcomes:?}");
+    at_least(Outcome::Ran, 20);
+    at_least(Outcome::Faulty, 100);
+}
+
+#[test]
+fn damaged_programs_are_refused_or_faulty_or_run() {
+    let device = reference();
+    let (mut loaded, mut ran) = (0, 0);
+    let whole: Vec<Program> = WAYS.into_iter().flat_map(|way| [axpy(way), bump(way)]).collect();
+    for (n, program) in whole.iter().enumerate() {
+        let bytes = program.encode().expect("it is flat");
+        // The words stay: what becomes of others is the other test's, and here a loop without end would take its time.
+        let words = &program.dispatches[0].spirv;
+        let first = bytes.windows(words.len()).position(|w| w == words).expect("they are there");
+        for seed in 0..8 * SEEDS {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut bytes = bytes.clone();
+            for _ in 0..rng.usize(1..4) {
+                let at = rng.usize(0..bytes.len() - words.len());
+                let at = if at < first { at } else { at + words.len() };
+                match rng.u8(0..4) {
+                    0 => bytes[at] = rng.u8(..),
+                    1 => bytes[at] = bytes[at].wrapping_add(1),
+                    _ => bytes[at] ^= 1 << rng.u8(0..8),
+                }
+            }
+            let done = catch_unwind(AssertUnwindSafe(|| {
+                let Ok(kernel) = Program::decode(&bytes).map_err(drop).and_then(|p| load(&device, vec![p]).map_err(drop)) else {
+                    return false;
+                };
+                loaded += 1;
+                let x = device.upload([3], &[1.0f32, 2.0, 3.0]).expect("uploads").into_any();
+                let mut y = device.zeros::<f32>([3]).expect("allocates").into_any();
+                let done = match n % 2 {
+                    0 => kernel.run(args(&x, &y, 2.0)),
+                    _ => kernel.run([Argument::from(&x), (&mut y).into(), 2.0f32.into()]),
+                };
+                done.is_ok_and(|outputs| outputs.iter().all(|tensor| tensor.download::<f32>().is_ok()))
+            }));
+            ran += u64::from(done.unwrap_or_else(|_| panic!("program {n} panics, with seed {seed}")));
+        }
+    }
+    assert!(loaded > 100 && ran > 100, "{loaded} were loaded, and {ran} ran");
+}
+
+/// A dispatch and what it runs on, for small sizes.
+struct Subject {
+    name: String,
+    dispatch: Dispatch,
+    subgroup: u32,
+    constants: Vec<u32>,
+    buffers: Vec<Memory>,
+    /// Of each buffer its bytes, the bytes of an element, and whether it is written.
+    tensors: Vec<(u64, u32, bool)>,
+    groups: [u32; 3],
+    params: Vec<u8>,
+}
+
+/// How a dispatch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Refused,
+    Faulty,
+    Ran,
+}
+
+impl Subject {
+    /// The dispatches of a program, at the first sizes that it takes; none, where none are found.
+    fn all(program: &Program) -> Vec<Subject> {
+        let tried = (0..SIZES.len() * SIZES.len()).map(|n| dims(program, n));
+        let Some(dims) = tried.into_iter().find(|dims| admits(program, dims)) else { return Vec::new() };
+        let eval = |size: &Size| size.eval(&dims).unwrap_or_default();
+        let words = |size: &Size| eval(size) as i32 as u32;
+        let bytes = |tensor: &Tensor| {
+            let shape: Vec<usize> = tensor.shape.iter().map(|s| eval(s) as usize).collect();
+            let laid = tensor.layout.as_ref().and_then(|l| l.memory(&shape)).unwrap_or(shape);
+            laid.iter().product::<usize>() as u64 * u64::from(tensor.dtype.bytes())
+        };
+        let one = |dispatch: &Dispatch| {
+            let used: Vec<_> = dispatch.buffers.iter().map(|u| (u, &program.tensors[u.tensor as usize])).collect();
+            let buffers: Vec<Memory> = used.iter().map(|(_, t)| Memory::new(bytes(t).max(16)).expect("memory")).collect();
+            for (memory, (_, tensor)) in buffers.iter().zip(&used) {
+                if tensor.role != Role::Output {
+                    memory.clear(bytes(tensor));
+                }
+            }
+            let mut params = vec![0; dispatch.param_bytes as usize];
+            for param in &dispatch.params {
+                let at = param.offset as usize;
+                let value = match &param.value {
+                    ParamValue::Address(t) => {
+                        let n = dispatch.buffers.iter().position(|u| u.tensor == *t).expect("it is used");
+                        buffers[n].address().to_le_bytes().to_vec()
+                    }
+                    ParamValue::Size(size) => words(size).to_le_bytes().to_vec(),
+                    ParamValue::Scalar(_) => 1.0f32.to_le_bytes().to_vec(),
+                    ParamValue::GroupBase(_) => vec![0; 4],
+                };
+                params[at..at + value.len()].copy_from_slice(&value);
+            }
+            Subject {
+                name: format!("{}/{}/{}", program.kernel, program.variant, dispatch.name),
+                subgroup: program.requires.subgroup.unwrap_or(16),
+                constants: dispatch.constants.iter().map(words).collect(),
+                tensors: used.iter().map(|(u, t)| (bytes(t), t.dtype.bytes(), u.writes)).collect(),
+                groups: dispatch.grid.each_ref().map(|size| eval(size).clamp(0, 4) as u32),
+                dispatch: dispatch.clone(),
+                buffers,
+                params,
+            }
+        };
+        program.dispatches.iter().map(one).collect()
+    }
+
+    /// The words.
+    fn words(&self) -> Vec<u32> {
+        self.dispatch.spirv.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
+    }
+
+    /// Runs other words in its place.
+    fn run(&self, words: &[u32]) -> Outcome {
+        let spirv = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let dispatch = Dispatch { spirv, ..self.dispatch.clone() };
+        let Ok(kernel) = Kernel::specialized(&dispatch, self.subgroup, &self.constants) else { return Outcome::Refused };
+        let buffer = |(memory, (bytes, element, writes)): (_, &(u64, u32, bool))| Buffer {
+            memory,
+            bytes: *bytes,
+            name: "x",
+            element: *element,
+            reads: true,
+            writes: *writes,
+        };
+        let buffers: Vec<Buffer<'_>> = self.buffers.iter().zip(&self.tensors).map(buffer).collect();
+        let pieces = [Piece { groups: self.groups, params: &self.params }];
+        match kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET, deadline: None }) {
+            Ok(_) => Outcome::Ran,
+            Err(_) => Outcome::Faulty,
+        }
+    }
+
+    /// Runs damaged words; `None`: it panics.
+    fn run_damaged(&self, seed: u64) -> Option<Outcome> {
+        let words = damaged(&self.words(), &mut fastrand::Rng::with_seed(seed));
+        catch_unwind(AssertUnwindSafe(|| self.run(&words))).ok()
+    }
+}
+
+/// The sizes that are tried, for all symbolic dims or in turn: those of schedules are multiples of powers of two.
+const SIZES: [i64; 9] = [4, 3, 8, 16, 32, 64, 128, 1024, 1];
+
+/// Values of a program's dims: the `n`th ones that are tried.
+fn dims(program: &Program, n: usize) -> Vec<i64> {
+    let mut dims = vec![0; program.dims.len()];
+    for at in 0..dims.len() {
+        dims[at] = match &program.dims[at].derived {
+            Some(derived) => derived.eval(&dims).unwrap_or(-1),
+            None => SIZES[(n + n / SIZES.len() * at) % SIZES.len()],
+        };
+        let is = |fact: &&Fact| fact.condition.relation == Relation::Eq && fact.condition.left == Size::Dim(at as u32);
+        if let Some(Size::Const(value)) = program.facts.iter().find(is).map(|fact| &fact.condition.right) {
+            dims[at] = *value;
+        }
+    }
+    dims
+}
+
+/// Whether a launch of these dims is taken, and small.
+fn admits(program: &Program, dims: &[i64]) -> bool {
+    let holds = |fact: &Fact| {
+        let sides = fact.condition.left.eval(dims).zip(fact.condition.right.eval(dims));
+        sides.is_some_and(|(left, right)| fact.condition.relation.holds(left, right))
+    };
+    let elements = |tensor: &Tensor| tensor.shape.iter().try_fold(1i64, |n, size| n.checked_mul(size.eval(dims)?));
+    let small = |tensor| elements(tensor).is_some_and(|n| (0..1 << 16).contains(&n));
+    dims.iter().all(|dim| *dim >= 0) && program.tensors.iter().all(small) && program.facts.iter().all(holds)
+}
+
+/// Words with some damage: bits and words that are others, instructions that are missing, twice there or elsewhere, an early end.
+fn damaged(words: &[u32], rng: &mut fastrand::Rng) -> Vec<u32> {
+    let mut words = words.to_vec();
+    // Mostly once: of words with much damage, most is never looked at.
+    for _ in 0..[1, 1, 1, 2, 4][rng.usize(0..5)] {
+        if words.len() < 7 {
+            break;
+        }
+        let at = rng.usize(5..words.len());
+        let other = words[rng.usize(5..words.len())];
+        match rng.u8(0..16) {
+            0..3 => words[at] ^= 1 << rng.u32(0..32),
+            3 => words[at] = rng.u32(..),
+            4 => words[at] = rng.u32(0..64),
+            5 => words[at] = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX][rng.usize(0..5)],
+            6 | 7 => words[at] = other,
+            8 => words[at] = words[at].wrapping_add(1),
+            9 => words[rng.usize(0..5)] = rng.u32(..) >> rng.u32(0..32),
+            10 if rng.u8(0..4) == 0 => words.truncate(at.max(6)),
+            // Ids that stand near each other are often of one type.
+            10..14 => words[at] = words[at].wrapping_add(rng.u32(0..17)).wrapping_sub(8),
+            _ => moved(&mut words, rng),
+        }
+    }
+    words
+}
+
+/// Takes an instruction away, or puts another one in its place or beside it.
+fn moved(words: &mut Vec<u32>, rng: &mut fastrand::Rng) {
+    let (mut places, mut at) = (Vec::new(), 5);
+    while at < words.len() {
+        let end = at + (words[at] >> 16).max(1) as usize;
+        places.push(at..end.min(words.len()));
+        at = end;
+    }
+    if places.is_empty() {
+        return;
+    }
+    let (a, b) = (places[rng.usize(0..places.len())].clone(), places[rng.usize(0..places.len())].clone());
+    let other = words[b].to_vec();
+    match rng.u8(0..3) {
+        0 => drop(words.splice(a, [])),
+        1 => drop(words.splice(a, other)),
+        _ => drop(words.splice(a.start..a.start, other)),
+    }
+}

@@ -1,0 +1,189 @@
+/* A Vulkan loader before the real one, whose device has as many queues as a test wants, and hangs or is lost when it says so.
+
+   Of the device's queues there is one in truth: what is submitted to any of them goes there. A queue that is held keeps what is
+   submitted to it, so that its fences are not signalled, until it is let go. Objects that are destroyed are counted. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+typedef void (*Any)(void);
+typedef struct { uint32_t type; const void *next; uint32_t waits; const void *wait; const void *stages; uint32_t count;
+                 void *const *commands; uint32_t signals; const void *signal; } Submit;
+typedef struct { uint32_t type; const void *next; uint32_t flags, family, count; const float *priorities; } QueueInfo;
+typedef struct { uint32_t type; const void *next; uint32_t flags, count; const QueueInfo *queues; uint32_t layer_count;
+                 const void *layers; uint32_t extension_count; const void *extensions, *features; } DeviceInfo;
+typedef struct { uint32_t flags, count, bits, granularity[3]; } Family;
+
+enum { SUCCESS = 0, TIMEOUT = 2, LOST = -4, QUEUES = 8, KEPT = 64 };
+
+static Any (*instance_address)(void *, const char *);
+static Any (*device_address)(void *, const char *);
+static int (*create_device)(void *, const DeviceInfo *, const void *, void **);
+static void (*get_families)(void *, uint32_t *, Family *);
+static void (*get_queue)(void *, uint32_t, uint32_t, void **);
+static int (*submit)(void *, uint32_t, const Submit *, uint64_t);
+static int (*wait_fences)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
+static int (*create_pipelines)(void *, uint64_t, uint32_t, const void *, const void *, uint64_t *);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static void *queue;
+static char queues[QUEUES];
+static struct { int queue; Submit submit; void *commands; uint64_t fence; } kept[KEPT];
+static int kept_count;
+
+/* What the test says. A bit for each queue that is held; whether the compiler hangs; which call loses the device. */
+static uint32_t queue_count = 1, held, compiler_held, lost_in_submit, lost_in_wait;
+/* What the test asks for. */
+static uint32_t destroyed, submitted, used_queues, compiling;
+
+static void pass_on(void) {
+  int left = 0;
+  for (int n = 0; n < kept_count; n++) {
+    if (held >> kept[n].queue & 1) { kept[left++] = kept[n]; continue; }
+    kept[n].submit.commands = &kept[n].commands;
+    submit(queue, 1, &kept[n].submit, kept[n].fence);
+  }
+  kept_count = left;
+}
+
+static uint32_t *named(const char *name) {
+  if (!strcmp(name, "queues")) return &queue_count;
+  if (!strcmp(name, "held")) return &held;
+  if (!strcmp(name, "compiler_held")) return &compiler_held;
+  if (!strcmp(name, "lost_in_submit")) return &lost_in_submit;
+  if (!strcmp(name, "lost_in_wait")) return &lost_in_wait;
+  if (!strcmp(name, "destroyed")) return &destroyed;
+  if (!strcmp(name, "submitted")) return &submitted;
+  if (!strcmp(name, "used_queues")) return &used_queues;
+  if (!strcmp(name, "compiling")) return &compiling;
+  return 0;
+}
+
+/* Sets what a test says, or gets what it asks for. */
+void injector_set(const char *name, uint32_t value) {
+  pthread_mutex_lock(&lock);
+  *named(name) = value;
+  pass_on();
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+uint32_t injector_get(const char *name) {
+  pthread_mutex_lock(&lock);
+  uint32_t value = *named(name);
+  pthread_mutex_unlock(&lock);
+  return value;
+}
+
+static void families(void *device, uint32_t *count, Family *out) {
+  get_families(device, count, out);
+  for (uint32_t n = 0; out && n < *count; n++) out[n].count = queue_count;
+}
+
+static int create(void *physical, const DeviceInfo *info, const void *allocator, void **device) {
+  QueueInfo one = info->queues[0];
+  DeviceInfo changed_info = *info;
+  one.count = 1;
+  changed_info.queues = &one;
+  return create_device(physical, &changed_info, allocator, device);
+}
+
+static void take_queue(void *device, uint32_t family, uint32_t index, void **out) {
+  get_queue(device, family, 0, &queue);
+  *out = &queues[index];
+}
+
+static int submits(void *to, uint32_t count, const Submit *all, uint64_t fence) {
+  int number = (int)((char *)to - queues), result = SUCCESS;
+  pthread_mutex_lock(&lock);
+  submitted++;
+  used_queues |= 1u << number;
+  if (lost_in_submit) {
+    result = LOST;
+  } else if (held >> number & 1 && count == 1 && kept_count < KEPT) {
+    kept[kept_count].queue = number;
+    kept[kept_count].submit = all[0];
+    kept[kept_count].commands = all[0].commands[0];
+    kept[kept_count++].fence = fence;
+  } else {
+    result = submit(queue, count, all, fence);
+  }
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+static int is_kept(uint64_t fence) {
+  for (int n = 0; n < kept_count; n++)
+    if (kept[n].fence == fence) return 1;
+  return 0;
+}
+
+/* A fence is not waited for while it is to be submitted: that would be one use too many at a time. */
+static int waits(void *device, uint32_t count, const uint64_t *fences, uint32_t all, uint64_t nanos) {
+  struct timespec end;
+  uint64_t seconds = nanos / 1000000000u;
+  int result = SUCCESS;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += seconds > 1000000 ? 1000000 : (time_t)seconds;
+  end.tv_nsec += (long)(nanos % 1000000000u);
+  if (end.tv_nsec >= 1000000000) { end.tv_sec++; end.tv_nsec -= 1000000000; }
+  pthread_mutex_lock(&lock);
+  while (is_kept(fences[0]) && result == SUCCESS)
+    if (pthread_cond_timedwait(&changed, &lock, &end) == ETIMEDOUT) result = is_kept(fences[0]) ? TIMEOUT : SUCCESS;
+  pthread_mutex_unlock(&lock);
+  if (result == SUCCESS) result = wait_fences(device, count, fences, all, nanos);
+  return lost_in_wait ? LOST : result;
+}
+
+static int compile(void *device, uint64_t cache, uint32_t count, const void *infos, const void *allocator, uint64_t *out) {
+  pthread_mutex_lock(&lock);
+  compiling++;
+  while (compiler_held) pthread_cond_wait(&changed, &lock);
+  compiling--;
+  pthread_mutex_unlock(&lock);
+  return create_pipelines(device, cache, count, infos, allocator, out);
+}
+
+/* Functions that destroy or free: of a device, or of a device and an object, which may be none. Four words are enough for all. */
+enum { ENDS = 10 };
+static const char *const ends[ENDS] = {
+  "vkDestroyDevice", "vkDestroyBuffer", "vkFreeMemory", "vkDestroyPipeline", "vkDestroyPipelineLayout",
+  "vkDestroyDescriptorSetLayout", "vkDestroyDescriptorPool", "vkDestroyCommandPool", "vkDestroyFence", "vkDestroyQueryPool" };
+static void (*real_ends[ENDS])(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+#define END(n) static void end##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) { \
+  pthread_mutex_lock(&lock); destroyed += n == 0 || b; pthread_mutex_unlock(&lock); real_ends[n](a, b, c, d); }
+END(0) END(1) END(2) END(3) END(4) END(5) END(6) END(7) END(8) END(9)
+static void (*const own_ends[ENDS])(uintptr_t, uintptr_t, uintptr_t, uintptr_t) =
+  { end0, end1, end2, end3, end4, end5, end6, end7, end8, end9 };
+
+static Any of_device(void *device, const char *name) {
+  Any real = device_address(device, name);
+  if (!real) return real;
+  for (int n = 0; n < ENDS; n++)
+    if (!strcmp(name, ends[n])) { real_ends[n] = (void *)real; return (Any)own_ends[n]; }
+  if (!strcmp(name, "vkGetDeviceQueue")) { get_queue = (void *)real; return (Any)take_queue; }
+  if (!strcmp(name, "vkQueueSubmit")) { submit = (void *)real; return (Any)submits; }
+  if (!strcmp(name, "vkWaitForFences")) { wait_fences = (void *)real; return (Any)waits; }
+  if (!strcmp(name, "vkCreateComputePipelines")) { create_pipelines = (void *)real; return (Any)compile; }
+  return real;
+}
+
+Any vkGetInstanceProcAddr(void *instance, const char *name) {
+  if (!instance_address) {
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library) instance_address = (void *)dlsym(library, "vkGetInstanceProcAddr");
+    if (!instance_address) return 0;
+  }
+  Any real = instance_address(instance, name);
+  if (!real) return real;
+  if (!strcmp(name, "vkGetDeviceProcAddr")) { device_address = (void *)real; return (Any)of_device; }
+  if (!strcmp(name, "vkCreateDevice")) { create_device = (void *)real; return (Any)create; }
+  if (!strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties")) { get_families = (void *)real; return (Any)families; }
+  return real;
+}
