@@ -7,7 +7,8 @@
 //!   across them;
 //! - `resolve` turns expressions into `values` under the loops around them, `predicate` keeps them in range;
 //! - `access`, `buffers` and `registers` reach memory, `params` what the launch brings;
-//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how;
+//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, and `nan` where drivers
+//!   take what may be NaN for a number;
 //! - `module` interns types and constants and assembles the words.
 //!
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
@@ -25,6 +26,7 @@ mod invocations;
 mod lanes;
 mod math;
 mod module;
+mod nan;
 mod nest;
 mod params;
 mod predicate;
