@@ -21,7 +21,7 @@ use tilewright_dsl::expr::{Binary, Compare, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{BufferId, Compute};
 
-/// What is known of a float.
+/// What is known of a float. A truth is suspect if it is made of comparisons of floats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Class {
     /// It may be NaN.
@@ -64,6 +64,9 @@ impl Emit<'_> {
 
     fn new_class(&mut self, id: ValueId) -> Class {
         let node = self.values.node(id);
+        if node.dtype == DType::Bool {
+            return self.class_of_truth(id);
+        }
         if !node.dtype.is_float() {
             return Class::NUMBER;
         }
@@ -117,19 +120,21 @@ impl Emit<'_> {
         {
             return Class { nan: a.nan, free: a.free && b.free };
         }
-        match self.compares_floats(cond) {
+        match self.class(cond).is_suspect() {
             // `if x < 0 { -x } else { x }` is an absolute value.
             true => Class { nan: a.nan || b.nan, free: false },
             false => Class { nan: a.nan || b.nan, free: a.free || b.free },
         }
     }
 
-    fn compares_floats(&self, cond: ValueId) -> bool {
-        match &self.values.node(cond).kind {
-            Kind::Op(ValueOp::Compare(_) | ValueOp::Unary(Unary::IsNan), of) => self.values.dtype(of[0]).is_float(),
-            Kind::Op(_, of) => of.iter().any(|v| self.compares_floats(*v)),
-            _ => false,
-        }
+    fn class_of_truth(&mut self, id: ValueId) -> Class {
+        let Kind::Op(op, of) = &self.values.node(id).kind else { return Class::NUMBER };
+        let (op, of) = (*op, of.clone());
+        let suspect = match op {
+            ValueOp::Compare(_) | ValueOp::Unary(Unary::IsNan) => self.values.dtype(of[0]).is_float(),
+            _ => of.iter().any(|v| self.values.dtype(*v) == DType::Bool && self.class(*v).is_suspect()),
+        };
+        if suspect { Class::SUSPECT } else { Class::NUMBER }
     }
 
     /// Notes what is written to a buffer: a compiler may see through memory, and sees through registers.
