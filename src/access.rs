@@ -111,6 +111,7 @@ impl Drop for Access {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::Quota;
     use std::time::Duration;
 
     struct Nowhere;
@@ -122,7 +123,8 @@ mod tests {
     }
 
     fn memory() -> Arc<Memory> {
-        Arc::new(Memory::new(Box::new(Nowhere), 16))
+        let share = Quota::new(None).take(16).expect("no limit");
+        Arc::new(Memory::new(Box::new(Nowhere), share))
     }
 
     /// An access that is there now, or why it is not.

@@ -218,6 +218,7 @@ impl Emit<'_> {
         let level = self.level();
         let chunks = self.load_at(buffer, index, count, dtype, level)?;
         let value = self.values.moment(dtype, count, level);
+        self.read_class(buffer, value);
         self.define(value, chunks);
         self.recent.get_or_insert_with(buffer, Map::default).insert((count, index), value);
         Ok(value)
@@ -382,6 +383,7 @@ impl Emit<'_> {
 
     /// Computes what a store needs: pointer and value.
     fn prepare(&mut self, to: &mut Stores, buffer: BufferId, flat: ValueId, count: u32, value: ValueId, n: u32) -> Result<()> {
+        self.note_class(buffer, value);
         let b = &self.program.buffers[buffer];
         let chunks = self.value(value)?;
         let each = chunks.len().min((count as usize).div_ceil(4));

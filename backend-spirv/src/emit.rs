@@ -9,6 +9,7 @@ use crate::hash::Map;
 use crate::indices::Indices;
 use crate::invocations::Grid;
 use crate::module::{Code, Id, Module, Type};
+use crate::nan::Class;
 use crate::params::Params;
 use crate::reach::Reach;
 use crate::resolve::Resolved;
@@ -50,10 +51,15 @@ pub(crate) struct Emit<'p> {
     pub(crate) buffers: Buffers,
     pub(crate) registers: Registers,
     pub(crate) features: BTreeSet<Feature>,
+    /// What is known of floats, and of what was written to buffers.
+    pub(crate) classes: Map<ValueId, Class>,
+    pub(crate) held: Map<BufferId, Class>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
     pub(crate) shared_bytes: u32,
+    /// Barriers written so far.
+    pub(crate) barriers: u32,
     pub(crate) local: [u32; 3],
     /// The values of the axes that loops bind, and whether they tell invocations apart.
     pub(crate) bound: Vec<Option<Bound>>,
@@ -136,9 +142,12 @@ impl<'p> Emit<'p> {
             buffers: Buffers::default(),
             registers: Registers::default(),
             features: BTreeSet::new(),
+            classes: Map::default(),
+            held: Map::default(),
             subgroup: None,
             row: None,
             shared_bytes: 0,
+            barriers: 0,
             local,
             bound: vec![None; program.axes.len()],
             unrolled: Vec::new(),

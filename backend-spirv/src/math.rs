@@ -5,7 +5,7 @@
 
 use crate::emit::{Emit, Result};
 use crate::module::Id;
-use crate::values::{Op as ValueOp, ValueId};
+use crate::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
@@ -37,9 +37,13 @@ impl Emit<'_> {
         }
         match op {
             ValueOp::Unary(op) => self.unary(op, at, ids[0]),
+            ValueOp::Binary(op @ (Binary::Min | Binary::Max)) if at.of.is_float() => self.float_extreme(op, at, ids, of),
             ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids[0], ids[1], known),
             ValueOp::Binary(op) => self.int_binary(op, at, ids, of, known),
-            ValueOp::Compare(op) => self.comparison(op, at, ids[0], ids[1]),
+            ValueOp::Compare(op) => {
+                let result = self.comparison(op, at, ids[0], ids[1])?;
+                if at.of.is_float() { self.with_nan(op, at, result, ids, of) } else { Ok(result) }
+            }
             ValueOp::Select => {
                 let ty = self.vector_type(at.dtype, at.n)?;
                 Ok(self.ins(at.level, Op::Select, ty, ids))
@@ -65,24 +69,24 @@ impl Emit<'_> {
     }
 
     /// An instruction whose result is of the site's type.
-    fn same(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
+    pub(crate) fn same(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
         let ty = self.vector_type(at.dtype, at.n)?;
         Ok(self.ins(at.level, op, ty, ids))
     }
 
-    fn same_ext(&mut self, at: Site, op: Ext, ids: &[Id]) -> Result<Id> {
+    pub(crate) fn same_ext(&mut self, at: Site, op: Ext, ids: &[Id]) -> Result<Id> {
         let ty = self.vector_type(at.dtype, at.n)?;
         Ok(self.ext(at.level, op, ty, ids))
     }
 
     /// A bool by component.
-    fn test(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
+    pub(crate) fn test(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
         let ty = self.vector_type(DType::Bool, at.n)?;
         Ok(self.ins(at.level, op, ty, ids))
     }
 
     /// A literal in every component.
-    fn all(&mut self, dtype: DType, n: u32, bits: u32) -> Result<Id> {
+    pub(crate) fn all(&mut self, dtype: DType, n: u32, bits: u32) -> Result<Id> {
         let one = self.constant(Const { dtype, bits })?;
         if n == 1 {
             return Ok(one);
@@ -97,7 +101,7 @@ impl Emit<'_> {
 
     fn unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match (op, at.of) {
-            (Unary::IsNan, _) => return self.test(at, Op::IsNan, &[a]),
+            (Unary::IsNan, _) => return self.is_nan(at, a),
             (Unary::Not, DType::Bool) => return self.test(at, Op::LogicalNot, &[a]),
             (Unary::Not, _) => return self.same(at, Op::Not, &[a]),
             (Unary::Neg, dtype) if dtype.is_float() => return self.same(at, Op::FNegate, &[a]),
@@ -146,9 +150,10 @@ impl Emit<'_> {
     fn int_unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match (op, at.of) {
             (Unary::Abs, DType::I32) => {
-                // The lowest integer's negative is itself.
-                let negative = self.same(at, Op::SNegate, &[a])?;
-                self.same_ext(at, Ext::SMax, &[a, negative])
+                // The lowest integer's negative is itself. No maximum: see `int_extreme`.
+                let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
+                let below = self.test(at, Op::SLessThan, &[a, zero])?;
+                self.same(at, Op::Select, &[below, negative, a])
             }
             (Unary::Abs, _) => Ok(a),
             (_, DType::I32) => self.same_ext(at, Ext::SSign, &[a]),
@@ -173,7 +178,7 @@ impl Emit<'_> {
         let sign = self.ins(at.level, Op::BitwiseAnd, words, &[bits, mask]);
         let signed = self.ins(at.level, Op::BitwiseOr, words, &[sign, one]);
         let signed = self.same(at, Op::Bitcast, &[signed])?;
-        let nan = self.test(at, Op::IsNan, &[a])?;
+        let nan = self.is_nan(at, a)?;
         self.same(at, Op::Select, &[nan, a, signed])
     }
 
@@ -201,8 +206,6 @@ impl Emit<'_> {
                 let part = self.same(at, Op::FMul, &[whole, b])?;
                 self.same(at, Op::FSub, &[a, part])
             }
-            Binary::Min => self.same_ext(at, Ext::NMin, &[a, b]),
-            Binary::Max => self.same_ext(at, Ext::NMax, &[a, b]),
             Binary::Atan2 => self.same_ext(at, Ext::Atan2, &[a, b]),
             Binary::Pow => self.power(at, a, b, known.get(1).copied().flatten()),
             _ => Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for integers", at.of))),
@@ -283,8 +286,7 @@ impl Emit<'_> {
             Binary::Add => self.same(at, Op::IAdd, &[a, b]),
             Binary::Sub => self.same(at, Op::ISub, &[a, b]),
             Binary::Mul => self.same(at, Op::IMul, &[a, b]),
-            Binary::Min => self.same_ext(at, if signed { Ext::SMin } else { Ext::UMin }, &[a, b]),
-            Binary::Max => self.same_ext(at, if signed { Ext::SMax } else { Ext::UMax }, &[a, b]),
+            Binary::Min | Binary::Max => self.int_extreme(op, at, ids, of),
             Binary::Shl | Binary::Shr => {
                 let mask = self.all(at.of, at.n, 31)?;
                 let by = self.same(at, Op::BitwiseAnd, &[b, mask])?;
@@ -301,6 +303,40 @@ impl Emit<'_> {
                 self.floor(op, at, a, b, natural, known.get(1).copied().flatten())
             }
             Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
+        }
+    }
+
+    /// `min` or `max` of integers. There is a driver that makes one instruction of two signed ones and drops negations of its operands
+    /// (`docs/drivers.md`). It does so neither with unsigned ones nor beyond a change of all signs, so what may be a negation is compared
+    /// unsigned, the sign bit flipped. Indices of axes are compared as they are, unless they are negated.
+    fn int_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let unsigned = if op == Binary::Min { Ext::UMin } else { Ext::UMax };
+        if at.of == DType::U32 {
+            return self.same_ext(at, unsigned, ids);
+        }
+        if !of.iter().any(|v| self.may_be_negation(*v)) {
+            return self.same_ext(at, if op == Binary::Min { Ext::SMin } else { Ext::SMax }, ids);
+        }
+        let words = Site { dtype: DType::U32, ..at };
+        let sign = self.all(DType::U32, at.n, 1 << 31)?;
+        let mut flipped = [0; 2];
+        for (to, id) in flipped.iter_mut().zip(ids) {
+            let bits = self.same(words, Op::Bitcast, &[*id])?;
+            *to = self.same(words, Op::BitwiseXor, &[bits, sign])?;
+        }
+        let result = self.same_ext(words, unsigned, &flipped)?;
+        let result = self.same(words, Op::BitwiseXor, &[result, sign])?;
+        self.same(at, Op::Bitcast, &[result])
+    }
+
+    fn may_be_negation(&self, id: ValueId) -> bool {
+        let node = self.values.node(id);
+        match &node.kind {
+            Kind::Const(_) => false,
+            Kind::Sum(sum) if !node.data => sum.constant == 0 && sum.terms.iter().all(|term| term.by < 0),
+            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Index, of) => self.may_be_negation(of[0]),
+            Kind::Op(ValueOp::Unary(_) | ValueOp::Select, _) => true,
+            _ => node.data,
         }
     }
 
@@ -434,7 +470,7 @@ impl Emit<'_> {
         let most = self.all(to, at.n, if signed { i32::MAX as u32 } else { u32::MAX })?;
         let over = self.test(at, Op::FOrdGreaterThanEqual, &[a, end])?;
         let value = self.ins(at.level, Op::Select, ty, &[over, most, value]);
-        let (nan, zero) = (self.test(at, Op::IsNan, &[a])?, self.all(to, at.n, 0)?);
+        let (nan, zero) = (self.is_nan(at, a)?, self.all(to, at.n, 0)?);
         Ok(self.ins(at.level, Op::Select, ty, &[nan, zero, value]))
     }
 }

@@ -68,6 +68,8 @@ pub(crate) struct Module {
     capabilities: BTreeSet<u32>,
     extensions: BTreeSet<&'static str>,
     math: Option<Id>,
+    /// The widths of floats of which signed zeros, infinities and NaN are kept.
+    preserved: BTreeSet<u32>,
     names: Code,
     annotations: Code,
     globals: Code,
@@ -90,6 +92,13 @@ impl Module {
 
     pub(crate) fn extension(&mut self, name: &'static str) {
         self.extensions.insert(name);
+    }
+
+    /// Signed zeros, infinities and NaN of floats of so many bits are kept.
+    pub(crate) fn preserve_nan(&mut self, bits: u32) {
+        self.capability(Capability::SignedZeroInfNanPreserve);
+        self.extension("SPV_KHR_float_controls");
+        self.preserved.insert(bits);
     }
 
     /// The extended instructions for maths.
@@ -283,6 +292,9 @@ impl Module {
         entry.extend(&self.interface);
         code.op(Op::EntryPoint, &entry);
         code.op(Op::ExecutionMode, &[main, ExecutionMode::LocalSize as u32, local[0], local[1], local[2]]);
+        for bits in &self.preserved {
+            code.op(Op::ExecutionMode, &[main, ExecutionMode::SignedZeroInfNanPreserve as u32, *bits]);
+        }
         code.append(&self.names);
         code.append(&self.annotations);
         code.append(&self.globals);

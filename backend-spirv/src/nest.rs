@@ -19,6 +19,10 @@ use tilewright_dsl::nest::{
 /// The others shall stay loops: what shall be written out, the schedule says.
 const SMALL: u64 = 8192;
 
+/// Words of instructions times barriers that a loop written out may come to. Drivers for CPUs split a workgroup's invocations at each
+/// barrier, over all that is alive there: beyond this lavapipe compiles for seconds, and for minutes at a hundred times of it.
+const BETWEEN_BARRIERS: u64 = 1 << 19;
+
 impl Emit<'_> {
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
         block.iter().try_for_each(|node| self.node(node))
@@ -79,6 +83,7 @@ impl Emit<'_> {
 
     fn unroll(&mut self, l: &Loop) -> Result<()> {
         let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.span);
+        let before = (self.words_so_far(), self.barriers);
         self.unrolled.push((l.axis, extent));
         for n in 0..extent {
             let value = self.values.int(n.into());
@@ -86,7 +91,23 @@ impl Emit<'_> {
             self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
         }
         self.unrolled.pop();
+        self.span = span;
+        let (words, barriers) = (self.words_so_far() - before.0, u64::from(self.barriers - before.1));
+        if extent > 1 && words.saturating_mul(barriers) > BETWEEN_BARRIERS {
+            let name = &self.program.axes[l.axis].name;
+            let message =
+                format!("`{name}` written out {extent} times makes {barriers} barriers among {words} words of instructions");
+            return Err(self
+                .error(message)
+                .note(format!("barriers times words are at most {BETWEEN_BARRIERS}: drivers compile more of them for seconds"))
+                .help("unroll a smaller tile, or leave the loop around the barriers a loop: `serial`"));
+        }
         Ok(())
+    }
+
+    /// Words of instructions that the open regions have.
+    fn words_so_far(&self) -> u64 {
+        self.regions.iter().map(|region| region.code.0.len() as u64).sum()
     }
 
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
@@ -225,6 +246,7 @@ impl Emit<'_> {
         }
         let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(semantics.bits()));
         self.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
+        self.barriers += 1;
         self.recent.clear();
         Ok(())
     }
@@ -360,7 +382,8 @@ impl<'p> Emit<'p> {
         self.guarded(&mut |e, lane| match lane {
             None => e.update(c),
             Some(view) => {
-                let items = c.value.iter().map(|v| Ok(e.resolve_in(*v, view)?.0)).collect::<Result<_>>()?;
+                let items: Vec<ValueId> = c.value.iter().map(|v| Ok(e.resolve_in(*v, view)?.0)).collect::<Result<_>>()?;
+                e.note_states(c, &items)?;
                 let states = c.dst.iter().map(|place| e.load_one(place, view)).collect::<Result<_>>()?;
                 let combined = e.combined(e.monoid(c.stage)?, states, items)?;
                 c.dst.iter().zip(combined).try_for_each(|(to, value)| e.store_one(to, value, view))
@@ -405,6 +428,7 @@ impl<'p> Emit<'p> {
             let identity = self.resolve(*identity)?;
             *item = self.choose(counts, *item, identity);
         }
+        self.note_states(c, &items)?;
         let states: Vec<ValueId> = c.dst.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
         let combined = self.combined(monoid, states, items)?;
         c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))

@@ -150,6 +150,7 @@ impl Emit<'_> {
         let ty = self.vector_type(dtype, group)?;
         let id = self.ins(level, Op::Load, ty, &[variable]);
         let value = self.values.moment(dtype, group, level);
+        self.read_class(buffer, value);
         self.define(value, Chunks::one(id));
         self.registers.current.insert((buffer, at), value);
         Ok(value)
@@ -176,6 +177,7 @@ impl Emit<'_> {
     fn write_variable(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
         // Computed here, so that long chains of updates are not computed in one piece later.
         self.value(value)?;
+        self.note_class(buffer, value);
         self.register(buffer, at)?;
         let key = (buffer, at);
         self.registers.current.insert(key, value);

@@ -297,11 +297,15 @@ pub enum Feature {
     CooperativeMatrix,
     /// `shaderBufferFloat32AtomicAdd` (VK_EXT_shader_atomic_float).
     AtomicF32Add,
+    /// `shaderSignedZeroInfNanPreserveFloat16` (VK_KHR_shader_float_controls): NaN, infinities and signed zeros of f16 are kept.
+    Nan16,
+    /// `shaderSignedZeroInfNanPreserveFloat32`: those of f32.
+    Nan32,
 }
 
 impl Feature {
     /// Every feature and the name it has in `profile!`.
-    pub const ALL: [(Feature, &'static str); 11] = [
+    pub const ALL: [(Feature, &'static str); 13] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
@@ -313,6 +317,8 @@ impl Feature {
         (Feature::MemoryModel, "memory_model"),
         (Feature::CooperativeMatrix, "cooperative_matrix"),
         (Feature::AtomicF32Add, "atomic_f32_add"),
+        (Feature::Nan16, "nan_16"),
+        (Feature::Nan32, "nan_32"),
     ];
 
     /// The name it has in `profile!`.

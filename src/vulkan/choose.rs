@@ -180,7 +180,7 @@ impl Support<'_> {
             ((features.f16 || features.i8) && v12, khr::shader_float16_int8::NAME),
             (features.storage_8 && v12, khr::_8bit_storage::NAME),
             (features.memory_model && v12, khr::vulkan_memory_model::NAME),
-            (v12 && has(self.extensions, khr::spirv_1_4::NAME), khr::shader_float_controls::NAME),
+            (v12, khr::shader_float_controls::NAME),
             (v12 && has(self.extensions, khr::spirv_1_4::NAME), khr::spirv_1_4::NAME),
             (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
@@ -204,6 +204,8 @@ struct More {
     required_in_compute: bool,
     subgroup_arithmetic: bool,
     subgroup_shuffle: bool,
+    nan_16: bool,
+    nan_32: bool,
     max_allocation: u64,
     driver: Option<(String, String)>,
 }
@@ -214,6 +216,7 @@ impl More {
         let mut maintenance = vk::PhysicalDeviceMaintenance3Properties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut control = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+        let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
         let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut maintenance);
         let has_driver = support.has(vk::API_VERSION_1_2, khr::driver_properties::NAME);
         if has_driver {
@@ -221,6 +224,9 @@ impl More {
         }
         if support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME) {
             all = all.push_next(&mut control);
+        }
+        if support.has(vk::API_VERSION_1_2, khr::shader_float_controls::NAME) {
+            all = all.push_next(&mut floats);
         }
         // SAFETY: see `candidates`; each struct in the chain is one that the device knows.
         unsafe { instance.get_physical_device_properties2(raw, &mut all) };
@@ -230,6 +236,8 @@ impl More {
         let can = |what| self.subgroup_in_compute && subgroup.supported_operations.contains(what);
         (self.subgroup_arithmetic, self.subgroup_shuffle) =
             (can(vk::SubgroupFeatureFlags::ARITHMETIC), can(vk::SubgroupFeatureFlags::SHUFFLE));
+        self.nan_16 = floats.shader_signed_zero_inf_nan_preserve_float16 == vk::TRUE;
+        self.nan_32 = floats.shader_signed_zero_inf_nan_preserve_float32 == vk::TRUE;
         self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
         self.subgroups = control.max_compute_workgroup_subgroups;
         self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
@@ -302,6 +310,8 @@ impl Features {
             Feature::MemoryModel => self.memory_model,
             Feature::CooperativeMatrix => self.cooperative_matrix,
             Feature::AtomicF32Add => self.atomic_f32_add,
+            Feature::Nan16 => more.nan_16,
+            Feature::Nan32 => more.nan_32,
             _ => false,
         };
         Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| has(*f)).collect()

@@ -6,6 +6,7 @@
 mod across;
 mod attention;
 mod conv;
+mod drivers;
 mod found;
 mod found_bounds;
 mod found_copies;

@@ -29,6 +29,9 @@ fn limits(random: &mut Rng) -> Profile {
     if random.bool() {
         features.insert(Feature::Address);
     }
+    // From a copy, so that what is generated after it is what it was before these features.
+    let mut other = random.clone();
+    features.extend([Feature::Nan16, Feature::Nan32].into_iter().filter(|_| other.bool()));
     Profile {
         name: "p".into(),
         invocations,

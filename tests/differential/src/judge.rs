@@ -6,10 +6,11 @@ use crate::compile::{Refusal, Variant, choices, rule, variant};
 use crate::inputs::Fill;
 use crate::run::{Inputs, admits, launch};
 use crate::validate::validate;
-use cpu_time::ThreadTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant};
 use tilewright::{Device, Error, Options};
 use tilewright_dsl::algorithm::evaluate::evaluate;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
@@ -18,6 +19,9 @@ use tilewright_reference::FaultKind;
 /// Processor time for a compilation, at most.
 const MOST: Duration = Duration::from_secs(1);
 
+/// Time that a driver may take to make a variant ready, at most: all that is launched meanwhile may wait for it.
+const DRIVER: Duration = Duration::from_secs(5);
+
 /// Steps of an invocation that are waited for.
 const LONG: i128 = 1 << 20;
 
@@ -25,6 +29,9 @@ const LONG: i128 = 1 << 20;
 pub struct Judge {
     reference: Device,
     vulkan: Option<Device>,
+    options: Options,
+    /// Held to write by who measures how long the driver takes, and to read by all who use it otherwise.
+    driver: RwLock<()>,
 }
 
 /// What to do with a case.
@@ -74,7 +81,7 @@ pub struct Find {
 pub enum Kind {
     /// The compiler, or the runtime, panicked.
     Panic,
-    /// A compilation took too long.
+    /// A compilation took too long, ours or the driver's.
     Slow,
     /// Two compilations of the same text differ.
     Undetermined,
@@ -118,8 +125,10 @@ impl Judge {
     pub fn open(vulkan: bool) -> Result<Judge, Error> {
         let reference = Options::new().device("reference").open()?;
         let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-        let device = if vulkan { Some(Options::from_env()?.validation(layers).cache(None).open()?) } else { None };
-        Ok(Judge { reference, vulkan: device })
+        // A case that hangs is the fuzzer's to tell of.
+        let options = Options::from_env()?.validation(layers).cache(None).timeout(None);
+        let device = if vulkan { Some(options.open()?) } else { None };
+        Ok(Judge { reference, vulkan: device, options, driver: RwLock::new(()) })
     }
 
     /// Judges a case.
@@ -189,9 +198,18 @@ impl Judge {
         let mut wanted = None;
         for device in std::iter::once(&self.reference).chain(self.vulkan.iter().filter(|_| vulkan)) {
             let own = std::ptr::eq(device, &self.reference);
+            let shared = (!own).then(|| self.driver.read().unwrap_or_else(PoisonError::into_inner));
+            let (start, processor) = (Instant::now(), ThreadTime::now());
             // SAFETY: the compiler made it.
             let loaded = unsafe { device.load_programs(vec![variant.program.clone()]) };
-            let results = match loaded.and_then(|kernel| launch(&kernel, &variant.program, algorithm, inputs)) {
+            let launched = loaded.and_then(|kernel| launch(&kernel, &variant.program, algorithm, inputs));
+            let took = start.elapsed();
+            drop(shared);
+            if !own && took > DRIVER {
+                ready_in(processor.elapsed())?;
+                ready_in(self.made_ready(variant, inputs))?;
+            }
+            let results = match launched {
                 Ok(results) => results,
                 Err(error) => match excused(&error, case, n, variant) {
                     Some(reason) => {
@@ -216,6 +234,44 @@ impl Judge {
             if own { ran.launches += 1 } else { ran.on_vulkan += 1 }
         }
         Ok(())
+    }
+}
+
+/// Whether a driver made a variant ready in time.
+fn ready_in(took: Duration) -> Result<(), Find> {
+    match took > DRIVER {
+        true => Err(Find::new(Kind::Slow, format!("the driver takes {} ms for it", took.as_millis()))),
+        false => Ok(()),
+    }
+}
+
+/// The driver's compiler.
+impl Judge {
+    /// How long the driver takes to make a variant ready, on a device of its own while no other case uses the driver: some drivers
+    /// compile in the thread that makes a pipeline, some in another one at its first launch, and what else is launched waits. (Those
+    /// that compile in the thread may keep the result in a cache, but there processor time has told already.)
+    fn made_ready(&self, variant: &Variant, inputs: &Inputs) -> Duration {
+        let _alone = self.driver.write().unwrap_or_else(PoisonError::into_inner);
+        // Another program on the machine makes it no find, and neither do the other threads here: of the time that has passed and the
+        // processor time that this program took, the less.
+        let timed = |work: &mut dyn FnMut() -> Result<(), Error>| -> Result<Duration, Error> {
+            let (start, processor) = (Instant::now(), ProcessTime::now());
+            work()?;
+            Ok(start.elapsed().min(processor.elapsed()))
+        };
+        let measured = self.options.open().and_then(|device| {
+            let mut kernel = None;
+            let loading = timed(&mut || {
+                // SAFETY: the compiler made it.
+                kernel = Some(unsafe { device.load_programs(vec![variant.program.clone()]) }?);
+                Ok(())
+            })?;
+            let mut run = || kernel.as_ref().map_or(Ok(()), |k| launch(k, &variant.program, &variant.algorithm, inputs).map(drop));
+            let (first, second) = (timed(&mut run)?, timed(&mut run)?);
+            Ok(loading + first.saturating_sub(second))
+        });
+        // What else can go wrong is a find of the launch itself.
+        measured.unwrap_or_default()
     }
 }
 

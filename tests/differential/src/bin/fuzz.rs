@@ -7,6 +7,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::panic;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,8 +54,10 @@ struct Options {
 
 /// One in so many cases is compiled twice.
 const TWICE: u64 = 8;
-/// How long a case may take before it is spoken of.
+/// How long a case may take before it is spoken of, and how long the last ones are waited for.
 const LONG: Duration = Duration::from_secs(20);
+/// How long all threads may be at one case each before the run is given up.
+const STUCK: Duration = Duration::from_secs(300);
 
 /// What the threads share.
 struct Run<'a> {
@@ -142,7 +145,7 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
         let run = &run;
         scope.spawn(move || run.watch(start, &workers));
     });
-    if run.summary(start) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if run.summary(start, true) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 impl Run<'_> {
@@ -179,8 +182,8 @@ impl Run<'_> {
         }
     }
 
-    /// Prints what was done and found. Whether nothing was.
-    fn summary(&self, start: Instant) -> bool {
+    /// Prints what was done and found, the finds made small if so asked. Whether nothing was.
+    fn summary(&self, start: Instant, shrunk: bool) -> bool {
         self.progress.finish_and_clear();
         let (report, seconds) = (lock(&self.report).clone(), start.elapsed().as_secs_f64());
         let Options { seed, from, .. } = self.options;
@@ -188,27 +191,36 @@ impl Run<'_> {
         println!("{report}");
         let finds = lock(&self.finds).clone();
         for (number, case, find) in finds.values() {
-            let (case, find) = small(self.options, self.judge, case, find, self.orders(*number));
+            let (case, find) = match shrunk {
+                true => small(self.options, self.judge, case, find, self.orders(*number)),
+                false => (case.clone(), find.clone()),
+            };
             println!("{}", rust_test(&case, *seed, *number, &find));
         }
         finds.is_empty() && !self.broken.load(Ordering::Relaxed)
     }
 
-    /// Tells of cases that take long, until all work is done. Past the end of the run they are left: a kernel may have more steps than
-    /// anyone waits for, and `spirv-val` more loops written out.
+    /// Tells of cases that take long, until all work is done. Those that are still at work `LONG` after the last case was begun are
+    /// left, and the run has failed: the driver may never come back from one.
     fn watch(&self, start: Instant, workers: &[ScopedJoinHandle<'_, ()>]) {
-        let mut told = BTreeSet::new();
+        let (mut told, mut last_begun) = (BTreeSet::new(), None);
         while !workers.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(Duration::from_millis(200));
-            let long = lock(&self.at_work).iter().filter(|(_, since)| since.elapsed() > LONG).map(|(n, _)| *n).collect::<Vec<_>>();
-            for number in long.into_iter().filter(|n| told.insert(*n)) {
+            let at_work = lock(&self.at_work).clone();
+            for (number, _) in at_work.iter().filter(|(n, since)| since.elapsed() > LONG && told.insert(**n)) {
                 self.progress.suspend(|| eprintln!("seed {} case {number}: not judged after {LONG:?}", self.options.seed));
             }
-            if self.end.is_some_and(|end| Instant::now() >= end + LONG) {
-                let left: Vec<u64> = lock(&self.at_work).keys().copied().collect();
-                let right = self.summary(start);
-                println!("left: {left:?}");
-                std::process::exit(i32::from(!right));
+            if last_begun.is_none() && workers.iter().any(ScopedJoinHandle::is_finished) {
+                last_begun = Some(Instant::now());
+            }
+            let late = last_begun.is_some_and(|since| since.elapsed() > LONG);
+            let stuck = at_work.len() == workers.len() && at_work.values().all(|since| since.elapsed() > STUCK);
+            let past_the_end = self.end.is_some_and(|end| Instant::now() >= end + LONG);
+            if late || stuck || past_the_end {
+                // Whatever runs on that device again may wait behind them.
+                self.summary(start, false);
+                println!("left, not judged: {:?}", lock(&self.at_work).keys().collect::<Vec<_>>());
+                leave();
             }
         }
     }
@@ -238,6 +250,19 @@ impl Run<'_> {
         let vulkan = self.options.vulkan_every > 0 && number.is_multiple_of(self.options.vulkan_every);
         Orders { vulkan, twice: number.is_multiple_of(TWICE) }
     }
+}
+
+/// Ends the program, with failure, while threads are still at work. `std::process::exit` would run the destructors of the driver's
+/// libraries, and a thread within the driver then reads what is gone.
+fn leave() -> ! {
+    let _ = (io::stdout().flush(), io::stderr().flush());
+    #[cfg(unix)]
+    // SAFETY: it ends the process and runs nothing in it.
+    unsafe {
+        libc::_exit(1)
+    }
+    #[cfg(not(unix))]
+    std::process::abort()
 }
 
 fn style() -> ProgressStyle {

@@ -27,7 +27,7 @@ const COUNT: &str = "fn count<R, C>(x: f32[R, C]) -> wrong: i32[R] {
 fn main() -> Result<(), Box<dyn Error>> {
     let gib: usize = std::env::args().nth(1).unwrap_or_else(|| "6".into()).parse()?;
     let rows = (gib << 30) / 4 / ROW + 1;
-    let device = Options::from_env().open()?;
+    let device = Options::from_env()?.open()?;
     println!("{}", device.info());
     let mut wrong = 0;
     for (name, profile) in [("address", profile([Feature::Address])), ("descriptor", profile([]))] {
@@ -58,5 +58,6 @@ fn profile<const N: usize>(features: [Feature; N]) -> Profile {
 
 fn load(device: &Device, kernel: &str, schedule: &str, profile: &Profile) -> Result<DynKernel, Box<dyn Error>> {
     let made = variant(kernel, schedule, profile).map_err(|refusal| refusal.text)?;
-    Ok(device.load_programs(vec![made.program])?)
+    // SAFETY: the compiler made it.
+    Ok(unsafe { device.load_programs(vec![made.program]) }?)
 }

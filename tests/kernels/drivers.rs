@@ -1,0 +1,241 @@
+//! What drivers were seen to get wrong: small kernels whose obvious instructions do not do there what SPIR-V says, and their nearest
+//! relatives. `docs/drivers.md` lists the defects; each test here runs on any device.
+
+use crate::harness::{Fill, profiles, refused, variant};
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+
+/// One invocation for each element.
+const PLAIN: &str = "tile(i: 32) => workgroup(x); distribute(i => thread(x));";
+
+/// A schedule with these directives for each output.
+fn schedule(outputs: &[&str], directives: &str) -> String {
+    let blocks: Vec<String> = outputs.iter().map(|name| format!("{name} {{ {directives} }}")).collect();
+    format!("V: k for p {{ {} }}", blocks.join(" "))
+}
+
+/// A profile of the harness, without and with the float controls.
+fn with_controls() -> [Profile; 2] {
+    let [without, _] = profiles();
+    let mut with = without.clone();
+    with.features.extend([Feature::Nan16, Feature::Nan32]);
+    [without, with]
+}
+
+/// Every element, of inputs among which are NaN, infinities and the ends of the integers.
+fn check(kernel: &str, schedule: &str, dims: &[(&str, i64)], profiles: &[Profile]) {
+    for profile in profiles {
+        let variant = variant(kernel, schedule, profile);
+        variant.check_filled(dims, &[], &|_| Fill::Wild);
+        variant.check_filled(dims, &[], &|_| Fill::Small);
+    }
+}
+
+/// One kernel of many outputs `y0`, `y1`, …, each of an expression.
+fn of_each(arguments: &str, dtype: &str, values: &[String]) -> String {
+    let outputs: Vec<String> = (0..values.len()).map(|n| format!("y{n}: {dtype}[N]")).collect();
+    let bodies: Vec<String> = values.iter().enumerate().map(|(n, value)| format!("y{n}[i] = {value};")).collect();
+    format!("fn k<N>({arguments}) -> ({}) {{ {} }}", outputs.join(", "), bodies.join("\n"))
+}
+
+/// Checks expressions, so many to a kernel that a kernel has few outputs.
+fn expressions(arguments: &str, dtype: &str, values: &[String], profiles: &[Profile]) {
+    for values in values.chunks(8) {
+        let names: Vec<String> = (0..values.len()).map(|n| format!("y{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let schedule = schedule(if values.len() == 1 { &["y0"] } else { &names }, PLAIN);
+        check(&of_each(arguments, dtype, values), &schedule, &[("N", 200)], profiles);
+    }
+}
+
+/// Two signed minima or maxima in a row became one instruction, which dropped the negations of its operands: also an absolute value that
+/// is a maximum, and each step of a reduction.
+#[test]
+fn extremes_of_negated_integers() {
+    let negations = ["x[i].abs()", "-x[i]", "(0 - x[i])", "(x[i] * -1)", "(!x[i] + 1)", "(if x[i] < 0 { -x[i] } else { x[i] })"];
+    let mut values = Vec::new();
+    for negated in negations {
+        let of = |name: &str| negated.replace("x[", &format!("{name}["));
+        values.extend([
+            format!("{negated}.max(q[i])"),
+            format!("q[i].max({negated})"),
+            format!("{negated}.max(q[i]).max(z[i])"),
+            format!("{negated}.max({}).max({})", of("q"), of("z")),
+            format!("{negated}.min({}).min({})", of("q"), of("z")),
+            format!("{negated}.max(q[i]).min(z[i])"),
+            format!("{negated}.clamp(-3, 40).max(q[i])"),
+            format!("(-(x[i].max(q[i]))).max(-z[i]).max({negated})"),
+        ]);
+    }
+    expressions("x: i32[N], q: i32[N], z: i32[N]", "i32", &values, &profiles());
+}
+
+/// The same in reductions, whose accumulator is an operand of each step.
+#[test]
+fn reductions_of_negated_integers() {
+    let negations = ["x[i, k].abs()", "-x[i, k]", "(x[i, k] * -1)", "x[i, k].abs().max(-3)", "-(x[i, k].max(5))", "(2 - x[i, k])"];
+    for negated in negations {
+        for unroll in ["", "unroll(k);", "tile(k: 4 => k_o); unroll(k);"] {
+            let kernel = format!(
+                "fn k<N, K = 12>(x: i32[N, K]) -> (low: i32[N], high: i32[N]) {{
+                    low[i] = min(k in 0..K) {{ {negated} }};
+                    high[i] = max(k in 0..K) {{ {negated} }};
+                }}"
+            );
+            let schedule = schedule(&["low", "high"], &format!("{PLAIN} {unroll}"));
+            check(&kernel, &schedule, &[("N", 70)], &profiles());
+        }
+    }
+}
+
+/// The same in indices: of a negated axis the nearest element is not another one's.
+#[test]
+fn indices_that_are_extremes_of_negated_axes() {
+    let kernel = "fn k<N, M = 40>(x: f32[N]) -> y: f32[N, M] { y[i, j] = x.clamp()[(-i).max(-j).max(-3) + 5]; }";
+    let schedule = "V: k for p { tile(j: 32) => workgroup(x); distribute(j => thread(x)); serial(i); }";
+    check(kernel, schedule, &[("N", 9)], &profiles());
+}
+
+/// Of unsigned integers and of floats the driver kept negations; so shall others.
+#[test]
+fn extremes_of_other_negated_numbers() {
+    let unsigned =
+        ["(0 - x[i]).max(q[i]).max(z[i])", "(0 - x[i]).max(0 - q[i]).max(0 - z[i])", "(!x[i] + 1).min(q[i]).min(0 - z[i])"];
+    expressions("x: u32[N], q: u32[N], z: u32[N]", "u32", &unsigned.map(str::to_owned), &profiles());
+    let floats = [
+        "x[i].abs().max(q[i]).max(z[i])",
+        "(-x[i]).max(-q[i]).max(-z[i])",
+        "(-x[i]).min(q[i].abs()).min(-z[i])",
+        "x[i].abs().max(q[i].abs()).max(z[i].abs())",
+        "(-(x[i].max(q[i]))).max(-z[i])",
+    ];
+    for dtype in ["f32", "f16"] {
+        let arguments = format!("x: {dtype}[N], q: {dtype}[N], z: {dtype}[N]");
+        expressions(&arguments, dtype, &floats.map(str::to_owned), &with_controls());
+    }
+}
+
+/// What is at least 0 as a number: functions of which a driver knows a range, and took NaN for absent.
+const RANGED: [&str; 9] = [
+    "x[i].exp()",
+    "x[i].exp2()",
+    "x[i].abs()",
+    "(x[i] * x[i])",
+    "(x[i].exp() + 1.0)",
+    "x[i].sin()",
+    "x[i].sin().exp()",
+    "(if q[i] < 0.0 { x[i].exp() } else { 1.0 })",
+    "(if x[i] < 0.0 { -x[i] } else { x[i] })",
+];
+
+/// Of NaN, a clamp of what is at least 0 is its lower end: the driver took the clamp for at least 0, and dropped `abs`.
+#[test]
+fn extremes_of_nan() {
+    for ranged in RANGED {
+        let values = [
+            format!("{ranged}.clamp(-2.0, 2.0).abs()"),
+            format!("{ranged}.max(-2.0).abs()"),
+            format!("{ranged}.max(q[i]).abs()"),
+            format!("(-{ranged}).min(2.0).max(-9.0)"),
+            format!("{ranged}.max(-2.0).max(0.0)"),
+            format!("{ranged}.min(-9.0).abs()"),
+        ];
+        ranged_expressions(ranged, &values);
+    }
+}
+
+/// Checks expressions of x and q in f32, and of some in f16.
+fn ranged_expressions(ranged: &str, values: &[String]) {
+    expressions("x: f32[N], q: f32[N]", "f32", values, &with_controls());
+    if RANGED[..3].contains(&ranged) {
+        expressions("x: f16[N], q: f16[N]", "f16", values, &with_controls());
+    }
+}
+
+/// Comparisons with NaN are false. Where the driver knew a range, it compared that, also with the float controls.
+#[test]
+fn comparisons_with_nan() {
+    for ranged in RANGED {
+        let values = [
+            format!("if {ranged} > -2.0 {{ 1.0 }} else {{ 5.0 }}"),
+            format!("if {ranged} >= -2.0 {{ {ranged} }} else {{ q[i] }}"),
+            format!("if -2.0 < {ranged} {{ 1.0 }} else {{ 5.0 }}"),
+            format!("if {ranged} != {ranged} {{ 1.0 }} else {{ 5.0 }}"),
+            format!("if {ranged} == {ranged} {{ 1.0 }} else {{ 5.0 }}"),
+            format!("if {ranged} <= {ranged} {{ 1.0 }} else {{ 5.0 }}"),
+            format!("if {ranged}.is_nan() {{ 1.0 }} else {{ 5.0 }}"),
+            format!("(if {ranged} > -2.0 {{ {ranged} }} else {{ -7.0 }}).abs().min(8.0)"),
+        ];
+        ranged_expressions(ranged, &values);
+    }
+}
+
+/// The same by way of registers, shared memory and reductions: drivers see through some of them.
+#[test]
+fn nan_by_way_of_memory() {
+    let kernel = "fn k<N, K = 6>(x: f32[N, K]) -> (y: f32[N, K], low: f32[N], high: f32[N], best: i32[N]) {
+        let s[i, k]: f32[N, K] = x[i, k].exp();
+        y[i, k] = (if s[i, k] > -2.0 { 1.0 } else { 5.0 }) + s[i, k].clamp(-2.0, 2.0).abs();
+        low[i] = min(k in 0..K) { x[i, k].abs().clamp(-2.0, 2.0).abs() };
+        high[i] = max(k in 0..K) { if x[i, k].abs() >= 0.0 { x[i, k] } else { 3.0 } };
+        best[i] = argmax(k in 0..K) { x[i, k].abs() };
+    }";
+    for place in ["inline(s);", "compute_at(s, i, to: register); unroll(k);", "compute_at(s, workgroup, to: shared);"] {
+        let schedule = format!(
+            "V: k for p {{
+                y {{ tile(i: 8) => workgroup(x); serial(i, k); {place} }}
+                low {{ {PLAIN} }}
+                high {{ {PLAIN} unroll(k); }}
+                best {{ {PLAIN} }}
+            }}"
+        );
+        check(kernel, &schedule, &[("N", 50)], &with_controls());
+    }
+}
+
+/// Of halves, the maximum over steps that choose one of two values by a condition, and then take it times, by or less something, was the
+/// smaller of two: a maximum was lost.
+#[test]
+fn extremes_of_chosen_halves() {
+    let conditions = ["l >= k || c[1, l] > -0.5", "l >= k || c[i + k, l] > 0.5", "l >= k || n[l] > 3"];
+    let rest = ["/ y[0]", "/ -y[0].abs()", "* z[i]", "- y[0]"];
+    for (condition, dtype) in conditions.into_iter().flat_map(|c| [(c, "f16"), (c, "f32")]) {
+        let values = rest.map(|rest| format!("(if {condition} {{ x[i] }} else {{ y[i] }}) {rest}"));
+        let outputs = ["a", "b", "c0", "d", "e", "f", "g", "h"];
+        let body = |(n, name): (usize, &&str)| {
+            let op = if n % 2 == 0 { "max" } else { "min" };
+            format!("{name}[i] = {op}(k in 0..2, l in 0..2) {{ {} }};", values[n / 2])
+        };
+        let bodies: Vec<String> = outputs.iter().enumerate().map(body).collect();
+        let types: Vec<String> = outputs.iter().map(|name| format!("{name}: {dtype}[N]")).collect();
+        let kernel = format!(
+            "fn k<N>(c: {dtype}[N + 1, 2], n: i32[2], x: {dtype}[N], y: {dtype}[N], z: {dtype}[N]) -> ({}) {{ {} }}",
+            types.join(", "),
+            bodies.join("\n")
+        );
+        for profile in profiles() {
+            let variant = variant(&kernel, &schedule(&outputs, PLAIN), &profile);
+            (0..3).for_each(|_| variant.check(&[("N", 40)], &[]));
+        }
+    }
+}
+
+/// Barriers among much that is written out hold a driver for a CPU for minutes: refused at the loop that makes them so many.
+#[test]
+fn barriers_written_out() {
+    let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N, K]) -> y: f32[N, N] { y[i, j] = sum(k in 0..K) { x[i, k] * z[j, k] }; }";
+    let schedule = |unrolled: &str| {
+        format!(
+            "V: k for p {{
+                tile(i: 4, j: 32) => workgroup(y, x);
+                tile(k: 4 => k_t);
+                distribute(k => thread(y), by: tree);
+                {unrolled}
+            }}"
+        )
+    };
+    refused(kernel, &schedule("unroll(i, j);"), "barriers among");
+    let profile = &profiles()[0];
+    let variant = variant(kernel, &schedule("unroll(i); serial(j);"), profile);
+    variant.check(&[("N", 9), ("K", 11)], &[]);
+}
