@@ -23,6 +23,10 @@ const SMALL: u64 = 8192;
 /// barrier, over all that is alive there: beyond this lavapipe compiles for seconds, and for minutes at a hundred times of it.
 const BETWEEN_BARRIERS: u64 = 1 << 19;
 
+/// Loops that stay loops within one that is written out, in all its copies. NVIDIA's driver compiles for 5 seconds and more where a module
+/// has hundreds of them, and for minutes where it has thousands; without loops it takes as many words as `unroll` allows.
+const LOOPS: u32 = 64;
+
 impl Emit<'_> {
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
         block.iter().try_for_each(|node| self.node(node))
@@ -83,7 +87,7 @@ impl Emit<'_> {
 
     fn unroll(&mut self, l: &Loop) -> Result<()> {
         let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.span);
-        let before = (self.words_so_far(), self.barriers);
+        let before = (self.words_so_far(), self.barriers, self.loops);
         self.unrolled.push((l.axis, extent));
         for n in 0..extent {
             let value = self.values.int(n.into());
@@ -92,6 +96,14 @@ impl Emit<'_> {
         }
         self.unrolled.pop();
         self.span = span;
+        let loops = self.loops - before.2;
+        if extent > 1 && loops > LOOPS {
+            let name = &self.program.axes[l.axis].name;
+            return Err(self
+                .error(format!("`{name}` written out {extent} times makes {loops} loops"))
+                .note(format!("at most {LOOPS} loops are written out: drivers compile more of them for seconds"))
+                .help("unroll a smaller tile, or `reorder` so that the loops within it stand around it"));
+        }
         let (words, barriers) = (self.words_so_far() - before.0, u64::from(self.barriers - before.1));
         if extent > 1 && words.saturating_mul(barriers) > BETWEEN_BARRIERS {
             let name = &self.program.axes[l.axis].name;
@@ -150,6 +162,7 @@ impl Emit<'_> {
         let int = self.scalar_type(DType::I32)?;
         let counter = self.variable(int);
         self.must_fit(extent)?;
+        self.loops += 1;
         let (end, zero, one) = (self.scalar(extent)?, self.values.int(0), self.values.int(1));
         let (zero, one) = (self.scalar(zero)?, self.scalar(one)?);
         let at = self.module.id();

@@ -239,3 +239,13 @@ fn barriers_written_out() {
     let variant = variant(kernel, &schedule("unroll(i); serial(j);"), profile);
     variant.check(&[("N", 9), ("K", 11)], &[]);
 }
+
+/// Loops in each of many copies hold a GPU's driver for seconds to minutes: refused at the loop that makes them so many.
+#[test]
+fn loops_written_out() {
+    let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N, K]) -> y: f32[N, N] { y[i, j] = sum(k in 0..K) { x[i, k] * z[j, k] }; }";
+    let schedule = |rest: &str| format!("V: k for p {{ tile(i: 8, j: 16) => workgroup(y, x); {rest} unroll(i, j); }}");
+    refused(kernel, &schedule(""), "makes 128 loops");
+    let variant = variant(kernel, &schedule("reorder(k, i, j);"), &profiles()[0]);
+    variant.check(&[("N", 9), ("K", 11)], &[]);
+}
