@@ -9,6 +9,9 @@ use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
 
+/// Elements of an input, at most: each is made and compared one by one.
+const MOST_ELEMENTS: i64 = 1 << 24;
+
 /// What a launch is given.
 pub struct Inputs {
     /// Dims, scalars, tensors.
@@ -38,7 +41,8 @@ impl Inputs {
             return Err(format!("`{}` has the shape {shape:?}", algorithm.buffers[*id].name));
         }
         for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
-            let count: i64 = shapes[&id].iter().product();
+            let count = shapes[&id].iter().try_fold(1i64, |n, size| n.checked_mul(*size)).filter(|n| *n <= MOST_ELEMENTS);
+            let count = count.ok_or_else(|| format!("`{}` has more than {MOST_ELEMENTS} elements", buffer.name))?;
             let values = (0..count).map(|_| random_value(buffer.dtype, fill(&buffer.name), random)).collect();
             given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
         }
