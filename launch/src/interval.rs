@@ -148,7 +148,7 @@ impl Size {
             Size::Sub(a, b) => {
                 let a = a.upper()?;
                 let least = b.bounds().0;
-                (least > i64::MIN).then(|| Sum { constant: a.constant - least as f64, ..a })
+                (least > i64::MIN).then_some(Sum { constant: a.constant - least as f64, ..a })
             }
             Size::Mul(a, b) if a.bounds().0 >= 0 && b.bounds().0 >= 0 => Some(a.upper()?.times(&b.upper()?)),
             Size::FloorDiv(a, b) => {

@@ -30,7 +30,7 @@ pub(super) struct Details {
     pub(super) timestamp_period: f64,
     pub(super) timestamp_mask: u64,
     pub(super) storage_offset_alignment: u64,
-    pub(super) max_allocation: u64,
+    pub(super) max_buffer: u64,
     pub(super) properties: vk::PhysicalDeviceProperties,
 }
 
@@ -119,7 +119,7 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
         timestamp_period: f64::from(properties.limits.timestamp_period),
         timestamp_mask: if bits >= 64 { u64::MAX } else { (1 << bits) - 1 },
         storage_offset_alignment: properties.limits.min_storage_buffer_offset_alignment.max(16),
-        max_allocation: more.max_allocation.max(1 << 30),
+        max_buffer: more.max_buffer.max(1 << 30),
         properties,
     };
     Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
@@ -206,7 +206,7 @@ struct More {
     subgroup_shuffle: bool,
     nan_16: bool,
     nan_32: bool,
-    max_allocation: u64,
+    max_buffer: u64,
     driver: Option<(String, String)>,
 }
 
@@ -214,6 +214,7 @@ impl More {
     fn query(&mut self, instance: &ash::Instance, raw: vk::PhysicalDevice, support: &Support<'_>) {
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut maintenance = vk::PhysicalDeviceMaintenance3Properties::default();
+        let mut buffers = vk::PhysicalDeviceMaintenance4Properties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut control = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
         let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
@@ -224,6 +225,9 @@ impl More {
         }
         if support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME) {
             all = all.push_next(&mut control);
+        }
+        if support.has(vk::API_VERSION_1_3, khr::maintenance4::NAME) {
+            all = all.push_next(&mut buffers);
         }
         if support.has(vk::API_VERSION_1_2, khr::shader_float_controls::NAME) {
             all = all.push_next(&mut floats);
@@ -241,7 +245,8 @@ impl More {
         self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
         self.subgroups = control.max_compute_workgroup_subgroups;
         self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
-        self.max_allocation = maintenance.max_memory_allocation_size;
+        // A driver may allocate more than it says it does, and fails where it does not. A larger buffer than it says is not valid.
+        self.max_buffer = buffers.max_buffer_size.max(maintenance.max_memory_allocation_size);
         let text = |s: Result<&CStr, _>| {
             s.map_or_else(|_: std::ffi::FromBytesUntilNulError| String::new(), |s| s.to_string_lossy().into_owned())
         };

@@ -104,9 +104,9 @@ impl Buffer {
         let address = context.details.features.address;
         let (usage, location, name) = describe(heap, purpose);
         let usage = if address { usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS } else { usage };
-        if bytes > context.details.max_allocation {
+        if bytes > context.details.max_buffer {
             return Err(Error::OutOfMemory {
-                what: format!("{bytes} bytes for {name}: one allocation has at most {}", context.details.max_allocation),
+                what: format!("{bytes} bytes for {name}: a buffer of this device has at most {}", context.details.max_buffer),
             });
         }
         let info = vk::BufferCreateInfo::default().size(bytes).usage(usage);
