@@ -91,6 +91,12 @@ pub struct Limits {
     pub timestamps: bool,
 }
 
+impl Limits {
+    /// Bytes of a tensor that a kernel reaches by address, on every device: there are drivers that compute the place of an element
+    /// within a buffer in 32 bits (`docs/drivers.md`).
+    pub const ADDRESSED_BYTES: u64 = 1 << 32;
+}
+
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceKind {

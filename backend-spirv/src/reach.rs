@@ -52,7 +52,8 @@ impl Emit<'_> {
         let Some(Interval { least, most }) = self.hull(value) else { return Err(self.beyond_reach(value)) };
         let what = format!("`{}`", self.shown(value, 0));
         let known = self.reach.limits.iter().any(|l| l.least == least && l.most == most);
-        if !known && !(least.bounds().0 >= REACH.0 && self.is_implied(&most)) {
+        let implied = least.bounds().0 >= REACH.0 && self.is_implied(&most);
+        if !known && !implied {
             self.reach.limits.push(Limit { what, least, most });
         }
         Ok(())

@@ -5,6 +5,7 @@ use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
 use crate::backend::{self, Piece, Step};
+use crate::device::Limits;
 use crate::error::{Error, Result};
 use crate::launch::hazards::Hazards;
 use crate::parking::Wait;
@@ -72,10 +73,11 @@ fn own_step<'a>(device: &VulkanDevice, step: &'a Step) -> Result<Own<'a>> {
     let pipeline: &ComputePipeline =
         pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;
     let buffers = step.uses.iter().map(|u| Ok((own(u.memory.buffer())?, u.bytes))).collect::<Result<Vec<_>>>()?;
-    let limit = device.context.info.limits.storage_buffer_bytes;
-    if pipeline.addressing == Addressing::Descriptor
-        && let Some((_, size)) = buffers.iter().find(|(_, bytes)| *bytes > limit)
-    {
+    let limit = match pipeline.addressing {
+        Addressing::Descriptor => device.context.info.limits.storage_buffer_bytes,
+        Addressing::Address => Limits::ADDRESSED_BYTES,
+    };
+    if let Some((_, size)) = buffers.iter().find(|(_, bytes)| *bytes > limit) {
         return Err(Error::TooLarge { what: format!("the bytes of a tensor of `{}`", step.name), size: *size, limit });
     }
     Ok(Own { step, pipeline, buffers })

@@ -317,7 +317,7 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
         Error::Fault { fault, .. } if matches!(fault.kind, FaultKind::Endless { .. }) => {
             let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps(nest, &dispatch.body)).sum::<i128>();
             let all: i128 = std::iter::once(&variant.nest).chain(&variant.prepared).map(of).sum();
-            (all > LONG).then(|| "more steps than are waited for".to_owned())
+            (case.large || all > LONG).then(|| "more steps than are waited for".to_owned())
         }
         Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),
         _ => None,

@@ -1,4 +1,4 @@
-//! Tensors whose bytes pass 2^32: written and read back by kernels, with buffers by address and by descriptor.
+//! Tensors of gigabytes: written and read back by kernels, with buffers by address and by descriptor, or refused.
 //!
 //! ```text
 //! TILEWRIGHT_DEVICE=discrete cargo run --release -p tilewright-differential --bin large -- 6
@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use tilewright::{Argument, Device, DynKernel, Options};
+use tilewright::{Argument, Device, DynKernel, Limits, Options};
 use tilewright_differential::compile::variant;
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
@@ -35,12 +35,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             load(&device, FILL, "V: fill for p { tile(i: 1, j: 256) => workgroup(y, x); distribute(j => thread(x)); }", &profile)?;
         let count = "V: count for p { tile(i: 1) => workgroup(x); tile(j: 256 => j_o); distribute(j => thread(x), by: tree); }";
         let count = load(&device, COUNT, count, &profile)?;
-        let (bytes, most) = ((rows * ROW * 4) as u64, device.info().limits.storage_buffer_bytes);
+        let by_address = profile.has(Feature::Address);
+        let most = if by_address { Limits::ADDRESSED_BYTES } else { device.info().limits.storage_buffer_bytes };
+        let bytes = (rows * ROW * 4) as u64;
         let mut tensor = device.zeros::<f32>([rows, ROW])?.into_any();
         let filled = fill.run_into([Argument::Update(&mut tensor)], []);
-        if name == "descriptor" && bytes > most {
-            let error = filled.err().ok_or("a descriptor reaches more than the device says")?;
-            println!("{bytes} bytes by descriptor, which reach {most}: refused, {error}");
+        if bytes > most {
+            let error = filled.err().ok_or("a kernel ran on more bytes than it reaches")?;
+            println!("{bytes} bytes by {name}, which reaches {most}: refused, {error}");
             continue;
         }
         filled?;
