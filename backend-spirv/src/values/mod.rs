@@ -171,7 +171,7 @@ impl Values {
         let data = match &kind {
             Kind::Load(_) | Kind::Moment(_) => true,
             Kind::Op(op, operands) => {
-                // What chooses is no part of what is chosen.
+                // The condition is not part of the result.
                 let of = if *op == Op::Select { &operands[1..] } else { &operands[..] };
                 *op != Op::Index && (op.makes_data() || of.iter().any(|v| self.node(*v).data))
             }

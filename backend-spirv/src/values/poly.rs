@@ -35,7 +35,7 @@ impl Hash for Term {
 pub(crate) struct Sum {
     pub(crate) terms: SmallVec<[Term; 4]>,
     pub(crate) constant: i64,
-    /// Whether it is the value modulo 2^32 only: then it says nothing of quotients, nor of what divides it.
+    /// Whether the sum equals the value only modulo 2^32. Then quotients and divisibility cannot be read off it.
     pub(crate) lost: bool,
 }
 
@@ -446,8 +446,8 @@ impl Values {
         }
     }
 
-    /// The range of `a - b` as exact integers, if something is known of both. The difference of data wraps: where 32 bits do not
-    /// hold it, it is no difference of the two.
+    /// The range of `a - b` as exact integers, if a range of both is known. The difference of data wraps: where 32 bits cannot
+    /// hold it, the wrapped one does not tell which is larger.
     fn gap(&mut self, a: ValueId, b: ValueId) -> Option<Bounds> {
         let (of_a, of_b) = (self.node(a).range, self.node(b).range);
         if of_a == REACH || of_b == REACH {

@@ -80,7 +80,7 @@ impl Context<'_> {
         }
     }
 
-    /// A conversion to `i32` or `u32` that keeps the value: of an index that 31 bits hold, or of what was made of one.
+    /// A conversion to `i32` or `u32` that keeps the value: of an index within 31 bits, or of data converted from such an index.
     fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
         if !matches!((exprs.dtype(from), to), (DType::I32 | DType::U32, DType::I32 | DType::U32)) {
