@@ -152,8 +152,8 @@ impl Size {
             }
             Size::Mul(a, b) if a.bounds().0 >= 0 && b.bounds().0 >= 0 => Some(a.upper()?.times(&b.upper()?)),
             Size::FloorDiv(a, b) => {
-                let Size::Const(by @ 1..) = **b else { return None };
-                Some(a.upper()?.times(&Sum { products: vec![], constant: 1.0 / by as f64 }))
+                let by = b.bounds().0;
+                (by >= 1).then_some(a.upper()?.times(&Sum { products: vec![], constant: 1.0 / by as f64 }))
             }
             Size::FloorMod(_, b) => b.upper(),
             Size::Min(a, b) => a.upper().or_else(|| b.upper()),
@@ -393,6 +393,9 @@ mod tests {
         assert!(up(dim(0).times(dim(1))).exceeds_by_at_most(&count, slack));
         assert!(tiles(dim(0).times(dim(1))).times(Size::Const(128)).plus(Size::Const(-1)).exceeds_by_at_most(&count, slack));
         assert!(tiles(dim(0)).times(tiles(dim(1))).exceeds_by_at_most(&count, slack));
+        let by = larger(dim(1), Size::Const(1));
+        assert!(Size::FloorDiv(dim(0).times(dim(1)).into(), by.into()).exceeds_by_at_most(&count, slack));
+        assert!(!Size::FloorDiv(dim(0).times(dim(1)).into(), dim(1).into()).exceeds_by_at_most(&count, slack));
         assert!(!dim(0).times(dim(0)).exceeds_by_at_most(&count, slack));
         assert!(!dim(0).times(dim(2)).exceeds_by_at_most(&count, slack));
         assert!(!dim(0).times(dim(1)).times(Size::Const(4)).exceeds_by_at_most(&count, slack));
