@@ -9,7 +9,7 @@ use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
 
-/// Elements of an input, at most: each is made and compared one by one.
+/// Elements of a tensor, at most: each is made and compared one by one.
 const MOST_ELEMENTS: i64 = 1 << 24;
 
 /// What a launch is given.
@@ -40,9 +40,12 @@ impl Inputs {
         if let Some((id, shape)) = shapes.iter().find(|(_, shape)| shape.iter().any(|n| *n < 0)) {
             return Err(format!("`{}` has the shape {shape:?}", algorithm.buffers[*id].name));
         }
+        let count = |shape: &[i64]| shape.iter().try_fold(1i64, |n, size| n.checked_mul(*size)).filter(|n| *n <= MOST_ELEMENTS);
+        if let Some((id, _)) = shapes.iter().find(|(_, shape)| count(shape).is_none()) {
+            return Err(format!("`{}` has more than {MOST_ELEMENTS} elements", algorithm.buffers[*id].name));
+        }
         for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
-            let count = shapes[&id].iter().try_fold(1i64, |n, size| n.checked_mul(*size)).filter(|n| *n <= MOST_ELEMENTS);
-            let count = count.ok_or_else(|| format!("`{}` has more than {MOST_ELEMENTS} elements", buffer.name))?;
+            let count = count(&shapes[&id]).unwrap_or(0);
             let values = (0..count).map(|_| random_value(buffer.dtype, fill(&buffer.name), random)).collect();
             given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
         }
