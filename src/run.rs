@@ -3,7 +3,7 @@
 use crate::argument::{Argument, Scalar};
 use crate::backend::{Piece, Step, Use};
 use crate::batch::Spare;
-use crate::device::Device;
+use crate::device::{Device, Limits};
 use crate::error::{Error, Result};
 use crate::launch::{Refusal, check, grid, params, solve};
 use crate::load::{DynKernel, Loadable};
@@ -11,7 +11,7 @@ use crate::memory::{Memory, allocated};
 use crate::tensor::{AnyTensor, elements};
 use crate::timing::{Span, Timing};
 use std::sync::Arc;
-use tilewright_launch::{self as program, Dispatch, Program, Role};
+use tilewright_launch::{self as program, Addressing, Dispatch, Program, Role};
 
 /// Where a launch's outputs go.
 pub(crate) enum Target<'a> {
@@ -255,6 +255,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
     let idle = is_idle(program, &choice);
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
+        check_bytes(kernel, program, dispatch, &placed)?;
         let pieces = pieces(kernel, dispatch, &sources)?;
         if pieces.is_empty() || idle || writes_nothing(dispatch, &choice) {
             continue;
@@ -388,6 +389,18 @@ fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     check::overlap(&places).map_or(Ok(()), |(written, other)| {
         Err(Error::Overlap { kernel: program.kernel.clone(), written: written.to_owned(), other: other.to_owned() })
     })
+}
+
+/// Whether a dispatch reaches all bytes of its tensors.
+fn check_bytes(kernel: &DynKernel, program: &Program, dispatch: &Dispatch, placed: &[Placed]) -> Result<()> {
+    let limit = match dispatch.addressing {
+        Addressing::Descriptor => kernel.device().info().limits.storage_buffer_bytes,
+        Addressing::Address => Limits::ADDRESSED_BYTES,
+    };
+    let size = |used: &program::BufferUse| Some((used.tensor, allocated(placed.get(used.tensor as usize)?.bytes)));
+    let Some((tensor, size)) = dispatch.buffers.iter().filter_map(size).find(|(_, size)| *size > limit) else { return Ok(()) };
+    let name = program.tensors.get(tensor as usize).map_or("?", |t| &t.name);
+    Err(Error::TooLarge { what: format!("the bytes of `{name}` of `{}`", kernel.name()), size, limit })
 }
 
 /// A parameter that does not fit 32 bits.

@@ -203,11 +203,6 @@ impl Kernel {
         Ok(Kernel { code, subgroup: subgroup.max(1), spilled, addressing, buffers })
     }
 
-    /// Whether it reaches its buffers by descriptor, not by address.
-    pub fn binds_buffers(&self) -> bool {
-        self.addressing == Addressing::Descriptor
-    }
-
     /// Runs it over a grid.
     pub fn run(&self, launch: &Launch<'_>) -> Result<Stats, RunError> {
         let prepared = self.prepare(launch)?;

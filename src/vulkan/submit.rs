@@ -5,7 +5,6 @@ use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
 use crate::backend::{self, Piece, Step};
-use crate::device::Limits;
 use crate::error::{Error, Result};
 use crate::launch::hazards::Hazards;
 use crate::parking::Wait;
@@ -39,7 +38,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &
 
 fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
     let what = || backend::named(steps);
-    let steps: Vec<Own<'_>> = steps.iter().map(|s| own_step(device, s)).collect::<Result<_>>()?;
+    let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
     device.sessions.run(
         wait,
@@ -68,18 +67,11 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wa
     )
 }
 
-fn own_step<'a>(device: &VulkanDevice, step: &'a Step) -> Result<Own<'a>> {
+fn own_step(step: &Step) -> Result<Own<'_>> {
     let pipeline: &dyn Any = &*step.pipeline;
     let pipeline: &ComputePipeline =
         pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;
     let buffers = step.uses.iter().map(|u| Ok((own(u.memory.buffer())?, u.bytes))).collect::<Result<Vec<_>>>()?;
-    let limit = match pipeline.addressing {
-        Addressing::Descriptor => device.context.info.limits.storage_buffer_bytes,
-        Addressing::Address => Limits::ADDRESSED_BYTES,
-    };
-    if let Some((_, size)) = buffers.iter().find(|(_, bytes)| *bytes > limit) {
-        return Err(Error::TooLarge { what: format!("the bytes of a tensor of `{}`", step.name), size: *size, limit });
-    }
     Ok(Own { step, pipeline, buffers })
 }
 
