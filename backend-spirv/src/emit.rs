@@ -16,7 +16,7 @@ use crate::resolve::Resolved;
 use crate::values::poly::{Sum, Term};
 use crate::values::{Kind, Load, Op as ValueOp, ValueId, Values};
 use crate::{buffers::Buffers, registers::Registers};
-use rspirv::spirv::{Op, StorageClass};
+use rspirv::spirv::{Decoration, Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -54,6 +54,8 @@ pub(crate) struct Emit<'p> {
     /// What is known of floats, and of what was written to buffers.
     pub(crate) classes: Map<ValueId, Class>,
     pub(crate) held: Map<BufferId, Class>,
+    /// Integers of which it was asked whether they are made of counters and literals.
+    pub(crate) counted: Map<ValueId, bool>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
@@ -145,6 +147,7 @@ impl<'p> Emit<'p> {
             features: BTreeSet::new(),
             classes: Map::default(),
             held: Map::default(),
+            counted: Map::default(),
             subgroup: None,
             row: None,
             shared_bytes: 0,
@@ -258,6 +261,10 @@ impl Emit<'_> {
         let mut words: SmallVec<[u32; 8]> = SmallVec::from_slice(&[ty, id]);
         words.extend_from_slice(operands);
         self.at(level).op(op, &words);
+        if matches!(op, Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) {
+            // Compilers of drivers may take `(x + q) - x` for `q`, and `x - x` for 0. What is to be fused is written as `Fma`.
+            self.module.decorate(id, Decoration::NoContraction, &[]);
+        }
         id
     }
 

@@ -5,7 +5,7 @@
 
 use crate::emit::{Emit, Result};
 use crate::module::Id;
-use crate::values::{Kind, Op as ValueOp, ValueId};
+use crate::values::{Op as ValueOp, ValueId};
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
@@ -38,7 +38,7 @@ impl Emit<'_> {
         match op {
             ValueOp::Unary(op) => self.unary(op, at, ids[0]),
             ValueOp::Binary(op @ (Binary::Min | Binary::Max)) if at.of.is_float() => self.float_extreme(op, at, ids, of),
-            ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids[0], ids[1], known),
+            ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids, known),
             ValueOp::Binary(op) => self.int_binary(op, at, ids, of, known),
             ValueOp::Compare(op) => {
                 let result = self.comparison(op, at, ids[0], ids[1])?;
@@ -49,11 +49,15 @@ impl Emit<'_> {
                 Ok(self.ins(at.level, Op::Select, ty, ids))
             }
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
-            ValueOp::Cast(to) => self.cast(at, to, ids[0]),
+            ValueOp::Cast(to) => {
+                let is_known = to.is_float() && !at.of.is_float() && self.may_be_known_zero(of[0]);
+                let id = if is_known { self.hidden(at, ids[0])? } else { ids[0] };
+                self.cast(at, to, id)
+            }
             ValueOp::Index => Ok(ids[0]),
             ValueOp::Fma => {
-                let ty = self.vector_type(at.dtype, at.n)?;
-                Ok(self.ext(at.level, Ext::Fma, ty, ids))
+                let [a, b] = self.with_hidden_zeros(at, ids, known)?;
+                self.same_ext(at, Ext::Fma, &[a, b, ids[2]])
             }
             ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
                 Err(self.error("lanes are no arithmetic: this is a fault of the compiler"))
@@ -194,7 +198,11 @@ impl Emit<'_> {
         self.same(at, Op::Select, &[up, away, whole])
     }
 
-    fn float_binary(&mut self, op: Binary, at: Site, a: Id, b: Id, known: Known<'_>) -> Result<Id> {
+    fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], known: Known<'_>) -> Result<Id> {
+        let [a, b] = match op {
+            Binary::Mul | Binary::Div | Binary::Rem => self.with_hidden_zeros(at, ids, known)?,
+            _ => [ids[0], ids[1]],
+        };
         match op {
             Binary::Add => self.same(at, Op::FAdd, &[a, b]),
             Binary::Sub => self.same(at, Op::FSub, &[a, b]),
@@ -210,6 +218,17 @@ impl Emit<'_> {
             Binary::Pow => self.power(at, a, b, known.get(1).copied().flatten()),
             _ => Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for integers", at.of))),
         }
+    }
+
+    /// The factors of a product or a quotient. Compilers of drivers take `0.0 * x` and `0.0 / x` for zero, of NaN too.
+    fn with_hidden_zeros(&mut self, at: Site, ids: &[Id], known: Known<'_>) -> Result<[Id; 2]> {
+        let mut factors = [ids[0], ids[1]];
+        for (id, known) in factors.iter_mut().zip(known) {
+            if let Some(zero) = known.filter(|c| c.value() == 0.0) {
+                *id = self.hidden_zero(at, zero)?;
+            }
+        }
+        Ok(factors)
     }
 
     /// `Pow` is defined for positive bases alone.
@@ -279,7 +298,11 @@ impl Emit<'_> {
         let signed = at.of == DType::I32;
         let truth = at.of == DType::Bool;
         match op {
-            Binary::And => self.same(at, if truth { Op::LogicalAnd } else { Op::BitwiseAnd }, &[a, b]),
+            Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
+            Binary::And => {
+                let operands = self.hidden_if(at, ids, of, Self::may_be_choice)?;
+                self.same(at, Op::BitwiseAnd, &operands)
+            }
             Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
             Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
             _ if truth => Err(self.error(format!("`{op:?}` of truth values has no meaning"))),
@@ -306,38 +329,16 @@ impl Emit<'_> {
         }
     }
 
-    /// `min` or `max` of integers. There is a driver that makes one instruction of two signed ones and drops negations of its operands
-    /// (`docs/drivers.md`). It does so neither with unsigned ones nor beyond a change of all signs, so what may be a negation is compared
-    /// unsigned, the sign bit flipped. Indices of axes are compared as they are, unless they are negated.
+    /// `min` or `max` of integers.
     fn int_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let unsigned = if op == Binary::Min { Ext::UMin } else { Ext::UMax };
-        if at.of == DType::U32 {
-            return self.same_ext(at, unsigned, ids);
-        }
-        if !of.iter().any(|v| self.may_be_negation(*v)) {
-            return self.same_ext(at, if op == Binary::Min { Ext::SMin } else { Ext::SMax }, ids);
-        }
-        let words = Site { dtype: DType::U32, ..at };
-        let sign = self.all(DType::U32, at.n, 1 << 31)?;
-        let mut flipped = [0; 2];
-        for (to, id) in flipped.iter_mut().zip(ids) {
-            let bits = self.same(words, Op::Bitcast, &[*id])?;
-            *to = self.same(words, Op::BitwiseXor, &[bits, sign])?;
-        }
-        let result = self.same_ext(words, unsigned, &flipped)?;
-        let result = self.same(words, Op::BitwiseXor, &[result, sign])?;
-        self.same(at, Op::Bitcast, &[result])
-    }
-
-    fn may_be_negation(&self, id: ValueId) -> bool {
-        let node = self.values.node(id);
-        match &node.kind {
-            Kind::Const(_) => false,
-            Kind::Sum(sum) if !node.data => sum.constant == 0 && sum.terms.iter().all(|term| term.by < 0),
-            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Index, of) => self.may_be_negation(of[0]),
-            Kind::Op(ValueOp::Unary(_) | ValueOp::Select, _) => true,
-            _ => node.data,
-        }
+        let op = match (op, at.of) {
+            (Binary::Min, DType::U32) => Ext::UMin,
+            (_, DType::U32) => Ext::UMax,
+            (Binary::Min, _) => Ext::SMin,
+            _ => Ext::SMax,
+        };
+        let operands = self.hidden_if(at, ids, of, |e, v| at.of == DType::I32 && e.may_be_negation(v))?;
+        self.same_ext(at, op, &operands)
     }
 
     /// Truncated division: by zero it gives 0, and the lowest by -1 is the lowest.

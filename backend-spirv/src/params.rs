@@ -147,6 +147,21 @@ impl Emit<'_> {
         self.param(n)
     }
 
+    /// A zero, as an id: one that a driver's compiler does not know.
+    pub(crate) fn zero_param(&mut self) -> Result<Id> {
+        let size = Size::Const(0);
+        let n = match self.params.sizes.get(&size) {
+            Some(n) => *n,
+            None => {
+                let of = self.scalar_type(DType::I32)?;
+                let n = self.entry(ParamValue::Size(size.clone()), of);
+                self.params.sizes.insert(size, n);
+                n
+            }
+        };
+        self.param(n)
+    }
+
     /// A scalar argument, as it travels: f16 as f32, bool as a word.
     pub(crate) fn scalar_param(&mut self, scalar: ScalarId) -> Result<ValueId> {
         let index = scalar_index(self.program, scalar);
