@@ -405,6 +405,7 @@ impl Emit<'_> {
         };
         let merge = guard.map(|cond| {
             let (then, merge) = (self.module.id(), self.module.id());
+            self.branches += 1;
             let code = self.here();
             code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
             code.op(Op::BranchConditional, &[cond, then, merge]);

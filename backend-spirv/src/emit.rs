@@ -60,9 +60,10 @@ pub(crate) struct Emit<'p> {
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
     pub(crate) shared_bytes: u32,
-    /// Barriers and loops written so far.
+    /// Barriers, loops and branches written so far.
     pub(crate) barriers: u32,
     pub(crate) loops: u32,
+    pub(crate) branches: u32,
     pub(crate) local: [u32; 3],
     /// The values of the axes that loops bind, and whether they tell invocations apart.
     pub(crate) bound: Vec<Option<Bound>>,
@@ -153,6 +154,7 @@ impl<'p> Emit<'p> {
             shared_bytes: 0,
             barriers: 0,
             loops: 0,
+            branches: 0,
             local,
             bound: vec![None; program.axes.len()],
             unrolled: Vec::new(),

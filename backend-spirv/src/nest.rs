@@ -23,9 +23,13 @@ const SMALL: u64 = 8192;
 /// barrier, over all that is alive there: beyond this lavapipe compiles for seconds, and for minutes at a hundred times of it.
 const BETWEEN_BARRIERS: u64 = 1 << 19;
 
-/// Loops that stay loops within one that is written out, in all its copies. NVIDIA's driver compiles for 5 seconds and more where a module
-/// has hundreds of them, and for minutes where it has thousands; without loops it takes as many words as `unroll` allows.
-const LOOPS: u32 = 64;
+/// Branches in all copies of a loop that is written out, where a loop that stays a loop counts as [`LOOP`] of them. What NVIDIA's driver takes
+/// for a module grows with these far more than with its words: 60 loops, or 800 branches, can be 10 seconds, thousands are minutes, and
+/// 2^17 words without any are 3 seconds.
+const BRANCHES: u32 = 640;
+
+/// Branches that a loop counts as.
+const LOOP: u32 = 20;
 
 impl Emit<'_> {
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
@@ -87,7 +91,7 @@ impl Emit<'_> {
 
     fn unroll(&mut self, l: &Loop) -> Result<()> {
         let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.span);
-        let before = (self.words_so_far(), self.barriers, self.loops);
+        let before = (self.words_so_far(), self.barriers, self.loops, self.branches);
         self.unrolled.push((l.axis, extent));
         for n in 0..extent {
             let value = self.values.int(n.into());
@@ -96,12 +100,14 @@ impl Emit<'_> {
         }
         self.unrolled.pop();
         self.span = span;
-        let loops = self.loops - before.2;
-        if extent > 1 && loops > LOOPS {
+        let (loops, branches) = (self.loops - before.2, self.branches - before.3);
+        if extent > 1 && loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
             let name = &self.program.axes[l.axis].name;
             return Err(self
-                .error(format!("`{name}` written out {extent} times makes {loops} loops"))
-                .note(format!("at most {LOOPS} loops are written out: drivers compile more of them for seconds"))
+                .error(format!("`{name}` written out {extent} times makes {loops} loops and {branches} branches"))
+                .note(format!(
+                    "at most {BRANCHES} branches are written out, and a loop counts as {LOOP}: drivers compile more for seconds"
+                ))
                 .help("unroll a smaller tile, or `reorder` so that the loops within it stand around it"));
         }
         let (words, barriers) = (self.words_so_far() - before.0, u64::from(self.barriers - before.1));
@@ -225,6 +231,7 @@ impl Emit<'_> {
 
     /// A structured `if`.
     fn select(&mut self, cond: Id, then: &Code, other: &Code) {
+        self.branches += 1;
         let [yes, no, merge] = [(); 3].map(|()| self.module.id());
         let code = self.here();
         code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);

@@ -79,7 +79,7 @@ fn pieces_of_no_points() {
         (3, format!("{of_workgroups} distribute(i => thread(x));")),
         (
             8,
-            "split(i, [2, 4, _] => a, b, c); tile(c: 2 peel => d) => workgroup(z); tile(k: 8 peel); unroll(a, b); serial(c);"
+            "split(i, [2, 3, _] => a, b, c); tile(c: 2 peel => d) => workgroup(z); tile(k: 8 peel); unroll(a, b); serial(c);"
                 .into(),
         ),
         (3, "tile(i: 4 peel => t); tile(k: 4 peel); serial(t); unroll(i);".into()),
