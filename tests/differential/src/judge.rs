@@ -11,7 +11,7 @@ use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use tilewright::{Device, Error, Options};
+use tilewright::{Device, DeviceKind, Error, Options};
 use tilewright_dsl::algorithm::evaluate::evaluate;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
 use tilewright_reference::FaultKind;
@@ -210,7 +210,9 @@ impl Judge {
             drop(shared);
             if !own && took > DRIVER {
                 ready_in(processor.elapsed())?;
-                ready_in(self.made_ready(variant, inputs))?;
+                // So long that what else the processor does is not why: measured again, it would hold up all others as long.
+                let is_plain = device.info().kind != DeviceKind::Cpu && took > 4 * DRIVER;
+                ready_in(if is_plain { took } else { self.made_ready(variant, inputs) })?;
             }
             let results = match launched {
                 Ok(results) => results,
