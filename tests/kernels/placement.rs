@@ -205,3 +205,18 @@ const CHAINED: &str = "fn chained<H, W>(x: f32[H, W], w: f32[3]) -> y: f32[H, W]
     let b[i, j]: f32[H, W] = sum(d in 0..3) { a.pad(0.5)[i, j + d - 1] * w[d] };
     y[i, j] = sum(k in 0..2) { b.pad(1.0)[i + k - 1, j] + b[i, j] * w[k] } + a.pad(0.5)[i - 1, j];
 }";
+
+/// A padded stage whose sums are as long as its index: where the padding stands, far outside, they were as long as that index.
+#[test]
+fn a_padded_stage_far_outside() {
+    let kernel = "fn k<N>(x: f32[N, N], z: f32[4]) -> y: f32[4] {
+        let s[i]: f32[N] = sum(l in 0..=i) { x[i, (N - 1) - l] };
+        y[i] = s.pad(0.5)[i * 100000000 - 1] + z[i];
+    }";
+    for place in ["workgroup, to: register", "workgroup, to: shared", "i, to: register"] {
+        let schedule = format!("V: k for p {{ distribute(i => workgroup(x)); compute_at(s, {place}); }}");
+        let schedule =
+            if place.starts_with('i') { schedule.replace("distribute(i => workgroup(x));", "serial(i);") } else { schedule };
+        check(kernel, &schedule, 1, &[&[("N", 1)], &[("N", 5)]]);
+    }
+}

@@ -176,11 +176,12 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
     let program = &mut *nest.program;
     let old = program.stages[of].clone();
     let temporary = program.buffers[old.buffer].clone();
-    let (mut points, inside) = points(&mut program.exprs, &old.axes, &temporary, read);
-    if let Outside::Fill(..) = &read.outside {
+    let (kept, inside) = points(&mut program.exprs, &old.axes, &temporary, read);
+    let mut points = match &read.outside {
         // What is computed where the fill stands is not used.
-        points = old.axes.iter().copied().zip(read.index.iter().copied()).collect();
-    }
+        Outside::Fill(..) => old.axes.iter().copied().zip(read.index.iter().copied()).collect(),
+        _ => kept.clone(),
+    };
     let (name, body) = (old.name.clone(), old.body.clone());
     let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span });
     program.hosts.insert(stage, nest.stage);
@@ -199,7 +200,10 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
             let mut own = Vec::new();
             for axis in over {
                 let Axis { name, extent, .. } = program.axes[axis].clone();
-                let extent = at(program, extent, &points);
+                // But it is computed: a range that depends on an axis is as long there as at the nearest point of the stage.
+                let mut ends = kept.clone();
+                ends.extend(points.iter().filter(|(axis, _)| !kept.contains_key(*axis)));
+                let extent = at(program, extent, &ends);
                 let (def, kind) = (AxisDef::Root(stage), AxisKind::Reduction);
                 own.push(program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span }));
                 let here = program.exprs.axis(own[own.len() - 1]);
