@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::compare::compare;
 use crate::compile::{Refusal, Variant, choices, rule, variant};
 use crate::inputs::Fill;
-use crate::run::{Inputs, admits, launch};
+use crate::run::{Inputs, admits, dim_values, launch};
 use crate::validate::validate;
 use cpu_time::{ProcessTime, ThreadTime};
 use fastrand::Rng;
@@ -13,6 +13,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tilewright::{Device, DeviceKind, Error, Options};
 use tilewright_dsl::algorithm::evaluate::evaluate;
+use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
 use tilewright_reference::FaultKind;
 
@@ -317,26 +318,34 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.
         Error::Fault { fault, .. } if matches!(fault.kind, FaultKind::Endless { .. }) => {
-            let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps(nest, &dispatch.body)).sum::<i128>();
+            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let values = dim_values(&variant.program, &dims).unwrap_or_default();
+            let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps(nest, &values, &dispatch.body)).sum::<i128>();
             let all: i128 = std::iter::once(&variant.nest).chain(&variant.prepared).map(of).sum();
-            (case.large || all > LONG).then(|| "more steps than are waited for".to_owned())
+            (all > LONG).then(|| "more steps than are waited for".to_owned())
         }
         Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),
         _ => None,
     }
 }
 
-/// How often one invocation comes to a leaf, as far as loops have literal lengths.
-fn steps(nest: &Program, block: &Block) -> i128 {
+/// How often one invocation comes to a leaf, or to a loop of no iterations. A loop whose length depends on another's counter counts with
+/// the largest dim.
+fn steps(nest: &Program, dims: &[i64], block: &Block) -> i128 {
+    let longest = dims.iter().copied().max().unwrap_or(1);
+    let length = |extent| match size(nest, extent) {
+        Some(size) => size.eval(dims).unwrap_or(1),
+        None => longest,
+    };
     let of = |node: &Node| {
         let times = match &node.kind {
             NodeKind::Compute(_) => return 1,
-            NodeKind::Loop(l) if !matches!(l.exec, Exec::Bind(..)) => nest.exprs.as_int(nest.axes[l.axis].extent).unwrap_or(1),
+            NodeKind::Loop(l) if !matches!(l.exec, Exec::Bind(..)) => length(nest.axes[l.axis].extent),
             _ => 1,
         };
-        i128::from(times) * node.blocks().map(|inner| steps(nest, inner)).sum::<i128>()
+        i128::from(times.max(1)).saturating_mul(node.blocks().map(|inner| steps(nest, dims, inner)).fold(0, i128::saturating_add))
     };
-    block.iter().map(of).sum()
+    block.iter().map(of).fold(0, i128::saturating_add)
 }
 
 fn of_error(error: &Error, dims: &[(String, i64)]) -> Find {

@@ -136,13 +136,19 @@ pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> 
     tensors.collect()
 }
 
-/// Whether a program's facts hold for sizes. `None`: a dim has no value.
-pub fn admits(program: &launch::Program, dims: &[(&str, i64)]) -> Option<bool> {
+/// The values of all dims of a program, in its order. `None`: one has none.
+pub fn dim_values(program: &launch::Program, dims: &[(&str, i64)]) -> Option<Vec<i64>> {
     let mut values: Vec<i64> = Vec::new();
     for dim in &program.dims {
         let given = dims.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
         values.push(given.or_else(|| dim.derived.as_ref()?.eval(&values))?);
     }
+    Some(values)
+}
+
+/// Whether a program's facts hold for sizes. `None`: a dim has no value.
+pub fn admits(program: &launch::Program, dims: &[(&str, i64)]) -> Option<bool> {
+    let values = dim_values(program, dims)?;
     let mut conditions = program.facts.iter().map(|fact| &fact.condition);
     let broken =
         conditions.try_fold(false, |broken, c| Some(broken || !c.relation.holds(c.left.eval(&values)?, c.right.eval(&values)?)));
