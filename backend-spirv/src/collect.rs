@@ -4,9 +4,8 @@
 use crate::chunks::Chunks;
 use crate::emit::{Emit, Result};
 use crate::module::{Id, Type};
-use crate::values::{Kind, Op as ValueOp, Operands, ValueId};
+use crate::values::{Op as ValueOp, Operands, ValueId};
 use rspirv::spirv::{Op, StorageClass};
-use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Collect, How, Level, Monoid, Scope, Slot};
 
@@ -69,23 +68,7 @@ impl Emit<'_> {
         (self.state, self.item) = (state, item);
         let combined: Result<Vec<ValueId>> = monoid.combine.iter().map(|e| self.resolve(*e)).collect();
         std::mem::swap(&mut self.resolved, &mut self.scratch);
-        Ok(combined?.into_iter().map(|v| self.fused(v)).collect())
-    }
-
-    /// `a * b + c` as one operation.
-    fn fused(&mut self, sum: ValueId) -> ValueId {
-        let Kind::Op(ValueOp::Binary(Binary::Add), operands) = &self.values.node(sum).kind else { return sum };
-        let (a, b) = (operands[0], operands[1]);
-        if !crate::math::FUSE || !self.values.dtype(sum).is_float() {
-            return sum;
-        }
-        for (product, other) in [(b, a), (a, b)] {
-            if let Kind::Op(ValueOp::Binary(Binary::Mul), factors) = &self.values.node(product).kind {
-                let (x, y) = (factors[0], factors[1]);
-                return self.values.apply(ValueOp::Fma, &[x, y, other]);
-            }
-        }
-        sum
+        combined
     }
 
     /// The invocations that take part, as coordinates of the workgroup.

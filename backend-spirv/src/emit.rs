@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::{Error, SpanId};
-use tilewright_dsl::expr::{Const, ExprId};
+use tilewright_dsl::expr::{Binary, Const, ExprId, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program};
 use tilewright_dsl::profile::Profile;
@@ -263,8 +263,9 @@ impl Emit<'_> {
         let mut words: SmallVec<[u32; 8]> = SmallVec::from_slice(&[ty, id]);
         words.extend_from_slice(operands);
         self.at(level).op(op, &words);
-        if matches!(op, Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) {
-            // Compilers of drivers may take `(x + q) - x` for `q`, and `x - x` for 0. What is to be fused is written as `Fma`.
+        let is_fma = op == Op::ExtInst && operands.get(1) == Some(&(rspirv::spirv::GlslStd450Op::Fma as u32));
+        if is_fma || matches!(op, Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) {
+            // Compilers of drivers may take `(x + q) - x` for `q`, and `x - x` for 0. What may be fused is written as `Fma`.
             self.module.decorate(id, Decoration::NoContraction, &[]);
         }
         id
@@ -454,6 +455,9 @@ impl Emit<'_> {
 
     /// An operation, lanes and all.
     fn operation(&mut self, op: ValueOp, operands: &[ValueId], dtype: DType, width: u32, level: u32) -> Result<Chunks> {
+        if let Some(fused) = self.fused(op, operands) {
+            return self.operation(ValueOp::Fma, &fused, dtype, width, level);
+        }
         match op {
             ValueOp::Splat(_) => self.splat(operands[0], dtype, width, level),
             ValueOp::Extract(lane) => self.extract(operands[0], lane, dtype, level),
@@ -477,6 +481,32 @@ impl Emit<'_> {
                     .collect()
             }
         }
+    }
+
+    /// A sum or a difference of which one side is a product, as factors and what is added to their product.
+    fn fused(&mut self, op: ValueOp, operands: &[ValueId]) -> Option<[ValueId; 3]> {
+        let is_difference = match op {
+            ValueOp::Binary(Binary::Add) => false,
+            ValueOp::Binary(Binary::Sub) => true,
+            _ => return None,
+        };
+        let (a, b) = (operands[0], operands[1]);
+        if !crate::math::FUSE || !self.values.dtype(a).is_float() {
+            return None;
+        }
+        let factors = |e: &Self, product: ValueId| match &e.values.node(product).kind {
+            Kind::Op(ValueOp::Binary(Binary::Mul), factors) => Some([factors[0], factors[1]]),
+            _ => None,
+        };
+        let negated = |e: &mut Self, value: ValueId| match is_difference {
+            true => e.values.apply(ValueOp::Unary(Unary::Neg), &[value]),
+            false => value,
+        };
+        if let Some([x, y]) = factors(self, b) {
+            return Some([negated(self, x), y, a]);
+        }
+        let [x, y] = factors(self, a)?;
+        Some([x, y, negated(self, b)])
     }
 
     /// The literal that a value is, in all lanes.

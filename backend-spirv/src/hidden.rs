@@ -1,7 +1,7 @@
-//! Values that compilers of drivers may not see through: what is combined with a zero that only the launch gives.
+//! Values that compilers of drivers may not see through: combined by exclusive or with a zero that the launch passes.
 //!
-//! The exclusive or with it changes nothing, and a compiler cannot know that. It stands where a compiler folds what it should not,
-//! or makes one instruction of two and gets it wrong (`docs/drivers.md`).
+//! That changes nothing, and a compiler cannot know it. It is done where a compiler folds what it should not, or makes one instruction of two
+//! and gets it wrong (`docs/drivers.md`).
 
 use crate::emit::{Emit, Result};
 use crate::math::Site;
@@ -72,8 +72,8 @@ impl Emit<'_> {
         Ok(self.ins(at.level, Op::CompositeConstruct, ty, &vec![one; at.n as usize]))
     }
 
-    /// Whether an integer may be a negation, or an absolute value. There is a driver that makes one instruction of two signed minima or
-    /// maxima, and drops the negations of their operands.
+    /// Whether an integer may be a negation: what is computed from data may, and an index if all of it is negative. There is a driver that
+    /// makes one instruction of two signed minima or maxima, and drops the negations of their operands.
     pub(crate) fn may_be_negation(&self, id: ValueId) -> bool {
         let node = self.values.node(id);
         match &node.kind {
@@ -102,7 +102,7 @@ impl Emit<'_> {
         Bounds::of(0).is_within(self.values.node(id).range) && self.is_counted(id)
     }
 
-    /// Whether an integer is made of counters and literals, and of nothing that is read.
+    /// Whether an integer is made of counters, coordinates, sizes and literals, and of nothing that is read.
     fn is_counted(&mut self, id: ValueId) -> bool {
         if let Some(known) = self.counted.get(&id) {
             return *known;

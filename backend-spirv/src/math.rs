@@ -10,7 +10,7 @@ use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 
-/// Whether a product that is only added to something becomes one `Fma`. It is as exact as the device makes it (lavapipe
+/// Whether a product that something is added to becomes one `Fma`. It is as exact as the device makes it (lavapipe
 /// and GPUs fuse it); contraction is the language's to allow.
 pub(crate) const FUSE: bool = true;
 
@@ -50,7 +50,8 @@ impl Emit<'_> {
             }
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
-                let is_known = to.is_float() && !at.of.is_float() && self.may_be_known_zero(of[0]);
+                let is_integer = matches!(at.of, DType::I32 | DType::U32);
+                let is_known = to.is_float() && is_integer && self.may_be_known_zero(of[0]);
                 let id = if is_known { self.hidden(at, ids[0])? } else { ids[0] };
                 self.cast(at, to, id)
             }
@@ -154,7 +155,7 @@ impl Emit<'_> {
     fn int_unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match (op, at.of) {
             (Unary::Abs, DType::I32) => {
-                // The lowest integer's negative is itself. No maximum: see `int_extreme`.
+                // The lowest integer's negative is itself. No maximum: see `may_be_negation`.
                 let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
                 let below = self.test(at, Op::SLessThan, &[a, zero])?;
                 self.same(at, Op::Select, &[below, negative, a])
