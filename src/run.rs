@@ -255,11 +255,11 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
     let idle = is_idle(program, &choice);
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
-        check_bytes(kernel, program, dispatch, &placed)?;
         let pieces = pieces(kernel, dispatch, &sources)?;
         if pieces.is_empty() || idle || writes_nothing(dispatch, &choice) {
             continue;
         }
+        check_bytes(kernel, program, dispatch, &placed)?;
         let constants = params::constants(dispatch, &choice.dims).ok_or_else(|| too_large(kernel, dispatch, u64::MAX))?;
         let pipeline = pipelines.get(kernel.device(), program, dispatch, &constants)?;
         let uses = dispatch.buffers.iter().filter_map(|u| {
@@ -391,7 +391,7 @@ fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     })
 }
 
-/// Whether a dispatch reaches all bytes of its tensors.
+/// Refuses a tensor with more bytes than a dispatch can reach.
 fn check_bytes(kernel: &DynKernel, program: &Program, dispatch: &Dispatch, placed: &[Placed]) -> Result<()> {
     let limit = match dispatch.addressing {
         Addressing::Descriptor => kernel.device().info().limits.storage_buffer_bytes,

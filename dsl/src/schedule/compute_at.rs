@@ -200,7 +200,8 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
             let mut own = Vec::new();
             for axis in over {
                 let Axis { name, extent, .. } = program.axes[axis].clone();
-                // But it is computed: a range that depends on an axis is as long there as at the nearest point of the stage.
+                // The value at a padding is discarded and still computed: ranges that depend on the index are taken at the nearest
+                // point of the stage, as the index itself may be far away.
                 let mut ends = kept.clone();
                 ends.extend(points.iter().filter(|(axis, _)| !kept.contains_key(*axis)));
                 let extent = at(program, extent, &ends);
