@@ -25,7 +25,7 @@ const BETWEEN_BARRIERS: u64 = 1 << 19;
 
 /// Branches in all copies of a loop that is written out, where a loop that stays a loop counts as [`LOOP`] of them. What NVIDIA's driver takes
 /// for a module grows with these far more than with its words: 60 loops, or 800 branches, can be 10 seconds, thousands are minutes, and
-/// 2^17 words without any are 3 seconds.
+/// 2^17 words with few of them are 3 seconds.
 const BRANCHES: u32 = 640;
 
 /// Branches that a loop counts as.
