@@ -15,6 +15,7 @@ use crate::timing::Span;
 use crate::{reference, vulkan};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -141,6 +142,7 @@ pub struct Options {
     pub(crate) device: Option<String>,
     pub(crate) validation: bool,
     pub(crate) staging: bool,
+    pub(crate) queues: Option<NonZeroU32>,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) memory: Option<u64>,
     pub(crate) library: Option<PathBuf>,
@@ -171,6 +173,7 @@ impl Options {
             memory: None,
             library: None,
             on_message: None,
+            queues: None,
             timeout: Some(Duration::from_secs(60)),
         }
     }
@@ -182,7 +185,8 @@ impl Options {
     /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
     /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
     ///   folder for caches;
-    /// - `TILEWRIGHT_TIMEOUT`: see [`Options::timeout`]; a number of seconds, or `off`.
+    /// - `TILEWRIGHT_TIMEOUT`: see [`Options::timeout`]; a number of seconds, or `off`;
+    /// - `TILEWRIGHT_QUEUES`: see [`Options::queues`]; a whole number from 1 on.
     ///
     /// Switches are `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`, in any case; an empty variable is one that is not
     /// set. Any other value is [`Error::Environment`].
@@ -221,6 +225,17 @@ impl Options {
     /// single queue, the launches of other threads that come first count too.
     pub fn timeout(mut self, limit: Option<Duration>) -> Options {
         self.timeout = limit;
+        self
+    }
+
+    /// How many of the device's queues launches use at most. `None`, the default: 8.
+    ///
+    /// Launches of several threads run side by side on several queues, and a short one does not wait for a long one. With NVIDIA's
+    /// driver there is a price: pipelines are not destroyed before the device is dropped (`docs/drivers.md` says why), so that
+    /// memory grows with each kernel that is loaded, and with each size that is pinned. A program that loads kernels without end
+    /// takes one queue there. One is also faster where many threads make launches of some microseconds.
+    pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
+        self.queues = most;
         self
     }
 

@@ -3,6 +3,7 @@
 use crate::device::Options;
 use crate::error::{Error, Result};
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
         staging: flag(lookup, "TILEWRIGHT_STAGING")?,
         cache: cache(lookup)?,
         timeout: timeout(lookup, options.timeout)?,
+        queues: queues(lookup)?,
         ..options
     })
 }
@@ -91,6 +93,13 @@ fn timeout(lookup: Lookup<'_>, default: Option<Duration>) -> Result<Option<Durat
     limit.map(Some).ok_or_else(|| wrong(NAME, word.as_ref(), WANTED))
 }
 
+fn queues(lookup: Lookup<'_>) -> Result<Option<NonZeroU32>> {
+    const NAME: &str = "TILEWRIGHT_QUEUES";
+    const WANTED: &str = "a whole number from 1 on";
+    let Some(word) = text(lookup, NAME, WANTED)? else { return Ok(None) };
+    word.trim().parse().map(Some).map_err(|_| wrong(NAME, word.as_ref(), WANTED))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,11 +164,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn queues_are_counted_from_one_on() {
+        let queues = |value| with("TILEWRIGHT_QUEUES", value).map(|o| o.queues.map(NonZeroU32::get));
+        assert_eq!(queues(""), Ok(None));
+        assert_eq!(queues(" 3"), Ok(Some(3)));
+        for word in ["0", "-1", "many", "1.5", "4294967296"] {
+            let wanted = "a whole number from 1 on";
+            assert_eq!(queues(word), Err(format!("the environment variable TILEWRIGHT_QUEUES is {word:?}; it should be {wanted}")));
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn what_is_no_text_is_an_error() {
         use std::os::unix::ffi::OsStringExt;
-        for name in ["TILEWRIGHT_DEVICE", "TILEWRIGHT_VALIDATION", "TILEWRIGHT_TIMEOUT"] {
+        for name in ["TILEWRIGHT_DEVICE", "TILEWRIGHT_VALIDATION", "TILEWRIGHT_TIMEOUT", "TILEWRIGHT_QUEUES"] {
             let lookup = |wanted: &'static str| (wanted == name).then(|| OsString::from_vec(vec![0xff]));
             assert!(matches!(options(&lookup), Err(Error::Environment { name: n, .. }) if n == name));
         }

@@ -31,6 +31,8 @@ pub(super) struct Details {
     pub(super) timestamp_mask: u64,
     pub(super) storage_offset_alignment: u64,
     pub(super) max_buffer: u64,
+    /// Whether the driver is NVIDIA's own.
+    pub(super) is_nvidia: bool,
     pub(super) properties: vk::PhysicalDeviceProperties,
 }
 
@@ -120,6 +122,7 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
         timestamp_mask: if bits >= 64 { u64::MAX } else { (1 << bits) - 1 },
         storage_offset_alignment: properties.limits.min_storage_buffer_offset_alignment.max(16),
         max_buffer: more.max_buffer.max(1 << 30),
+        is_nvidia: more.driver_id == vk::DriverId::NVIDIA_PROPRIETARY,
         properties,
     };
     Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
@@ -208,6 +211,7 @@ struct More {
     nan_32: bool,
     max_buffer: u64,
     driver: Option<(String, String)>,
+    driver_id: vk::DriverId,
 }
 
 impl More {
@@ -250,6 +254,7 @@ impl More {
         let text = |s: Result<&CStr, _>| {
             s.map_or_else(|_: std::ffi::FromBytesUntilNulError| String::new(), |s| s.to_string_lossy().into_owned())
         };
+        self.driver_id = driver.driver_id;
         self.driver = has_driver.then(|| (text(driver.driver_name_as_c_str()), text(driver.driver_info_as_c_str())));
     }
 

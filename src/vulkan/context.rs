@@ -3,11 +3,14 @@
 use super::choose::{Candidate, Chain, Details};
 use super::failed;
 use super::instance::Instance;
+use super::pipeline::Made;
 use super::queues::Queues;
-use crate::device::DeviceInfo;
+use crate::device::{DeviceInfo, Options};
 use crate::error::Result;
+use crate::memory::lock;
 use ash::{ext, khr, vk};
 use std::ffi::CString;
+use std::sync::Mutex;
 
 /// An open device. Everything made on it holds it.
 pub(super) struct Context {
@@ -17,6 +20,8 @@ pub(super) struct Context {
     pub(super) physical: vk::PhysicalDevice,
     pub(super) family: u32,
     pub(super) queues: Queues,
+    /// Pipelines that nothing uses any more, where they are not destroyed before the device is.
+    kept: Option<Mutex<Vec<Made>>>,
     /// Where the function is not core.
     address_khr: Option<khr::buffer_device_address::Device>,
     names: Option<ext::debug_utils::Device>,
@@ -25,9 +30,9 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(instance: Instance, candidate: Candidate) -> Result<Context> {
+    pub(super) fn new(instance: Instance, candidate: Candidate, options: &Options) -> Result<Context> {
         let Candidate { raw: physical, family, queues: available, info, details } = candidate;
-        let priorities = vec![1.0; Queues::count(available)];
+        let priorities = vec![1.0; Queues::count(available, options.queues)];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&priorities)];
         let extensions: Vec<_> = details.extensions.iter().map(|e| e.as_ptr()).collect();
         let mut chain = Chain::default();
@@ -40,10 +45,24 @@ impl Context {
         let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
         // SAFETY: the family has as many queues, and they were asked for.
         let queues = Queues::new((0..priorities.len()).map(|n| unsafe { device.get_device_queue(family, n as u32) }));
+        // With several queues it runs code of pipelines that were destroyed in the place of others' (`docs/drivers.md`).
+        let kept = (details.is_nvidia && priorities.len() > 1).then(Mutex::default);
         let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = instance.is_validating().then(|| ext::debug_utils::Device::new(instance.raw(), &device));
-        Ok(Context { device, info, details, physical, family, queues, address_khr, names, instance })
+        Ok(Context { device, info, details, physical, family, queues, kept, address_khr, names, instance })
+    }
+
+    /// Destroys a pipeline, now or with the device.
+    ///
+    /// # Safety
+    /// It is this device's, and nothing uses it any more.
+    pub(super) unsafe fn give_up(&self, pipeline: Made) {
+        match &self.kept {
+            Some(kept) => lock(kept).push(pipeline),
+            // SAFETY: by this function's contract.
+            None => unsafe { pipeline.destroy(&self.device) },
+        }
     }
 
     /// What the validation layers said since the last call.
@@ -74,6 +93,11 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: whatever was made on the device held it, so nothing is left; what a submission uses lives until that has
         // ended, so none is at work. A lost device is destroyed like any other.
-        unsafe { self.device.destroy_device(None) };
+        unsafe {
+            for pipeline in self.kept.iter_mut().flat_map(|kept| std::mem::take(&mut *lock(kept))) {
+                pipeline.destroy(&self.device);
+            }
+            self.device.destroy_device(None);
+        }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn list(options: &Options) -> Result<Vec<DeviceInfo>> {
 pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
     let instance = instance::Instance::new(options)?;
     let candidate = choose::choose(choose::candidates(&instance)?, options.device.as_deref())?;
-    let context = Arc::new(Context::new(instance, candidate)?);
+    let context = Arc::new(Context::new(instance, candidate, options)?);
     let heap = Arc::new(Heap::new(context.clone(), options.staging)?);
     let cache = Arc::new(cache::PipelineCache::open(context.clone(), options.cache.as_deref())?);
     let device = VulkanDevice { sessions: Sessions::new(context.clone(), heap.clone()), cache, heap, context };

@@ -13,6 +13,26 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use tilewright_launch::{Addressing, Dispatch};
 
+/// The objects of a pipeline.
+pub(super) struct Made {
+    pipeline: vk::Pipeline,
+    layout: vk::PipelineLayout,
+    set_layout: vk::DescriptorSetLayout,
+}
+
+impl Made {
+    /// # Safety
+    /// They are the device's, and nothing uses them any more.
+    pub(super) unsafe fn destroy(self, device: &ash::Device) {
+        // SAFETY: by this function's contract.
+        unsafe {
+            device.destroy_pipeline(self.pipeline, None);
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_descriptor_set_layout(self.set_layout, None);
+        }
+    }
+}
+
 /// A dispatch made ready.
 pub(super) struct ComputePipeline {
     pub(super) raw: vk::Pipeline,
@@ -165,12 +185,8 @@ impl ComputePipeline {
 
 impl Drop for ComputePipeline {
     fn drop(&mut self) {
-        let device = &self.context.device;
-        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
-        unsafe {
-            device.destroy_pipeline(self.raw, None);
-            device.destroy_pipeline_layout(self.layout, None);
-            device.destroy_descriptor_set_layout(self.set_layout, None);
-        }
+        let made = Made { pipeline: self.raw, layout: self.layout, set_layout: self.set_layout };
+        // SAFETY: made by `new`, given up once; what a submission uses is not dropped before it has ended.
+        unsafe { self.context.give_up(made) };
     }
 }

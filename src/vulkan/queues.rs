@@ -8,9 +8,10 @@
 use crate::error::{Error, Result};
 use crate::memory::lock;
 use ash::vk;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
-/// The most queues that are asked for.
+/// The most queues that are asked for where the options do not say.
 const MOST: u32 = 8;
 
 /// The queues of a device.
@@ -37,8 +38,8 @@ pub(super) struct Ticket {
 
 impl Queues {
     /// How many of a family's queues to ask for.
-    pub(super) fn count(available: u32) -> usize {
-        available.clamp(1, MOST) as usize
+    pub(super) fn count(available: u32, most: Option<NonZeroU32>) -> usize {
+        available.clamp(1, most.map_or(MOST, NonZeroU32::get)) as usize
     }
 
     pub(super) fn new(queues: impl IntoIterator<Item = vk::Queue>) -> Queues {
@@ -109,6 +110,13 @@ mod tests {
 
     fn queues(count: usize) -> Queues {
         Queues::new(vec![vk::Queue::null(); count])
+    }
+
+    #[test]
+    fn there_is_a_queue_and_no_more_than_are_asked_for() {
+        let count = |available, most| Queues::count(available, NonZeroU32::new(most));
+        assert_eq!([count(0, 0), count(1, 0), count(5, 0), count(16, 0)], [1, 1, 5, 8]);
+        assert_eq!([count(0, 3), count(16, 3), count(16, 1), count(16, 100)], [1, 3, 1, 16]);
     }
 
     #[test]

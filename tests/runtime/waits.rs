@@ -3,6 +3,7 @@
 use super::injector::Injector;
 use super::programs::*;
 use super::support::*;
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
@@ -302,6 +303,26 @@ fn launches_on_several_queues_that_share_a_tensor_are_one_after_another() {
     assert!(injector.get("used_queues").count_ones() > 1);
     drop(device);
     injector.assert_quiet();
+}
+
+/// What NVIDIA's driver runs wrongly when there are several queues: pipelines that are destroyed while the device lives.
+#[test]
+fn pipelines_live_as_long_as_a_device_of_several_queues_where_the_driver_needs_it() {
+    // VK_DRIVER_ID_NVIDIA_PROPRIETARY
+    const NVIDIA: u32 = 4;
+    for (driver, most, kept) in [(NVIDIA, None, true), (NVIDIA, NonZeroU32::new(1), false), (0, None, false)] {
+        let (injector, device) = Injector::with(&[("queues", 4), ("driver", driver)], |options| options.queues(most));
+        let x = upload(&device, &[1.0, 2.0]);
+        for n in 0..3 {
+            let mut y = upload(&device, &[3.0, 4.0]);
+            bumped(&load(&device, bump(PLAIN)), &x, &mut y, 1.0).expect("runs");
+            assert_eq!(y.download::<f32>().expect("downloads"), [4.0, 6.0]);
+            assert_eq!(injector.get("destroyed_pipelines"), if kept { 0 } else { n + 1 }, "driver {driver}");
+        }
+        drop((x, device));
+        assert_eq!(injector.get("destroyed_pipelines"), 3);
+        injector.assert_quiet();
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-/* A Vulkan loader before the real one, whose device has as many queues as a test wants, and hangs or is lost when it says so.
+/* A Vulkan loader before the real one, whose device has as many queues as a test wants, and the driver's number; it hangs or is lost when
+   the test says so.
 
    Of the device's queues there is one in truth: what is submitted to any of them goes there. A queue that is held keeps what is
    submitted to it, so that its fences are not signalled, until it is let go. Objects that are destroyed are counted. */
@@ -18,13 +19,15 @@ typedef struct { uint32_t type; const void *next; uint32_t flags, family, count;
 typedef struct { uint32_t type; const void *next; uint32_t flags, count; const QueueInfo *queues; uint32_t layer_count;
                  const void *layers; uint32_t extension_count; const void *extensions, *features; } DeviceInfo;
 typedef struct { uint32_t flags, count, bits, granularity[3]; } Family;
+typedef struct Chain { uint32_t type; struct Chain *next; uint32_t value; } Chain;
 
-enum { SUCCESS = 0, TIMEOUT = 2, LOST = -4, QUEUES = 8, KEPT = 64 };
+enum { SUCCESS = 0, TIMEOUT = 2, LOST = -4, QUEUES = 8, KEPT = 64, DRIVER_PROPERTIES = 1000196000 };
 
 static Any (*instance_address)(void *, const char *);
 static Any (*device_address)(void *, const char *);
 static int (*create_device)(void *, const DeviceInfo *, const void *, void **);
 static void (*get_families)(void *, uint32_t *, Family *);
+static void (*get_properties)(void *, void *);
 static void (*get_queue)(void *, uint32_t, uint32_t, void **);
 static int (*submit)(void *, uint32_t, const Submit *, uint64_t);
 static int (*wait_fences)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
@@ -37,10 +40,10 @@ static char queues[QUEUES];
 static struct { int queue; Submit submit; void *commands; uint64_t fence; } kept[KEPT];
 static int kept_count;
 
-/* What the test says. A bit for each queue that is held; whether the compiler hangs; which call loses the device. */
-static uint32_t queue_count = 1, held, compiler_held, lost_in_submit, lost_in_wait;
+/* What the test says. 0: the driver's own number. A bit for each queue that is held; whether the compiler hangs; which call loses the device. */
+static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lost_in_wait;
 /* What the test asks for. */
-static uint32_t destroyed, submitted, used_queues, compiling;
+static uint32_t destroyed, destroyed_pipelines, submitted, used_queues, compiling;
 
 static void pass_on(void) {
   int left = 0;
@@ -54,11 +57,13 @@ static void pass_on(void) {
 
 static uint32_t *named(const char *name) {
   if (!strcmp(name, "queues")) return &queue_count;
+  if (!strcmp(name, "driver")) return &driver;
   if (!strcmp(name, "held")) return &held;
   if (!strcmp(name, "compiler_held")) return &compiler_held;
   if (!strcmp(name, "lost_in_submit")) return &lost_in_submit;
   if (!strcmp(name, "lost_in_wait")) return &lost_in_wait;
   if (!strcmp(name, "destroyed")) return &destroyed;
+  if (!strcmp(name, "destroyed_pipelines")) return &destroyed_pipelines;
   if (!strcmp(name, "submitted")) return &submitted;
   if (!strcmp(name, "used_queues")) return &used_queues;
   if (!strcmp(name, "compiling")) return &compiling;
@@ -84,6 +89,13 @@ uint32_t injector_get(const char *name) {
 static void families(void *device, uint32_t *count, Family *out) {
   get_families(device, count, out);
   for (uint32_t n = 0; out && n < *count; n++) out[n].count = queue_count;
+}
+
+/* VkPhysicalDeviceDriverProperties begins with the driver's number. */
+static void properties(void *device, void *out) {
+  get_properties(device, out);
+  for (Chain *next = out; next; next = next->next)
+    if (next->type == DRIVER_PROPERTIES && driver) next->value = driver;
 }
 
 static int create(void *physical, const DeviceInfo *info, const void *allocator, void **device) {
@@ -157,7 +169,7 @@ static const char *const ends[ENDS] = {
   "vkDestroyDescriptorSetLayout", "vkDestroyDescriptorPool", "vkDestroyCommandPool", "vkDestroyFence", "vkDestroyQueryPool" };
 static void (*real_ends[ENDS])(uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 #define END(n) static void end##n(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) { \
-  pthread_mutex_lock(&lock); destroyed += n == 0 || b; pthread_mutex_unlock(&lock); real_ends[n](a, b, c, d); }
+  pthread_mutex_lock(&lock); destroyed += n == 0 || b; destroyed_pipelines += n == 3 && b; pthread_mutex_unlock(&lock); real_ends[n](a, b, c, d); }
 END(0) END(1) END(2) END(3) END(4) END(5) END(6) END(7) END(8) END(9)
 static void (*const own_ends[ENDS])(uintptr_t, uintptr_t, uintptr_t, uintptr_t) =
   { end0, end1, end2, end3, end4, end5, end6, end7, end8, end9 };
@@ -184,6 +196,7 @@ Any vkGetInstanceProcAddr(void *instance, const char *name) {
   if (!real) return real;
   if (!strcmp(name, "vkGetDeviceProcAddr")) { device_address = (void *)real; return (Any)of_device; }
   if (!strcmp(name, "vkCreateDevice")) { create_device = (void *)real; return (Any)create; }
+  if (!strcmp(name, "vkGetPhysicalDeviceProperties2")) { get_properties = (void *)real; return (Any)properties; }
   if (!strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties")) { get_families = (void *)real; return (Any)families; }
   return real;
 }

@@ -20,6 +20,11 @@ pub struct Injector {
 impl Injector {
     /// A device with as many queues, by options that are changed.
     pub fn open(queues: u32, change: impl FnOnce(Options) -> Options) -> (Injector, Device) {
+        Injector::with(&[("queues", queues)], change)
+    }
+
+    /// A device of which these things are said before it is opened.
+    pub fn with(said: &[(&str, u32)], change: impl FnOnce(Options) -> Options) -> (Injector, Device) {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("tilewright-injector-{}-{}.so", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         // A library is loaded once for each path: each test has its own.
@@ -31,7 +36,7 @@ impl Injector {
         // SAFETY: it runs no code when it is loaded.
         let library = unsafe { libloading::Library::new(&path) }.expect("just made");
         let mut injector = Injector { library, path, messages: Arc::default() };
-        injector.set("queues", queues);
+        said.iter().for_each(|(name, value)| injector.set(name, *value));
         // SAFETY: it was compiled for these tests, and calls the system's loader.
         let (device, messages) = counted(change(unsafe { options().library(&injector.path) }));
         injector.messages = messages;
