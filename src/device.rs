@@ -93,8 +93,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Bytes of a tensor that a kernel reaches by address, on every device: there are drivers that compute the place of an element
-    /// within a buffer in 32 bits (`docs/drivers.md`).
+    /// Bytes of a tensor that a kernel reaches by address, on every device, if its profile has not `int64`: there are drivers that
+    /// compute the place of an element within a buffer in 32 bits (`docs/drivers.md`).
     pub const ADDRESSED_BYTES: u64 = 1 << 32;
 }
 

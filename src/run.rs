@@ -3,7 +3,7 @@
 use crate::argument::{Argument, Scalar};
 use crate::backend::{Piece, Step, Use};
 use crate::batch::Spare;
-use crate::device::{Device, Limits};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::{Refusal, check, grid, params, solve};
 use crate::load::{DynKernel, Loadable};
@@ -11,7 +11,7 @@ use crate::memory::{Memory, allocated};
 use crate::tensor::{AnyTensor, elements};
 use crate::timing::{Span, Timing};
 use std::sync::Arc;
-use tilewright_launch::{self as program, Addressing, Dispatch, Program, Role};
+use tilewright_launch::{self as program, Dispatch, Program, Role};
 
 /// Where a launch's outputs go.
 pub(crate) enum Target<'a> {
@@ -171,7 +171,7 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
     let given = bound.shapes();
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
     for (at, Loadable { program, specialized, variant, .. }) in kernel.loadables().iter().enumerate() {
-        let tried = try_variant(program, &given).and_then(|(dims, shapes)| {
+        let tried = try_variant(kernel, program, &given).and_then(|(dims, shapes)| {
             prepared(program, *variant, bound)?;
             Ok((dims, shapes))
         });
@@ -194,10 +194,14 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
     }
 }
 
-fn try_variant(program: &Program, given: &[&[usize]]) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
+fn try_variant(kernel: &DynKernel, program: &Program, given: &[&[usize]]) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
     let dims = solve::solve(program, given)?;
     let shapes = check::shapes(program, &dims, given)?;
     check::facts(program, &dims)?;
+    if !is_idle(program, &shapes) {
+        let runs = |dispatch: &Dispatch| !writes_nothing(dispatch, &shapes);
+        check::bytes(program, &shapes, kernel.device().info().limits.storage_buffer_bytes, runs)?;
+    }
     Ok((dims, shapes))
 }
 
@@ -253,13 +257,12 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     check_overlap(program, &placed)?;
     let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address()).collect();
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
-    let idle = is_idle(program, &choice);
+    let idle = is_idle(program, &choice.shapes);
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
         let pieces = pieces(kernel, dispatch, &sources)?;
-        if pieces.is_empty() || idle || writes_nothing(dispatch, &choice) {
+        if pieces.is_empty() || idle || writes_nothing(dispatch, &choice.shapes) {
             continue;
         }
-        check_bytes(kernel, program, dispatch, &placed)?;
         let constants = params::constants(dispatch, &choice.dims).ok_or_else(|| too_large(kernel, dispatch, u64::MAX))?;
         let pipeline = pipelines.get(kernel.device(), program, dispatch, &constants)?;
         let uses = dispatch.buffers.iter().filter_map(|u| {
@@ -306,7 +309,7 @@ fn place(
     );
     let prepared = prepared(program, variant, bound).unwrap_or_default();
     let mut placed = Vec::with_capacity(program.tensors.len());
-    let idle = is_idle(program, choice);
+    let idle = is_idle(program, &choice.shapes);
     for (n, (tensor, shape)) in program.tensors.iter().zip(&choice.shapes).enumerate() {
         let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
         let laid = laid.as_ref().unwrap_or(shape);
@@ -355,14 +358,14 @@ fn is_read(program: &Program, tensor: usize) -> bool {
 }
 
 /// Whether all that a dispatch writes has no elements.
-fn writes_nothing(dispatch: &Dispatch, choice: &Choice) -> bool {
-    let mut written = dispatch.buffers.iter().filter(|u| u.writes).map(|u| choice.shapes.get(u.tensor as usize));
+fn writes_nothing(dispatch: &Dispatch, shapes: &[Vec<usize>]) -> bool {
+    let mut written = dispatch.buffers.iter().filter(|u| u.writes).map(|u| shapes.get(u.tensor as usize));
     written.all(|shape| shape.is_some_and(|shape| shape.contains(&0)))
 }
 
 /// Whether a launch has nothing to write.
-fn is_idle(program: &Program, choice: &Choice) -> bool {
-    let results = program.tensors.iter().zip(&choice.shapes).filter(|(t, _)| matches!(t.role, Role::Output | Role::Update));
+fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
+    let results = program.tensors.iter().zip(shapes).filter(|(t, _)| matches!(t.role, Role::Output | Role::Update));
     results.into_iter().all(|(_, shape)| shape.contains(&0))
 }
 
@@ -389,18 +392,6 @@ fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     check::overlap(&places).map_or(Ok(()), |(written, other)| {
         Err(Error::Overlap { kernel: program.kernel.clone(), written: written.to_owned(), other: other.to_owned() })
     })
-}
-
-/// Refuses a tensor with more bytes than a dispatch can reach.
-fn check_bytes(kernel: &DynKernel, program: &Program, dispatch: &Dispatch, placed: &[Placed]) -> Result<()> {
-    let limit = match dispatch.addressing {
-        Addressing::Descriptor => kernel.device().info().limits.storage_buffer_bytes,
-        Addressing::Address => Limits::ADDRESSED_BYTES,
-    };
-    let size = |used: &program::BufferUse| Some((used.tensor, allocated(placed.get(used.tensor as usize)?.bytes)));
-    let Some((tensor, size)) = dispatch.buffers.iter().filter_map(size).find(|(_, size)| *size > limit) else { return Ok(()) };
-    let name = program.tensors.get(tensor as usize).map_or("?", |t| &t.name);
-    Err(Error::TooLarge { what: format!("the bytes of `{name}` of `{}`", kernel.name()), size, limit })
 }
 
 /// A parameter that does not fit 32 bits.

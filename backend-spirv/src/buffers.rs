@@ -101,11 +101,20 @@ impl Emit<'_> {
     fn address_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
         let dtype = self.program.buffers[buffer].dtype;
         let (of, stride) = (self.memory_type(dtype, count)?, dtype.bytes() * count);
-        let base = match self.buffers.views.get(&(buffer, count)) {
+        let far = self.is_far(buffer);
+        let known = if far { self.buffers.first.get(&buffer) } else { self.buffers.views.get(&(buffer, count)) };
+        let base = match known {
             Some(id) => *id,
             None => self.address_view(buffer, count, of, stride)?,
         };
-        let (zero, index) = (self.module.uint(0), self.scalar(index)?);
+        let zero = self.module.uint(0);
+        let (base, index) = match far {
+            true => {
+                let block = self.address_type(buffer, of, stride)?;
+                (self.far(buffer, base, block, index, stride)?, zero)
+            }
+            false => (base, self.scalar(index)?),
+        };
         let pointer = self.module.pointer(StorageClass::PhysicalStorageBuffer, of);
         let pointer = self.ins(level, Op::AccessChain, pointer, &[base, zero, index]);
         Ok(Place { pointer, of, aligned: Some(stride) })
@@ -115,8 +124,7 @@ impl Emit<'_> {
     fn address_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
         let Some((_, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
         self.features.insert(Feature::Address);
-        let block = self.memory_block(of, stride, !usage.writes);
-        let pointer = self.module.pointer(StorageClass::PhysicalStorageBuffer, block);
+        let pointer = self.address_type(buffer, of, stride)?;
         let id = match self.buffers.first.get(&buffer).copied() {
             Some(first) => self.ins(0, Op::Bitcast, pointer, &[first]),
             None => self.address(buffer, usage.tensor, pointer),
@@ -124,6 +132,13 @@ impl Emit<'_> {
         self.buffers.first.get_or_insert_with(buffer, || id);
         self.buffers.views.insert((buffer, count), id);
         Ok(id)
+    }
+
+    /// The type of a pointer to a buffer, seen as such vectors.
+    fn address_type(&mut self, buffer: BufferId, of: Id, stride: u32) -> Result<Id> {
+        let Some((_, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
+        let block = self.memory_block(of, stride, !usage.writes);
+        Ok(self.module.pointer(StorageClass::PhysicalStorageBuffer, block))
     }
 
     fn descriptor_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {

@@ -15,7 +15,7 @@ use crate::reach::Reach;
 use crate::resolve::Resolved;
 use crate::values::poly::{Sum, Term};
 use crate::values::{Kind, Load, Op as ValueOp, ValueId, Values};
-use crate::{buffers::Buffers, registers::Registers};
+use crate::{buffers::Buffers, far::Far, registers::Registers};
 use rspirv::spirv::{Decoration, Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -49,6 +49,7 @@ pub(crate) struct Emit<'p> {
     pub(crate) variables: Code,
     pub(crate) params: Params,
     pub(crate) buffers: Buffers,
+    pub(crate) far: Far,
     pub(crate) registers: Registers,
     pub(crate) features: BTreeSet<Feature>,
     /// What is known of floats, and of what was written to buffers.
@@ -56,6 +57,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) held: Map<BufferId, Class>,
     /// Integers of which it was asked whether they are made of counters and literals.
     pub(crate) counted: Map<ValueId, bool>,
+    /// Zeros that a compiler does not know: their type, components, and whether they are negative.
+    pub(crate) zeros: Map<(DType, u32, bool), Id>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
@@ -144,11 +147,13 @@ impl<'p> Emit<'p> {
             variables: Code::default(),
             params: Params::default(),
             buffers: Buffers::default(),
+            far: Far::default(),
             registers: Registers::default(),
             features: BTreeSet::new(),
             classes: Map::default(),
             held: Map::default(),
             counted: Map::default(),
+            zeros: Map::default(),
             subgroup: None,
             row: None,
             shared_bytes: 0,

@@ -9,13 +9,13 @@ use crate::module::Id;
 use crate::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
 use tilewright_dsl::expr::Const;
-use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {
     /// An integer of which a compiler knows nothing.
     pub(crate) fn hidden(&mut self, at: Site, id: Id) -> Result<Id> {
         let at = Site { dtype: at.of, ..at };
-        let zero = self.zeros(at)?;
+        let zero = self.zero_of(at.of, at.n, false)?;
         self.same(at, Op::BitwiseXor, &[id, zero])
     }
 
@@ -36,40 +36,58 @@ impl Emit<'_> {
         Ok(operands)
     }
 
-    /// A zero of the site's type that a compiler does not know: `x * 0.0` is NaN of infinity, and not to be folded.
+    /// A zero of the site's type that a compiler does not know, in the place of a literal one: `x * 0.0` is NaN of infinity, and not to be
+    /// folded. It may be a factor, or what a choice comes to by a condition that the compiler knows.
     pub(crate) fn hidden_zero(&mut self, at: Site, literal: Const) -> Result<Id> {
-        let words = Site { of: DType::U32, dtype: DType::U32, ..at };
-        let zero = self.zeros(words)?;
-        let wide = Site { of: DType::F32, dtype: DType::F32, ..at };
-        let bits = match literal.value().is_sign_negative() {
-            true => {
-                let sign = self.all(DType::U32, at.n, 1 << 31)?;
-                self.same(words, Op::BitwiseXor, &[zero, sign])?
-            }
-            false => zero,
-        };
-        let zero = self.same(wide, Op::Bitcast, &[bits])?;
-        match at.of == DType::F16 && self.native_f16() {
-            true => self.same(Site { dtype: DType::F16, ..at }, Op::FConvert, &[zero]),
-            false => Ok(zero),
-        }
+        let is_negative = literal.value().is_sign_negative();
+        self.zero_of(at.of, at.n, is_negative)
     }
 
-    /// The launch's zero in every component, as an integer of the site's type.
-    fn zeros(&mut self, at: Site) -> Result<Id> {
-        let one = self.zero_param()?;
-        let one = match at.of {
-            DType::I32 => one,
-            _ => {
-                let ty = self.vector_type(at.of, 1)?;
-                self.ins(at.level, Op::Bitcast, ty, &[one])
+    /// Ids that are hidden if they are literal zeros.
+    pub(crate) fn with_hidden_zeros<const N: usize>(
+        &mut self,
+        at: Site,
+        mut ids: [Id; N],
+        known: [Option<Const>; N],
+    ) -> Result<[Id; N]> {
+        for (id, known) in ids.iter_mut().zip(known) {
+            if let Some(zero) = known.filter(|c| at.of.is_float() && c.value() == 0.0) {
+                *id = self.hidden_zero(at, zero)?;
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The launch's zero in every component, as a type; written once.
+    fn zero_of(&mut self, dtype: DType, n: u32, is_negative: bool) -> Result<Id> {
+        if let Some(id) = self.zeros.get(&(dtype, n, is_negative)) {
+            return Ok(*id);
+        }
+        let ty = self.vector_type(dtype, n)?;
+        let id = if n > 1 {
+            let one = self.zero_of(dtype, 1, is_negative)?;
+            self.ins(0, Op::CompositeConstruct, ty, &vec![one; n as usize])
+        } else {
+            match dtype {
+                DType::I32 => self.zero_param()?,
+                DType::F16 if self.native_f16() => {
+                    let zero = self.zero_of(DType::F32, 1, is_negative)?;
+                    self.ins(0, Op::FConvert, ty, &[zero])
+                }
+                _ if is_negative => {
+                    let (zero, word) = (self.zero_of(DType::U32, 1, false)?, self.module.u32_type());
+                    let sign = self.module.uint(1 << 31);
+                    let zero = self.ins(0, Op::BitwiseXor, word, &[zero, sign]);
+                    self.ins(0, Op::Bitcast, ty, &[zero])
+                }
+                _ => {
+                    let zero = self.zero_param()?;
+                    self.ins(0, Op::Bitcast, ty, &[zero])
+                }
             }
         };
-        if at.n == 1 {
-            return Ok(one);
-        }
-        let ty = self.vector_type(at.of, at.n)?;
-        Ok(self.ins(at.level, Op::CompositeConstruct, ty, &vec![one; at.n as usize]))
+        self.zeros.insert((dtype, n, is_negative), id);
+        Ok(id)
     }
 
     /// Whether an integer may be a negation: what is computed from data may, and an index if all of it is negative. There is a driver that
@@ -97,13 +115,9 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a compiler may find an integer to be 0, once it has written loops out.
-    pub(crate) fn may_be_known_zero(&mut self, id: ValueId) -> bool {
-        Bounds::of(0).is_within(self.values.node(id).range) && self.is_counted(id)
-    }
-
-    /// Whether an integer is made of counters, coordinates, sizes and literals, and of nothing that is read.
-    fn is_counted(&mut self, id: ValueId) -> bool {
+    /// Whether an integer is made of counters, coordinates, sizes and literals, and of nothing that is read: a compiler may find its value,
+    /// once it has written loops out.
+    pub(crate) fn is_counted(&mut self, id: ValueId) -> bool {
         if let Some(known) = self.counted.get(&id) {
             return *known;
         }

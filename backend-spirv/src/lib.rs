@@ -21,6 +21,7 @@ mod chunks;
 mod collect;
 mod compile;
 mod emit;
+mod far;
 mod hash;
 mod hidden;
 mod indices;

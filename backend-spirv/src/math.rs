@@ -46,18 +46,19 @@ impl Emit<'_> {
             }
             ValueOp::Select => {
                 let ty = self.vector_type(at.dtype, at.n)?;
-                Ok(self.ins(at.level, Op::Select, ty, ids))
+                let [yes, no] = self.with_hidden_zeros(at, [ids[1], ids[2]], [known[1], known[2]])?;
+                Ok(self.ins(at.level, Op::Select, ty, &[ids[0], yes, no]))
             }
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
                 let is_integer = matches!(at.of, DType::I32 | DType::U32);
-                let is_known = to.is_float() && is_integer && self.may_be_known_zero(of[0]);
+                let is_known = to.is_float() && is_integer && self.is_counted(of[0]);
                 let id = if is_known { self.hidden(at, ids[0])? } else { ids[0] };
                 self.cast(at, to, id)
             }
             ValueOp::Index => Ok(ids[0]),
             ValueOp::Fma => {
-                let [a, b] = self.with_hidden_zeros(at, ids, known)?;
+                let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [known[0], known[1]])?;
                 self.same_ext(at, Ext::Fma, &[a, b, ids[2]])
             }
             ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
@@ -201,7 +202,7 @@ impl Emit<'_> {
 
     fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], known: Known<'_>) -> Result<Id> {
         let [a, b] = match op {
-            Binary::Mul | Binary::Div | Binary::Rem => self.with_hidden_zeros(at, ids, known)?,
+            Binary::Mul | Binary::Div | Binary::Rem => self.with_hidden_zeros(at, [ids[0], ids[1]], [known[0], known[1]])?,
             _ => [ids[0], ids[1]],
         };
         match op {
@@ -219,17 +220,6 @@ impl Emit<'_> {
             Binary::Pow => self.power(at, a, b, known.get(1).copied().flatten()),
             _ => Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for integers", at.of))),
         }
-    }
-
-    /// The factors of a product or a quotient. Compilers of drivers take `0.0 * x` and `0.0 / x` for zero, of NaN too.
-    fn with_hidden_zeros(&mut self, at: Site, ids: &[Id], known: Known<'_>) -> Result<[Id; 2]> {
-        let mut factors = [ids[0], ids[1]];
-        for (id, known) in factors.iter_mut().zip(known) {
-            if let Some(zero) = known.filter(|c| c.value() == 0.0) {
-                *id = self.hidden_zero(at, zero)?;
-            }
-        }
-        Ok(factors)
     }
 
     /// `Pow` is defined for positive bases alone.

@@ -39,6 +39,8 @@ pub(crate) enum Type {
     Int {
         signed: bool,
     },
+    /// An unsigned integer of 64 bits.
+    U64,
     Float {
         bits: u32,
     },
@@ -153,6 +155,7 @@ impl Module {
             Type::Void => self.globals.op(Op::TypeVoid, &[id]),
             Type::Bool => self.globals.op(Op::TypeBool, &[id]),
             Type::Int { signed } => self.globals.op(Op::TypeInt, &[id, 32, u32::from(*signed)]),
+            Type::U64 => self.globals.op(Op::TypeInt, &[id, 64, 0]),
             Type::Float { bits } => self.globals.op(Op::TypeFloat, &[id, *bits]),
             Type::Vector(of, n) => self.globals.op(Op::TypeVector, &[id, *of, *n]),
             Type::Array(of, _, stride) => {
@@ -191,6 +194,11 @@ impl Module {
         self.ty(Type::Int { signed: false })
     }
 
+    pub(crate) fn u64_type(&mut self) -> Id {
+        self.capability(Capability::Int64);
+        self.ty(Type::U64)
+    }
+
     pub(crate) fn bool_type(&mut self) -> Id {
         self.ty(Type::Bool)
     }
@@ -207,6 +215,11 @@ impl Module {
     pub(crate) fn uint(&mut self, value: u32) -> Id {
         let ty = self.u32_type();
         self.constant(ty, value)
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) -> Id {
+        let ty = self.u64_type();
+        self.interned(ty, Op::Constant, &[value as u32, (value >> 32) as u32])
     }
 
     pub(crate) fn boolean(&mut self, value: bool) -> Id {

@@ -102,17 +102,20 @@ impl Emit<'_> {
 
     /// A size that the launch computes.
     pub(crate) fn size_param(&mut self, size: Size) -> Result<ValueId> {
-        let n = match self.params.sizes.get(&size) {
-            Some(n) => *n,
-            None => {
-                let of = self.scalar_type(DType::I32)?;
-                let source = if self.is_pinned(&size) { Source::Constant { written: false } } else { Source::Block };
-                let n = self.entry_from(source, ParamValue::Size(size.clone()), of);
-                self.params.sizes.insert(size.clone(), n);
-                n
-            }
-        };
-        Ok(self.values.size(n, size.bounds()))
+        let bounds = size.bounds();
+        let n = self.size_entry(size)?;
+        Ok(self.values.size(n, bounds))
+    }
+
+    fn size_entry(&mut self, size: Size) -> Result<u32> {
+        if let Some(n) = self.params.sizes.get(&size) {
+            return Ok(*n);
+        }
+        let of = self.scalar_type(DType::I32)?;
+        let source = if self.is_pinned(&size) { Source::Constant { written: false } } else { Source::Block };
+        let n = self.entry_from(source, ParamValue::Size(size.clone()), of);
+        self.params.sizes.insert(size, n);
+        Ok(n)
     }
 
     /// The size that parameter number `n` is.
@@ -149,16 +152,7 @@ impl Emit<'_> {
 
     /// A zero, as an id: one that a driver's compiler does not know.
     pub(crate) fn zero_param(&mut self) -> Result<Id> {
-        let size = Size::Const(0);
-        let n = match self.params.sizes.get(&size) {
-            Some(n) => *n,
-            None => {
-                let of = self.scalar_type(DType::I32)?;
-                let n = self.entry(ParamValue::Size(size.clone()), of);
-                self.params.sizes.insert(size, n);
-                n
-            }
-        };
+        let n = self.size_entry(Size::Const(0))?;
         self.param(n)
     }
 

@@ -57,7 +57,6 @@ impl Profile {
     /// Mesa's lavapipe, 25 and later, on a CPU with vectors of 256 bits: as `vulkaninfo` reports it. (Cooperative
     /// matrices came with Mesa 26.)
     pub fn mesa_lavapipe() -> Profile {
-        let lacks = |f: &Feature| *f != Feature::CooperativeMatrix;
         Profile {
             name: "mesa_lavapipe".into(),
             invocations: 1024,
@@ -66,7 +65,7 @@ impl Profile {
             subgroup: Some(8),
             subgroups: 32,
             push_bytes: 256,
-            features: Feature::ALL.into_iter().map(|(f, _)| f).filter(lacks).collect(),
+            features: all_but(&[Feature::CooperativeMatrix]),
             gflops: None,
             bandwidth: None,
         }
@@ -110,7 +109,7 @@ impl Profile {
             subgroup: Some(32),
             subgroups: 32,
             push_bytes: 256,
-            features: Feature::ALL.into_iter().map(|(f, _)| f).collect(),
+            features: all_but(&[]),
             gflops: None,
             bandwidth: None,
         }
@@ -124,7 +123,6 @@ impl Profile {
 
     /// AMD's RDNA 3 (RX 7000) with Mesa's driver. Subgroups are of 32 or 64 invocations; 32 are required here.
     pub fn amd_rdna3() -> Profile {
-        let lacks = |f: &Feature| *f != Feature::AtomicF32Add;
         Profile {
             name: "amd_rdna3".into(),
             invocations: 1024,
@@ -133,7 +131,7 @@ impl Profile {
             subgroup: Some(32),
             subgroups: 32,
             push_bytes: 128,
-            features: Feature::ALL.into_iter().map(|(f, _)| f).filter(lacks).collect(),
+            features: all_but(&[Feature::AtomicF32Add]),
             gflops: None,
             bandwidth: None,
         }
@@ -206,7 +204,7 @@ impl Profile {
             "subgroup" => self.subgroup = subgroup(field)?,
             "subgroups" => self.subgroups = number(field, 1, 1 << 16)?,
             "local" => self.local = local(field)?,
-            "features" => self.features = features(field)?,
+            "features" => self.features = features(field, &self.features)?,
             other => {
                 let error = Error::new(field.name.span, format!("a profile has no field `{other}`"));
                 let known = format!("there are {}", list(FIELDS));
@@ -231,6 +229,11 @@ impl Profile {
         }
         Ok(())
     }
+}
+
+/// The features of a device that has all but these. `Int64` is for a profile to ask for: a variant with it is slower.
+fn all_but(lacks: &[Feature]) -> BTreeSet<Feature> {
+    Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| *f != Feature::Int64 && !lacks.contains(f)).collect()
 }
 
 /// A number of a range.
@@ -266,10 +269,15 @@ fn local(field: &Field) -> Result<[u32; 3], Error> {
     checked?.try_into().map_err(|_| Error::new(field.span, format!("`local` is three numbers (x, y, z), not {found}")))
 }
 
-fn features(field: &Field) -> Result<BTreeSet<Feature>, Errors> {
+fn features(field: &Field, inherited: &BTreeSet<Feature>) -> Result<BTreeSet<Feature>, Errors> {
     let names = Feature::ALL.map(|(_, name)| name);
-    let Value::Names(words) = &field.value else {
-        return Err(Error::new(field.span, "`features` is a list of names: `[address, f16]`").into());
+    let (words, kept) = match &field.value {
+        Value::Names(words) => (words, None),
+        Value::More(words) => (words, Some(inherited)),
+        _ => {
+            let error = Error::new(field.span, "`features` is a list of names: `[address, f16]`");
+            return Err(error.note("`[.., int64]`: what is inherited, and `int64`").into());
+        }
     };
     let mut errors = Errors::new();
     let mut features = BTreeSet::new();
@@ -284,5 +292,7 @@ fn features(field: &Field) -> Result<BTreeSet<Feature>, Errors> {
             }
         }
     }
-    errors.into_result().map(|()| features)
+    errors.into_result()?;
+    features.extend(kept.into_iter().flatten());
+    Ok(features)
 }

@@ -301,11 +301,13 @@ pub enum Feature {
     Nan16,
     /// `shaderSignedZeroInfNanPreserveFloat32`: those of f32.
     Nan32,
+    /// `shaderInt64`: tensors of more than 4 GiB by address.
+    Int64,
 }
 
 impl Feature {
     /// Every feature and the name it has in `profile!`.
-    pub const ALL: [(Feature, &'static str); 13] = [
+    pub const ALL: [(Feature, &'static str); 14] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
@@ -319,6 +321,7 @@ impl Feature {
         (Feature::AtomicF32Add, "atomic_f32_add"),
         (Feature::Nan16, "nan_16"),
         (Feature::Nan32, "nan_32"),
+        (Feature::Int64, "int64"),
     ];
 
     /// The name it has in `profile!`.

@@ -1,7 +1,9 @@
 //! What must hold before a variant is launched: its shapes, facts and limits; and that nothing written overlaps.
 
 use super::{Refusal, text};
-use tilewright_launch::{MOST, Program, REACH, Role};
+use crate::device::Limits;
+use crate::memory::allocated;
+use tilewright_launch::{Addressing, Dispatch, Feature, MOST, Program, REACH, Role, Tensor};
 
 /// The shapes of all tensors for these dims, compared with those given; `given[i]` belongs to `program.tensors[i]`.
 pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Result<Vec<Vec<usize>>, Refusal> {
@@ -38,6 +40,39 @@ fn check_count(name: &str, shape: &[usize]) -> Result<(), Refusal> {
         Ok(_) => Ok(()),
         Err(_) => Err(Refusal::variant(format!("`{name}` would have shape {shape:?}, which is more than {MOST} elements"))),
     }
+}
+
+/// The bytes of the tensors that the dispatches which run reach, where the device reaches so many by descriptor.
+pub(crate) fn bytes(
+    program: &Program,
+    shapes: &[Vec<usize>],
+    by_descriptor: u64,
+    runs: impl Fn(&Dispatch) -> bool,
+) -> Result<(), Refusal> {
+    let is_far = program.requires.features.contains(&Feature::Int64);
+    for dispatch in program.dispatches.iter().filter(|d| runs(d)) {
+        let (most, how) = match dispatch.addressing {
+            Addressing::Address if is_far => continue,
+            Addressing::Address => (Limits::ADDRESSED_BYTES, "by address in 32 bits; a profile with `int64` reaches more"),
+            Addressing::Descriptor => (by_descriptor, "by descriptor on this device"),
+        };
+        for used in &dispatch.buffers {
+            let at = used.tensor as usize;
+            let Some((tensor, shape)) = program.tensors.get(at).zip(shapes.get(at)) else { continue };
+            let size = bytes_of(tensor, shape);
+            if size > most {
+                let name = &tensor.name;
+                return Err(Refusal::variant(format!("`{name}` has {size} bytes, and at most {most} are reached {how}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bytes_of(tensor: &Tensor, shape: &[usize]) -> u64 {
+    let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
+    let elements = laid.as_deref().unwrap_or(shape).iter().fold(1u64, |n, size| n.saturating_mul(*size as u64));
+    allocated(elements.saturating_mul(tensor.dtype.bytes().into()).min(u64::MAX - 16))
 }
 
 /// The facts and limits of a variant.

@@ -83,7 +83,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(16),
             subgroups: 32,
             push_bytes: 128,
-            lacks: &[Feature::CooperativeMatrix, Feature::AtomicF32Add, Feature::Nan16, Feature::Nan32],
+            lacks: &[Feature::CooperativeMatrix, Feature::AtomicF32Add, Feature::Nan16, Feature::Nan32, Feature::Int64],
         },
         "amd_rdna3" => Profile {
             invocations: 1024,
@@ -107,7 +107,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     Some(described(NAMES.get(at)?, &profile, index))
 }
 
-const ALL: [Feature; 13] = [
+const ALL: [Feature; 14] = [
     Feature::Address,
     Feature::Storage16,
     Feature::F16,
@@ -121,6 +121,7 @@ const ALL: [Feature; 13] = [
     Feature::AtomicF32Add,
     Feature::Nan16,
     Feature::Nan32,
+    Feature::Int64,
 ];
 
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {

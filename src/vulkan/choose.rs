@@ -280,6 +280,7 @@ pub(super) struct Features {
     pub(super) subgroup_types: bool,
     pub(super) cooperative_matrix: bool,
     pub(super) atomic_f32_add: bool,
+    pub(super) int64: bool,
 }
 
 impl Features {
@@ -296,12 +297,14 @@ impl Features {
             subgroup_types: support.api >= vk::API_VERSION_1_2,
             cooperative_matrix: has(support.extensions, khr::cooperative_matrix::NAME),
             atomic_f32_add: has(support.extensions, ext::shader_atomic_float::NAME),
+            int64: false,
         };
         let mut chain = Chain::default();
         let mut all = chain.link(&known);
         // SAFETY: see `candidates`; the chain has only structs that the device knows.
         unsafe { instance.get_physical_device_features2(raw, &mut all) };
-        known = chain.read();
+        let int64 = all.features.shader_int64 == vk::TRUE;
+        known = Features { int64, ..chain.read() };
         known.cooperative_matrix &= known.memory_model;
         known
     }
@@ -322,6 +325,7 @@ impl Features {
             Feature::AtomicF32Add => self.atomic_f32_add,
             Feature::Nan16 => more.nan_16,
             Feature::Nan32 => more.nan_32,
+            Feature::Int64 => self.int64,
             _ => false,
         };
         Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| has(*f)).collect()
@@ -356,6 +360,7 @@ impl Chain {
         self.cooperative_matrix = self.cooperative_matrix.cooperative_matrix(on.cooperative_matrix);
         self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
         let mut all = vk::PhysicalDeviceFeatures2::default();
+        all.features = all.features.shader_int64(on.int64);
         if on.address {
             all = all.push_next(&mut self.address);
         }
@@ -401,6 +406,7 @@ impl Chain {
             subgroup_types: on(self.subgroup_types.shader_subgroup_extended_types),
             cooperative_matrix: on(self.cooperative_matrix.cooperative_matrix),
             atomic_f32_add: on(self.atomic_float.shader_buffer_float32_atomic_add),
+            int64: false,
         }
     }
 }

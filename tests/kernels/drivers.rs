@@ -314,6 +314,7 @@ fn counters_times_infinity() {
         "((k as f32) * x[i]).exp2().max(-2.0)",
         "((k as f32) * x[i] + q[i]).exp2().max(-2.0)",
         "(((k - 1) as f32) * x[i] + q[i]).exp2().max(-2.0)",
+        "((((k + 1) as f32) - 1.0) * x[i] + q[i]).exp2().max(-2.0)",
         "if (k as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
         "if ((k & 1) as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
     ];
@@ -326,6 +327,54 @@ fn counters_times_infinity() {
                 &[("N", 200)],
                 &with_controls(),
             );
+        }
+    }
+}
+
+/// A padding of 0 is certain in some iterations, or for sizes that the pipeline knows: times infinity it is NaN.
+#[test]
+fn certain_paddings_times_infinity() {
+    let values = [
+        "(z.pad(0.0)[i + k - 1] * x[i]).exp2().max(-2.0)",
+        "(x.pad(0.0)[k - 1] * z[i] + q[i]).exp2().max(-2.0)",
+        "(w.pad(0.0)[k + 1] * x[i] + q[i]).exp2().max(-2.0)",
+        "((if k == 1 { 0.0 } else { q[i] }) * x[i]).exp2().max(-2.0)",
+        "((if 2 < M + k { -0.0 } else { w.clamp()[0] }) * x[i]).exp2().max(-2.0)",
+        "(w.pad(0.0)[2] / w.pad(0.0)[k + 2]).exp2().max(-2.0)",
+    ];
+    for unroll in ["serial(i);", "unroll(i); unroll(k);", "vectorize(i, 4);"] {
+        for (value, dtype) in values.iter().flat_map(|value| [(value, "f32"), (value, "f16")]) {
+            let kernel = format!(
+                "fn k<N, M>(x: {dtype}[N], z: {dtype}[N], q: {dtype}[N], w: {dtype}[M]) -> y: {dtype}[N] {{
+                    y[i] = max(k in 0..3) {{ {value} }};
+                }}"
+            );
+            let directives = format!("pin(M); tile(i: 32) => workgroup(x); tile(i: 4) => thread(x); {unroll}");
+            let schedule = format!("V: k for p where N % 4 == 0 {{ {directives} }}");
+            check(&kernel, &schedule, &[("N", 68), ("M", 2)], &with_controls()[..if dtype == "f16" { 1 } else { 2 }]);
+        }
+    }
+}
+
+/// The product with such a padding was the other factor in f16: the root of what a quotient is, clamped.
+#[test]
+fn certain_paddings_of_halves() {
+    let factors = [
+        "x[i].max(q[0]).clamp(-2.0, 2.0).abs().sqrt()",
+        "((x[i] * 4.0).ceil() / (q[0].abs() + 1.0)).max(q.pad(0.0)[i / 3]).clamp(-2.0, 2.0).abs().sqrt()",
+        "((x[i] * 4.0) / (q[0].abs() + 1.0)).max(q[0]).clamp(-2.0, 2.0).abs()",
+        "(x[i] / (q[0].abs() + 1.0)).abs().sqrt()",
+    ];
+    for factor in factors {
+        let kernel = format!(
+            "fn k<M, C = 4>(z: f16[C, M], q: f16[C], x: f16[C]) -> y: f16[C] {{
+                y[i] = {factor} * z.pad(0.0)[i, 2 * i - 1] * q[i] - x[(C - 1) - i];
+            }}"
+        );
+        for m in [1, 3] {
+            for profile in &profiles() {
+                variant(&kernel, "V: k for p { pin(M); unroll(i); }", profile).check(&[("M", m)], &[]);
+            }
         }
     }
 }

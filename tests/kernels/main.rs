@@ -7,6 +7,7 @@ mod across;
 mod attention;
 mod conv;
 mod drivers;
+mod far;
 mod found;
 mod found_bounds;
 mod found_copies;

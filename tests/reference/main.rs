@@ -170,7 +170,10 @@ fn it_has_the_limits_of_a_profile() {
         // It lacks no more than it cannot run.
         let missing = [Feature::CooperativeMatrix, Feature::Storage8, Feature::I8];
         let wanted: Vec<Feature> = profile.features.iter().copied().filter(|f| !missing.contains(f)).collect();
-        assert_eq!(info.features, wanted, "{}", profile.name);
+        // A bundled profile does not ask for 64 bits, and most devices have them.
+        let asked: Vec<Feature> = info.features.iter().copied().filter(|f| *f != Feature::Int64).collect();
+        assert_eq!(info.features.contains(&Feature::Int64), !["vulkan_1_1", "arm_valhall"].contains(&profile.name.as_str()));
+        assert_eq!(asked, wanted, "{}", profile.name);
     }
     let error = Options::new().device("reference:tape").open().expect_err("there is none").to_string();
     assert_eq!(

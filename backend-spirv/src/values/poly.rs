@@ -189,6 +189,14 @@ impl Values {
         self.add(Kind::Sum(Rc::new(sum)), DType::I32, width, level, range)
     }
 
+    /// The constant that an exact sum of other terms has.
+    pub(crate) fn constant_part(&self, id: ValueId) -> Option<i64> {
+        match &self.node(id).kind {
+            Kind::Sum(sum) if !self.node(id).data && !sum.lost && !sum.terms.is_empty() => Some(sum.constant).filter(|c| *c != 0),
+            _ => None,
+        }
+    }
+
     pub(crate) fn plus(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_int(a), self.as_int(b)) {
             (Some(0), _) => b,

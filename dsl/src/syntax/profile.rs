@@ -38,6 +38,8 @@ pub enum Value {
     Numbers(Vec<(u64, SpanId)>),
     /// `[address, f16]`; also `[]`.
     Names(Vec<Name>),
+    /// `[.., address, f16]`: these, and what is inherited.
+    More(Vec<Name>),
     /// `none`: another word.
     Word(Name),
 }
@@ -90,6 +92,12 @@ fn field(cursor: &mut Cursor<'_>) -> Result<Field, Error> {
         return Ok(Field { name, value, span });
     }
     let (value, span) = cursor.group(Delimiter::Bracket, |c| {
+        if c.eat("..").is_some() {
+            if !c.is_empty() {
+                c.expect(",")?;
+            }
+            return Ok(Value::More(c.commas(|c| c.name("a feature"))));
+        }
         if c.peek_name().is_some() || c.is_empty() {
             return Ok(Value::Names(c.commas(|c| c.name("a feature"))));
         }

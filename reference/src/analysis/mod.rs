@@ -12,6 +12,8 @@ pub(crate) mod lives;
 pub(crate) mod pointers;
 pub(crate) mod uniform;
 
+use crate::module::Module;
+use crate::module::types::Type;
 use crate::words::{Id, Inst};
 use spirv::Op;
 
@@ -54,4 +56,9 @@ pub(crate) fn is_atomic(op: Op) -> bool {
 /// Access chains.
 pub(crate) fn is_chain(op: Op) -> bool {
     matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+}
+
+/// Instructions that say where something lies: they are folded into the loads and stores that use it.
+pub(crate) fn is_folded(module: &Module, inst: &Inst) -> bool {
+    is_chain(inst.op) || inst.op == Op::ConvertUToPtr || matches!(module.types.get(inst.ty), Ok(Type::Wide))
 }

@@ -1,10 +1,11 @@
-//! Access chains, folded: where a pointer points, as a root, an offset and what is added to it as the module runs.
+//! Access chains, folded: where a pointer points, as a root, an offset and what is added to it as the module runs. So are addresses that
+//! are computed in 64 bits.
 //!
 //! Offsets into buffers are in bytes, into shared arrays and registers in planes.
 
-use super::is_chain;
+use super::{is_chain, is_folded};
 use crate::module::Module;
-use crate::module::types::Type;
+use crate::module::types::{MOST_BYTES, Scalar, Type};
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::{Op, StorageClass};
 use std::collections::HashMap;
@@ -38,17 +39,33 @@ pub(crate) struct Term {
     pub(crate) bound: Option<u32>,
 }
 
-/// The pointers of a module, by id.
+/// An integer of 64 bits: an address, if it has a root, or an offset.
+#[derive(Clone, Debug)]
+struct Wide {
+    root: Option<Root>,
+    offset: i64,
+    terms: Vec<Term>,
+}
+
+/// An offset of an address, at most: with the indices in it, it stays within 64 bits.
+const MOST_OFFSET: u64 = 1 << 56;
+
+/// Indices in one address, at most.
+const MOST_TERMS: usize = 64;
+
+/// The pointers of a module, by id, and the integers that they are made of.
 #[derive(Debug, Default)]
-pub(crate) struct Pointers(HashMap<Id, Pointer>);
+pub(crate) struct Pointers {
+    pointers: HashMap<Id, Pointer>,
+    wide: HashMap<Id, Wide>,
+}
 
 impl Pointers {
     pub(crate) fn new(module: &Module, order: &[usize]) -> Result<Pointers> {
         let mut pointers = Pointers::default();
         for inst in order.iter().flat_map(|n| &module.blocks[*n].insts) {
-            if is_chain(inst.op) {
-                let pointer = pointers.chain(module, inst)?;
-                pointers.0.insert(inst.id, pointer);
+            if is_folded(module, inst) {
+                pointers.fold(module, inst)?;
             }
         }
         Ok(pointers)
@@ -56,7 +73,7 @@ impl Pointers {
 
     /// Where the pointer `id` points.
     pub(crate) fn get(&self, module: &Module, id: Id) -> Result<Pointer> {
-        if let Some(pointer) = self.0.get(&id) {
+        if let Some(pointer) = self.pointers.get(&id) {
             return Ok(pointer.clone());
         }
         let coherent = module.coherent.contains(&(id, None));
@@ -67,6 +84,64 @@ impl Pointers {
         match module.types.pointee(module.type_of(id)?)? {
             (class @ StorageClass::PhysicalStorageBuffer, of) => Ok(start(Root::Address(id), class, of)),
             (class, _) => unknown(format!("pointers of the storage class {class:?} that are no access chain")),
+        }
+    }
+
+    fn fold(&mut self, module: &Module, inst: &Inst) -> Result<()> {
+        let pointer = match inst.op {
+            op if is_chain(op) => self.chain(module, inst)?,
+            Op::ConvertUToPtr => self.made_of_address(module, inst)?,
+            _ => {
+                let wide = self.computed(module, inst)?;
+                self.wide.insert(inst.id, wide);
+                return Ok(());
+            }
+        };
+        self.pointers.insert(inst.id, pointer);
+        Ok(())
+    }
+
+    fn made_of_address(&self, module: &Module, inst: &Inst) -> Result<Pointer> {
+        let Wide { root, offset, terms } = self.wide(module, inst.arg(0)?)?;
+        match (root, module.types.pointee(inst.ty)?) {
+            (Some(root), (class @ StorageClass::PhysicalStorageBuffer, of)) => {
+                Ok(Pointer { root, class, of, offset, terms, coherent: false })
+            }
+            _ => unknown("an OpConvertUToPtr of what is no address of a buffer"),
+        }
+    }
+
+    fn wide(&self, module: &Module, id: Id) -> Result<Wide> {
+        match (self.wide.get(&id), module.wide_constants.get(&id)) {
+            (Some(wide), _) => Ok(wide.clone()),
+            (None, Some(offset)) => Wide { root: None, offset: *offset, terms: Vec::new() }.checked(),
+            _ => malformed(format!("%{id} should be an integer of 64 bits")),
+        }
+    }
+
+    fn computed(&self, module: &Module, inst: &Inst) -> Result<Wide> {
+        let pair = || Ok((self.wide(module, inst.arg(0)?)?, self.wide(module, inst.arg(1)?)?));
+        match inst.op {
+            Op::ConvertPtrToU => {
+                let Pointer { root, class, offset, terms, .. } = self.get(module, inst.arg(0)?)?;
+                match class {
+                    StorageClass::PhysicalStorageBuffer => Ok(Wide { root: Some(root), offset, terms }),
+                    _ => malformed("an OpConvertPtrToU of what is no address"),
+                }
+            }
+            Op::SConvert if matches!(module.types.get(module.type_of(inst.arg(0)?)?)?, Type::Scalar(Scalar::Int)) => {
+                Ok(Wide { root: None, offset: 0, terms: vec![Term { index: inst.arg(0)?, stride: 1, bound: None }] })
+            }
+            Op::IAdd => {
+                let (a, b) = pair()?;
+                a.plus(b)
+            }
+            Op::IMul => match pair()? {
+                (of, Wide { root: None, offset, terms }) if terms.is_empty() => of.times(offset),
+                (Wide { root: None, offset, terms }, of) if terms.is_empty() => of.times(offset),
+                _ => unknown("a product in 64 bits of what is no constant"),
+            },
+            op => unknown(format!("Op{op:?} of 64 bits")),
         }
     }
 
@@ -84,6 +159,40 @@ impl Pointers {
             return malformed(format!("the access chain %{} is not of its type", inst.id));
         }
         Ok(pointer)
+    }
+}
+
+impl Wide {
+    fn plus(mut self, other: Wide) -> Result<Wide> {
+        if self.root.is_some() && other.root.is_some() {
+            return unknown("a sum of two addresses");
+        }
+        self.root = self.root.or(other.root);
+        self.offset += other.offset;
+        self.terms.extend(other.terms);
+        self.checked()
+    }
+
+    fn times(mut self, by: i64) -> Result<Wide> {
+        let Some(offset) = self.offset.checked_mul(by) else { return unknown("a product that needs more than 64 bits") };
+        self.offset = offset;
+        for term in &mut self.terms {
+            let stride = i64::from(term.stride).checked_mul(by).and_then(|s| u32::try_from(s).ok()).filter(|s| *s <= MOST_BYTES);
+            let Some(stride) = stride else { return unknown(format!("an index of more than {MOST_BYTES} bytes each")) };
+            term.stride = stride;
+        }
+        match self.root {
+            Some(_) => unknown("a product of an address"),
+            None => self.checked(),
+        }
+    }
+
+    /// That it cannot wrap.
+    fn checked(self) -> Result<Wide> {
+        if self.offset.unsigned_abs() > MOST_OFFSET || self.terms.len() > MOST_TERMS {
+            return unknown("an address that is too far from its buffer");
+        }
+        Ok(self)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::analysis::demand::Demand;
 use crate::analysis::graph::Graph;
 use crate::analysis::pointers::Pointers;
 use crate::analysis::uniform::{Uniformity, uniformity};
-use crate::analysis::{defined, is_atomic, is_chain, is_group, lives, operands};
+use crate::analysis::{defined, is_atomic, is_folded, is_group, lives, operands};
 use crate::code::{Code, Op, Slot};
 use crate::module::Module;
 use crate::module::types::{Scalar, Type};
@@ -29,7 +29,7 @@ pub(crate) fn lower(module: &Module) -> Result<Code> {
     let demand = Demand::new(module)?;
     let uniform = uniformity(module, &graph, &pointers)?;
     let unproved = unproved(module, &graph, &pointers, &demand)?;
-    let ends = lives::ends(module, &graph, |inst| is_chain(inst.op) || is_alias(module, inst));
+    let ends = lives::ends(module, &graph, |inst| is_folded(module, inst) || is_alias(module, inst));
     let code = Code { local: module.local, lanes: module.lanes(), ..Code::default() };
     let slots = Slots::new(module.lanes());
     let mut lower = Lower {
@@ -163,7 +163,7 @@ impl Lower<'_> {
             ControlBarrier => self.barrier(inst),
             // Lanes go in step: what it orders is ordered only together with a barrier.
             MemoryBarrier => Ok(()),
-            op if is_chain(op) => Ok(()),
+            _ if is_folded(self.module, inst) => Ok(()),
             op if is_group(op) => self.group(inst),
             op if is_atomic(op) => self.atomic(inst),
             _ if is_alias(self.module, inst) => self.alias(inst),

@@ -35,6 +35,11 @@ impl Module {
     }
 
     fn fixed_constant(&mut self, inst: &Inst, op: Op) -> Result<()> {
+        if let (Op::Constant, Type::Wide) = (op, self.types.get(inst.ty)?) {
+            let value = u64::from(inst.arg(0)?) | u64::from(inst.arg(1)?) << 32;
+            self.wide_constants.insert(inst.id, value.cast_signed());
+            return Ok(());
+        }
         let words = match op {
             Op::ConstantTrue | Op::SpecConstantTrue => vec![1],
             Op::ConstantFalse | Op::SpecConstantFalse => vec![0],

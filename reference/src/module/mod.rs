@@ -19,7 +19,9 @@ pub(crate) struct Module {
     pub(crate) types: Types,
     /// Constants by id: their type and a word for each plane.
     pub(crate) constants: HashMap<Id, (Id, Vec<u32>)>,
-    /// How many words they have together.
+    /// Those of 64 bits, as signed integers.
+    pub(crate) wide_constants: HashMap<Id, i64>,
+    /// How many words the others have together.
     pub(crate) constant_words: usize,
     /// Results of `OpUndef`, and constants that hold one.
     pub(crate) undefined: HashMap<Id, Id>,

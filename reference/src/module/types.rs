@@ -13,11 +13,28 @@ use std::collections::HashMap;
 pub(crate) enum Type {
     Void,
     Scalar(Scalar),
-    Vector { of: Id, count: u32 },
-    Array { of: Id, count: u32, stride: u32 },
-    Runtime { of: Id, stride: u32 },
-    Struct { members: Vec<Member> },
-    Pointer { class: StorageClass, to: Id },
+    /// An integer of 64 bits. There are no values of it: an address is computed with it, and that is folded.
+    Wide,
+    Vector {
+        of: Id,
+        count: u32,
+    },
+    Array {
+        of: Id,
+        count: u32,
+        stride: u32,
+    },
+    Runtime {
+        of: Id,
+        stride: u32,
+    },
+    Struct {
+        members: Vec<Member>,
+    },
+    Pointer {
+        class: StorageClass,
+        to: Id,
+    },
     Function,
 }
 
@@ -63,7 +80,7 @@ const DEEPEST: u32 = 32;
 
 /// Bytes between two elements of an array, and before a member of a struct, at most: so that no offset in a type, nor a sum of
 /// an index times each of its strides, leaves 64 bits.
-const MOST_BYTES: u32 = 1 << 24;
+pub(crate) const MOST_BYTES: u32 = 1 << 24;
 
 /// A module's types by id.
 #[derive(Debug, Default)]
@@ -113,6 +130,7 @@ impl Types {
         let of = |id: &Id| self.0.get(id).map_or(Some(2), |known| known.planes).map(u64::from);
         match ty {
             Type::Scalar(_) => Some(1),
+            Type::Wide => None,
             Type::Vector { of: part, count } | Type::Array { of: part, count, .. } => Some(of(part)? * u64::from(*count)),
             Type::Struct { members } => members.iter().map(|m| of(&m.of)).sum(),
             Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => Some(2),

@@ -1,6 +1,7 @@
 //! Modules made by hand, one for each thing that can be wrong with one, and the whole message that it gets; beside each,
 //! what is right about it.
 
+mod addresses;
 mod atomics;
 mod barriers;
 mod bounds;

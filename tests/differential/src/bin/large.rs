@@ -30,13 +30,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Options::from_env()?.open()?;
     println!("{}", device.info());
     let mut wrong = 0;
-    for (name, profile) in [("address", profile([Feature::Address])), ("descriptor", profile([]))] {
+    let by_address =
+        [("address", profile([Feature::Address, Feature::Int64])), ("address in 32 bits", profile([Feature::Address]))];
+    for (name, profile) in by_address.into_iter().chain([("descriptor", profile([]))]) {
         let fill =
             load(&device, FILL, "V: fill for p { tile(i: 1, j: 256) => workgroup(y, x); distribute(j => thread(x)); }", &profile)?;
         let count = "V: count for p { tile(i: 1) => workgroup(x); tile(j: 256 => j_o); distribute(j => thread(x), by: tree); }";
         let count = load(&device, COUNT, count, &profile)?;
-        let by_address = profile.has(Feature::Address);
-        let most = if by_address { Limits::ADDRESSED_BYTES } else { device.info().limits.storage_buffer_bytes };
+        let most = match (profile.has(Feature::Int64), profile.has(Feature::Address)) {
+            (true, _) => u64::MAX,
+            (_, true) => Limits::ADDRESSED_BYTES,
+            _ => device.info().limits.storage_buffer_bytes,
+        };
         let bytes = (rows * ROW * 4) as u64;
         let mut tensor = device.zeros::<f32>([rows, ROW])?.into_any();
         let filled = fill.run_into([Argument::Update(&mut tensor)], []);

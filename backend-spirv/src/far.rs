@@ -1,0 +1,87 @@
+//! Places in tensors of more than 4 GiB: their addresses are computed in 64 bits.
+//!
+//! An access chain would say the same, and there is a driver that computes the offset of a chain in 32 bits, also if its index has 64
+//! (`docs/drivers.md`). So the address itself is computed, and made a pointer to the block that the buffer is, of which element 0 is meant:
+//! that type says what a driver may assume of the memory.
+
+use crate::emit::{Emit, Result};
+use crate::hash::Map;
+use crate::module::Id;
+use crate::values::ValueId;
+use rspirv::spirv::Op;
+use tilewright_dsl::launch::{Feature, MOST};
+use tilewright_dsl::nest::BufferId;
+
+/// The greatest constant that is added to an address last. An index without it still fits 32 bits, as no tensor has more than [`MOST`]
+/// elements.
+const MOST_ADDED: i64 = i32::MAX as i64 - MOST;
+
+/// What was computed already.
+#[derive(Default)]
+pub(crate) struct Far {
+    starts: Map<BufferId, Id>,
+    /// Of an index and the bytes of an element.
+    offsets: Map<(ValueId, u32), Id>,
+    addresses: Map<(BufferId, ValueId, u32), Id>,
+}
+
+impl Emit<'_> {
+    /// Whether a buffer may have more than 4 GiB, and the profile can compute with its addresses.
+    pub(crate) fn is_far(&self, buffer: BufferId) -> bool {
+        let b = &self.program.buffers[buffer];
+        let mut extents = b.shape.iter().map(|extent| self.program.exprs.as_int(*extent));
+        let bytes = extents.try_fold(i64::from(b.dtype.bytes()), |bytes, extent| bytes.checked_mul(extent?));
+        // A packed tensor may have more elements than its shape says, and not twice as many.
+        self.profile.has(Feature::Int64) && bytes.is_none_or(|bytes| bytes > 1 << 31)
+    }
+
+    /// The address of an element of a buffer that begins where `base` points, as a pointer of the type of `base`.
+    pub(crate) fn far(&mut self, buffer: BufferId, base: Id, block: Id, index: ValueId, stride: u32) -> Result<Id> {
+        let level = self.values.node(index).level;
+        let address = self.far_address(buffer, base, index, stride)?;
+        Ok(self.ins(level, Op::ConvertUToPtr, block, &[address]))
+    }
+
+    /// What is constant in an index is added last, so that the instructions of an access can hold it.
+    fn far_address(&mut self, buffer: BufferId, base: Id, index: ValueId, stride: u32) -> Result<Id> {
+        if let Some(id) = self.far.addresses.get(&(buffer, index, stride)) {
+            return Ok(*id);
+        }
+        self.features.insert(Feature::Int64);
+        let (level, ty) = (self.values.node(index).level, self.module.u64_type());
+        let (from, by) = match self.values.constant_part(index).filter(|c| c.abs() <= MOST_ADDED) {
+            Some(constant) => {
+                let less = self.values.int(-constant);
+                let rest = self.values.plus(index, less);
+                (self.far_address(buffer, base, rest, stride)?, self.module.u64((constant * i64::from(stride)).cast_unsigned()))
+            }
+            None => (self.far_start(buffer, base), self.far_offset(index, stride)?),
+        };
+        let id = self.ins(level, Op::IAdd, ty, &[from, by]);
+        self.far.addresses.insert((buffer, index, stride), id);
+        Ok(id)
+    }
+
+    fn far_start(&mut self, buffer: BufferId, base: Id) -> Id {
+        if let Some(id) = self.far.starts.get(&buffer) {
+            return *id;
+        }
+        let ty = self.module.u64_type();
+        let id = self.ins(0, Op::ConvertPtrToU, ty, &[base]);
+        self.far.starts.insert(buffer, id);
+        id
+    }
+
+    fn far_offset(&mut self, index: ValueId, stride: u32) -> Result<Id> {
+        if let Some(id) = self.far.offsets.get(&(index, stride)) {
+            return Ok(*id);
+        }
+        let (level, ty) = (self.values.node(index).level, self.module.u64_type());
+        let id = self.scalar(index)?;
+        let wide = self.ins(level, Op::SConvert, ty, &[id]);
+        let bytes = self.module.u64(stride.into());
+        let id = self.ins(level, Op::IMul, ty, &[wide, bytes]);
+        self.far.offsets.insert((index, stride), id);
+        Ok(id)
+    }
+}

@@ -1,0 +1,164 @@
+//! Addresses: their bounds, their alignment, and those that are computed.
+
+use super::support::dispatch;
+use tilewright_launch::{Addressing, BufferUse, Dispatch};
+use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError};
+
+const BY_ADDRESS: &str = "
+               OpCapability Shader
+               OpCapability PhysicalStorageBufferAddresses
+               OpCapability Int64
+               OpExtension \"SPV_KHR_physical_storage_buffer\"
+               OpMemoryModel PhysicalStorageBuffer64 GLSL450
+               OpEntryPoint GLCompute %main \"main\"
+               OpExecutionMode %main LocalSize 1 1 1
+               OpDecorate %floats ArrayStride 4
+               OpDecorate %array Block
+               OpMemberDecorate %array 0 Offset 0
+               OpDecorate %block Block
+               OpMemberDecorate %block 0 Offset 0
+               OpMemberDecorate %block 1 Offset 8
+       %void = OpTypeVoid
+       %func = OpTypeFunction %void
+        %int = OpTypeInt 32 1
+       %long = OpTypeInt 64 0
+      %float = OpTypeFloat 32
+     %floats = OpTypeRuntimeArray %float
+      %array = OpTypeStruct %floats
+    %pointer = OpTypePointer PhysicalStorageBuffer %array
+    %element = OpTypePointer PhysicalStorageBuffer %float
+      %block = OpTypeStruct %pointer %int
+     %pblock = OpTypePointer PushConstant %block
+     %pfield = OpTypePointer PushConstant %pointer
+       %pint = OpTypePointer PushConstant %int
+         %_0 = OpConstant %int 0
+       %four = OpConstant %long 4
+      %eight = OpConstant %long 8
+        %far = OpConstant %long 17179869184
+         %_1 = OpConstant %int 1
+         %f1 = OpConstant %float 1
+     %params = OpVariable %pblock PushConstant
+       %main = OpFunction %void None %func
+      %entry = OpLabel
+         %pa = OpAccessChain %pfield %params %_0
+          %a = OpLoad %pointer %pa
+         %pi = OpAccessChain %pint %params %_1
+          %i = OpLoad %int %pi
+          ELEMENT
+               OpStore %e %f1 Aligned 8
+               OpReturn
+               OpFunctionEnd
+";
+
+/// Element `%i` of what `%a` points to.
+const CHAIN: &str = "%e = OpAccessChain %element %a %_0 %i";
+
+/// The same, by an address of 64 bits.
+const COMPUTED: &str = "
+    %start = OpConvertPtrToU %long %a
+    %wide = OpSConvert %long %i
+    %bytes = OpIMul %long %wide %four
+    %sum = OpIAdd %long %start %bytes
+    %at = OpConvertUToPtr %pointer %sum
+    %e = OpAccessChain %element %at %_0 %_0
+";
+
+/// A dispatch of one buffer that writes one element of it: `%e`.
+fn writes(element: &str) -> Dispatch {
+    let mut dispatch = dispatch(&BY_ADDRESS.replace("ELEMENT", element), [1; 3]);
+    dispatch.addressing = Addressing::Address;
+    dispatch.buffers = vec![BufferUse { tensor: 0, reads: true, writes: true }];
+    dispatch
+}
+
+/// Runs a module that writes one element of `y` by the address that it is given.
+fn by_address(element: &str, index: i32, address: impl Fn(&Memory) -> u64) -> Result<(), RunError> {
+    by_parameters(element, |y| [&address(y).to_le_bytes()[..], &index.to_le_bytes()].concat())
+}
+
+/// The same with any parameter block.
+fn by_parameters(element: &str, params: impl Fn(&Memory) -> Vec<u8>) -> Result<(), RunError> {
+    let kernel = Kernel::new(&writes(element), 4).expect("it is known");
+    let y = Memory::new(40).expect("memory");
+    let params = params(&y);
+    let buffers = [Buffer { memory: &y, bytes: 40, name: "y", element: 4, reads: true, writes: true }];
+    let pieces = [Piece { groups: [1; 3], params: &params }];
+    kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET, deadline: None }).map(drop)
+}
+
+#[test]
+fn addresses_have_bounds_too() {
+    for element in [CHAIN, COMPUTED] {
+        let message = |index| by_address(element, index, Memory::address).expect_err("it is a fault").to_string();
+        assert!(by_address(element, 4, Memory::address).is_ok());
+        let who = "invocation [0, 0, 0] of workgroup [0, 0, 0]";
+        assert_eq!(message(10), format!("{who} writes `y`[10], which is out of bounds: there are 10 elements"));
+        assert_eq!(message(-1), format!("{who} writes `y`[-1], which is out of bounds: there are 10 elements"));
+        assert_eq!(message(i32::MAX), format!("{who} writes `y`[2147483647], which is out of bounds: there are 10 elements"));
+    }
+}
+
+/// Constants are added on either side, and pointers made of pointers that were made so.
+#[test]
+fn addresses_are_sums() {
+    let twice = COMPUTED.replace("%e = OpAccessChain %element %at %_0 %_0", "")
+        + "
+    %again = OpConvertPtrToU %long %at
+    %more = OpIAdd %long %eight %again
+    %next = OpConvertUToPtr %pointer %more
+    %e = OpAccessChain %element %next %_0 %_0
+";
+    assert!(by_address(&twice, 6, Memory::address).is_ok());
+    let message = by_address(&twice, 8, Memory::address).expect_err("8 and 2 more").to_string();
+    assert!(message.contains("writes `y`[10], which is out of bounds"), "{message}");
+    let far = COMPUTED.replace("%start %bytes", "%start %far");
+    let message = by_address(&far, 0, Memory::address).expect_err("16 GiB").to_string();
+    assert!(message.contains("writes `y`[4294967296], which is out of bounds"), "{message}");
+}
+
+/// Integers of 64 bits are known as addresses alone.
+#[test]
+fn other_arithmetic_in_64_bits_is_not_known() {
+    let refusal = |element: &str| Kernel::new(&writes(element), 4).expect_err("it is refused").to_string();
+    let not_known = |what: &str| format!("the reference device does not know {what}");
+    let of = |from: &str, to: &str| refusal(&COMPUTED.replace(from, to));
+    assert_eq!(of("OpIMul", "OpUDiv"), not_known("OpUDiv of 64 bits"));
+    assert_eq!(
+        of("OpIMul %long %wide %four", "OpIMul %long %wide %wide"),
+        not_known("a product in 64 bits of what is no constant")
+    );
+    assert_eq!(of("%start %bytes", "%start %start"), not_known("a sum of two addresses"));
+    assert_eq!(of("%wide %four", "%start %four"), not_known("a product of an address"));
+    assert_eq!(of("%pointer %sum", "%pointer %bytes"), not_known("an OpConvertUToPtr of what is no address of a buffer"));
+    assert_eq!(of("%wide %four", "%wide %far"), not_known("an index of more than 16777216 bytes each"));
+    let narrowed = format!("{COMPUTED}%narrow = OpUConvert %int %sum");
+    assert_eq!(refusal(&narrowed), not_known("OpUConvert"));
+}
+
+#[test]
+fn an_address_of_nothing() {
+    let error = by_address(CHAIN, 0, |_| 0x1234).expect_err("nothing is there");
+    assert_eq!(
+        error.to_string(),
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the address 0x1234, where no buffer of this dispatch lies"
+    );
+}
+
+#[test]
+fn what_is_said_of_alignment_must_hold() {
+    let error = by_address(CHAIN, 3, Memory::address).expect_err("12 is no multiple of 8");
+    assert_eq!(
+        error.to_string(),
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `y`[3], which does not lie at a multiple of 8 bytes as the \
+         instruction says"
+    );
+}
+
+#[test]
+fn the_parameter_block_has_bounds() {
+    let error = by_parameters(CHAIN, |y| y.address().to_le_bytes().to_vec()).expect_err("there is no index");
+    assert_eq!(
+        error.to_string(),
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the parameter block at byte 8, which is out of bounds: there are 8 bytes"
+    );
+}
