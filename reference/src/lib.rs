@@ -43,7 +43,7 @@
 //! # What it knows
 //!
 //! What Tilewright's compiler emits: 32-bit integers, `f32` and `f16`, vectors, arrays, structs; buffers by descriptor and
-//! by address, push constants, shared memory, `Function` and `Private` variables; structured and unstructured control flow
+//! by address, also one that is computed in 64 bits; push constants, shared memory, `Function` and `Private` variables; structured and unstructured control flow
 //! with phis; `GLSL.std.450`; barriers; atomic operations on 32 bits; subgroup reductions, scans, votes, ballots and shuffles.
 //! Halves are kept as floats and rounded after each operation; `Fma` is fused. Atomic operations order nothing but
 //! themselves, whatever semantics they have. What a shuffle takes from a lane that does not run is no fault, as sums by

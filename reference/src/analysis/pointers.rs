@@ -87,6 +87,17 @@ impl Pointers {
         }
     }
 
+    /// The values of which a pointer, or an integer of 64 bits, is made.
+    pub(crate) fn made_of(&self, id: Id) -> Vec<Id> {
+        let (root, terms) = match (self.pointers.get(&id), self.wide.get(&id)) {
+            (Some(Pointer { root, terms, .. }), _) => (Some(root), terms),
+            (None, Some(Wide { root, terms, .. })) => (root.as_ref(), terms),
+            (None, None) => return Vec::new(),
+        };
+        let root = root.and_then(|root| if let Root::Address(id) = root { Some(*id) } else { None });
+        root.into_iter().chain(terms.iter().map(|term| term.index)).collect()
+    }
+
     fn fold(&mut self, module: &Module, inst: &Inst) -> Result<()> {
         let pointer = match inst.op {
             op if is_chain(op) => self.chain(module, inst)?,
@@ -125,7 +136,7 @@ impl Pointers {
             Op::ConvertPtrToU => {
                 let Pointer { root, class, offset, terms, .. } = self.get(module, inst.arg(0)?)?;
                 match class {
-                    StorageClass::PhysicalStorageBuffer => Ok(Wide { root: Some(root), offset, terms }),
+                    StorageClass::PhysicalStorageBuffer => Wide { root: Some(root), offset, terms }.checked(),
                     _ => malformed("an OpConvertPtrToU of what is no address"),
                 }
             }

@@ -116,7 +116,10 @@ impl Search<'_> {
         let inside: HashSet<usize> = self.loops[region].iter().copied().collect();
         for place in (0..self.graph.order.len()).filter(|p| !inside.contains(p)) {
             let block = &self.module.blocks[self.graph.order[place]];
-            for id in block.insts.iter().chain([&block.end]).flat_map(operands) {
+            let used = block.insts.iter().chain([&block.end]).flat_map(operands);
+            // A pointer has no value: what it is made of has.
+            let used: Vec<Id> = used.flat_map(|id| std::iter::once(id).chain(self.pointers.made_of(id))).collect();
+            for id in used {
                 if self.defined.get(&id).is_some_and(|d| inside.contains(d)) && self.found.kept.insert(id) {
                     self.mark(id);
                 }

@@ -35,6 +35,7 @@ const BY_ADDRESS: &str = "
        %four = OpConstant %long 4
       %eight = OpConstant %long 8
         %far = OpConstant %long 17179869184
+    %million = OpConstant %long 1000000
          %_1 = OpConstant %int 1
          %f1 = OpConstant %float 1
      %params = OpVariable %pblock PushConstant
@@ -114,6 +115,23 @@ fn addresses_are_sums() {
     let far = COMPUTED.replace("%start %bytes", "%start %far");
     let message = by_address(&far, 0, Memory::address).expect_err("16 GiB").to_string();
     assert!(message.contains("writes `y`[4294967296], which is out of bounds"), "{message}");
+}
+
+/// However long the chain of pointers is.
+#[test]
+fn addresses_do_not_wrap() {
+    let round = |n: u32, by: &str| {
+        format!(
+            "%s{n} = OpConvertPtrToU %long %p{n}\n%t{n} = OpIAdd %long %s{n} {by}\n%p{0} = OpConvertUToPtr %pointer %t{n}\n",
+            n + 1
+        )
+    };
+    let rounds = |by: &str| (0..300).map(|n| round(n, by)).collect::<String>();
+    let refusal = |element: &str| Kernel::new(&writes(element), 4).expect_err("it is refused").to_string();
+    let begin = format!("{COMPUTED}%huge = OpIMul %long %far %million\n%p0 = OpConvertUToPtr %pointer %sum\n");
+    let too_far = "the reference device does not know an address that is too far from its buffer";
+    assert_eq!(refusal(&format!("{begin}{}", rounds("%huge"))), too_far);
+    assert_eq!(refusal(&format!("{begin}{}", rounds("%bytes"))), too_far);
 }
 
 /// Integers of 64 bits are known as addresses alone.

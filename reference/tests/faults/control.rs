@@ -170,3 +170,35 @@ fn workgroups_come_in_any_order_and_all_of_them() {
         assert!(turns.into_iter().eq(0..groups), "each has one turn");
     }
 }
+
+#[test]
+fn a_pointer_of_a_loop_that_lanes_leave_apart() {
+    // It points where it did when a lane left, whatever its index is later.
+    let body = "
+        OpBranch %head
+        %head = OpLabel
+        %k = OpPhi %uint %c0 %entry %k1 %next
+        OpLoopMerge %end %next None
+        OpBranch %top
+        %top = OpLabel
+        %e = OpAccessChain %p_float %x %c0 %k
+        %v = OpLoad %float %e
+        %whole = OpConvertFToU %uint %v
+        %after = OpIAdd %uint %whole %c1
+        %there = OpAccessChain %p_float %x %c0 %after
+        %k1 = OpIAdd %uint %k %c1
+        %other = OpIMul %uint %k1 %i
+        %more = OpIAdd %uint %other %k1
+        %none = OpULessThan %bool %more %c0
+        OpBranch %next
+        %next = OpLabel
+        %late = OpUGreaterThanEqual %bool %k1 %i
+        %stop = OpLogicalOr %bool %late %none
+        OpBranchConditional %stop %end %head
+        %end = OpLabel
+        %f = OpLoad %float %there
+        %a = OpAccessChain %p_float %y %c0 %i
+        OpStore %a %f
+    ";
+    assert_eq!(Run::new().y(body)[..8], [1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+}
