@@ -55,8 +55,6 @@ pub(crate) struct Emit<'p> {
     /// What is known of floats, and of what was written to buffers.
     pub(crate) classes: Map<ValueId, Class>,
     pub(crate) held: Map<BufferId, Class>,
-    /// Integers of which it was asked whether they are made of counters and literals.
-    pub(crate) counted: Map<ValueId, bool>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
     pub(crate) subgroup: Option<u32>,
@@ -152,7 +150,6 @@ impl<'p> Emit<'p> {
             features: BTreeSet::new(),
             classes: Map::default(),
             held: Map::default(),
-            counted: Map::default(),
             zeros: Map::default(),
             subgroup: None,
             row: None,

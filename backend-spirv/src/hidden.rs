@@ -115,22 +115,14 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether an integer is made of counters, coordinates, sizes and literals, and of nothing that is read: a compiler may find its value,
-    /// once it has written loops out.
-    pub(crate) fn is_counted(&mut self, id: ValueId) -> bool {
-        if let Some(known) = self.counted.get(&id) {
-            return *known;
+    /// Whether an integer is computed, so that a compiler may find its value, once it has written loops out; not what is only read, given or
+    /// added up.
+    pub(crate) fn is_computed(&self, id: ValueId) -> bool {
+        match &self.values.node(id).kind {
+            Kind::Load(_) | Kind::Moment(_) => false,
+            Kind::Param(_) => !self.values.node(id).data,
+            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_), of) => self.is_computed(of[0]),
+            _ => true,
         }
-        let node = self.values.node(id);
-        let of: Vec<ValueId> = match &node.kind {
-            Kind::Const(_) | Kind::Lane(_) | Kind::Coordinate(_) | Kind::Counter(_) => Vec::new(),
-            Kind::Param(_) if !node.data => Vec::new(),
-            Kind::Sum(sum) => sum.terms.iter().flat_map(|term| term.factors.iter().copied()).collect(),
-            Kind::Op(_, of) => of.to_vec(),
-            Kind::Param(_) | Kind::Load(_) | Kind::Moment(_) => return false,
-        };
-        let counted = of.into_iter().all(|v| self.is_counted(v));
-        self.counted.insert(id, counted);
-        counted
     }
 }

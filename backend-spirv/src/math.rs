@@ -52,7 +52,7 @@ impl Emit<'_> {
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
                 let is_integer = matches!(at.of, DType::I32 | DType::U32);
-                let is_known = to.is_float() && is_integer && self.is_counted(of[0]);
+                let is_known = to.is_float() && is_integer && self.is_computed(of[0]);
                 let id = if is_known { self.hidden(at, ids[0])? } else { ids[0] };
                 self.cast(at, to, id)
             }

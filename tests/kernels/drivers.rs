@@ -341,11 +341,16 @@ fn certain_paddings_times_infinity() {
         "((if k == 1 { 0.0 } else { q[i] }) * x[i]).exp2().max(-2.0)",
         "((if 2 < M + k { -0.0 } else { w.clamp()[0] }) * x[i]).exp2().max(-2.0)",
         "(w.pad(0.0)[2] / w.pad(0.0)[k + 2]).exp2().max(-2.0)",
+        "if (c.pad(0)[i + k - 1] as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
+        "if ((if k == 1 { 0 } else { c[i] }) as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
+        "if ((c[i] * (k - 1)) as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
     ];
     for unroll in ["serial(i);", "unroll(i); unroll(k);", "vectorize(i, 4);"] {
-        for (value, dtype) in values.iter().flat_map(|value| [(value, "f32"), (value, "f16")]) {
+        let halves = |value: &&&str| !value.contains("as f32");
+        let of_halves = values.iter().filter(halves).map(|value| (value, "f16"));
+        for (value, dtype) in values.iter().map(|value| (value, "f32")).chain(of_halves) {
             let kernel = format!(
-                "fn k<N, M>(x: {dtype}[N], z: {dtype}[N], q: {dtype}[N], w: {dtype}[M]) -> y: {dtype}[N] {{
+                "fn k<N, M>(x: {dtype}[N], z: {dtype}[N], q: {dtype}[N], w: {dtype}[M], c: i32[N]) -> y: {dtype}[N] {{
                     y[i] = max(k in 0..3) {{ {value} }};
                 }}"
             );
