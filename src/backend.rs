@@ -61,7 +61,12 @@ pub(crate) trait Buffer: Any + Send + Sync {
 }
 
 /// A dispatch made ready by a backend.
-pub(crate) trait Pipeline: Any + Send + Sync {}
+pub(crate) trait Pipeline: Any + Send + Sync {
+    /// Whether dropping it gives nothing back before the device is dropped.
+    fn stays(&self) -> bool {
+        false
+    }
+}
 
 /// A dispatch to run: all sizes known, all memory there.
 pub(crate) struct Step {

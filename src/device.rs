@@ -232,7 +232,7 @@ impl Options {
     ///
     /// Launches of several threads run side by side on several queues, and a short one does not wait for a long one. With NVIDIA's
     /// driver there is a price: pipelines are not destroyed before the device is dropped (`docs/drivers.md` says why), so that
-    /// memory grows with each kernel that is loaded, and with each size that is pinned. A program that loads kernels without end
+    /// memory grows with each kernel that is loaded, and with each value of the sizes that it pins. A program that loads kernels without end
     /// takes one queue there. One is also faster where many threads make launches of some microseconds.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;

@@ -199,7 +199,8 @@ fn try_variant(kernel: &DynKernel, program: &Program, given: &[&[usize]]) -> Res
     let shapes = check::shapes(program, &dims, given)?;
     check::facts(program, &dims)?;
     if !is_idle(program, &shapes) {
-        let runs = |dispatch: &Dispatch| !writes_nothing(dispatch, &shapes);
+        let has_groups = |dispatch: &Dispatch| dispatch.grid.iter().all(|size| size.eval(&dims) != Some(0));
+        let runs = |dispatch: &Dispatch| has_groups(dispatch) && !writes_nothing(dispatch, &shapes);
         check::bytes(program, &shapes, kernel.device().info().limits.storage_buffer_bytes, runs)?;
     }
     Ok((dims, shapes))

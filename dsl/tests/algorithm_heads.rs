@@ -131,6 +131,19 @@ fn bundled_profiles_have_at_least_what_vulkan_guarantees() {
     }
 }
 
+/// A list that begins with `..` adds to what is inherited, also by way of another profile.
+#[test]
+fn features_are_added_to() {
+    let of = |chain: &[&str]| profiles(chain).expect("right").features;
+    let [bundled, more] = [of(&["b: nvidia_hopper { }"]), of(&["b: nvidia_hopper { features: [.., int64] }"])];
+    assert_eq!(more.difference(&bundled).collect::<Vec<_>>(), [&Feature::Int64]);
+    assert!(more.is_superset(&bundled));
+    assert_eq!(of(&["b: nvidia_hopper { features: [..] }"]), bundled);
+    assert_eq!(of(&["b: nvidia_hopper { features: [.., f16,] }"]), bundled);
+    assert_eq!(of(&["c: b { features: [.., int64] }", "b: vulkan_1_1 { features: [f16] }"]), [Feature::F16, Feature::Int64].into());
+    assert_eq!(of(&["c: b { features: [int64] }", "b: vulkan_1_1 { features: [f16] }"]), [Feature::Int64].into());
+}
+
 #[test]
 fn wrong_profiles() {
     let mut out = String::new();
@@ -142,6 +155,8 @@ fn wrong_profiles() {
         "b: vulkan_1_1 { local: [1, 0, 2], subgroup: all, invocations: [3], features: 3 }",
         "b: vulkan_1_1 { features: [adress, f16, f16, tensor_cores] }",
         "b: vulkan_1_1 { features: [cooperative_matrix] }",
+        "b: vulkan_1_1 { features: [.., f16, f16, int65] }",
+        "b: vulkan_1_1 { features: [.. int64], local: [.., 1] }",
         "b: vulkan_1_1 { invocations: 8, subgroup: 16 }",
         "b: vulkan_1_1 { invocations: 64, invocations: 128 }",
         "b: vulkan_1_1 { invocations = 64, push_bytes: -4 }",

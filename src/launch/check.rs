@@ -59,7 +59,7 @@ pub(crate) fn bytes(
         for used in &dispatch.buffers {
             let at = used.tensor as usize;
             let Some((tensor, shape)) = program.tensors.get(at).zip(shapes.get(at)) else { continue };
-            let size = bytes_of(tensor, shape);
+            let size = bytes_of(tensor, shape, used.reads);
             if size > most {
                 let name = &tensor.name;
                 return Err(Refusal::variant(format!("`{name}` has {size} bytes, and at most {most} are reached {how}")));
@@ -69,9 +69,11 @@ pub(crate) fn bytes(
     Ok(())
 }
 
-fn bytes_of(tensor: &Tensor, shape: &[usize]) -> u64 {
+/// What is read has elements also where it has none: a read that may lie outside still reads.
+fn bytes_of(tensor: &Tensor, shape: &[usize], is_read: bool) -> u64 {
     let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
-    let elements = laid.as_deref().unwrap_or(shape).iter().fold(1u64, |n, size| n.saturating_mul(*size as u64));
+    let least = usize::from(is_read);
+    let elements = laid.as_deref().unwrap_or(shape).iter().fold(1u64, |n, size| n.saturating_mul(*size.max(&least) as u64));
     allocated(elements.saturating_mul(tensor.dtype.bytes().into()).min(u64::MAX - 16))
 }
 
@@ -125,6 +127,7 @@ mod tests {
     use super::super::samples::conv;
     use super::super::solve::solve;
     use super::*;
+    use tilewright_launch::{BufferUse, Size};
 
     #[test]
     fn shapes_of_outputs_follow_from_the_dims() {
@@ -155,6 +158,43 @@ mod tests {
         let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
         let reason = "`n * ih * 1024` can be 2147483648, and indices have 32 bits, for N = 1, IH = 2097152";
         assert_eq!(facts(&conv(), &beyond), Err(Refusal::variant(reason.into())));
+    }
+
+    #[test]
+    fn bytes_are_those_of_dispatches_that_run() {
+        let uses = |tensor, reads, writes| BufferUse { tensor, reads, writes };
+        let dispatch = |addressing, buffers: &[BufferUse]| Dispatch {
+            name: "y".into(),
+            spirv: vec![],
+            local: [1; 3],
+            grid: [Size::Const(1), Size::Const(1), Size::Const(1)],
+            addressing,
+            buffers: buffers.to_vec(),
+            params: vec![],
+            param_bytes: 0,
+            spilled: false,
+            constants: vec![],
+        };
+        let mut program = conv();
+        let shapes = |n: usize| [vec![n, 1 << 10], vec![0, 1 << 20, 2], vec![n]];
+        let told = |program: &Program, n| bytes(program, &shapes(n), 1 << 22, |_| true).map_err(|r| r.reason);
+        program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(0, true, false), uses(2, false, true)])];
+        assert_eq!(told(&program, 1 << 10), Ok(()));
+        let reason = "`input` has 4198400 bytes, and at most 4194304 are reached by descriptor on this device";
+        assert_eq!(told(&program, (1 << 10) + 1), Err(reason.into()));
+        assert_eq!(bytes(&program, &shapes(1 << 20), 1 << 22, |_| false), Ok(()));
+        program.dispatches[0].addressing = Addressing::Address;
+        assert_eq!(told(&program, 1 << 20), Ok(()));
+        let reason = "`input` has 4294971392 bytes, and at most 4294967296 are reached by address in 32 bits; a profile with `int64` \
+                      reaches more";
+        assert_eq!(told(&program, (1 << 20) + 1), Err(reason.into()));
+        program.requires.features = vec![Feature::Int64];
+        assert_eq!(told(&program, (1 << 20) + 1), Ok(()));
+        // What is read in the place of a tensor without elements has some.
+        program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(1, true, false)])];
+        assert!(told(&program, 1).is_err());
+        program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(1, false, true)])];
+        assert_eq!(told(&program, 1), Ok(()));
     }
 
     #[test]

@@ -53,15 +53,20 @@ impl Context {
         Ok(Context { device, info, details, physical, family, queues, kept, address_khr, names, instance })
     }
 
+    /// Whether pipelines are not destroyed before the device is.
+    pub(super) fn keeps_pipelines(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Destroys a pipeline, now or with the device.
     ///
     /// # Safety
     /// It is this device's, and nothing uses it any more.
     pub(super) unsafe fn give_up(&self, pipeline: Made) {
         match &self.kept {
-            Some(kept) => lock(kept).push(pipeline),
+            Some(kept) if !pipeline.is_null() => lock(kept).push(pipeline),
             // SAFETY: by this function's contract.
-            None => unsafe { pipeline.destroy(&self.device) },
+            _ => unsafe { pipeline.destroy(&self.device) },
         }
     }
 

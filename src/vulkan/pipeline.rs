@@ -21,6 +21,11 @@ pub(super) struct Made {
 }
 
 impl Made {
+    /// Whether making it failed.
+    pub(super) fn is_null(&self) -> bool {
+        self.pipeline == vk::Pipeline::null()
+    }
+
     /// # Safety
     /// They are the device's, and nothing uses them any more.
     pub(super) unsafe fn destroy(self, device: &ash::Device) {
@@ -45,7 +50,11 @@ pub(super) struct ComputePipeline {
     context: Arc<Context>,
 }
 
-impl backend::Pipeline for ComputePipeline {}
+impl backend::Pipeline for ComputePipeline {
+    fn stays(&self) -> bool {
+        self.context.keeps_pipelines()
+    }
+}
 
 /// What a pipeline is made of.
 pub(super) struct Words {

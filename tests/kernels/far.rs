@@ -16,7 +16,7 @@ fn is_far(variant: &Variant) -> bool {
     variant.program.requires.features.contains(&Feature::Int64)
 }
 
-/// Elements by one, in vectors, before the first and beyond the last, by data, and what a barrier makes visible.
+/// Elements by one, in vectors, before the first and beyond the last, by data, by atomic additions, and beside a small tensor.
 #[test]
 fn every_access_by_an_address_of_64_bits() {
     let cases = [
@@ -49,6 +49,14 @@ fn every_access_by_an_address_of_64_bits() {
             "fn k<N, M>(x: f32[N, M], y: &mut f32[N, M]) { y[i, j] = y[i, j] * 0.5 + x[i, j]; }",
             "V: k for p where M % 4 == 0 { tile(i: 1, j: 16) => workgroup(y, x); tile(j: 4) => thread(x); vectorize(j, 4); }",
         ),
+        (
+            "fn k<N, M>(x: i32[N, M]) -> y: i32[N] { y[i] = sum(k in 0..M) { x[i, k] }; }",
+            "V: k for p { tile(i: 1) => workgroup(x); distribute(k => workgroup(y), by: atomic); }",
+        ),
+        (
+            "fn k<N, M>(x: f32[N, M], z: f32[8]) -> y: f32[N, M] { y[i, j] = x[i, j] * z[j % 8]; }",
+            "V: k for p { tile(i: 1, j: 32) => workgroup(y, x); distribute(j => thread(x)); }",
+        ),
     ];
     for (kernel, schedule) in cases {
         let variant = variant(kernel, schedule, &with_int64());
@@ -65,8 +73,8 @@ fn what_has_few_elements_needs_no_more_bits() {
     let kernel = |m: u64| format!("fn k<N, M = {m}>(x: f32[512, M]) -> y: f32[M] {{ y[i] = x[i % 512, i]; }}");
     let schedule = "V: k for p { tile(i: 32) => workgroup(x); distribute(i => thread(x)); }";
     let of = |m| variant(&kernel(m).replace("<N, ", "<"), schedule, &with_int64());
-    assert!(!is_far(&of(1 << 20)));
-    assert!(is_far(&of((1 << 20) + 1)));
+    assert!(!is_far(&of(1 << 21)));
+    assert!(is_far(&of((1 << 21) + 1)));
 }
 
 /// The first variant that reaches a tensor of 6.4 GB takes it; the device of the test has not as much memory.

@@ -310,7 +310,9 @@ fn launches_on_several_queues_that_share_a_tensor_are_one_after_another() {
 fn pipelines_live_as_long_as_a_device_of_several_queues_where_the_driver_needs_it() {
     // VK_DRIVER_ID_NVIDIA_PROPRIETARY
     const NVIDIA: u32 = 4;
-    for (driver, most, kept) in [(NVIDIA, None, true), (NVIDIA, NonZeroU32::new(1), false), (0, None, false)] {
+    // VK_DRIVER_ID_MESA_LLVMPIPE
+    const MESA: u32 = 13;
+    for (driver, most, kept) in [(NVIDIA, None, true), (NVIDIA, NonZeroU32::new(1), false), (MESA, None, false)] {
         let (injector, device) = Injector::with(&[("queues", 4), ("driver", driver)], |options| options.queues(most));
         let x = upload(&device, &[1.0, 2.0]);
         for n in 0..3 {

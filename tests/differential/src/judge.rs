@@ -26,6 +26,9 @@ const DRIVER: Duration = Duration::from_secs(5);
 /// How the launch refuses sizes at which 32 bits do not hold an index: large cases are made to have such.
 const BEYOND: &str = "indices have # bits";
 
+/// How it refuses tensors of too many bytes.
+const BYTES: &str = "bytes, and at most # are reached";
+
 /// Steps of an invocation that are waited for.
 const LONG: i128 = 1 << 20;
 
@@ -301,7 +304,7 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
         Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
         Error::NoVariant { reasons, .. } => {
             let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
-            if case.large && reason.contains(BEYOND) {
+            if case.large && reason.contains(BEYOND) || reason.contains(BYTES) {
                 return Some(reason);
             }
             // A fact that does not hold: the schedule's, or one that is checked at launch.
@@ -313,7 +316,7 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
             let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let unmet = variant.program.preparations.iter().any(|p| admits(&p.program, &dims) != Some(true));
             let reason = rule(&error.to_string());
-            (unmet || case.large && reason.contains(BEYOND)).then_some(reason)
+            (unmet || reason.contains(BYTES) || case.large && reason.contains(BEYOND)).then_some(reason)
         }
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.
