@@ -305,7 +305,7 @@ fn launches_on_several_queues_that_share_a_tensor_are_one_after_another() {
     injector.assert_quiet();
 }
 
-/// What NVIDIA's driver runs wrongly when there are several queues: pipelines that are destroyed while the device lives.
+/// What NVIDIA's driver does not stand when there are several queues: pipelines that are destroyed while the device lives.
 #[test]
 fn pipelines_live_as_long_as_a_device_of_several_queues_where_the_driver_needs_it() {
     // VK_DRIVER_ID_NVIDIA_PROPRIETARY
