@@ -1,5 +1,6 @@
-//! Reductions by subgroup: one operation where the monoid is one, else a butterfly of shuffles, in which every lane combines
-//! with the one whose number differs in a bit. Of several subgroups, each leaves its state in shared memory.
+//! Reductions by subgroup: one operation where subgroups have it, else a butterfly of shuffles, in which every lane combines
+//! with the one whose number differs in a bit. Integers take the butterfly: there is a driver that gets their operations wrong
+//! (`docs/drivers.md`). Of several subgroups, each leaves its state in shared memory.
 //!
 //! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
 //! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Emit::thread`).
@@ -29,7 +30,7 @@ impl Emit<'_> {
     pub(crate) fn across_lanes(&mut self, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let size = self.fixed_subgroup()?;
         self.module.capability(Capability::GroupNonUniform);
-        let op = monoid.operation(&self.program.exprs).and_then(|(op, dtype)| group_op(op, dtype));
+        let op = monoid.of_subgroups(&self.program.exprs).and_then(|(op, dtype)| group_op(op, dtype));
         if op.is_some() {
             self.need(Feature::SubgroupArithmetic, "a reduction by subgroup", "reduce `by: tree`")?;
             self.module.capability(Capability::GroupNonUniformArithmetic);
@@ -154,15 +155,6 @@ fn group_op(op: Binary, dtype: DType) -> Option<Op> {
         (Binary::And, DType::Bool) => Op::GroupNonUniformLogicalAnd,
         (Binary::Or, DType::Bool) => Op::GroupNonUniformLogicalOr,
         (Binary::Xor, DType::Bool) => Op::GroupNonUniformLogicalXor,
-        (Binary::Add, DType::I32 | DType::U32) => Op::GroupNonUniformIAdd,
-        (Binary::Mul, DType::I32 | DType::U32) => Op::GroupNonUniformIMul,
-        (Binary::And, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseAnd,
-        (Binary::Or, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseOr,
-        (Binary::Xor, DType::I32 | DType::U32) => Op::GroupNonUniformBitwiseXor,
-        (Binary::Min, DType::I32) => Op::GroupNonUniformSMin,
-        (Binary::Max, DType::I32) => Op::GroupNonUniformSMax,
-        (Binary::Min, DType::U32) => Op::GroupNonUniformUMin,
-        (Binary::Max, DType::U32) => Op::GroupNonUniformUMax,
         _ => return None,
     })
 }

@@ -50,7 +50,8 @@ pub fn profiles() -> [Profile; 2] {
 
 /// A profile of devices whose subgroups have so many invocations.
 pub fn of_subgroups(size: u32) -> Profile {
-    let features = [launch::Feature::Address, launch::Feature::SubgroupSize, launch::Feature::SubgroupArithmetic].into();
+    use launch::Feature::{Address, SubgroupArithmetic, SubgroupShuffle, SubgroupSize};
+    let features = [Address, SubgroupSize, SubgroupArithmetic, SubgroupShuffle].into();
     Profile { features, subgroup: Some(size), ..Profile::vulkan_1_1() }
 }
 

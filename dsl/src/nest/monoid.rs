@@ -15,6 +15,11 @@ impl Monoid {
         }
     }
 
+    /// The same, if it is what subgroups do: of integers, shuffles do it (`docs/drivers.md`).
+    pub fn of_subgroups(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
+        self.operation(exprs).filter(|(_, dtype)| !matches!(dtype, DType::I32 | DType::U32))
+    }
+
     /// Whether memory can combine states atomically: with no feature, with one, or not at all.
     pub fn atomic(&self, exprs: &Exprs) -> Option<Option<Feature>> {
         use Binary::{Add, And, Max, Min, Or, Xor};

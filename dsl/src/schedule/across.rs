@@ -1,7 +1,7 @@
 //! `by: tree | subgroup | atomic`: the strategy of a reduction whose axis is distributed. Each invocation reduces its own
 //! part; then
 //! - `tree`: the parts of a workgroup's invocations become one in shared memory, in steps with barriers between them;
-//! - `subgroup`: the same by subgroup arithmetic, or by shuffles where no single operation does it (argmin, argmax). Of
+//! - `subgroup`: the same by subgroup arithmetic, or by shuffles (integers, argmin, argmax). Of
 //!   several subgroups, each leaves its part in shared memory;
 //! - `atomic`: each part is taken into the result in device memory, which a dispatch before fills with the identity. The only
 //!   one for workgroups.
@@ -92,7 +92,7 @@ fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
 /// What subgroup arithmetic needs of a profile.
 fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     let profile = nest.profile;
-    let feature = match monoid.operation(&nest.program.exprs) {
+    let feature = match monoid.of_subgroups(&nest.program.exprs) {
         Some(_) => Feature::SubgroupArithmetic,
         None => Feature::SubgroupShuffle,
     };

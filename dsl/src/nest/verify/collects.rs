@@ -90,7 +90,7 @@ impl Checks<'_> {
         match (collect.how, monoid.atomic(&self.program.exprs)) {
             (How::Tree, _) => {}
             (How::Subgroup, _) => {
-                let plain = monoid.operation(&self.program.exprs).is_some();
+                let plain = monoid.of_subgroups(&self.program.exprs).is_some();
                 self.feature(node, if plain { Feature::SubgroupArithmetic } else { Feature::SubgroupShuffle });
                 self.feature(node, Feature::SubgroupSize);
             }
