@@ -12,6 +12,7 @@ pub mod diag;
 pub mod expand;
 pub mod expr;
 pub mod facts;
+pub mod length;
 pub mod lower;
 pub mod nest;
 pub mod profile;

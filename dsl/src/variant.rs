@@ -5,6 +5,7 @@
 use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
 use crate::diag::{Error, Errors, SpanId};
 use crate::launch::{self, Layout, Role, Version};
+use crate::length;
 use crate::lower::launch::Tensors;
 use crate::nest::{BufferId, Program, Space, State};
 use crate::profile::Profile;
@@ -82,6 +83,7 @@ pub fn compile_watched(
     let (Compiled { program: nest, preparations, mut warnings }, mut program) =
         compiler.version(schedule, &mut |at, program| watch(0, at, program))?;
     warnings.extend(pin::unused(&nest, &program, schedule));
+    warnings.extend(length::check(&nest, &program)?);
     program.conversions = compiler.conversions(&nest)?;
     program.preparations = compiler.preparations(&nest, &preparations)?;
     let prepared = preparations.into_iter().map(|p| (nest.buffers[p.input].name.clone(), p.program)).collect();
@@ -206,6 +208,7 @@ impl Compiler<'_> {
         {
             return Ok(Some(idle));
         }
+        variant.warnings.extend(length::check(&compiled.program, &program).map_err(|errors| specialize.blame(errors))?);
         let under = specialize.under(&compiled.program);
         variant.program.specialized.push(Version::of(&variant.program, program, under));
         variant.specialized.push(compiled.program);

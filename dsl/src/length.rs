@@ -1,0 +1,75 @@
+//! How long the module of a dispatch is. The time that drivers take for a module grows with its words, so a long one is a warning, and a
+//! much longer one is refused, at the loop that is written out most.
+
+use crate::diag::{Error, Errors};
+use crate::launch;
+use crate::nest::{Block, Dispatch, Exec, Loop, NodeKind, Program};
+
+/// Words beyond which a module is a warning: NVIDIA's driver takes 10 seconds for a few of these, and less than one for most.
+const LONG: usize = 1 << 15;
+
+/// Words that a module has at most: NVIDIA's driver takes 10 seconds and longer for most that have more.
+const LIMIT: usize = 1 << 17;
+
+/// Whether drivers may take seconds for a dispatch, of which the compiler warned.
+pub fn is_long(dispatch: &launch::Dispatch) -> bool {
+    words(dispatch) > LONG
+}
+
+fn words(dispatch: &launch::Dispatch) -> usize {
+    dispatch.spirv.len() / 4
+}
+
+/// Warnings of long modules.
+///
+/// # Errors
+/// Modules beyond the limit.
+pub(crate) fn check(nest: &Program, program: &launch::Program) -> Result<Errors, Errors> {
+    let (mut warnings, mut errors) = (Errors::new(), Errors::new());
+    for (dispatch, made) in nest.plan.iter().zip(&program.dispatches).filter(|(_, made)| is_long(made)) {
+        let said = said(nest, dispatch, words(made));
+        match words(made) > LIMIT {
+            true => {
+                errors.push(said.note(format!("it may have {LIMIT}: drivers take 10 seconds and longer for most that have more")))
+            }
+            false => warnings.push(said.note(format!("drivers take up to 10 seconds for some that have more than {LONG}"))),
+        }
+    }
+    errors.into_result().map(|()| warnings)
+}
+
+fn said(nest: &Program, dispatch: &Dispatch, words: usize) -> Error {
+    let text = format!("the module of `{}` has {words} words", dispatch.name);
+    match most_copies(nest, &dispatch.body, 1) {
+        Some(Copies { all, of, span }) => {
+            let name = &nest.axes[of.axis].name;
+            Error::new(span, format!("{text}, with {all} copies of what `{name}` writes out")).help("unroll smaller tiles")
+        }
+        None => {
+            let span = dispatch.body.first().map_or(crate::diag::SpanId::NONE, |node| node.span);
+            Error::new(span, text).help("compute fewer stages in one nest, with `root`, or vectorize less")
+        }
+    }
+}
+
+/// A loop that is written out, and how many copies of its body there are in all.
+struct Copies<'a> {
+    all: i64,
+    of: &'a Loop,
+    span: crate::diag::SpanId,
+}
+
+/// The innermost loop of those written out of which there are the most copies.
+fn most_copies<'a>(nest: &Program, block: &'a Block, around: i64) -> Option<Copies<'a>> {
+    let inner = |node: &'a crate::nest::Node| {
+        let here = match &node.kind {
+            NodeKind::Loop(l) if l.exec == Exec::Unroll => nest.exprs.as_int(nest.axes[l.axis].extent).map(|n| (l, n)),
+            _ => None,
+        };
+        let all = here.map_or(around, |(_, n)| around.saturating_mul(n));
+        let own = here.map(|(of, _)| Copies { all, of, span: node.span });
+        let below = node.blocks().filter_map(|block| most_copies(nest, block, all));
+        own.into_iter().chain(below).max_by_key(|copies| copies.all)
+    };
+    block.iter().filter_map(inner).max_by_key(|copies| copies.all)
+}
