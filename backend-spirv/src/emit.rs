@@ -55,6 +55,8 @@ pub(crate) struct Emit<'p> {
     /// What is known of floats, and of what was written to buffers.
     pub(crate) classes: Map<ValueId, Class>,
     pub(crate) held: Map<BufferId, Class>,
+    /// What updates in f16 found in their accumulators.
+    pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
     pub(crate) subgroup: Option<u32>,
@@ -150,6 +152,7 @@ impl<'p> Emit<'p> {
             features: BTreeSet::new(),
             classes: Map::default(),
             held: Map::default(),
+            accumulators: Map::default(),
             zeros: Map::default(),
             subgroup: None,
             row: None,
@@ -265,12 +268,15 @@ impl Emit<'_> {
         let mut words: SmallVec<[u32; 8]> = SmallVec::from_slice(&[ty, id]);
         words.extend_from_slice(operands);
         self.at(level).op(op, &words);
-        let is_fma = op == Op::ExtInst && operands.get(1) == Some(&(rspirv::spirv::GlslStd450Op::Fma as u32));
-        if is_fma || matches!(op, Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) {
-            // Compilers of drivers may take `(x + q) - x` for `q`, and `x - x` for 0. What may be fused is written as `Fma`.
-            self.module.decorate(id, Decoration::NoContraction, &[]);
+        if matches!(op, Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) {
+            self.as_written(id);
         }
         id
+    }
+
+    /// Arithmetic that compilers of drivers are not to simplify: they may take `(x + q) - x` for `q`, and `x - x` for 0.
+    pub(crate) fn as_written(&mut self, id: Id) {
+        self.module.decorate(id, Decoration::NoContraction, &[]);
     }
 
     /// An extended instruction.

@@ -36,14 +36,8 @@ impl Emit<'_> {
         Ok(operands)
     }
 
-    /// A zero of the site's type that a compiler does not know, in the place of a literal one: `x * 0.0` is NaN of infinity, and not to be
-    /// folded. It may be a factor, or what a choice comes to by a condition that the compiler knows.
-    pub(crate) fn hidden_zero(&mut self, at: Site, literal: Const) -> Result<Id> {
-        let is_negative = literal.value().is_sign_negative();
-        self.zero_of(at.of, at.n, is_negative)
-    }
-
-    /// Ids that are hidden if they are literal zeros.
+    /// Operands, with a zero that a compiler does not know in the place of each literal one: for infinity `x * 0.0` is NaN, and must not be
+    /// folded. The zero may be a factor, or one side of a choice whose condition the compiler knows.
     pub(crate) fn with_hidden_zeros<const N: usize>(
         &mut self,
         at: Site,
@@ -52,7 +46,7 @@ impl Emit<'_> {
     ) -> Result<[Id; N]> {
         for (id, known) in ids.iter_mut().zip(known) {
             if let Some(zero) = known.filter(|c| at.of.is_float() && c.value() == 0.0) {
-                *id = self.hidden_zero(at, zero)?;
+                *id = self.zero_of(at.of, at.n, zero.value().is_sign_negative())?;
             }
         }
         Ok(ids)
@@ -115,8 +109,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether an integer is computed, so that a compiler may find its value, once it has written loops out; not what is only read, given or
-    /// added up.
+    /// Whether an integer is computed: a compiler that writes loops out may find its value. One that is only read, given or accumulated is not.
     pub(crate) fn is_computed(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Load(_) | Kind::Moment(_) => false,

@@ -2,6 +2,7 @@
 
 use crate::chunks::Chunks;
 use crate::emit::{Bound, Emit, Region, Result};
+use crate::math::Site;
 use crate::module::{Code, Id};
 use crate::resolve::View;
 use crate::values::{Kind, ValueId};
@@ -15,8 +16,8 @@ use tilewright_dsl::nest::{
     AxisId, Block, Body, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
 };
 
-/// Loops of fewer words than this, all their iterations written out, are the driver's to unroll: for some it pays.
-/// The others shall stay loops: what shall be written out, the schedule says.
+/// Loops of fewer words than this are the driver's to unroll: for some it pays. The words count with all their iterations, and with all
+/// copies of the loop that the schedule makes. Other loops stay loops: what is to be written out, the schedule says.
 const SMALL: u64 = 8192;
 
 /// Words of instructions times barriers that a loop written out may come to. Drivers for CPUs split a workgroup's invocations at each
@@ -123,6 +124,11 @@ impl Emit<'_> {
         Ok(())
     }
 
+    /// Copies that the loops at hand, which are written out, make of what stands in them.
+    fn copies(&self) -> u64 {
+        self.unrolled.iter().fold(1, |copies, (_, extent)| copies.saturating_mul((*extent).into()))
+    }
+
     /// Words of instructions that the open regions have.
     fn words_so_far(&self) -> u64 {
         self.regions.iter().map(|region| region.code.0.len() as u64).sum()
@@ -181,11 +187,18 @@ impl Emit<'_> {
             Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
             None => u64::MAX,
         };
+        let (copies, is_known) = (self.copies(), self.values.as_int(extent).is_some());
         // The driver knows a bound that is a specialization constant, and how much it comes to.
-        let control = if written_out < SMALL || (written_out == u64::MAX && self.is_folded(extent)) {
+        let control = if written_out.saturating_mul(copies) < SMALL || (written_out == u64::MAX && self.is_folded(extent)) {
             LoopControl::NONE
         } else {
             LoopControl::DONT_UNROLL
+        };
+        // There is a driver that writes such loops out all the same, and takes half a minute for eight copies of 64 iterations.
+        let end = if control == LoopControl::DONT_UNROLL && is_known && copies > 1 {
+            self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?
+        } else {
+            end
         };
         let truth = self.module.bool_type();
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
@@ -450,6 +463,11 @@ impl<'p> Emit<'p> {
         }
         self.note_states(c, &items)?;
         let states: Vec<ValueId> = c.dst.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
+        if self.native_f16() {
+            for state in states.iter().filter(|state| self.values.dtype(**state) == DType::F16) {
+                self.accumulators.insert(*state, ());
+            }
+        }
         let combined = self.combined(monoid, states, items)?;
         c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
     }

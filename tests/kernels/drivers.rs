@@ -1,7 +1,7 @@
 //! What drivers were seen to get wrong: small kernels whose obvious instructions do not do there what SPIR-V says, and their nearest
 //! relatives. `docs/drivers.md` lists the defects; each test here runs on any device.
 
-use crate::harness::{Fill, profiles, refused, variant};
+use crate::harness::{Fill, devices, of_subgroups, profiles, refused, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
@@ -361,7 +361,7 @@ fn certain_paddings_times_infinity() {
     }
 }
 
-/// The product with such a padding was the other factor in f16: the root of what a quotient is, clamped.
+/// In f16 the product with such a padding was the other factor, the square root of a clamped quotient, and not 0.
 #[test]
 fn certain_paddings_of_halves() {
     let factors = [
@@ -412,4 +412,95 @@ fn loops_written_out() {
     refused(kernel, &schedule(""), "makes 128 loops");
     let variant = variant(kernel, &schedule("reorder(k, i, j);"), &profiles()[0]);
     variant.check(&[("N", 9), ("K", 11)], &[]);
+}
+
+/// Long loops in each of several copies are written out by a driver that knows their bounds: it may not know them.
+#[test]
+fn bounds_of_loops_written_out() {
+    let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N, K]) -> y: f32[N] { y[i] = sum(k in 0..K) { x[i, k] * z[i, k].exp() }; }";
+    for (copies, hidden) in [(1, false), (4, true)] {
+        let schedule = format!("V: k for p {{ tile(i: {copies}) => workgroup(x); tile(k: 500); unroll(i); reorder(k_o, i, k); }}");
+        let variant = variant(kernel, &schedule, &profiles()[0]);
+        let module = instructions(&variant.program.dispatches[0].spirv);
+        let bound = module.iter().find(|(op, words)| *op == CONSTANT && words[2] == 500);
+        let is_compared = bound.is_some_and(|(_, bound)| module.iter().any(|(op, words)| *op == LESS && words[3] == bound[1]));
+        assert_eq!(is_compared, !hidden, "{copies} copies");
+        variant.check(&[("N", 9), ("K", 501)], &[]);
+    }
+}
+
+/// Sums of products of halves may be simplified, and nothing else of halves: as written, one driver takes a fourth longer for them.
+#[test]
+fn sums_of_halves() {
+    let kernel = "fn k<N, K>(x: f16[N, K], w: f16[N]) -> y: f16[N] { y[i] = (sum(k in 0..K) { x[i, k] * w[i] }) * w[i] + w[i]; }";
+    for (dtype, decorated) in [("f16", 1), ("f32", 2)] {
+        let made = variant(&kernel.replace("f16", dtype), "V: k for p { serial(i); }", &profiles()[0]);
+        let module = instructions(&made.program.dispatches[0].spirv);
+        let fused = module.iter().filter(|(op, words)| *op == EXTENDED && words[3] == FMA).map(|(_, words)| words[1]);
+        let of = |id: u32| module.iter().any(|(op, words)| *op == DECORATE && words[..] == [id, NO_CONTRACTION]);
+        let fused: Vec<bool> = fused.map(of).collect();
+        assert_eq!((fused.len(), fused.iter().filter(|is| **is).count()), (2, decorated), "{dtype}");
+        made.check(&[("N", 9), ("K", 11)], &[]);
+    }
+}
+
+const EXTENDED: u32 = 12;
+const CONSTANT: u32 = 43;
+const DECORATE: u32 = 71;
+const LESS: u32 = 177;
+const FMA: u32 = 50;
+const NO_CONTRACTION: u32 = 42;
+
+/// The instructions of a module: what each is, and its operands.
+fn instructions(spirv: &[u8]) -> Vec<(u32, Vec<u32>)> {
+    let words: Vec<u32> = spirv.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
+    let mut rest = &words[5..];
+    let mut all = Vec::new();
+    while let Some(first) = rest.first() {
+        let (this, others) = rest.split_at((first >> 16) as usize);
+        all.push((first & 0xffff, this[1..].to_vec()));
+        rest = others;
+    }
+    all
+}
+
+/// Sums and extremes of integers by subgroup, many of them in either branch of a peeled loop.
+#[test]
+fn integers_by_subgroup() {
+    let size = devices()[0].info().limits.subgroup;
+    let profile = of_subgroups(size);
+    for copies in [12, 16, 24] {
+        let schedule = format!(
+            "V: k for p {{
+                rfactor(q => part);
+                tile(h: 1 => h_o) => workgroup(z);
+                serial(i, j);
+                part {{
+                    tile(h: 2 => h_o, i: {copies} peel => i_o) => workgroup(x, x);
+                    tile(l: 2 => l_o);
+                    tile(l: {size} round_up => l_oo);
+                    distribute(l => thread(x), by: subgroup);
+                    distribute(q => workgroup(y));
+                    unroll(i);
+                    distribute(j => workgroup(y));
+                    distribute(h => thread(z));
+                }}
+            }}"
+        );
+        let sum = "x0.pad(7)[j, k] * x1.clamp()[l - 2] - 9 + x2.clamp()[l + h - 1] + 6";
+        for (reduction, dtype, value) in [
+            ("sum", "i32", sum),
+            ("sum", "u32", "x1[l] + x2[h]"),
+            ("max", "i32", sum),
+            ("min", "i32", "x1[l].min(x2[h])"),
+            ("max", "u32", sum),
+        ] {
+            let kernel = format!(
+                "fn k<K>(x0: {dtype}[K, 1], x1: {dtype}[K], x2: {dtype}[K]) -> y: {dtype}[K, K, K] {{
+                    y[i, j, h] = {reduction}(k in 0..1, l in 0..K, q in 0..i) {{ {value} }};
+                }}"
+            );
+            variant(&kernel, &schedule, &profile).check(&[("K", 9)], &[]);
+        }
+    }
 }

@@ -118,7 +118,7 @@ impl Pointers {
             (Some(root), (class @ StorageClass::PhysicalStorageBuffer, of)) => {
                 Ok(Pointer { root, class, of, offset, terms, coherent: false })
             }
-            _ => unknown("an OpConvertUToPtr of what is no address of a buffer"),
+            _ => unknown("OpConvertUToPtr of an integer that is not the address of a buffer"),
         }
     }
 
@@ -137,7 +137,7 @@ impl Pointers {
                 let Pointer { root, class, offset, terms, .. } = self.get(module, inst.arg(0)?)?;
                 match class {
                     StorageClass::PhysicalStorageBuffer => Wide { root: Some(root), offset, terms }.checked(),
-                    _ => malformed("an OpConvertPtrToU of what is no address"),
+                    _ => malformed("OpConvertPtrToU of a pointer that is not an address"),
                 }
             }
             Op::SConvert if matches!(module.types.get(module.type_of(inst.arg(0)?)?)?, Type::Scalar(Scalar::Int)) => {
@@ -150,7 +150,7 @@ impl Pointers {
             Op::IMul => match pair()? {
                 (of, Wide { root: None, offset, terms }) if terms.is_empty() => of.times(offset),
                 (Wide { root: None, offset, terms }, of) if terms.is_empty() => of.times(offset),
-                _ => unknown("a product in 64 bits of what is no constant"),
+                _ => unknown("products of 64 bits without a constant factor"),
             },
             op => unknown(format!("Op{op:?} of 64 bits")),
         }

@@ -51,7 +51,7 @@ const BY_ADDRESS: &str = "
                OpFunctionEnd
 ";
 
-/// Element `%i` of what `%a` points to.
+/// Element `%i` of the array at `%a`.
 const CHAIN: &str = "%e = OpAccessChain %element %a %_0 %i";
 
 /// The same, by an address of 64 bits.
@@ -143,11 +143,14 @@ fn other_arithmetic_in_64_bits_is_not_known() {
     assert_eq!(of("OpIMul", "OpUDiv"), not_known("OpUDiv of 64 bits"));
     assert_eq!(
         of("OpIMul %long %wide %four", "OpIMul %long %wide %wide"),
-        not_known("a product in 64 bits of what is no constant")
+        not_known("products of 64 bits without a constant factor")
     );
     assert_eq!(of("%start %bytes", "%start %start"), not_known("a sum of two addresses"));
     assert_eq!(of("%wide %four", "%start %four"), not_known("a product of an address"));
-    assert_eq!(of("%pointer %sum", "%pointer %bytes"), not_known("an OpConvertUToPtr of what is no address of a buffer"));
+    assert_eq!(
+        of("%pointer %sum", "%pointer %bytes"),
+        not_known("OpConvertUToPtr of an integer that is not the address of a buffer")
+    );
     assert_eq!(of("%wide %four", "%wide %far"), not_known("an index of more than 16777216 bytes each"));
     let narrowed = format!("{COMPUTED}%narrow = OpUConvert %int %sum");
     assert_eq!(refusal(&narrowed), not_known("OpUConvert"));
@@ -164,7 +167,7 @@ fn an_address_of_nothing() {
 
 #[test]
 fn what_is_said_of_alignment_must_hold() {
-    let error = by_address(CHAIN, 3, Memory::address).expect_err("12 is no multiple of 8");
+    let error = by_address(CHAIN, 3, Memory::address).expect_err("12 is not a multiple of 8");
     assert_eq!(
         error.to_string(),
         "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `y`[3], which does not lie at a multiple of 8 bytes as the \
