@@ -24,8 +24,8 @@ use tilewright_launch::{DType, Dispatch, Feature, Program};
 /// A device that runs kernels. Clones are the same device; it closes when the last of them and of its tensors and kernels is
 /// dropped.
 ///
-/// Threads can share it. Their launches run side by side where the device has several queues; those that touch the same
-/// tensors, and one of them writes, run one after another. With a single queue, all run one after another.
+/// Threads can share it. Their launches run side by side where the device has several queues ([`Options::queues`]); those that touch
+/// the same tensors, and one of them writes, run one after another. With a single queue, all run one after another.
 ///
 /// No call waits longer than [`Options::timeout`]. What has not ended by then goes on by itself: what it uses is freed once it
 /// has ended, and until then it is [`Error::InFlight`]. Dropping never waits. What still has not ended when the device is
@@ -228,12 +228,13 @@ impl Options {
         self
     }
 
-    /// How many of the device's queues launches use at most. `None`, the default: 8.
+    /// How many of the device's queues launches use at most. `None`, the default: 8; with NVIDIA's driver 1.
     ///
     /// Launches of several threads run side by side on several queues, and a short one does not wait for a long one. With NVIDIA's
-    /// driver there is a price: pipelines are not destroyed before the device is dropped (`docs/drivers.md` says why), so that
-    /// memory grows with each kernel that is loaded, and with each value of the sizes that it pins. A program that loads kernels without end
-    /// takes one queue there. One is also faster where many threads make launches of some microseconds.
+    /// driver that has a price. In long runs that load thousands of kernels, all queues have stood still (`docs/drivers.md`). So pipelines
+    /// are not destroyed there before the device is dropped if it has several queues: memory grows with each kernel that is loaded, and
+    /// with each value of the sizes that it pins. Ask for several where one thread's launches take seconds and another's must not wait.
+    /// One is faster where many threads make launches of some microseconds.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;
         self

@@ -37,9 +37,11 @@ pub(super) struct Ticket {
 }
 
 impl Queues {
-    /// How many of a family's queues to ask for.
-    pub(super) fn count(available: u32, most: Option<NonZeroU32>) -> usize {
-        available.clamp(1, most.map_or(MOST, NonZeroU32::get)) as usize
+    /// How many of a family's queues to ask for. With NVIDIA's driver several can stand still (`docs/drivers.md`): one, unless the
+    /// options say otherwise.
+    pub(super) fn count(available: u32, most: Option<NonZeroU32>, is_nvidia: bool) -> usize {
+        let usual = if is_nvidia { 1 } else { MOST };
+        available.clamp(1, most.map_or(usual, NonZeroU32::get)) as usize
     }
 
     pub(super) fn new(queues: impl IntoIterator<Item = vk::Queue>) -> Queues {
@@ -114,9 +116,10 @@ mod tests {
 
     #[test]
     fn there_is_a_queue_and_no_more_than_are_asked_for() {
-        let count = |available, most| Queues::count(available, NonZeroU32::new(most));
+        let count = |available, most| Queues::count(available, NonZeroU32::new(most), false);
         assert_eq!([count(0, 0), count(1, 0), count(5, 0), count(16, 0)], [1, 1, 5, 8]);
         assert_eq!([count(0, 3), count(16, 3), count(16, 1), count(16, 100)], [1, 3, 1, 16]);
+        assert_eq!([None, NonZeroU32::new(4)].map(|most| Queues::count(8, most, true)), [1, 4]);
     }
 
     #[test]

@@ -312,7 +312,7 @@ fn pipelines_live_as_long_as_a_device_of_several_queues_where_the_driver_needs_i
     const NVIDIA: u32 = 4;
     // VK_DRIVER_ID_MESA_LLVMPIPE
     const MESA: u32 = 13;
-    for (driver, most, kept) in [(NVIDIA, None, true), (NVIDIA, NonZeroU32::new(1), false), (MESA, None, false)] {
+    for (driver, most, kept) in [(NVIDIA, NonZeroU32::new(4), true), (NVIDIA, None, false), (MESA, None, false)] {
         let (injector, device) = Injector::with(&[("queues", 4), ("driver", driver)], |options| options.queues(most));
         let x = upload(&device, &[1.0, 2.0]);
         for n in 0..3 {

@@ -160,10 +160,13 @@ impl Machine<'_> {
         }
         let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
         let mut values = Vec::new();
-        self.points(&stage.axes, &mut |machine| {
-            values.push(machine.point(&stage.body)?);
-            Ok(())
-        })?;
+        // Of nothing, the outer axes alone may have billions of points.
+        if !shape.contains(&0) {
+            self.points(&stage.axes, &mut |machine| {
+                values.push(machine.point(&stage.body)?);
+                Ok(())
+            })?;
+        }
         self.tensors.insert(stage.buffer, Tensor { shape, values });
         Ok(())
     }
