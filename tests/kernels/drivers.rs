@@ -26,8 +26,8 @@ fn with_controls() -> [Profile; 2] {
 fn check(kernel: &str, schedule: &str, dims: &[(&str, i64)], profiles: &[Profile]) {
     for profile in profiles {
         let variant = variant(kernel, schedule, profile);
-        variant.check_filled(dims, &[], &|_| Fill::Wild);
-        variant.check_filled(dims, &[], &|_| Fill::Small);
+        variant.check_partly(dims, &[], &|_| Fill::Wild, |elements| elements / 5);
+        variant.check_partly(dims, &[], &|_| Fill::Small, |elements| elements / 5);
     }
 }
 
@@ -378,7 +378,8 @@ fn certain_paddings_of_halves() {
         );
         for m in [1, 3] {
             for profile in &profiles() {
-                variant(&kernel, "V: k for p { pin(M); unroll(i); }", profile).check(&[("M", m)], &[]);
+                let variant = variant(&kernel, "V: k for p { pin(M); unroll(i); }", profile);
+                variant.check_partly(&[("M", m)], &[], &|_| Fill::Small, |elements| elements - 1);
             }
         }
     }

@@ -66,12 +66,15 @@ fn a_missing_feature_is_named() {
 #[test]
 fn a_required_subgroup_size_is_requested() {
     let info = device().info().clone();
-    if !info.features.contains(&Feature::SubgroupSize) {
-        return;
-    }
     let mut program = axpy(PLAIN);
     program.requires.subgroup = Some(info.limits.subgroup_range.0);
-    load(&device(), vec![program.clone()]).expect("it can be had");
+    let loaded = load(&device(), vec![program.clone()]);
+    if info.features.contains(&Feature::SubgroupSize) {
+        loaded.expect("it can be had");
+    } else {
+        let error = loaded.expect_err("it cannot be asked for").to_string();
+        assert!(error.ends_with("and the device cannot be asked for a size"), "{error}");
+    }
     program.requires.subgroup = Some(2 * info.limits.subgroup_range.1);
     assert!(matches!(refused(vec![program]), Error::Unsupported { .. }));
 }
