@@ -234,7 +234,8 @@ impl Options {
     /// driver that has a price. In long runs that load thousands of kernels, all queues have stood still (`docs/drivers.md`). So pipelines
     /// are not destroyed there before the device is dropped if it has several queues: memory grows with each kernel that is loaded, and
     /// with each value of the sizes that it pins. Ask for several where one thread's launches take seconds and another's must not wait.
-    /// One is faster where many threads make launches of some microseconds.
+    /// One is faster where many threads make launches of some microseconds. With one, a launch that is given up after the timeout holds up
+    /// all others: they are [`Error::InFlight`] until it has ended.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;
         self

@@ -55,7 +55,7 @@ pub(crate) struct Emit<'p> {
     /// What is known of floats, and of what was written to buffers.
     pub(crate) classes: Map<ValueId, Class>,
     pub(crate) held: Map<BufferId, Class>,
-    /// What updates in f16 found in their accumulators.
+    /// Values read from accumulators of sums in f16: an `Fma` that adds to one is not decorated.
     pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
@@ -274,7 +274,7 @@ impl Emit<'_> {
         id
     }
 
-    /// Arithmetic that compilers of drivers are not to simplify: they may take `(x + q) - x` for `q`, and `x - x` for 0.
+    /// Decorates with `NoContraction`. Without it drivers take `(x + q) - x` for `q`, and `x - x` for 0.
     pub(crate) fn as_written(&mut self, id: Id) {
         self.module.decorate(id, Decoration::NoContraction, &[]);
     }

@@ -60,7 +60,7 @@ impl Emit<'_> {
             ValueOp::Fma => {
                 let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [known[0], known[1]])?;
                 let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
-                // As written, a sum of products of halves takes a fourth more time with NVIDIA's driver.
+                // `NoContraction` here makes a convolution in f16 take 1.23 times as long with NVIDIA's driver.
                 if !self.accumulators.contains_key(&of[2]) {
                     self.as_written(id);
                 }

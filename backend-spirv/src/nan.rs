@@ -86,7 +86,7 @@ impl Emit<'_> {
                 Class { nan: a.nan && b.nan, free: a.free && b.free }
             }
             ValueOp::Binary(op) => Class { nan: true, free: self.is_free(op, of[0], of[1]) },
-            // No value is one: sums of products are fused as they are written.
+            // Not reached: an `Fma` is formed where instructions are written, and no value is one.
             ValueOp::Fma => Class::SUSPECT,
             ValueOp::Select => self.class_of_choice(of[0], of[1], of[2]),
             ValueOp::Cast(_) | ValueOp::Index => self.class(of[0]),

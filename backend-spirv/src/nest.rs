@@ -16,8 +16,8 @@ use tilewright_dsl::nest::{
     AxisId, Block, Body, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
 };
 
-/// Loops of fewer words than this are the driver's to unroll: for some it pays. The words count with all their iterations, and with all
-/// copies of the loop that the schedule makes. Other loops stay loops: what is to be written out, the schedule says.
+/// A loop of fewer words than this has no hint against unrolling: for some it pays that the driver does it. The words are those of the
+/// body times the iterations times the copies that enclosing `unroll`s make. Others have the hint: the schedule decides what is unrolled.
 const SMALL: u64 = 8192;
 
 /// Words of instructions times barriers that a loop written out may come to. Drivers for CPUs split a workgroup's invocations at each
@@ -25,8 +25,8 @@ const SMALL: u64 = 8192;
 const BETWEEN_BARRIERS: u64 = 1 << 19;
 
 /// Branches in all copies of a loop that is written out, where a loop that stays a loop counts as [`LOOP`] of them. What NVIDIA's driver takes
-/// for a module grows with these far more than with its words: 60 loops, or 800 branches, can be 10 seconds, thousands are minutes, and
-/// 2^17 words with few of them are 3 seconds.
+/// for a module grows with these far more than with its words: 60 loops, or 800 branches, can be 10 seconds, and thousands are
+/// minutes. For modules of many words without them there is a limit of their own (`tilewright_dsl::length`).
 const BRANCHES: u32 = 640;
 
 /// Branches that a loop counts as.
@@ -124,7 +124,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Copies that the loops at hand, which are written out, make of what stands in them.
+    /// How often the enclosing unrolled loops replicate the code at hand.
     fn copies(&self) -> u64 {
         self.unrolled.iter().fold(1, |copies, (_, extent)| copies.saturating_mul((*extent).into()))
     }
@@ -189,12 +189,14 @@ impl Emit<'_> {
         };
         let (copies, is_known) = (self.copies(), self.values.as_int(extent).is_some());
         // The driver knows a bound that is a specialization constant, and how much it comes to.
-        let control = if written_out.saturating_mul(copies) < SMALL || (written_out == u64::MAX && self.is_folded(extent)) {
+        let control = if written_out.saturating_mul(copies) < SMALL
+            || (written_out == u64::MAX && (copies == 1 || !is_known) && self.is_folded(extent))
+        {
             LoopControl::NONE
         } else {
             LoopControl::DONT_UNROLL
         };
-        // There is a driver that writes such loops out all the same, and takes half a minute for eight copies of 64 iterations.
+        // NVIDIA's driver ignores the hint if the bound is a literal, and takes 32 s for eight copies of a loop of 4 x 16 iterations.
         let end = if control == LoopControl::DONT_UNROLL && is_known && copies > 1 {
             self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?
         } else {
@@ -417,8 +419,10 @@ impl<'p> Emit<'p> {
             Some(view) => {
                 let items: Vec<ValueId> = c.value.iter().map(|v| Ok(e.resolve_in(*v, view)?.0)).collect::<Result<_>>()?;
                 e.note_states(c, &items)?;
-                let states = c.dst.iter().map(|place| e.load_one(place, view)).collect::<Result<_>>()?;
-                let combined = e.combined(e.monoid(c.stage)?, states, items)?;
+                let states: Vec<ValueId> = c.dst.iter().map(|place| e.load_one(place, view)).collect::<Result<_>>()?;
+                let monoid = e.monoid(c.stage)?;
+                e.note_accumulators(monoid, &states);
+                let combined = e.combined(monoid, states, items)?;
                 c.dst.iter().zip(combined).try_for_each(|(to, value)| e.store_one(to, value, view))
             }
         })
@@ -463,13 +467,19 @@ impl<'p> Emit<'p> {
         }
         self.note_states(c, &items)?;
         let states: Vec<ValueId> = c.dst.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
-        if self.native_f16() {
-            for state in states.iter().filter(|state| self.values.dtype(**state) == DType::F16) {
-                self.accumulators.insert(*state, ());
-            }
-        }
+        self.note_accumulators(monoid, &states);
         let combined = self.combined(monoid, states, items)?;
         c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
+    }
+
+    /// Notes what a sum in f16 adds to; a literal stands for nothing else than itself.
+    fn note_accumulators(&mut self, monoid: &Monoid, states: &[ValueId]) {
+        if self.native_f16() && monoid.operation(&self.program.exprs) == Some((Binary::Add, DType::F16)) {
+            let (values, accumulators) = (&self.values, &mut self.accumulators);
+            for state in states.iter().filter(|state| !matches!(values.node(**state).kind, Kind::Const(_))) {
+                accumulators.insert(*state, ());
+            }
+        }
     }
 
     pub(crate) fn monoid(&self, stage: StageId) -> Result<&'p Monoid> {

@@ -1,5 +1,5 @@
-//! Reductions by subgroup: one operation where subgroups have it, else a butterfly of shuffles, in which every lane combines
-//! with the one whose number differs in a bit. Integers take the butterfly: there is a driver that gets their operations wrong
+//! Reductions by subgroup: one operation where there is one, else a butterfly of shuffles, in which every lane combines
+//! with the one whose number differs in a bit. Integers always take the butterfly: NVIDIA's driver gets their operations wrong
 //! (`docs/drivers.md`). Of several subgroups, each leaves its state in shared memory.
 //!
 //! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;

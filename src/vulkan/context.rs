@@ -45,7 +45,7 @@ impl Context {
         let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
         // SAFETY: the family has as many queues, and they were asked for.
         let queues = Queues::new((0..priorities.len()).map(|n| unsafe { device.get_device_queue(family, n as u32) }));
-        // Its queues can stand still where pipelines are destroyed while others run (`docs/drivers.md`).
+        // Several queues stood still sooner where pipelines were destroyed while others ran (`docs/drivers.md`).
         let kept = (details.is_nvidia && priorities.len() > 1).then(Mutex::default);
         let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));

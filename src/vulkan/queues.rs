@@ -11,7 +11,7 @@ use ash::vk;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 
-/// The most queues that are asked for where the options do not say.
+/// The most queues that are asked for where the options do not say, and the driver is not NVIDIA's.
 const MOST: u32 = 8;
 
 /// The queues of a device.

@@ -112,8 +112,8 @@ impl Variant {
         self.check_partly(dims, scalars, fill, |_| 0);
     }
 
-    /// The same, where so many of a result's elements may have no bound, of so many: the operand of a step function is near a jump, or
-    /// an error is as large as the number.
+    /// The same, where up to `vague(n)` of a result's `n` elements may be left unchecked, as no useful bound of their error exists: the
+    /// operand of `floor` is near an integer, for example.
     pub fn check_partly(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill, vague: impl Fn(usize) -> usize) {
         let algorithm = &self.algorithm;
         let seed = seed();

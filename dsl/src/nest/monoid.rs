@@ -15,7 +15,8 @@ impl Monoid {
         }
     }
 
-    /// The same, if it is what subgroups do: of integers, shuffles do it (`docs/drivers.md`).
+    /// The operation, if one instruction may do it across a subgroup. None of integers: NVIDIA's driver gets those wrong
+    /// (`docs/drivers.md`), and shuffles do it.
     pub fn of_subgroups(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
         self.operation(exprs).filter(|(_, dtype)| !matches!(dtype, DType::I32 | DType::U32))
     }

@@ -51,7 +51,7 @@ fn missing(reduced: Option<&Name>, target: &Target, by: Option<By>) -> Applied {
                 Level::Workgroup => {
                     "say how the parts become one: `by: atomic`; or let another dispatch reduce them: `rfactor`".to_owned()
                 }
-                _ => "say how the parts become one: `by: tree` in shared memory, `by: subgroup` by subgroup arithmetic, or \
+                _ => "say how the parts become one: `by: tree` in shared memory, `by: subgroup` with subgroup operations, or \
                       `by: atomic` in device memory"
                     .to_owned(),
             };
@@ -89,7 +89,7 @@ fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
     Err(error.note_at(frame.span, "it was distributed here").help("give both the same strategy"))
 }
 
-/// What subgroup arithmetic needs of a profile.
+/// What `by: subgroup` needs of a profile.
 fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     let profile = nest.profile;
     let feature = match monoid.of_subgroups(&nest.program.exprs) {

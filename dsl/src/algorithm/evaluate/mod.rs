@@ -160,7 +160,7 @@ impl Machine<'_> {
         }
         let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
         let mut values = Vec::new();
-        // Of nothing, the outer axes alone may have billions of points.
+        // The other axes of a tensor without elements may have billions of points.
         if !shape.contains(&0) {
             self.points(&stage.axes, &mut |machine| {
                 values.push(machine.point(&stage.body)?);

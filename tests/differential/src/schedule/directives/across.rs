@@ -50,7 +50,8 @@ fn strategies(nest: &Nest<'_>) -> Vec<&'static str> {
 /// Whether subgroup arithmetic, or a shuffle, is there.
 pub(super) fn by_subgroup(nest: &Nest<'_>) -> bool {
     let index = nest.reduces.is_some_and(|op| op.starts_with("arg"));
-    let feature = if index { Feature::SubgroupShuffle } else { Feature::SubgroupArithmetic };
+    let by_shuffles = index || matches!(nest.dtype, DType::I32 | DType::U32);
+    let feature = if by_shuffles { Feature::SubgroupShuffle } else { Feature::SubgroupArithmetic };
     nest.profile.subgroup.is_some() && nest.profile.has(Feature::SubgroupSize) && nest.profile.has(feature) && nest.shared >= 1024
 }
 
