@@ -1,7 +1,7 @@
 //! What drivers were seen to get wrong: small kernels whose obvious instructions do not do there what SPIR-V says, and their nearest
 //! relatives. `docs/drivers.md` lists the defects; each test here runs on any device.
 
-use crate::harness::{Fill, devices, of_subgroups, profiles, refused, variant};
+use crate::harness::{Fill, devices, profiles, refused, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
@@ -473,7 +473,7 @@ fn instructions(spirv: &[u8]) -> Vec<(u32, Vec<u32>)> {
 #[test]
 fn integers_by_subgroup() {
     let size = devices()[0].info().limits.subgroup;
-    let profile = of_subgroups(size);
+    let profile = Profile { subgroup: Some(size), ..Profile::amd_rdna3() };
     for copies in [12, 16, 24] {
         let schedule = format!(
             "V: k for p {{
@@ -481,7 +481,7 @@ fn integers_by_subgroup() {
                 tile(h: 1 => h_o) => workgroup(z);
                 serial(i, j);
                 part {{
-                    tile(h: 2 => h_o, i: {copies} peel => i_o) => workgroup(x, x);
+                    tile(h: 16 => h_o, i: {copies} peel => i_o) => workgroup(x, x);
                     tile(l: 2 => l_o);
                     tile(l: {size} round_up => l_oo);
                     distribute(l => thread(x), by: subgroup);
@@ -495,7 +495,8 @@ fn integers_by_subgroup() {
         let sum = "x0.pad(7)[j, k] * x1.clamp()[l - 2] - 9 + x2.clamp()[l + h - 1] + 6";
         for (reduction, dtype, value) in [
             ("sum", "i32", sum),
-            ("sum", "u32", "x1[l] + x2[h]"),
+            ("sum", "i32", "x1[l] + x2[h]"),
+            ("sum", "u32", sum),
             ("max", "i32", sum),
             ("min", "i32", "x1[l].min(x2[h])"),
             ("max", "u32", sum),
