@@ -61,12 +61,7 @@ pub(crate) trait Buffer: Any + Send + Sync {
 }
 
 /// A dispatch made ready by a backend.
-pub(crate) trait Pipeline: Any + Send + Sync {
-    /// Whether dropping it gives nothing back before the device is dropped.
-    fn stays(&self) -> bool {
-        false
-    }
-}
+pub(crate) trait Pipeline: Any + Send + Sync {}
 
 /// A dispatch to run: all sizes known, all memory there.
 pub(crate) struct Step {

@@ -46,7 +46,7 @@ impl Pipelines {
 pub(crate) struct Kept(Vec<(Vec<u32>, Arc<dyn Pipeline>)>);
 
 impl Kept {
-    /// How many there are at most, unless they stay anyway; the one that was used longest ago goes first.
+    /// How many there are at most; the one that was used longest ago goes first.
     const MOST: usize = 64;
 
     /// The pipeline for some values, which becomes the last used one.
@@ -63,7 +63,7 @@ impl Kept {
         if self.used(values).is_some() {
             return;
         }
-        if self.0.len() >= Kept::MOST && !pipeline.stays() {
+        if self.0.len() >= Kept::MOST {
             self.0.remove(0);
         }
         self.0.push((values.to_vec(), pipeline));
@@ -77,23 +77,6 @@ mod tests {
     struct Nothing;
 
     impl Pipeline for Nothing {}
-
-    struct Staying;
-
-    impl Pipeline for Staying {
-        fn stays(&self) -> bool {
-            true
-        }
-    }
-
-    #[test]
-    fn pipelines_that_stay_are_not_made_again() {
-        let mut kept = Kept::default();
-        for n in 0..3 * Kept::MOST as u32 {
-            kept.keep(&[n], Arc::new(Staying));
-        }
-        assert!((0..3 * Kept::MOST as u32).all(|n| kept.used(&[n]).is_some()));
-    }
 
     #[test]
     fn the_pipeline_that_was_used_longest_ago_goes_first() {

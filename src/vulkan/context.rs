@@ -3,14 +3,11 @@
 use super::choose::{Candidate, Chain, Details};
 use super::failed;
 use super::instance::Instance;
-use super::pipeline::Made;
 use super::queues::Queues;
 use crate::device::{DeviceInfo, Options};
 use crate::error::Result;
-use crate::memory::lock;
 use ash::{ext, khr, vk};
 use std::ffi::CString;
-use std::sync::Mutex;
 
 /// An open device. Everything made on it holds it.
 pub(super) struct Context {
@@ -20,8 +17,6 @@ pub(super) struct Context {
     pub(super) physical: vk::PhysicalDevice,
     pub(super) family: u32,
     pub(super) queues: Queues,
-    /// Pipelines that nothing uses any more, where they are not destroyed before the device is.
-    kept: Option<Mutex<Vec<Made>>>,
     /// Where the function is not core.
     address_khr: Option<khr::buffer_device_address::Device>,
     names: Option<ext::debug_utils::Device>,
@@ -45,29 +40,10 @@ impl Context {
         let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
         // SAFETY: the family has as many queues, and they were asked for.
         let queues = Queues::new((0..priorities.len()).map(|n| unsafe { device.get_device_queue(family, n as u32) }));
-        // Several queues stood still sooner where pipelines were destroyed while others ran (`docs/drivers.md`).
-        let kept = (details.is_nvidia && priorities.len() > 1).then(Mutex::default);
         let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = instance.is_validating().then(|| ext::debug_utils::Device::new(instance.raw(), &device));
-        Ok(Context { device, info, details, physical, family, queues, kept, address_khr, names, instance })
-    }
-
-    /// Whether pipelines are not destroyed before the device is.
-    pub(super) fn keeps_pipelines(&self) -> bool {
-        self.kept.is_some()
-    }
-
-    /// Destroys a pipeline, now or with the device.
-    ///
-    /// # Safety
-    /// It is this device's, and nothing uses it any more.
-    pub(super) unsafe fn give_up(&self, pipeline: Made) {
-        match &self.kept {
-            Some(kept) if !pipeline.is_null() => lock(kept).push(pipeline),
-            // SAFETY: by this function's contract.
-            _ => unsafe { pipeline.destroy(&self.device) },
-        }
+        Ok(Context { device, info, details, physical, family, queues, address_khr, names, instance })
     }
 
     /// What the validation layers said since the last call.
@@ -98,11 +74,6 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: whatever was made on the device held it, so nothing is left; what a submission uses lives until that has
         // ended, so none is at work. A lost device is destroyed like any other.
-        unsafe {
-            for pipeline in self.kept.iter_mut().flat_map(|kept| std::mem::take(&mut *lock(kept))) {
-                pipeline.destroy(&self.device);
-            }
-            self.device.destroy_device(None);
-        }
+        unsafe { self.device.destroy_device(None) };
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers, as far as
 //! the [`budget`] goes), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (words made ready),
-//! [`session`] (command buffers), [`queues`] (which takes them) and [`submit`] (steps recorded with barriers and timestamps).
+//! [`session`] (command buffers), [`queues`] (which takes them, and when) and [`submit`] (steps recorded with barriers and timestamps).
 //! Every object is owned by a struct whose `Drop` destroys it, and holds what it was made from. What a submission uses is
 //! dropped after it has ended, or never.
 

@@ -3,6 +3,7 @@
 use super::cache::PipelineCache;
 use super::context::Context;
 use super::failed;
+use super::queues::Moment;
 use crate::backend;
 use crate::error::{Error, Result};
 use crate::parking::Wait;
@@ -13,31 +14,6 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use tilewright_launch::{Addressing, Dispatch};
 
-/// The objects of a pipeline.
-pub(super) struct Made {
-    pipeline: vk::Pipeline,
-    layout: vk::PipelineLayout,
-    set_layout: vk::DescriptorSetLayout,
-}
-
-impl Made {
-    /// Whether making it failed.
-    pub(super) fn is_null(&self) -> bool {
-        self.pipeline == vk::Pipeline::null()
-    }
-
-    /// # Safety
-    /// They are the device's, and nothing uses them any more.
-    pub(super) unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: by this function's contract.
-        unsafe {
-            device.destroy_pipeline(self.pipeline, None);
-            device.destroy_pipeline_layout(self.layout, None);
-            device.destroy_descriptor_set_layout(self.set_layout, None);
-        }
-    }
-}
-
 /// A dispatch made ready.
 pub(super) struct ComputePipeline {
     pub(super) raw: vk::Pipeline,
@@ -47,14 +23,12 @@ pub(super) struct ComputePipeline {
     pub(super) addressing: Addressing,
     /// Whether its parameters lie in a buffer.
     pub(super) spilled: bool,
+    /// When it was made.
+    pub(super) made: Moment,
     context: Arc<Context>,
 }
 
-impl backend::Pipeline for ComputePipeline {
-    fn stays(&self) -> bool {
-        self.context.keeps_pipelines()
-    }
-}
+impl backend::Pipeline for ComputePipeline {}
 
 /// What a pipeline is made of.
 pub(super) struct Words {
@@ -104,6 +78,7 @@ impl ComputePipeline {
             set_layout: vk::DescriptorSetLayout::null(),
             addressing: dispatch.addressing,
             spilled: dispatch.spilled,
+            made: Moment::default(),
             context: context.clone(),
         };
         pipeline.create_layouts(dispatch)?;
@@ -116,6 +91,7 @@ impl ComputePipeline {
         // SAFETY: made above, no longer needed.
         unsafe { context.device.destroy_shader_module(module, None) };
         pipeline.raw = created?;
+        pipeline.made = context.queues.now();
         context.name(pipeline.raw, label);
         Ok(pipeline)
     }
@@ -194,8 +170,12 @@ impl ComputePipeline {
 
 impl Drop for ComputePipeline {
     fn drop(&mut self) {
-        let made = Made { pipeline: self.raw, layout: self.layout, set_layout: self.set_layout };
-        // SAFETY: made by `new`, given up once; what a submission uses is not dropped before it has ended.
-        unsafe { self.context.give_up(made) };
+        let device = &self.context.device;
+        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
+        unsafe {
+            device.destroy_pipeline(self.raw, None);
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_descriptor_set_layout(self.set_layout, None);
+        }
     }
 }

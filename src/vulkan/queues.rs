@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::memory::lock;
 use ash::vk;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The most queues that are asked for where the options do not say, and the driver is not NVIDIA's.
@@ -19,26 +20,35 @@ pub(super) struct Queues {
     /// A queue takes one submission at a time.
     queues: Vec<Mutex<vk::Queue>>,
     loads: Arc<Mutex<Vec<Load>>>,
+    clock: AtomicU64,
 }
 
-/// The submissions of a queue that have not ended.
+/// A moment in the life of a device. Later ones are greater.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment(u64);
+
+/// The submissions of a queue.
 #[derive(Clone, Copy, Default)]
 struct Load {
+    /// Those that have not ended.
     running: usize,
     /// Those of them that nobody waits for.
     left: usize,
+    /// When the youngest of those that have ended was begun.
+    ended: Moment,
 }
 
 /// A place in a queue, from before a submission until it has ended.
 pub(super) struct Ticket {
     queue: usize,
     left: bool,
+    begun: Moment,
     loads: Arc<Mutex<Vec<Load>>>,
 }
 
 impl Queues {
-    /// How many of a family's queues to ask for. With NVIDIA's driver several can stand still (`docs/drivers.md`): one, unless the
-    /// options say otherwise.
+    /// How many of a family's queues to ask for. With NVIDIA's driver new pipelines went wrong on several (`docs/drivers.md`): one, unless
+    /// the options say otherwise.
     pub(super) fn count(available: u32, most: Option<NonZeroU32>, is_nvidia: bool) -> usize {
         let usual = if is_nvidia { 1 } else { MOST };
         available.clamp(1, most.map_or(usual, NonZeroU32::get)) as usize
@@ -47,17 +57,33 @@ impl Queues {
     pub(super) fn new(queues: impl IntoIterator<Item = vk::Queue>) -> Queues {
         let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
         let loads = Arc::new(Mutex::new(vec![Load::default(); queues.len()]));
-        Queues { queues, loads }
+        Queues { queues, loads, clock: AtomicU64::new(1) }
+    }
+
+    /// A new moment.
+    pub(super) fn now(&self) -> Moment {
+        Moment(self.clock.fetch_add(1, Ordering::Relaxed))
     }
 
     /// A place in the queue with the least to do.
     pub(super) fn ticket(&self) -> Result<Ticket> {
         let mut loads = lock(&self.loads);
         let Some(queue) = best(&loads) else { return Err(Error::InFlight { what: "every queue of the device".to_owned() }) };
+        Ok(self.place(&mut loads, queue))
+    }
+
+    /// A place in a queue that takes submissions, and has not ended one that was begun after a moment. `None`: all have.
+    pub(super) fn behind(&self, moment: Moment) -> Option<Ticket> {
+        let mut loads = lock(&self.loads);
+        let queue = loads.iter().position(|load| load.left == 0 && load.ended <= moment)?;
+        Some(self.place(&mut loads, queue))
+    }
+
+    fn place(&self, loads: &mut [Load], queue: usize) -> Ticket {
         if let Some(load) = loads.get_mut(queue) {
             load.running += 1;
         }
-        Ok(Ticket { queue, left: false, loads: self.loads.clone() })
+        Ticket { queue, left: false, begun: self.now(), loads: self.loads.clone() }
     }
 
     /// Submits to the queue of a ticket.
@@ -87,6 +113,13 @@ fn best(loads: &[Load]) -> Option<usize> {
 }
 
 impl Ticket {
+    /// The submission has ended.
+    pub(super) fn ended(self) {
+        if let Some(load) = lock(&self.loads).get_mut(self.queue) {
+            load.ended = load.ended.max(self.begun);
+        }
+    }
+
     /// Nobody waits for the submission any more.
     pub(super) fn leave(&mut self) {
         if !std::mem::replace(&mut self.left, true)
@@ -129,6 +162,24 @@ mod tests {
         assert_eq!(tickets.iter().map(|t| t.queue).collect::<Vec<_>>(), [0, 1, 2, 0]);
         tickets.remove(1);
         assert_eq!(queues.ticket().expect("open").queue, 1);
+    }
+
+    #[test]
+    fn a_queue_is_behind_until_it_has_ended_what_was_begun_later() {
+        let queues = queues(2);
+        let early = queues.ticket().expect("open");
+        let moment = queues.now();
+        early.ended();
+        let behind = || queues.behind(moment).map(|t| t.queue);
+        assert_eq!(behind(), Some(0), "what has ended was begun before");
+        queues.ticket().expect("open").ended();
+        assert_eq!(behind(), Some(1));
+        let mut hung = queues.behind(moment).expect("the second");
+        hung.leave();
+        assert_eq!(behind(), None, "a queue that takes nothing is not waited for");
+        drop(hung);
+        queues.behind(moment).expect("it has not ended anything").ended();
+        assert_eq!(behind(), None);
     }
 
     #[test]

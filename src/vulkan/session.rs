@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
-use super::queues::Ticket;
+use super::queues::{Moment, Ticket};
 use crate::error::Result;
 use crate::memory::lock;
 use crate::parking::{Flight, Wait};
@@ -23,12 +23,14 @@ impl Sessions {
     }
 
     /// Records commands by `record`, runs them, waits, and lets `read` see the results. `what` says in errors what they are.
+    /// With `since`, each queue first ends something that was begun after that moment.
     ///
     /// If the wait is over before they have ended, they are left.
     pub(super) fn run<T>(
         &self,
         wait: &mut Wait,
-        what: impl FnOnce() -> String,
+        since: Option<Moment>,
+        what: impl Fn() -> String,
         record: impl FnOnce(&mut Session) -> Result<()>,
         read: impl FnOnce(&Session) -> Result<T>,
     ) -> Result<T> {
@@ -38,21 +40,11 @@ impl Sessions {
             Some(session) => session,
             None => Session::new(self.context.clone(), self.heap.clone())?,
         };
-        session.begin()?;
-        record(&mut session)?;
-        session.end()?;
-        let mut ticket = self.context.queues.ticket()?;
-        let submitted = session.submit(&ticket).map_err(|code| ("vkQueueSubmit", code));
-        let ended = submitted.and_then(|()| session.wait(wait).map_err(|code| ("vkWaitForFences", code)));
-        if let Err((call, code)) = ended {
-            // What was not submitted is not at work; of a lost device that is not known.
-            if submitted.is_ok() || code == vk::Result::ERROR_DEVICE_LOST {
-                ticket.leave();
-                wait.leave(Submitted { session, _ticket: ticket });
-            }
-            return Err(if code == vk::Result::TIMEOUT { wait.over(what()) } else { failed(call)(code) });
+        let queues = &self.context.queues;
+        while let Some(ticket) = since.and_then(|moment| queues.behind(moment)) {
+            session = Submission { session, ticket }.run(wait, &what, |_| Ok(()))?;
         }
-        drop(ticket);
+        let mut session = Submission { session, ticket: queues.ticket()? }.run(wait, &what, record)?;
         session.holds.clear();
         let result = read(&session)?;
         // Only here: one that failed somewhere is in an unknown state.
@@ -61,13 +53,40 @@ impl Sessions {
     }
 }
 
-/// A submission that nobody waits for.
-struct Submitted {
+/// A session with a place in a queue.
+struct Submission {
     session: Session,
-    _ticket: Ticket,
+    ticket: Ticket,
 }
 
-impl Flight for Submitted {
+impl Submission {
+    /// Records commands, submits them, and waits until they have ended. If the wait is over before, they are left.
+    fn run(
+        mut self,
+        wait: &mut Wait,
+        what: impl Fn() -> String,
+        record: impl FnOnce(&mut Session) -> Result<()>,
+    ) -> Result<Session> {
+        self.session.begin()?;
+        record(&mut self.session)?;
+        self.session.end()?;
+        let submitted = self.session.submit(&self.ticket).map_err(|code| ("vkQueueSubmit", code));
+        let ended = submitted.and_then(|()| self.session.wait(wait).map_err(|code| ("vkWaitForFences", code)));
+        if let Err((call, code)) = ended {
+            // What was not submitted is not at work; of a lost device that is not known.
+            if submitted.is_ok() || code == vk::Result::ERROR_DEVICE_LOST {
+                self.ticket.leave();
+                wait.leave(self);
+            }
+            return Err(if code == vk::Result::TIMEOUT { wait.over(what()) } else { failed(call)(code) });
+        }
+        self.ticket.ended();
+        Ok(self.session)
+    }
+}
+
+/// One that nobody waits for.
+impl Flight for Submission {
     fn has_ended(&self) -> bool {
         self.session.has_ended()
     }

@@ -40,8 +40,11 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wa
     let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
+    // With NVIDIA's driver a pipeline that is launched at once may run the code of another one (`docs/drivers.md`).
+    let youngest = steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia);
     device.sessions.run(
         wait,
+        youngest,
         what,
         |session| {
             let spilled = spill.write(session, &steps)?;

@@ -49,6 +49,7 @@ pub(super) fn clear(device: &VulkanDevice, buffer: &Buffer, bytes: u64, wait: &m
     }
     device.sessions.run(
         wait,
+        None,
         || format!("filling {bytes} bytes"),
         |session| {
             // SAFETY: recording; the buffer is this device's, lives until the submission has ended, and has as many bytes.
@@ -69,6 +70,7 @@ fn copy(
 ) -> Result<()> {
     device.sessions.run(
         wait,
+        None,
         || format!("a copy of {} bytes", region.size),
         |session| {
             session.hold(staging);

@@ -305,26 +305,58 @@ fn launches_on_several_queues_that_share_a_tensor_are_one_after_another() {
     injector.assert_quiet();
 }
 
-/// What NVIDIA's driver does not stand when there are several queues: pipelines that are destroyed while the device lives.
+// VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_MESA_LLVMPIPE
+const NVIDIA: u32 = 4;
+const MESA: u32 = 13;
+
+/// What NVIDIA's driver does not stand: pipelines that are launched as soon as they are made.
 #[test]
-fn pipelines_live_as_long_as_a_device_of_several_queues_where_the_driver_needs_it() {
-    // VK_DRIVER_ID_NVIDIA_PROPRIETARY
-    const NVIDIA: u32 = 4;
-    // VK_DRIVER_ID_MESA_LLVMPIPE
-    const MESA: u32 = 13;
-    for (driver, most, kept) in [(NVIDIA, NonZeroU32::new(4), true), (NVIDIA, None, false), (MESA, None, false)] {
+fn each_queue_ends_something_before_a_new_pipeline_runs_where_the_driver_needs_it() {
+    for (driver, most, more) in [(NVIDIA, None, 1), (NVIDIA, NonZeroU32::new(4), 4), (MESA, None, 0)] {
         let (injector, device) = Injector::with(&[("queues", 4), ("driver", driver)], |options| options.queues(most));
-        let x = upload(&device, &[1.0, 2.0]);
-        for n in 0..3 {
-            let mut y = upload(&device, &[3.0, 4.0]);
-            bumped(&load(&device, bump(PLAIN)), &x, &mut y, 1.0).expect("runs");
-            assert_eq!(y.download::<f32>().expect("downloads"), [4.0, 6.0]);
-            assert_eq!(injector.get("destroyed_pipelines"), if kept { 0 } else { n + 1 }, "driver {driver}");
+        let (x, mut y) = (upload(&device, &[1.0, 2.0]), upload(&device, &[3.0, 4.0]));
+        for n in 1u8..3 {
+            let kernel = load(&device, bump(PLAIN));
+            for more in [more, 0] {
+                let before = injector.get("submitted");
+                bumped(&kernel, &x, &mut y, 1.0).expect("runs");
+                assert_eq!(injector.get("submitted") - before, more + 1, "driver {driver}, kernel {n}");
+            }
+            let times = 2.0 * f32::from(n);
+            assert_eq!(y.download::<f32>().expect("downloads"), [3.0 + times, 4.0 + 2.0 * times]);
         }
-        drop((x, device));
-        assert_eq!(injector.get("destroyed_pipelines"), 3);
+        drop((x, y, device));
         injector.assert_quiet();
     }
+}
+
+#[test]
+fn a_new_pipeline_waits_for_what_is_at_work_on_other_queues_where_the_driver_needs_it() {
+    let (injector, device) = Injector::with(&[("queues", 2), ("driver", NVIDIA)], |options| options.queues(NonZeroU32::new(2)));
+    let x = upload(&device, &[1.0, 2.0]);
+    let known = load(&device, bump(PLAIN));
+    let run = |kernel: &DynKernel| {
+        let mut y = upload(&device, &[3.0, 4.0]);
+        bumped(kernel, &x, &mut y, 1.0).expect("runs");
+        y.download::<f32>().expect("downloads")
+    };
+    run(&known);
+    injector.set("held", 1);
+    let before = injector.get("submitted");
+    std::thread::scope(|scope| {
+        let held = scope.spawn(|| run(&known));
+        injector.wait_for("submitted", before + 1);
+        assert_eq!(run(&known), [4.0, 6.0], "the other queue takes it");
+        let new = scope.spawn(|| run(&load(&device, bump(PLAIN))));
+        injector.wait_for("submitted", before + 3);
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!new.is_finished());
+        injector.set("held", 0);
+        assert_eq!(held.join().expect("runs"), [4.0, 6.0]);
+        assert_eq!(new.join().expect("runs"), [4.0, 6.0]);
+    });
+    drop((known, x, device));
+    injector.assert_quiet();
 }
 
 #[test]
