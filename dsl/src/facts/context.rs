@@ -10,7 +10,6 @@ use super::samples::Sizes;
 use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
 use crate::table::Map;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -51,8 +50,6 @@ pub(super) struct Context<'p> {
     pub(super) grounds: Map<Vec<AxisId>, Ground>,
     /// Sizes that the program's conditions admit, once they were needed.
     pub(super) sizes: Option<Sizes>,
-    /// These and larger ones, for which more was tried if none was found: once for all contexts of these conditions.
-    pub(super) all_sizes: Rc<OnceCell<Sizes>>,
     /// What is left to be spent on the claim.
     pub(super) work: u32,
     pub(super) nesting: u32,
@@ -77,7 +74,6 @@ impl<'p> Context<'p> {
             brief: Map::default(),
             grounds: Map::default(),
             sizes: None,
-            all_sizes: Rc::default(),
             work: 0,
             nesting: 0,
             depth: 0,
@@ -214,6 +210,10 @@ impl<'p> Context<'p> {
         }
         self.nesting += 1;
         let (axes, ground) = self.take_ground(axes);
+        if self.nesting == 1 {
+            // What the ground costs is not the claim's: the same claim, asked again, would find it there.
+            self.work = MAX_WORK;
+        }
         let (proved, ground) = Query::ask(self, ground, p, rounds);
         self.nesting -= 1;
         self.keep_ground(axes, ground);
@@ -244,16 +244,6 @@ impl<'p> Context<'p> {
         least
     }
 
-    /// The values of two expressions at some points with their axes in range, wherever the second has one (no digit of nothing);
-    /// `None` if it has none at any.
-    pub(super) fn seen(&mut self, a: ExprId, b: ExprId) -> Option<Vec<(Option<i64>, i64)>> {
-        let axes: BTreeSet<AxisId> = self.axes_of(a).union(&self.axes_of(b)).chain(&self.scope).copied().collect();
-        let samples = self.many_samples(&axes.into_iter().collect::<Vec<_>>());
-        let both = |sample| Some((self.index_at(a, sample), self.index_at(b, sample)?));
-        let seen: Vec<_> = samples.iter().filter_map(both).collect();
-        (!seen.is_empty()).then_some(seen)
-    }
-
     /// Whether one of these axes is proved to have no value, wherever those that its extent names are in range: then there is no point
     /// at which a claim about them has a meaning.
     pub(super) fn is_about_nothing(&mut self, axes: &BTreeSet<AxisId>) -> bool {
@@ -280,7 +270,6 @@ impl<'p> Context<'p> {
             absurd: self.absurd,
             axes: self.axes.clone(),
             sizes: self.sizes.clone(),
-            all_sizes: self.all_sizes.clone(),
             ..Context::new(self.program, self.view)
         }
     }

@@ -16,8 +16,6 @@ const MAX_SIZES: usize = 4000;
 const MAX_POINTS: usize = 6000;
 /// Small values of a dim, before those that literals suggest.
 const SMALL: i64 = 12;
-/// Large ones: tiles can ask for many points.
-const LARGER: [i64; 6] = [96, 192, 384, 768, 1536, 3072];
 
 /// Values for which a claim is false. Displayed as `IW = 3, ow = 1`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +55,7 @@ impl Prover<'_> {
         axes.iter().for_each(|a| context.expr_dims(context.program.axes[*a].extent, &mut dims));
         let relevant = context.relevant_conditions(&mut dims);
         let axes = context.outer_first(&axes);
-        let candidates = context.candidates(&dims, &relevant, false);
+        let candidates = context.candidates(&dims, &relevant);
         let mut search = Search {
             eval: Eval { program: context.program, view: context.view },
             context: &context,
@@ -254,8 +252,8 @@ impl Context<'_> {
         keyed.into_iter().map(|(_, axis)| axis).collect()
     }
 
-    /// The values that are tried of each symbolic dim: small ones, `larger` ones where they are wanted, and what is near literals.
-    pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize], larger: bool) -> Vec<(DimId, Vec<i64>)> {
+    /// The values that are tried of each symbolic dim: small ones, and what is near literals.
+    pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize]) -> Vec<(DimId, Vec<i64>)> {
         let mut literals = BTreeSet::new();
         for i in relevant {
             let condition = &self.program.conditions[*i];
@@ -283,9 +281,7 @@ impl Context<'_> {
                 _ => 1,
             };
             let rest = value.constant_term().rem_euclid(step.into()) as i64;
-            let (most, more) = if larger { (4 * SMALL, &LARGER[..]) } else { (SMALL, &[][..]) };
-            let counts = (1..=most).chain(more.iter().copied());
-            let mut values: Vec<i64> = counts.map(|n| n * step - (step - rest) % step).collect();
+            let mut values: Vec<i64> = (1..=SMALL).map(|n| n * step - (step - rest) % step).collect();
             let near = literals.iter().flat_map(|l| [l - 1, *l, l + 1]);
             values.extend(near.filter(|v| *v > 0 && v.rem_euclid(step) == rest));
             // Nothing is said of most empty tensors: 0 comes last.

@@ -34,14 +34,18 @@ impl Context<'_> {
         whole.add(&self.atom(Atom::Floor { num: rest, den }, 0)?)
     }
 
-    /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, for a constant `k`. How the two floors relate is
-    /// noted, for the sake of the digits of fused axes. `None`: it is no such floor.
+    /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, whatever `k` is, if it has no such floor. How the two floors relate
+    /// is noted, for the sake of the digits of fused axes. `None`: it is no such floor.
     fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Option<Poly>> {
-        let [(mono, 1)] = rest.variable_terms() else { return None };
-        let inner = mono.single()?;
-        let Atom::Floor { num, den: below } = self.atoms.get(inner).atom.clone() else { return None };
+        let singles = rest.variable_terms().iter().filter(|(_, c)| *c == 1).filter_map(|(mono, _)| mono.single());
+        let mut floors = singles.filter_map(|id| match &self.atoms.get(id).atom {
+            Atom::Floor { num, den } => Some((id, num.clone(), den.clone())),
+            _ => None,
+        });
+        let (inner, num, below) = floors.next().filter(|_| floors.next().is_none())?;
         let flat = (|| {
-            let num = num.add(&below.scale(rest.constant_term())?)?;
+            let beside = rest.sub(&Poly::atom(inner))?;
+            let num = num.add(&below.mul(&beside)?)?;
             self.floor(&num, &below.mul(den)?)
         })();
         if let Some(quotient) = &flat

@@ -182,17 +182,6 @@ impl<'p> Prover<'p> {
         self.proves(Claim::Equal(a.into(), b.into()))
     }
 
-    /// Whether `a` is `b` at every point that is looked at, of a few that satisfy what is known. No proof: where one is not found,
-    /// it tells what is wrong from what is hard to see.
-    pub fn seem_equal(&self, a: ExprId, b: ExprId) -> bool {
-        self.context.borrow_mut().seen(a, b).is_some_and(|seen| seen.iter().all(|(a, b)| *a == Some(*b)))
-    }
-
-    /// Whether a bool does not hold at any of these points.
-    pub fn seems_false(&self, cond: ExprId) -> bool {
-        self.context.borrow_mut().seen(cond, cond).is_some_and(|seen| seen.iter().all(|(_, holds)| *holds == 0))
-    }
-
     /// `0 <= index && index < extent`.
     pub fn inside<'a>(&self, index: impl Into<Operand<'a>>, extent: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::Inside(index.into(), extent.into()))

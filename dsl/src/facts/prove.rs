@@ -131,11 +131,13 @@ impl<'c, 'p> Query<'c, 'p> {
 
     /// The sum of the terms' lower bounds, if each has one.
     fn plain_lower(&mut self, p: &Poly) -> Option<i128> {
-        if p.variable_terms().iter().any(|(_, c)| *c < 0) {
+        let is_minimum = |id: AtomId| matches!(self.cx.atoms.get(id).atom, Atom::Min0(_));
+        // A minimum with 0 is not above 0.
+        if p.variable_terms().iter().any(|(mono, c)| *c < 0 && !mono.single().is_some_and(is_minimum)) {
             return None;
         }
         let mut sum = p.constant_term();
-        for (mono, c) in p.variable_terms() {
+        for (mono, c) in p.variable_terms().iter().filter(|(_, c)| *c > 0) {
             let mut low = *c;
             for atom in mono.atoms() {
                 let atom = self.lower(atom).filter(|low| *low >= 0)?;

@@ -13,7 +13,7 @@ use super::samples::Sizes;
 use crate::arena::Id as _;
 use crate::expr::{Expr, ExprId};
 use crate::nest::Program;
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tilewright_launch::{DType, Relation};
@@ -43,7 +43,6 @@ struct Loaded {
     nonzeros: Vec<Poly>,
     absurd: bool,
     sizes: Sizes,
-    all_sizes: Rc<OnceCell<Sizes>>,
 }
 
 impl<'p> Context<'p> {
@@ -112,7 +111,6 @@ impl Loaded {
             nonzeros: context.nonzeros.clone(),
             absurd: context.absurd,
             sizes,
-            all_sizes: context.all_sizes.clone(),
         }
     }
 
@@ -125,7 +123,6 @@ impl Loaded {
             nonzeros: self.nonzeros.clone(),
             absurd: self.absurd,
             sizes: Some(self.sizes.clone()),
-            all_sizes: self.all_sizes.clone(),
             ..Context::new(program, view)
         }
     }

@@ -1,7 +1,6 @@
 //! Points at which a question's facts hold: a goal that is negative at one of them is not worth a proof.
 //!
-//! They decide nothing else, but where the verifier finds no proof that two indices are the same. So which there are, and how well
-//! they are spread, only matters for how fast the prover gives up.
+//! They decide nothing else. So which there are, and how well they are spread, only matters for how fast the prover gives up.
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
@@ -9,7 +8,6 @@ use super::eval::{Eval, Point, Values};
 use super::mono::AtomId;
 use super::poly::Poly;
 use crate::arena::Id as _;
-use crate::expr::ExprId;
 use crate::nest::{AxisId, DimId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -20,9 +18,6 @@ const SIZES: usize = 6;
 const TRIES: usize = 240;
 /// Points for each of the sizes.
 const POINTS: u64 = 3;
-/// Where points are all that is known.
-const MANY_POINTS: u64 = 40;
-const MANY_TRIES: usize = 20_000;
 
 /// Values of the dims, derived ones included.
 pub(super) type Sizes = Rc<Vec<Values<DimId>>>;
@@ -51,20 +46,20 @@ impl Context<'_> {
         if let Some(sizes) = &self.sizes {
             return sizes.clone();
         }
-        let sizes = Rc::new(self.find_sizes(TRIES, false));
+        let sizes = Rc::new(self.find_sizes());
         self.sizes = Some(sizes.clone());
         sizes
     }
 
-    fn find_sizes(&mut self, tries: usize, larger: bool) -> Vec<Values<DimId>> {
+    fn find_sizes(&mut self) -> Vec<Values<DimId>> {
         let program = self.program;
         let eval = Eval { program, view: self.view };
         let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
         let conditions: Vec<usize> = (0..program.conditions.len()).collect();
-        let candidates = self.candidates(&dims, &conditions, larger);
+        let candidates = self.candidates(&dims, &conditions);
         let mut mixer = Mixer(1);
         let mut found: Vec<Values<DimId>> = Vec::new();
-        for _ in 0..tries {
+        for _ in 0..TRIES {
             let mut pick = |values: &Vec<i64>| values.get(mixer.below(values.len() as u64) as usize).copied().unwrap_or(1);
             let dims = candidates.iter().map(|(dim, values)| (*dim, pick(values))).collect();
             let mut sample = Sample { point: Point { dims, axes: Values::new() }, values: Vec::new() };
@@ -97,31 +92,11 @@ impl Context<'_> {
 
     /// Points with these axes in range.
     pub(super) fn samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
-        let sizes = self.sizes();
-        self.spread(axes, &sizes, POINTS)
-    }
-
-    /// More points, for what is not proved.
-    pub(super) fn many_samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
-        let small = self.sizes();
-        let all = self.all_sizes.get().cloned().unwrap_or_else(|| {
-            let tries = if small.is_empty() { MANY_TRIES } else { TRIES };
-            let found = if small.is_empty() { self.find_sizes(tries, false) } else { small.to_vec() };
-            // Of several tiles, all but the first tell more.
-            let larger = self.find_sizes(tries, true);
-            Rc::new(found.into_iter().chain(larger).collect())
-        });
-        let all = self.all_sizes.get_or_init(|| all).clone();
-        self.spread(axes, &all, MANY_POINTS)
-    }
-
-    /// So many points with these axes in range for each of some sizes.
-    fn spread(&mut self, axes: &[AxisId], sizes: &[Values<DimId>], points: u64) -> Vec<Sample> {
-        let axes = self.outer_first(axes);
+        let (sizes, axes) = (self.sizes(), self.outer_first(axes));
         let eval = Eval { program: self.program, view: self.view };
         let mut samples = Vec::new();
-        for dims in sizes {
-            for kind in 0..points {
+        for dims in sizes.iter() {
+            for kind in 0..POINTS {
                 let mut point = Point { dims: dims.clone(), axes: Values::new() };
                 let mut mixer = Mixer(kind);
                 let complete = axes.iter().all(|axis| {
@@ -158,11 +133,6 @@ impl Context<'_> {
         }) && self.facts.iter().all(|p| holds(p, sample, |v| v >= 0))
             && self.zeros.iter().all(|p| holds(p, sample, |v| v == 0))
             && self.nonzeros.iter().all(|p| holds(p, sample, |v| v != 0))
-    }
-
-    /// The value of an index at the point.
-    pub(super) fn index_at(&self, e: ExprId, sample: &Sample) -> Option<i64> {
-        Eval { program: self.program, view: self.view }.value(e, &sample.point)
     }
 
     /// The value of a polynomial at the point.

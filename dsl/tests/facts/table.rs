@@ -289,3 +289,23 @@ fn floors_at_the_ends_of_axes() {
         );
     }
 }
+
+#[test]
+fn floors_within_sums_within_floors() {
+    check(
+        World::new("N; M", "i < N; j < 8", "N >= 1; M >= 1"),
+        false,
+        &["(i * 2 + j / 4) / N == (i * 8 + j) / (4 * N)", "(i + j / M + 3) / N == (i * M + j + 3 * M) / (M * N)"],
+        &["(i * 2 + j / 4) / N == (i * 8 + j) / (8 * N)", "(i * 2 - j / 4) / N == (i * 8 - j) / (4 * N)"],
+    );
+}
+
+#[test]
+fn minima_of_minima() {
+    check(
+        World::new("N", "i < N", ""),
+        false,
+        &["min(min(i - 2, N - 7), 0) <= 0", "max(min(i - 2, 0), 0) == 0", "max(min(min(i * 32, N - 32) - 2, 0), 0) == 0"],
+        &["max(min(i - 2, 1), 0) == 0"],
+    );
+}

@@ -6,12 +6,12 @@ use super::copies::Traced;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
-use crate::expr::{Compare, ExprId};
+use crate::expr::{Binary, Compare, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::lower::launch::slot_index;
 use crate::lower::local::size;
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Split, Tail};
+use crate::nest::{Axis, AxisDef, AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Split, Tail};
 use crate::profile::Profile;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub(super) struct Provers<'v> {
     /// The first, of a program without facts: what the algorithm's own check proved, facts can make harder to see.
     bare: OnceCell<Prover<'v>>,
     without_facts: &'v Program,
-    /// Of every axis that can be past its extent, that it is not.
+    /// What holds of an axis within its extent ([`within`]).
     within: BTreeMap<AxisId, ExprId>,
     /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
@@ -67,6 +67,9 @@ impl<'v> Provers<'v> {
             }
             let axes = &self.program.axes[axis];
             open.extend(named(self.program, &[axes.extent]));
+            if let AxisDef::Part { of, .. } = axes.def {
+                open.insert(of);
+            }
             match &axes.fate {
                 Fate::Live => {}
                 Fate::Fused { into, .. } => open.extend([*into]),
@@ -89,15 +92,28 @@ impl<'v> Provers<'v> {
     }
 }
 
-/// Of every axis whose split is not exact, that it is within its extent.
+/// Of axes, what holds where they are within their extents and cannot be seen from the loops: of one whose split is not exact that it is,
+/// of a fused one that none of its digits is empty.
 pub(super) fn within(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
-    let inexact = |axis: &AxisId| matches!(&scratch.axes[*axis].fate, Fate::Split(split) if !split.exact);
-    let axes: Vec<AxisId> = scratch.axes.ids().filter(inexact).collect();
-    let one = |axis: AxisId| {
-        let (value, extent) = (scratch.exprs.axis(axis), scratch.axes[axis].extent);
-        (axis, scratch.exprs.compare(Compare::Lt, value, extent))
-    };
-    axes.into_iter().map(one).collect()
+    let mut within = BTreeMap::new();
+    for axis in scratch.axes.ids().collect::<Vec<_>>() {
+        let Axis { extent, fate, def, .. } = scratch.axes[axis].clone();
+        let mut known = Vec::new();
+        if matches!(fate, Fate::Split(split) if !split.exact) {
+            let value = scratch.exprs.axis(axis);
+            known.push(scratch.exprs.compare(Compare::Lt, value, extent));
+        }
+        if let AxisDef::Fused(digits) = def {
+            let one = scratch.exprs.int(1);
+            let lengths = digits.into_iter().map(|digit| scratch.axes[digit].extent);
+            let symbolic: Vec<ExprId> = lengths.filter(|length| scratch.exprs.as_int(*length).is_none()).collect();
+            known.extend(symbolic.into_iter().map(|length| scratch.exprs.compare(Compare::Ge, length, one)));
+        }
+        if let Some(all) = known.into_iter().reduce(|all, one| scratch.exprs.binary(Binary::And, all, one)) {
+            within.insert(axis, all);
+        }
+    }
+    within
 }
 
 /// The axes that expressions name.
