@@ -5,7 +5,6 @@ use crate::module::{Id, Type};
 use crate::values::{Coordinate, Kind, ValueId};
 use rspirv::spirv::{BuiltIn, Capability, Op};
 use tilewright_dsl::launch::{Bounds, DType, Feature};
-use tilewright_dsl::lower::launch::slot_index;
 use tilewright_dsl::nest::{AxisId, Level, Slot};
 
 /// Workgroups of a dimension that every device can dispatch at once.
@@ -37,9 +36,8 @@ impl Emit<'_> {
     fn workgroup(&mut self, axis: AxisId, slot: Slot) -> Result<ValueId> {
         self.resolved.clear();
         self.preds.clear();
-        let dim = slot_index(slot);
-        let sharing: Vec<AxisId> =
-            self.grid.workgroups.iter().filter(|(_, s)| slot_index(*s) == dim).map(|(axis, _)| *axis).collect();
+        let dim = slot.index();
+        let sharing: Vec<AxisId> = self.grid.workgroups.iter().filter(|(_, s)| s.index() == dim).map(|(axis, _)| *axis).collect();
         let extents: Vec<ValueId> = sharing.iter().map(|a| self.resolve(self.program.axes[*a].extent)).collect::<Result<_>>()?;
         let total = extents.iter().fold(Bounds::of(1), |n, e| n.times(self.values.node(*e).range));
         let which = if total.1 > GRID { Coordinate::GridWorkgroup(dim as u8) } else { Coordinate::Workgroup(dim as u8) };
@@ -65,7 +63,7 @@ impl Emit<'_> {
         }
         let (which, count) = match slot {
             Slot::Linear => (Coordinate::LocalIndex, self.local.iter().product()),
-            _ => (Coordinate::Local(slot_index(slot) as u8), self.local[slot_index(slot)]),
+            _ => (Coordinate::Local(slot.index() as u8), self.local[slot.index()]),
         };
         self.coordinate_value(which, count.into())
     }
@@ -74,7 +72,7 @@ impl Emit<'_> {
     fn digit_of(&mut self, place: ValueId, slot: Slot) -> ValueId {
         let at = match slot {
             Slot::Linear => return place,
-            _ => slot_index(slot),
+            _ => slot.index(),
         };
         let faster = self.values.int(self.local[..at].iter().product::<u32>().into());
         let (own, slower) = (self.values.int(self.local[at].into()), self.local[at + 1..].iter().any(|n| *n > 1));
@@ -97,7 +95,7 @@ impl Emit<'_> {
         for faster in [Slot::X, Slot::Y, Slot::Z] {
             let extent = self.slot_extent(level, faster)?;
             if faster == slot {
-                let slower = [Slot::Y, Slot::Z].iter().any(|s| slot_index(*s) > slot_index(slot) && self.has_slot(level, *s));
+                let slower = [Slot::Y, Slot::Z].iter().any(|s| s.index() > slot.index() && self.has_slot(level, *s));
                 return Ok(if slower { self.values.floor_mod(value, extent) } else { value });
             }
             value = self.values.floor_div(value, extent);

@@ -3,7 +3,7 @@
 use crate::algorithm::{self, Bindings, inline::inline_those};
 use crate::diag::{Errors, SpanId};
 use crate::lower;
-use crate::nest::{Program, build, verify};
+use crate::nest::{Program, build};
 use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
 use crate::schedule::precompute::Preparation;
@@ -11,6 +11,7 @@ use crate::schedule::tune::{self, Choice};
 use crate::schedule::{self, At, Watch, head, pack, pin, placement, precompute};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
+use crate::verify;
 use std::cell::RefCell;
 
 /// A compiled variant, before the backend.

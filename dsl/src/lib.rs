@@ -1,8 +1,8 @@
 //! The Tilewright language: no GPU, no I/O.
 //!
 //! The modules follow the way of the data: [`syntax`] (tokens to trees), [`algorithm`] (pure stages, checked),
-//! [`nest`] (loops), [`schedule`] (directives, which rewrite nests), [`lower`] (to what a backend emits). [`facts`] (the
-//! prover) and [`diag`] (errors) serve them all.
+//! [`nest`] (loops), [`schedule`] (directives, which rewrite nests), [`lower`] (to what a backend emits), [`verify`] (the last
+//! check, which trusts none of those before it). [`facts`] (the prover) and [`diag`] (errors) serve them all.
 
 pub mod algorithm;
 pub mod arena;
@@ -20,5 +20,6 @@ pub mod schedule;
 pub mod syntax;
 mod table;
 pub mod variant;
+pub mod verify;
 
 pub use tilewright_launch as launch;

@@ -4,10 +4,10 @@ use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::Const;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::verify::{Rule, verify};
 use tilewright_dsl::nest::{Block, Body, Collect, Exec, How, Level, Loop, Node, NodeKind, Program, Scope, Slot, print};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
+use tilewright_dsl::verify::{Rule, verify};
 
 const MEAN: &str = "fn mean<N, K>(x: f32[N, K]) -> y: f32[N] { y[i] = sum(k in 0..K) { x[i, k] } / K as f32; }";
 const BEST: &str = "fn best<N, K>(x: f32[N, K]) -> y: i32[N] { y[i] = argmax(k in 0..K) { x[i, k] }; }";

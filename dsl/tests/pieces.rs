@@ -5,10 +5,10 @@ use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{SpanId, Spans};
 use tilewright_dsl::expr::{Compare, Expr};
 use tilewright_dsl::launch::Relation;
-use tilewright_dsl::nest::verify::verify;
 use tilewright_dsl::nest::{Block, Body, Condition, Fate, Node, NodeKind, Program, StageId, Tail};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
+use tilewright_dsl::verify::verify;
 
 const MATMUL: &str =
     "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";

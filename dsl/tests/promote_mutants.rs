@@ -4,10 +4,10 @@
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::{Expr, Outside, Read};
-use tilewright_dsl::nest::verify::verify;
 use tilewright_dsl::nest::{Block, Compute, Node, NodeKind, Program, Space};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
+use tilewright_dsl::verify::verify;
 
 const KERNELS: [(&str, &str); 4] = [
     (

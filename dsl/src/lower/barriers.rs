@@ -7,7 +7,7 @@
 //! (registers, and shared elements that an index gives to one invocation) needs none.
 //!
 //! No barrier stands under a predicate: those are on leaves. That loops around it run alike in all invocations, directives
-//! have seen to. [`crate::nest::verify`] checks both, by other means.
+//! have seen to. [`crate::verify`] checks both, by other means.
 
 use crate::diag::SpanId;
 use crate::expr::ExprId;

@@ -234,20 +234,11 @@ pub fn grid(program: &Program, dispatch: &nest::Dispatch) -> Result<[Size; 3], E
             return Err(Error::new(span, format!("the number of workgroups of `{}` must be known at launch", axis.name))
                 .note("its extent depends on other axes or on data"));
         };
-        let place = &mut grid[slot_index(slot)];
+        let place = &mut grid[slot.index()];
         *place = match std::mem::replace(place, Size::Const(1)) {
             Size::Const(1) => extent,
             other => Size::Mul(other.into(), extent.into()),
         };
     }
     Ok(grid)
-}
-
-/// A slot's coordinate; the linear index of a grid is its x.
-pub fn slot_index(slot: Slot) -> usize {
-    match slot {
-        Slot::X | Slot::Linear => 0,
-        Slot::Y => 1,
-        Slot::Z => 2,
-    }
 }

@@ -63,8 +63,8 @@ impl Asked {
         let place = match (level, slot) {
             (Level::Workgroup | Level::Lane, _) => return,
             (Level::Thread, Slot::Linear) => &mut self.linear,
-            (Level::Thread, _) => &mut self.threads[place(slot)],
-            (Level::Subgroup, _) => &mut self.subgroups[place(slot)],
+            (Level::Thread, _) => &mut self.threads[slot.index()],
+            (Level::Subgroup, _) => &mut self.subgroups[slot.index()],
         };
         let extent = program.exprs.as_int(program.axes[looped.axis].extent);
         *place = extent.and_then(|e| u32::try_from(e).ok()).unwrap_or(1).max(*place);
@@ -77,18 +77,10 @@ impl Asked {
             (Level::Workgroup, _) => return None,
             (Level::Lane, _) => subgroup?,
             (Level::Thread, Slot::Linear) => all(self.size(subgroup)),
-            (Level::Thread, _) => self.size(subgroup)[place(slot)],
+            (Level::Thread, _) => self.size(subgroup)[slot.index()],
             (Level::Subgroup, Slot::Linear) => all(self.subgroups),
-            (Level::Subgroup, _) => self.subgroups[place(slot)],
+            (Level::Subgroup, _) => self.subgroups[slot.index()],
         })
-    }
-}
-
-fn place(slot: Slot) -> usize {
-    match slot {
-        Slot::X | Slot::Linear => 0,
-        Slot::Y => 1,
-        Slot::Z => 2,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::{AxisId, Program, StageId};
 use crate::diag::SpanId;
-use crate::expr::{Binary, ExprId};
+use crate::expr::{Binary, Expr, ExprId};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
 
 /// An axis: an index that runs over `0..extent`.
 #[derive(Clone, Debug)]
@@ -160,6 +162,51 @@ impl Program {
         }
         let extent = self.axes[digits[digit]].extent;
         self.exprs.binary(Binary::FloorMod, quotient, extent)
+    }
+
+    /// An expression with every axis that is not in `bound` replaced by its value over those that are.
+    pub fn over_leaves(&mut self, expr: ExprId, bound: &HashSet<AxisId>) -> ExprId {
+        let mut values = HashMap::new();
+        let mut open = Vec::new();
+        self.exprs.uses_axis(expr, &mut |a| {
+            open.push(a);
+            false
+        });
+        open.retain(|a| !bound.contains(a));
+        if open.is_empty() {
+            return expr;
+        }
+        for axis in open {
+            let value = self.axis_value(axis, &|a| bound.contains(&a));
+            // The extents of parts may name other consumed axes (triangular ranges).
+            let value = self.over_leaves(value, bound);
+            values.insert(axis, value);
+        }
+        self.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(a) => values.get(a).copied(),
+            _ => None,
+        })
+    }
+
+    /// Whether the value of `axis` is made of that of `of`, over whatever loops there are.
+    pub fn passes(&self, axis: AxisId, of: AxisId) -> bool {
+        // Few are made of one.
+        let (mut open, mut seen) = (SmallVec::<[AxisId; 8]>::from_slice(&[axis]), SmallVec::<[AxisId; 8]>::new());
+        while let Some(axis) = open.pop() {
+            if axis == of {
+                return true;
+            }
+            if seen.contains(&axis) {
+                continue;
+            }
+            seen.push(axis);
+            match &self.axes[axis].fate {
+                Fate::Live => {}
+                Fate::Split(split) => open.extend_from_slice(&split.parts),
+                Fate::Fused { into, .. } => open.push(*into),
+            }
+        }
+        false
     }
 
     /// The axes that `axis` was made from, outermost first: of what they are made of, all that can be past its extent must be

@@ -4,7 +4,7 @@
 //! [`crate::algorithm`] makes a [`Program`] of pure stages with an empty plan; [`naive`](build) gives every stage that
 //! is not inlined a dispatch with a perfect nest around one [`Phase::Whole`] compute; the directives
 //! ([`crate::schedule`]) rewrite that; [`crate::lower`] turns `Whole` into init, update and finish, and copies into loops;
-//! [`verify`] checks any of these forms; the backend emits the last.
+//! [`crate::verify`] checks any of these forms; the backend emits the last.
 //!
 //! # Axes
 //! A stage is written on its *root* axes: one for every dimension of its output, one for every range of its reduction.
@@ -66,7 +66,6 @@ pub mod path;
 mod predicates;
 pub mod print;
 mod room;
-pub mod verify;
 
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
@@ -388,6 +387,13 @@ pub enum State {
     CheckedAtLaunch,
     /// The user said so.
     Assumed,
+}
+
+impl Stage {
+    /// Whether this is a copy's stage: on axes that no algorithm knows.
+    pub fn is_copy(&self, program: &Program) -> bool {
+        matches!(self.body, Body::Map(_)) && self.axes.iter().all(|a| program.axes[*a].def == AxisDef::Made)
+    }
 }
 
 impl Program {

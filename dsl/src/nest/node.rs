@@ -113,6 +113,17 @@ pub enum Slot {
     Linear,
 }
 
+impl Slot {
+    /// Which of three coordinates it is. The linear index of a row of invocations, or of a grid, is its x.
+    pub fn index(self) -> usize {
+        match self {
+            Slot::X | Slot::Linear => 0,
+            Slot::Y => 1,
+            Slot::Z => 2,
+        }
+    }
+}
+
 /// Who takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names of Vulkan's scopes")]

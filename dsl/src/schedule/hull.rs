@@ -76,32 +76,6 @@ impl StageNest<'_> {
     }
 }
 
-impl Program {
-    /// An expression with every axis that is not in `bound` replaced by its value over those that are.
-    pub fn over_leaves(&mut self, expr: ExprId, bound: &HashSet<AxisId>) -> ExprId {
-        let mut values = std::collections::HashMap::new();
-        let mut open = Vec::new();
-        self.exprs.uses_axis(expr, &mut |a| {
-            open.push(a);
-            false
-        });
-        open.retain(|a| !bound.contains(a));
-        if open.is_empty() {
-            return expr;
-        }
-        for axis in open {
-            let value = self.axis_value(axis, &|a| bound.contains(&a));
-            // The extents of parts may name other consumed axes (triangular ranges).
-            let value = self.over_leaves(value, bound);
-            values.insert(axis, value);
-        }
-        self.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(a) => values.get(a).copied(),
-            _ => None,
-        })
-    }
-}
-
 /// An expression that is at least `expr` for all values of the axes in `over`; `None` where no rule gives one.
 pub(crate) fn largest(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
     bound(program, expr, over, true)

@@ -12,9 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::{Device, Error};
 use tilewright_dsl::algorithm::evaluate::{Tensor, evaluate};
 use tilewright_dsl::launch;
-use tilewright_dsl::nest::verify::verify_lowered;
 use tilewright_dsl::nest::{BufferId, Program};
 use tilewright_dsl::profile::Profile;
+use tilewright_dsl::verify::verify_lowered;
 
 /// Who finds it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

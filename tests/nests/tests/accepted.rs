@@ -2,7 +2,8 @@
 
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{How, Program, verify::verify};
+use tilewright_dsl::nest::{How, Program};
+use tilewright_dsl::verify::verify;
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul, roomy};
 
 fn accepted(program: Program) {

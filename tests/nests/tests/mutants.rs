@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use tilewright_dsl::expr::ExprId;
-use tilewright_dsl::nest::verify::{Rule, verify};
 use tilewright_dsl::nest::{Block, BufferId, Exec, Fragment, How, Node, NodeKind, Phase, Program, print};
+use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul, roomy};
 
 /// The nests, by name.

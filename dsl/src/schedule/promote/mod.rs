@@ -119,13 +119,6 @@ impl StageNest<'_> {
     }
 }
 
-impl Stage {
-    /// Whether this is a copy's stage: on axes that no algorithm knows.
-    pub fn is_copy(&self, program: &crate::nest::Program) -> bool {
-        matches!(self.body, Body::Map(_)) && self.axes.iter().all(|a| program.axes[*a].def == AxisDef::Made)
-    }
-}
-
 /// What the copy is called: as said, or after the tensor.
 fn copy_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
     let word = if promote.to == Memory::Shared { "shared" } else { "register" };

@@ -12,7 +12,6 @@ use crate::expr::fill::{Known, at_fill, known_by};
 use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{AxisId, AxisKind, Body, BufferId, Fate, Program, State, Tail};
 use crate::schedule::StageNest;
-use smallvec::SmallVec;
 
 /// The value of a copy's element.
 pub(in crate::schedule) fn of(
@@ -208,29 +207,6 @@ pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footpri
         right.then_some((axis, constant.value()))
     };
     left.into_iter().filter_map(holds).collect()
-}
-
-impl Program {
-    /// Whether the value of `axis` is made of that of `of`, over whatever loops there are.
-    pub fn passes(&self, axis: AxisId, of: AxisId) -> bool {
-        // Few are made of one.
-        let (mut open, mut seen) = (SmallVec::<[AxisId; 8]>::from_slice(&[axis]), SmallVec::<[AxisId; 8]>::new());
-        while let Some(axis) = open.pop() {
-            if axis == of {
-                return true;
-            }
-            if seen.contains(&axis) {
-                continue;
-            }
-            seen.push(axis);
-            match &self.axes[axis].fate {
-                Fate::Live => {}
-                Fate::Split(split) => open.extend_from_slice(&split.parts),
-                Fate::Fused { into, .. } => open.push(*into),
-            }
-        }
-        false
-    }
 }
 
 /// So that a copy of what is finite is known to be.

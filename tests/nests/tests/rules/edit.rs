@@ -2,9 +2,9 @@
 
 use tilewright_dsl::expr::{ExprId, Exprs};
 use tilewright_dsl::launch::Relation;
-use tilewright_dsl::nest::verify::{Rule, verify};
 use tilewright_dsl::nest::{AxisId, Block, Body, Compute, Condition, Exec, How, Loop, Node, NodeKind, Program, print};
 use tilewright_dsl::profile::Profile;
+use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::build::*;
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, roomy};
 

@@ -3,10 +3,10 @@
 use crate::edit::*;
 use tilewright_dsl::expr::{Binary, Compare, Expr, Outside};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::verify::Rule;
 use tilewright_dsl::nest::{
     Block, Body, Exec, Fragment, Level, NodeKind, Obligation, Phase, Pred, Program, Scope, Slot, Space, State, Tail,
 };
+use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
 
 #[test]

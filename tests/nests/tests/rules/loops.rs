@@ -3,9 +3,9 @@
 use crate::edit::*;
 use tilewright_dsl::expr::Expr;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::verify::Rule;
 use tilewright_dsl::nest::{Exec, Fate, How, Slot};
 use tilewright_dsl::profile::Profile;
+use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
 use tilewright_nests::{HaloConv, LayerNorm, roomy};
 

@@ -3,8 +3,8 @@
 use crate::edit::*;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::verify::{Rule, verify_lowered};
 use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Scope, Tail, print};
+use tilewright_dsl::verify::{Rule, verify_lowered};
 use tilewright_nests::build::*;
 use tilewright_nests::{HaloConv, TiledMatmul, roomy};
 
@@ -329,8 +329,12 @@ fn values() {
 fn local_sizes() {
     let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
     assert!(verify_lowered(&lowered, &roomy()).is_ok());
-    let forgotten = changed(lowered, |p| p.plan[0].local = [1; 3]);
+    let forgotten = changed(lowered.clone(), |p| p.plan[0].local = [1; 3]);
     accepted("before lowering", &forgotten);
-    let errors = verify_lowered(&forgotten, &roomy()).expect_err("they are forgotten");
-    assert_eq!(errors.0[0].message, "limits: loops of `c` are bound to 8 x 8 x 1 invocations, and it has one");
+    let others = [(forgotten, "1 x 1 x 1"), (changed(lowered, |p| p.plan[0].local = [16, 8, 1]), "16 x 8 x 1")];
+    for (program, has) in others {
+        let errors = verify_lowered(&program, &roomy()).expect_err("it is another size");
+        let message = errors.0.into_iter().map(|error| error.message).find(|message| message.starts_with("limits"));
+        assert_eq!(message, Some(format!("limits: loops of `c` are bound to 8 x 8 x 1 invocations, and it has {has}")));
+    }
 }

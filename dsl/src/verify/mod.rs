@@ -6,7 +6,7 @@
 //! and blames the directive that made it.
 //!
 //! The checks in order, each in a file of its own:
-//! 1. `limits`: loops are of a kind that can be executed, and fit the profile.
+//! 1. `limits`: loops are of a kind that can be executed, and fit the profile. `local`: workgroups have the size that loops ask for.
 //! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
 //!    the truth about their extents (`reach`).
 //!    Of an axis whose full tiles and rest are run apart, `pieces` puts both together.
@@ -37,6 +37,7 @@ mod fills;
 mod flow;
 mod hazards;
 mod limits;
+mod local;
 mod owners;
 mod pieces;
 mod predicates;
@@ -51,8 +52,8 @@ mod uniform;
 mod values;
 mod written;
 
-use super::Program;
-use crate::diag::{Error, Errors, SpanId};
+use crate::diag::Errors;
+use crate::nest::Program;
 use crate::profile::Profile;
 use context::Checks;
 use std::fmt;
@@ -108,24 +109,23 @@ impl fmt::Display for Rule {
     }
 }
 
+/// How far a nest has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Before lowering has placed its barriers.
+    Scheduled,
+    /// Any form with barriers.
+    Any,
+    /// The last one: it says how many invocations a workgroup has.
+    Lowered,
+}
+
 /// Checks a nest of the last form: as [`verify`], and that every workgroup has the invocations that loops are bound to.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    verify(program, profile)?;
-    let mut errors = Errors::new();
-    for dispatch in &program.plan {
-        let [x, y, z] = crate::lower::local::size(program, &dispatch.body, profile.subgroup);
-        if dispatch.local == [1, 1, 1] && [x, y, z] != [1, 1, 1] {
-            let what = format!("loops of `{}` are bound to {x} x {y} x {z} invocations, and it has one", dispatch.name);
-            errors.push(Error::new(
-                dispatch.body.first().map_or(SpanId::NONE, |node| node.span),
-                format!("{}: {what}", Rule::Limits),
-            ));
-        }
-    }
-    errors.into_result()
+    check(program, profile, Form::Lowered)
 }
 
 /// Checks a nest of any form.
@@ -133,7 +133,7 @@ pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors
 /// # Errors
 /// Everything that is wrong with it.
 pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    check(program, profile, true)
+    check(program, profile, Form::Any)
 }
 
 /// Checks a nest before lowering has placed its barriers.
@@ -141,10 +141,10 @@ pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
 /// # Errors
 /// Everything else that is wrong with it.
 pub fn verify_scheduled(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    check(program, profile, false)
+    check(program, profile, Form::Scheduled)
 }
 
-fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Errors> {
+fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors> {
     let mut scratch = program.clone();
     let axes = program.axes.ids().map(|axis| scratch.exprs.axis(axis)).collect();
     let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
@@ -158,6 +158,9 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
     for (dispatch, sites) in program.plan.iter().zip(&sites) {
         let checks = Checks::new(&scratch, profile, &provers, dispatch, sites, &peeled);
         checks.limits();
+        if form == Form::Lowered {
+            checks.local_size();
+        }
         checks.axes();
         checks.scope();
         // What follows asks what loops mean, and would only repeat what is wrong with them.
@@ -168,7 +171,7 @@ fn check(program: &Program, profile: &Profile, barriers: bool) -> Result<(), Err
             checks.reductions();
             checks.written();
             checks.uniform();
-            if barriers {
+            if form != Form::Scheduled {
                 checks.hazards();
             }
             checks.races();

@@ -3,13 +3,12 @@
 use super::Rule;
 use super::arms::Arms;
 use super::copies::Traced;
+use super::local::Asked;
 use super::site::Site;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Compare, ExprId};
 use crate::facts::{Poly, Prover};
-use crate::lower::launch::slot_index;
-use crate::lower::local::size;
 use crate::nest::print::Printer;
 use crate::nest::{Axis, AxisDef, AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Split, Tail};
 use crate::profile::Profile;
@@ -137,8 +136,8 @@ pub(super) struct Checks<'v> {
     pub(super) dispatch: &'v Dispatch,
     /// Invocations of a workgroup: what the dispatch says, or what its loops ask for before that is known.
     pub(super) local: [u32; 3],
-    /// Subgroups of a workgroup in x, y and z, as loops ask for them.
-    subgroups: [i64; 3],
+    /// What its loops ask for.
+    pub(super) asked: Asked,
     pub(super) sites: &'v [Site<'v>],
     pub(super) printer: Printer<'v>,
     /// The axes of peels that are what they say, with the peel.
@@ -168,17 +167,8 @@ impl<'v> Checks<'v> {
         sites: &'v [Site<'v>],
         peeled: &'v BTreeMap<AxisId, usize>,
     ) -> Checks<'v> {
-        let mut local = dispatch.local;
-        if local == [1, 1, 1] {
-            local = size(program, &dispatch.body, profile.subgroup);
-        }
-        let mut subgroups = [1; 3];
-        for looped in sites.iter().flat_map(Site::loops) {
-            if let Exec::Bind(Level::Subgroup, slot) = looped.exec {
-                let count = &mut subgroups[slot_index(slot)];
-                *count = program.exprs.as_int(program.axes[looped.axis].extent).unwrap_or(1).max(*count);
-            }
-        }
+        let asked = Asked::by(program, sites, profile.subgroup);
+        let local = if dispatch.local == [1, 1, 1] { asked.local } else { dispatch.local };
         let printer = Printer::new(program);
         Checks {
             program,
@@ -186,7 +176,7 @@ impl<'v> Checks<'v> {
             provers,
             dispatch,
             local,
-            subgroups,
+            asked,
             sites,
             printer,
             peeled,
@@ -321,8 +311,8 @@ impl<'v> Checks<'v> {
             (Level::Thread, Slot::Z) => Some(i64::from(self.local[2])),
             (Level::Thread, Slot::Linear) => Some(self.invocations()),
             (Level::Lane, _) => self.profile.subgroup.map(i64::from),
-            (Level::Subgroup, Slot::Linear) => Some(self.subgroups.iter().product()),
-            (Level::Subgroup, _) => Some(self.subgroups[slot_index(slot)]),
+            (Level::Subgroup, Slot::Linear) => Some(self.asked.subgroups.iter().product()),
+            (Level::Subgroup, _) => Some(self.asked.subgroups[slot.index()]),
             (Level::Workgroup, _) => None,
         }
     }

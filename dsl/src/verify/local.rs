@@ -1,0 +1,60 @@
+//! The size of a workgroup, worked out from the loops around leaves: what lowering has set is checked against it.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::Site;
+use crate::diag::SpanId;
+use crate::nest::{Exec, Level, Program, Slot};
+use std::collections::BTreeMap;
+
+/// What loops ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Invocations in x, y and z.
+    pub(super) local: [u32; 3],
+    /// Subgroups in x, y and z.
+    pub(super) subgroups: [i64; 3],
+}
+
+impl Asked {
+    /// `subgroup`: how many invocations a subgroup has, if that is fixed.
+    pub(super) fn by(program: &Program, sites: &[Site<'_>], subgroup: Option<u32>) -> Asked {
+        let mut longest: BTreeMap<(Level, Slot), i64> = BTreeMap::new();
+        for looped in sites.iter().flat_map(Site::loops) {
+            if let Exec::Bind(level, slot) = looped.exec {
+                let extent = program.exprs.as_int(program.axes[looped.axis].extent).unwrap_or(1);
+                let longest = longest.entry((level, slot)).or_insert(1);
+                *longest = extent.max(*longest);
+            }
+        }
+        let of = |level, slot| longest.get(&(level, slot)).copied().unwrap_or(1);
+        let linear = of(Level::Subgroup, Slot::Linear);
+        let subgroups = [of(Level::Subgroup, Slot::X).max(linear), of(Level::Subgroup, Slot::Y), of(Level::Subgroup, Slot::Z)];
+        let count = subgroups.iter().product::<i64>();
+        let has_lanes = longest.keys().any(|(level, _)| *level == Level::Lane);
+        let local = match subgroup {
+            // A row of whole subgroups.
+            Some(size) if has_lanes || count > 1 => [count.saturating_mul(size.into()), 1, 1],
+            _ => {
+                let [x, y, z] = [Slot::X, Slot::Y, Slot::Z].map(|slot| of(Level::Thread, slot));
+                let rows = y.saturating_mul(z).max(1);
+                let linear = of(Level::Thread, Slot::Linear);
+                [x.max(linear / rows + i64::from(linear % rows != 0)), y, z]
+            }
+        };
+        Asked { local: local.map(|n| u32::try_from(n).unwrap_or(if n < 0 { 1 } else { u32::MAX })), subgroups }
+    }
+}
+
+impl Checks<'_> {
+    /// Every workgroup has the invocations that its loops are bound to, and no others.
+    pub(super) fn local_size(&self) {
+        let ([x, y, z], [a, b, c]) = (self.asked.local, self.dispatch.local);
+        if [x, y, z] != [a, b, c] {
+            let span = self.dispatch.body.first().map_or(SpanId::NONE, |node| node.span);
+            let what =
+                format!("loops of `{}` are bound to {x} x {y} x {z} invocations, and it has {a} x {b} x {c}", self.dispatch.name);
+            self.refuse(Rule::Limits, span, what);
+        }
+    }
+}
