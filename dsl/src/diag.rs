@@ -75,9 +75,21 @@ impl Spans {
     }
 }
 
+/// Whose mistake an error tells of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// That of who wrote the source.
+    #[default]
+    Source,
+    /// The compiler's own: the verifier refuses what directives or lowering have made.
+    Compiler,
+}
+
 /// One error, to be shown at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
+    /// Whose mistake it is.
+    pub kind: Kind,
     /// The directive or expression to blame.
     pub span: SpanId,
     /// What is wrong, in one line without a full stop.
@@ -91,7 +103,7 @@ pub struct Error {
 impl Error {
     /// An error at a place.
     pub fn new(span: SpanId, message: impl Into<String>) -> Error {
-        Error { span, message: message.into(), notes: Vec::new(), help: None }
+        Error { kind: Kind::Source, span, message: message.into(), notes: Vec::new(), help: None }
     }
 
     /// Adds a reason.
@@ -166,6 +178,11 @@ impl Errors {
     /// Keeps the value, or notes the errors.
     pub fn keep<T, E: Into<Errors>>(&mut self, result: Result<T, E>) -> Option<T> {
         result.map_err(|e| self.extend(e.into())).ok()
+    }
+
+    /// Whether one tells of a mistake of the compiler's own.
+    pub fn are_of_compiler(&self) -> bool {
+        self.0.iter().any(|e| e.kind == Kind::Compiler)
     }
 
     /// Whether there are none.

@@ -4,10 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules, and the others of this crate that they may use.
-const ALLOWED: [(&str, &[&str]); 2] = [
-    ("verify", &["arena", "diag", "expr", "facts", "launch", "nest", "profile"]),
-    ("facts", &["arena", "expr", "nest", "table"]),
-];
+const ALLOWED: [(&str, &[&str]); 2] =
+    [("verify", &["arena", "diag", "expr", "facts", "launch", "nest", "profile"]), ("facts", &["arena", "expr", "nest", "table"])];
 
 fn files(at: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(at).expect("a folder") {

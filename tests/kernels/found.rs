@@ -107,7 +107,7 @@ fn wide_reads_of_narrow_results() {
     let kernel = "fn k<N>(x: i32[N]) -> y: f16[N] { y[i] = x[i] as f16; }";
     let [profile, _] = profiles();
     let error = try_variant(kernel, "V: k for p where N % 8 == 0 { vectorize(i, 8); serial(i); }", &profile).err();
-    assert!(error.is_some_and(|e| e.contains("8 lanes of `x: i32` are 32 bytes")));
+    assert!(error.is_some_and(|e| e.text.contains("8 lanes of `x: i32` are 32 bytes")));
     check(kernel, "V: k for p where N % 8 == 0 { vectorize(i, 4); serial(i); }", &[&[("N", 8)]]);
 }
 
@@ -285,7 +285,7 @@ fn parts_beyond_32_bits() {
     let [profile, _] = profiles();
     let error =
         try_variant(kernel, "V: k for p { tile(i: 2147483647) => workgroup(y); tile(i: 8 => o); serial(i, o); }", &profile).err();
-    assert!(error.is_some_and(|e| e.contains("reach beyond 2^31")));
+    assert!(error.is_some_and(|e| e.text.contains("reach beyond 2^31")));
 }
 
 /// The range of a difference of what may be large is not one that wrapped: clamps and predicates stay.

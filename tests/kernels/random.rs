@@ -7,6 +7,7 @@
 use crate::conv::CONV2D;
 use crate::harness::{Fill, profiles, try_variant};
 use fastrand::Rng;
+use tilewright_differential::compile::Refusal;
 use tilewright_dsl::profile::Profile;
 
 /// A kernel, its generics, its parallel axes, those of its reduction, its dims.
@@ -218,11 +219,10 @@ impl Draft<'_> {
     fn add(&mut self, directive: String) -> bool {
         let unfinished = |error: &str| error.contains("is left over") || error.contains("at run time");
         self.schedule.push(directive);
-        if let Err(error) = try_variant(self.subject.kernel, &self.text(), &self.profile)
-            && !unfinished(&error)
+        if let Err(refusal) = try_variant(self.subject.kernel, &self.text(), &self.profile)
+            && !unfinished(&refusal.text)
         {
-            let verified = error.contains("in the dispatch of");
-            assert!(!verified, "the verifier refuses {}\n{}\n{error}", self.subject.kernel, self.text());
+            assert!(!refusal.by_verifier, "the verifier refuses {}\n{}\n{}", self.subject.kernel, self.text(), refusal.text);
             self.schedule.pop();
             return false;
         }
@@ -232,7 +232,7 @@ impl Draft<'_> {
     /// Makes serial or unrolls what is left over, and runs what came of it.
     fn finish(mut self, case: u64, random: &mut Rng) -> bool {
         for _ in 0..16 {
-            let Err(error) = try_variant(self.subject.kernel, &self.text(), &self.profile) else { break };
+            let Err(Refusal { text: error, .. }) = try_variant(self.subject.kernel, &self.text(), &self.profile) else { break };
             let repair = named(&error, "the parallel axis").map(|axis| format!("serial({axis});"));
             match repair.or_else(|| named(&error, "would be indexed by").map(|axis| format!("unroll({axis});"))) {
                 Some(repair) => self.schedule.push(repair),

@@ -30,7 +30,7 @@ fn run(schedule: &str, dim: &str, needs: Option<i64>) {
 /// What is wrong with a schedule.
 fn wrong(schedule: &str) -> String {
     match try_variant(MATMUL, schedule, &profiles()[0]) {
-        Err(error) => error,
+        Err(refusal) => refusal.text,
         Ok(_) => panic!("this is legal: {schedule}"),
     }
 }

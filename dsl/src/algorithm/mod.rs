@@ -87,7 +87,7 @@ fn blame_pins(error: Error, bindings: &Bindings) -> Error {
     let shown = crate::diag::list(values.map(|((name, value), sign)| format!("{name} {sign} {value}")));
     let mut notes = vec![("so it is here in the kernel".to_string(), error.span)];
     notes.extend(error.notes);
-    Error { span: first.span, message: format!("with {shown}: {}", error.message), notes, help: error.help }
+    Error { kind: error.kind, span: first.span, message: format!("with {shown}: {}", error.message), notes, help: error.help }
 }
 
 /// [`check`], with the proofs about sizes or without: those do not depend on dtypes.

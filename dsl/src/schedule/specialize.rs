@@ -56,7 +56,8 @@ impl Specialize<'_> {
             }
             let mut notes = vec![("so it is here, where it is right without these facts".to_owned(), error.span)];
             notes.extend(error.notes);
-            Error { span: self.statement.span, message: format!("under these facts, {}", error.message), notes, help: error.help }
+            let message = format!("under these facts, {}", error.message);
+            Error { kind: error.kind, span: self.statement.span, message, notes, help: error.help }
         };
         Errors(errors.0.into_iter().map(blame).collect())
     }

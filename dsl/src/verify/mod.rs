@@ -2,8 +2,8 @@
 //!
 //! It is the last check of a compilation, and runs between all passes in tests and debug builds; so it takes nests of
 //! every form, from the naive one to the last. It trusts nobody: not the directives, not the lowering, not itself from the
-//! pass before. An error of it is one of the compiler, or of a directive that should have refused; each names the node,
-//! and blames the directive that made it.
+//! pass before. An error of it is one of the compiler, or of a directive that should have refused ([`Kind::Compiler`]). Each names the
+//! node, and blames the directive that made it. The first one asks for a report, and shows the nest.
 //!
 //! The checks in order, each in a file of its own:
 //! 1. `limits`: loops are of a kind that can be executed, and fit the profile. `local`: workgroups have the size that loops ask for.
@@ -52,11 +52,18 @@ mod uniform;
 mod values;
 mod written;
 
-use crate::diag::Errors;
-use crate::nest::Program;
+use crate::diag::{Errors, Kind, SpanId};
+use crate::nest::{Program, print};
 use crate::profile::Profile;
 use context::Checks;
 use std::fmt;
+
+/// What is said of the first error.
+const REPORT: &str = concat!(
+    "this is a defect of Tilewright, not of the source: please report it at ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/issues, with the kernel, the schedule and this nest:"
+);
 
 /// What a nest breaks. Every message begins with its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -182,5 +189,15 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
     if errors.is_empty() {
         flow::check(&scratch, &provers, &sites, &mut errors);
     }
+    defects(program, errors)
+}
+
+/// The errors as what they are: the compiler's.
+fn defects(program: &Program, mut errors: Errors) -> Result<(), Errors> {
+    if let Some(first) = errors.0.first_mut() {
+        let nest = print::plan(program).trim_end().replace('\n', "\n    ");
+        first.notes.push((format!("{REPORT}\n    {nest}"), SpanId::NONE));
+    }
+    errors.0.iter_mut().for_each(|error| error.kind = Kind::Compiler);
     errors.into_result()
 }

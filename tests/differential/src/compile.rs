@@ -27,6 +27,8 @@ pub struct Variant {
 pub struct Refusal {
     /// Everything that is said, with places.
     pub text: String,
+    /// The first error, without its notes.
+    pub message: String,
     /// The rule of the first error: its message without names and numbers.
     pub rule: String,
     /// Whether the verifier refused what the directives had accepted.
@@ -93,14 +95,12 @@ impl Parsed {
 
 impl Refusal {
     fn new(errors: &Errors, spans: &Spans) -> Refusal {
-        let message = errors.0.first().map_or("nothing is said", |e| &e.message);
-        let noted = |e: &tilewright_dsl::diag::Error| e.notes.iter().any(|(note, _)| note.starts_with("in the dispatch of"));
-        let by_verifier = errors.0.iter().any(|e| noted(e) || e.message.starts_with("flow: "));
-        Refusal { text: errors.texts(spans), rule: rule(message), by_verifier }
+        let message = errors.0.first().map_or("nothing is said", |e| &e.message).to_owned();
+        Refusal { text: errors.texts(spans), rule: rule(&message), message, by_verifier: errors.are_of_compiler() }
     }
 
     fn of_text(text: String) -> Refusal {
-        Refusal { rule: rule(&text), text, by_verifier: false }
+        Refusal { rule: rule(&text), message: text.clone(), text, by_verifier: false }
     }
 }
 

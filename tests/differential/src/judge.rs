@@ -169,8 +169,7 @@ impl Judge {
         let variant = match compiled {
             Ok(variant) => variant,
             Err(refusal) if refusal.by_verifier => {
-                let text = refusal.text.split_once("error: ").map_or(refusal.text.as_str(), |(_, text)| text);
-                return Verdict::Found(Find::new(Kind::Verifier, text));
+                return Verdict::Found(Find::new(Kind::Verifier, refusal.message));
             }
             Err(refusal) => return Verdict::Refused(refusal),
         };
@@ -294,7 +293,7 @@ fn tuned_otherwise(case: &Case) -> Option<Find> {
     let pair = case.pair();
     let all = choices(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default();
     all.into_iter().find_map(|(choice, compiled)| match compiled {
-        Err(refusal) if refusal.by_verifier => Some(Find::new(Kind::Verifier, format!("{}\nwhere {choice}", refusal.text))),
+        Err(refusal) if refusal.by_verifier => Some(Find::new(Kind::Verifier, format!("{}\nwhere {choice}", refusal.message))),
         Err(_) => None,
         Ok(variant) => validate(&variant).err().map(|text| Find::new(Kind::Words, format!("{text}\nwhere {choice}"))),
     })

@@ -1,6 +1,7 @@
 //! What values are: predicates, bounds, reductions, local memory.
 
 use crate::edit::*;
+use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Scope, Tail, print};
@@ -337,4 +338,14 @@ fn local_sizes() {
         let message = errors.0.into_iter().map(|error| error.message).find(|message| message.starts_with("limits"));
         assert_eq!(message, Some(format!("limits: loops of `c` are bound to 8 x 8 x 1 invocations, and it has {has}")));
     }
+}
+
+/// What a user sees of a refusal by the verifier: that it is no mistake of theirs, where to report it, and the nest.
+#[test]
+fn a_refusal_asks_for_a_report() {
+    let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
+    let forgotten = changed(lowered, |p| p.plan[0].local = [1; 3]);
+    let errors = verify_lowered(&forgotten, &roomy()).expect_err("it has no invocations");
+    assert!(errors.are_of_compiler());
+    insta::assert_snapshot!(errors.0[0].text(&Spans::new()));
 }
