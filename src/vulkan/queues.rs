@@ -46,6 +46,14 @@ pub(super) struct Ticket {
     loads: Arc<Mutex<Vec<Load>>>,
 }
 
+/// What to submit next, and where.
+pub(super) enum Place {
+    /// Nothing, so that the queue ends it.
+    Empty(Ticket),
+    /// One's own commands.
+    Own(Ticket),
+}
+
 impl Queues {
     /// How many of a family's queues to ask for. With NVIDIA's driver new pipelines went wrong on several (`docs/drivers.md`): one, unless
     /// the options say otherwise.
@@ -62,24 +70,22 @@ impl Queues {
 
     /// A new moment.
     pub(super) fn now(&self) -> Moment {
-        Moment(self.clock.fetch_add(1, Ordering::Relaxed))
+        Moment(self.clock.fetch_add(1, Ordering::AcqRel))
     }
 
-    /// A place in the queue with the least to do.
-    pub(super) fn ticket(&self) -> Result<Ticket> {
+    /// A place in the queue with the least to do. With `since`, every queue that takes submissions is to end one first that was begun
+    /// after that moment: where one has not, the place is in that queue, for an empty submission.
+    pub(super) fn place(&self, since: Option<Moment>) -> Result<Place> {
         let mut loads = lock(&self.loads);
+        let behind = |moment| loads.iter().position(|load| load.left == 0 && load.ended <= moment);
+        if let Some(queue) = since.and_then(behind) {
+            return Ok(Place::Empty(self.ticket(&mut loads, queue)));
+        }
         let Some(queue) = best(&loads) else { return Err(Error::InFlight { what: "every queue of the device".to_owned() }) };
-        Ok(self.place(&mut loads, queue))
+        Ok(Place::Own(self.ticket(&mut loads, queue)))
     }
 
-    /// A place in a queue that takes submissions, and has not ended one that was begun after a moment. `None`: all have.
-    pub(super) fn behind(&self, moment: Moment) -> Option<Ticket> {
-        let mut loads = lock(&self.loads);
-        let queue = loads.iter().position(|load| load.left == 0 && load.ended <= moment)?;
-        Some(self.place(&mut loads, queue))
-    }
-
-    fn place(&self, loads: &mut [Load], queue: usize) -> Ticket {
+    fn ticket(&self, loads: &mut [Load], queue: usize) -> Ticket {
         if let Some(load) = loads.get_mut(queue) {
             load.running += 1;
         }
@@ -147,6 +153,12 @@ mod tests {
         Queues::new(vec![vk::Queue::null(); count])
     }
 
+    fn own(queues: &Queues) -> Ticket {
+        match queues.place(None).expect("one is open") {
+            Place::Own(ticket) | Place::Empty(ticket) => ticket,
+        }
+    }
+
     #[test]
     fn there_is_a_queue_and_no_more_than_are_asked_for() {
         let count = |available, most| Queues::count(available, NonZeroU32::new(most), false);
@@ -158,42 +170,46 @@ mod tests {
     #[test]
     fn a_submission_goes_where_the_least_is_to_do() {
         let queues = queues(3);
-        let mut tickets: Vec<Ticket> = (0..4).map(|_| queues.ticket().expect("open")).collect();
+        let mut tickets: Vec<Ticket> = (0..4).map(|_| own(&queues)).collect();
         assert_eq!(tickets.iter().map(|t| t.queue).collect::<Vec<_>>(), [0, 1, 2, 0]);
         tickets.remove(1);
-        assert_eq!(queues.ticket().expect("open").queue, 1);
+        assert_eq!(own(&queues).queue, 1);
     }
 
     #[test]
     fn a_queue_is_behind_until_it_has_ended_what_was_begun_later() {
         let queues = queues(2);
-        let early = queues.ticket().expect("open");
+        let early = own(&queues);
         let moment = queues.now();
         early.ended();
-        let behind = || queues.behind(moment).map(|t| t.queue);
+        let next = || match queues.place(Some(moment)).expect("one is open") {
+            Place::Empty(ticket) => Some(ticket),
+            Place::Own(_) => None,
+        };
+        let behind = || next().map(|ticket| ticket.queue);
         assert_eq!(behind(), Some(0), "what has ended was begun before");
-        queues.ticket().expect("open").ended();
+        own(&queues).ended();
         assert_eq!(behind(), Some(1));
-        let mut hung = queues.behind(moment).expect("the second");
+        let mut hung = next().expect("the second");
         hung.leave();
         assert_eq!(behind(), None, "a queue that takes nothing is not waited for");
         drop(hung);
-        queues.behind(moment).expect("it has not ended anything").ended();
+        next().expect("it has not ended anything").ended();
         assert_eq!(behind(), None);
     }
 
     #[test]
     fn a_queue_that_may_never_end_takes_nothing_more() {
         let queues = queues(2);
-        let mut hung = queues.ticket().expect("open");
+        let mut hung = own(&queues);
         hung.leave();
         hung.leave();
-        let others: Vec<Ticket> = (0..3).map(|_| queues.ticket().expect("open")).collect();
+        let others: Vec<Ticket> = (0..3).map(|_| own(&queues)).collect();
         assert!(others.iter().all(|t| t.queue == 1));
-        let mut also = queues.ticket().expect("open");
+        let mut also = own(&queues);
         also.leave();
-        assert!(matches!(queues.ticket(), Err(Error::InFlight { .. })));
+        assert!(matches!(queues.place(None), Err(Error::InFlight { .. })));
         drop(hung);
-        assert_eq!(queues.ticket().expect("it has ended").queue, 0);
+        assert_eq!(own(&queues).queue, 0);
     }
 }

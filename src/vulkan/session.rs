@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
-use super::queues::{Moment, Ticket};
+use super::queues::{Moment, Place, Ticket};
 use crate::error::Result;
 use crate::memory::lock;
 use crate::parking::{Flight, Wait};
@@ -23,7 +23,7 @@ impl Sessions {
     }
 
     /// Records commands by `record`, runs them, waits, and lets `read` see the results. `what` says in errors what they are.
-    /// With `since`, each queue first ends something that was begun after that moment.
+    /// With `since`, each queue that takes submissions first ends one that was begun after that moment.
     ///
     /// If the wait is over before they have ended, they are left.
     pub(super) fn run<T>(
@@ -40,11 +40,16 @@ impl Sessions {
             Some(session) => session,
             None => Session::new(self.context.clone(), self.heap.clone())?,
         };
-        let queues = &self.context.queues;
-        while let Some(ticket) = since.and_then(|moment| queues.behind(moment)) {
-            session = Submission { session, ticket }.run(wait, &what, |_| Ok(()))?;
-        }
-        let mut session = Submission { session, ticket: queues.ticket()? }.run(wait, &what, record)?;
+        let ticket = loop {
+            match self.context.queues.place(since)? {
+                Place::Own(ticket) => break ticket,
+                Place::Empty(ticket) => {
+                    let before = || format!("what was at work before {}", what());
+                    session = Submission { session, ticket }.run(wait, before, |_| Ok(()))?;
+                }
+            }
+        };
+        let mut session = Submission { session, ticket }.run(wait, what, record)?;
         session.holds.clear();
         let result = read(&session)?;
         // Only here: one that failed somewhere is in an unknown state.

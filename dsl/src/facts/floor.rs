@@ -26,7 +26,7 @@ impl Context<'_> {
             _ => {}
         }
         if let Some(nested) = self.nested_floor(&rest, &den) {
-            return whole.add(&nested?);
+            return whole.add(&nested);
         }
         if self.is_digit(&rest, &den) {
             return Some(whole);
@@ -34,29 +34,27 @@ impl Context<'_> {
         whole.add(&self.atom(Atom::Floor { num: rest, den }, 0)?)
     }
 
-    /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, whatever `k` is, if it has no such floor. How the two floors relate
-    /// is noted, for the sake of the digits of fused axes. `None`: it is no such floor.
-    fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Option<Poly>> {
+    /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, for an integer `k` in which no such floor has the coefficient 1.
+    /// How the two floors relate is noted, for the sake of the digits of fused axes. `None`: it is no such floor.
+    fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Poly> {
         let singles = rest.variable_terms().iter().filter(|(_, c)| *c == 1).filter_map(|(mono, _)| mono.single());
         let mut floors = singles.filter_map(|id| match &self.atoms.get(id).atom {
             Atom::Floor { num, den } => Some((id, num.clone(), den.clone())),
             _ => None,
         });
         let (inner, num, below) = floors.next().filter(|_| floors.next().is_none())?;
-        let flat = (|| {
-            let beside = rest.sub(&Poly::atom(inner))?;
-            let num = num.add(&below.mul(&beside)?)?;
-            self.floor(&num, &below.mul(den)?)
-        })();
-        if let Some(quotient) = &flat
-            && let [(mono, 1)] = quotient.variable_terms()
+        let beside = rest.sub(&Poly::atom(inner))?;
+        let num = num.add(&below.mul(&beside)?)?;
+        let quotient = self.floor(&num, &below.mul(den)?)?;
+        if let [(mono, 1)] = quotient.variable_terms()
             && let Some(outer) = mono.single()
-            && let Some(low) = den.mul(quotient).and_then(|q| rest.sub(&q))
+            && matches!(self.atoms.get(outer).atom, Atom::Floor { .. })
+            && let Some(low) = den.mul(&quotient).and_then(|q| rest.sub(&q))
             && let Some(high) = low.neg().and_then(|p| p.add(den)).and_then(|p| p.plus(-1))
         {
             self.atoms.relate(outer, [low, high]);
         }
-        Some(flat)
+        Some(quotient)
     }
 
     /// Whether `0 <= p < den` wherever the axes in them are in range.

@@ -30,8 +30,9 @@ mod translate;
 pub use counterexample::Counterexample;
 pub use poly::Poly;
 
-use crate::expr::ExprId;
+use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::{AxisId, Program};
+use atoms::Formula;
 use context::Context;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -127,6 +128,32 @@ impl<'p> Prover<'p> {
         let mut assumed = self.assumed.clone();
         assumed.push((cond, holds));
         Prover { context: RefCell::new(context), assumed }
+    }
+
+    /// A prover for points at which an expression has a value: its axes are in range, and no divisor in it is 0. Of divisors that are
+    /// needed in one case of a choice alone, nothing is known.
+    pub fn dividing(&self, e: ExprId) -> Prover<'p> {
+        let mut context = self.context.borrow().fork();
+        let (program, mut divisors, mut chooses) = (context.program, Vec::new(), false);
+        program.exprs.any(e, &mut |e| {
+            match e {
+                Expr::Binary(Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem, _, divisor) => {
+                    divisors.push(*divisor)
+                }
+                Expr::Select(..) => chooses = true,
+                _ => {}
+            }
+            false
+        });
+        context.assumes = true;
+        for divisor in divisors.into_iter().filter(|_| !chooses) {
+            let axes = context.axes_of(divisor);
+            context.scope.extend(axes.iter());
+            let formula = context.poly(divisor).map_or(Formula::Unknown, Formula::NonZero);
+            context.suppose(&formula);
+        }
+        context.settle();
+        Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
     /// A prover for whose claims these axes too are in range: those of the loops around a place.

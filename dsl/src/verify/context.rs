@@ -66,9 +66,6 @@ impl<'v> Provers<'v> {
             }
             let axes = &self.program.axes[axis];
             open.extend(named(self.program, &[axes.extent]));
-            if let AxisDef::Part { of, .. } = axes.def {
-                open.insert(of);
-            }
             match &axes.fate {
                 Fate::Live => {}
                 Fate::Fused { into, .. } => open.extend([*into]),
@@ -167,7 +164,7 @@ impl<'v> Checks<'v> {
         sites: &'v [Site<'v>],
         peeled: &'v BTreeMap<AxisId, usize>,
     ) -> Checks<'v> {
-        let asked = Asked::by(program, sites, profile.subgroup);
+        let asked = Asked::by(program, &dispatch.body, profile.subgroup);
         let local = if dispatch.local == [1, 1, 1] { asked.local } else { dispatch.local };
         let printer = Printer::new(program);
         Checks {
@@ -311,7 +308,7 @@ impl<'v> Checks<'v> {
             (Level::Thread, Slot::Z) => Some(i64::from(self.local[2])),
             (Level::Thread, Slot::Linear) => Some(self.invocations()),
             (Level::Lane, _) => self.profile.subgroup.map(i64::from),
-            (Level::Subgroup, Slot::Linear) => Some(self.asked.subgroups.iter().product()),
+            (Level::Subgroup, Slot::Linear) => Some(self.asked.subgroups.iter().fold(1, |count: i64, n| count.saturating_mul(*n))),
             (Level::Subgroup, _) => Some(self.asked.subgroups[slot.index()]),
             (Level::Workgroup, _) => None,
         }

@@ -1,10 +1,9 @@
-//! The size of a workgroup, worked out from the loops around leaves: what lowering has set is checked against it.
+//! The size of a workgroup, worked out from its loops: what lowering has set is checked against it.
 
 use super::Rule;
 use super::context::Checks;
-use super::site::Site;
 use crate::diag::SpanId;
-use crate::nest::{Exec, Level, Program, Slot};
+use crate::nest::{Block, Exec, Level, NodeKind, Program, Slot};
 use std::collections::BTreeMap;
 
 /// What loops ask for.
@@ -18,19 +17,13 @@ pub(super) struct Asked {
 
 impl Asked {
     /// `subgroup`: how many invocations a subgroup has, if that is fixed.
-    pub(super) fn by(program: &Program, sites: &[Site<'_>], subgroup: Option<u32>) -> Asked {
-        let mut longest: BTreeMap<(Level, Slot), i64> = BTreeMap::new();
-        for looped in sites.iter().flat_map(Site::loops) {
-            if let Exec::Bind(level, slot) = looped.exec {
-                let extent = program.exprs.as_int(program.axes[looped.axis].extent).unwrap_or(1);
-                let longest = longest.entry((level, slot)).or_insert(1);
-                *longest = extent.max(*longest);
-            }
-        }
+    pub(super) fn by(program: &Program, block: &Block, subgroup: Option<u32>) -> Asked {
+        let mut longest = BTreeMap::new();
+        measure(program, block, &mut longest);
         let of = |level, slot| longest.get(&(level, slot)).copied().unwrap_or(1);
         let linear = of(Level::Subgroup, Slot::Linear);
         let subgroups = [of(Level::Subgroup, Slot::X).max(linear), of(Level::Subgroup, Slot::Y), of(Level::Subgroup, Slot::Z)];
-        let count = subgroups.iter().product::<i64>();
+        let count = subgroups.iter().fold(1i64, |count, n| count.saturating_mul(*n));
         let has_lanes = longest.keys().any(|(level, _)| *level == Level::Lane);
         let local = match subgroup {
             // A row of whole subgroups.
@@ -43,6 +36,20 @@ impl Asked {
             }
         };
         Asked { local: local.map(|n| u32::try_from(n).unwrap_or(if n < 0 { 1 } else { u32::MAX })), subgroups }
+    }
+}
+
+/// The greatest extents that are bound to each coordinate.
+fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot), i64>) {
+    for node in block {
+        if let NodeKind::Loop(looped) = &node.kind
+            && let Exec::Bind(level, slot) = looped.exec
+        {
+            let extent = program.exprs.as_int(program.axes[looped.axis].extent).unwrap_or(1);
+            let longest = longest.entry((level, slot)).or_insert(1);
+            *longest = extent.max(*longest);
+        }
+        node.blocks().for_each(|block| measure(program, block, longest));
     }
 }
 
