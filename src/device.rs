@@ -27,7 +27,7 @@ use tilewright_launch::{DType, Dispatch, Feature, Program};
 /// Threads can share it. Their launches run side by side where the device has several queues ([`Options::queues`]); those that touch
 /// the same tensors, and one of them writes, run one after another. With a single queue, all run one after another.
 ///
-/// No call waits longer than [`Options::timeout`]. What has not ended by then goes on by itself: what it uses is freed once it
+/// No wait is longer than [`Options::timeout`]. What has not ended by then goes on by itself: what it uses is freed once it
 /// has ended, and until then it is [`Error::InFlight`]. Dropping never waits. What still has not ended when the device is
 /// dropped is leaked, and the driver's device with it; the process can end all the same.
 #[derive(Clone)]
@@ -221,8 +221,8 @@ impl Options {
     /// How long a call waits for the device, for the driver's compiler, or for other threads' work on the same tensors; then it
     /// returns [`Error::Timeout`]. `None`: for ever. By default 60 seconds.
     ///
-    /// It is the time of one wait: a launch may wait for other threads first, and then for the device. Where the device has a
-    /// single queue, the launches of other threads that come first count too.
+    /// It is the time of one wait: a launch may wait for other threads first, then, with NVIDIA's driver and a new pipeline, for each
+    /// queue, and then for the device. Where the device has a single queue, the launches of other threads that come first count too.
     pub fn timeout(mut self, limit: Option<Duration>) -> Options {
         self.timeout = limit;
         self

@@ -7,7 +7,7 @@ use tilewright_dsl::expr::{Expr, ExprId, Read};
 use tilewright_dsl::launch::BufferUse;
 use tilewright_dsl::lower::launch::Tensors;
 use tilewright_dsl::nest::{
-    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, How, Level, Node, NodeKind, Phase, Program, Space,
+    Access, AxisId, Block, BufferId, Compute, Dispatch, Exec, How, Level, Node, NodeKind, Phase, Program, Space,
 };
 
 /// A walk over a dispatch.
@@ -130,7 +130,7 @@ impl Scan<'_> {
         use tilewright_dsl::arena::Id as _;
         let Some((axis, lanes)) = self.lanes else { return };
         let local = matches!(self.program.buffers[buffer].space, Space::Register | Space::Shared);
-        if local && self.program.exprs.any(last, &mut |e| matches!(e, Expr::Axis(a) if made_of(self.program, *a, axis))) {
+        if local && self.program.exprs.any(last, &mut |e| matches!(e, Expr::Axis(a) if self.program.passes(*a, axis))) {
             let known = self.rows.entry(buffer.index() as u32).or_insert((buffer, lanes));
             known.1 = known.1.min(lanes);
         }
@@ -141,26 +141,4 @@ fn once<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }
-}
-
-/// Whether an axis's value depends on another's.
-fn made_of(program: &Program, axis: AxisId, of: AxisId) -> bool {
-    let mut open = vec![axis];
-    let mut seen = Vec::new();
-    while let Some(axis) = open.pop() {
-        if axis == of {
-            return true;
-        }
-        if seen.contains(&axis) {
-            continue;
-        }
-        seen.push(axis);
-        match &program.axes[axis].fate {
-            Fate::Live => {}
-            Fate::Split(split) => open.extend(&split.parts),
-            Fate::Fused { into, .. } => open.push(*into),
-        }
-        debug_assert!(!matches!(&program.axes[axis].def, AxisDef::Fused(digits) if digits.is_empty()));
-    }
-    false
 }

@@ -76,10 +76,9 @@ impl Spans {
 }
 
 /// Whose mistake an error tells of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// That of who wrote the source.
-    #[default]
     Source,
     /// The compiler's own: the verifier refuses what directives or lowering have made.
     Compiler,

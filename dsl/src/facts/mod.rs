@@ -130,9 +130,9 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed }
     }
 
-    /// A prover for points at which an expression has a value: its axes are in range, and no divisor in it is 0. Of divisors that are
-    /// needed in one case of a choice alone, nothing is known.
-    pub fn dividing(&self, e: ExprId) -> Prover<'p> {
+    /// A prover for points at which an expression is defined: no divisor in it is 0, and the axes of divisors are in range. Nothing is
+    /// assumed where the expression has a choice, as a divisor may belong to one case alone.
+    pub fn where_defined(&self, e: ExprId) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         let (program, mut divisors, mut chooses) = (context.program, Vec::new(), false);
         program.exprs.any(e, &mut |e| {

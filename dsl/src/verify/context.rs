@@ -308,7 +308,7 @@ impl<'v> Checks<'v> {
             (Level::Thread, Slot::Z) => Some(i64::from(self.local[2])),
             (Level::Thread, Slot::Linear) => Some(self.invocations()),
             (Level::Lane, _) => self.profile.subgroup.map(i64::from),
-            (Level::Subgroup, Slot::Linear) => Some(self.asked.subgroups.iter().fold(1, |count: i64, n| count.saturating_mul(*n))),
+            (Level::Subgroup, Slot::Linear) => Some(self.asked.count()),
             (Level::Subgroup, _) => Some(self.asked.subgroups[slot.index()]),
             (Level::Workgroup, _) => None,
         }

@@ -120,10 +120,10 @@ impl Checks<'_> {
         (alike && is_same_outside(&got.outside, &wanted.outside)).then(|| pairs.filter(|(a, b)| !self.same_index(*a, *b)).collect())
     }
 
-    /// Whether two indices are the same, wherever the second has a value: no digit of nothing.
+    /// Whether two indices are equal wherever the second is defined: no divisor in it is 0.
     pub(super) fn same_index(&self, a: ExprId, b: ExprId) -> bool {
         let cheap = || self.provers.leaves.equal(a, b) || self.provers.roots.equal(a, b);
-        a == b || cheap() || self.provers.inside(&[a, b]).dividing(b).equal(a, b)
+        a == b || cheap() || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
     }
 
     /// Whether a condition does not hold where the axes of what is wanted are within their extents.

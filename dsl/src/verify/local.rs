@@ -23,7 +23,7 @@ impl Asked {
         let of = |level, slot| longest.get(&(level, slot)).copied().unwrap_or(1);
         let linear = of(Level::Subgroup, Slot::Linear);
         let subgroups = [of(Level::Subgroup, Slot::X).max(linear), of(Level::Subgroup, Slot::Y), of(Level::Subgroup, Slot::Z)];
-        let count = subgroups.iter().fold(1i64, |count, n| count.saturating_mul(*n));
+        let count = product(&subgroups);
         let has_lanes = longest.keys().any(|(level, _)| *level == Level::Lane);
         let local = match subgroup {
             // A row of whole subgroups.
@@ -35,8 +35,17 @@ impl Asked {
                 [x.max(linear / rows + i64::from(linear % rows != 0)), y, z]
             }
         };
-        Asked { local: local.map(|n| u32::try_from(n).unwrap_or(if n < 0 { 1 } else { u32::MAX })), subgroups }
+        Asked { local: local.map(|n| u32::try_from(n).unwrap_or(u32::MAX)), subgroups }
     }
+
+    /// How many subgroups that are.
+    pub(super) fn count(&self) -> i64 {
+        product(&self.subgroups)
+    }
+}
+
+fn product(counts: &[i64]) -> i64 {
+    counts.iter().fold(1, |product, n| product.saturating_mul(*n))
 }
 
 /// The greatest extents that are bound to each coordinate.

@@ -309,3 +309,17 @@ fn minima_of_minima() {
         &["max(min(i - 2, 1), 0) == 0"],
     );
 }
+
+/// A divisor is not 0 where the quotient is defined. It may be negative all the same.
+#[test]
+fn divisors_of_what_is_defined() {
+    let mut world = World::new("A; B; N", "i < N", "");
+    let mut proved = |divisor: &str| {
+        let plain = world.expr(&format!("i / ({divisor})"));
+        let claim = claims(&mut world, &format!("i / max({divisor}, 1) == i / ({divisor})"));
+        let prover = Prover::new(&world.program);
+        (prover.proves(claim), prover.where_defined(plain).proves(claim))
+    };
+    assert_eq!(proved("A"), (false, true));
+    assert_eq!(proved("A - B"), (false, false));
+}

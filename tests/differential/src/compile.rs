@@ -95,7 +95,7 @@ impl Parsed {
 
 impl Refusal {
     fn new(errors: &Errors, spans: &Spans) -> Refusal {
-        let message = errors.0.first().map_or("nothing is said", |e| &e.message).to_owned();
+        let message = errors.0.first().map_or("no error", |e| &e.message).to_owned();
         Refusal { text: errors.texts(spans), rule: rule(&message), message, by_verifier: errors.are_of_compiler() }
     }
 

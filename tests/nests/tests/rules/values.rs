@@ -340,7 +340,7 @@ fn local_sizes() {
     }
 }
 
-/// What a user sees of a refusal by the verifier: that it is no mistake of theirs, where to report it, and the nest.
+/// A refusal by the verifier says that it is a defect of the compiler, where to report it, and shows the nest.
 #[test]
 fn a_refusal_asks_for_a_report() {
     let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
