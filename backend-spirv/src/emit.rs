@@ -59,6 +59,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
+    /// Of halves that are computed before all loops: the same ones, and a compiler does not know it.
+    pub(crate) hidden_halves: Map<Id, Id>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
@@ -154,6 +156,7 @@ impl<'p> Emit<'p> {
             held: Map::default(),
             accumulators: Map::default(),
             zeros: Map::default(),
+            hidden_halves: Map::default(),
             subgroup: None,
             row: None,
             shared_bytes: 0,

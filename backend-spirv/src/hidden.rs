@@ -6,9 +6,10 @@
 use crate::emit::{Emit, Result};
 use crate::math::Site;
 use crate::module::Id;
+use crate::values::poly::Term;
 use crate::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
-use tilewright_dsl::expr::Const;
+use tilewright_dsl::expr::{Binary, Const};
 use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {
@@ -52,45 +53,97 @@ impl Emit<'_> {
         Ok(ids)
     }
 
+    /// One of two values by a condition. There is a driver that gets choices of halves wrong where it makes pairs of them, and a value is both
+    /// chosen and used otherwise: so each arm is a value of its own, and is hidden at its level.
+    pub(crate) fn choice(&mut self, at: Site, cond: Id, arms: [Id; 2], levels: [u32; 2]) -> Result<Id> {
+        let [mut yes, mut no] = arms;
+        if self.is_half(at) {
+            for (arm, level) in [&mut yes, &mut no].into_iter().zip(levels) {
+                *arm = self.hidden_halves(Site { level, ..at }, *arm)?;
+            }
+        }
+        self.same(at, Op::Select, &[cond, yes, no])
+    }
+
+    pub(crate) fn is_half(&self, at: Site) -> bool {
+        at.dtype == DType::F16 && self.native_f16()
+    }
+
+    /// Halves of which a compiler knows nothing: their bits, two by two; a single one's as a pair.
+    fn hidden_halves(&mut self, at: Site, halves: Id) -> Result<Id> {
+        // What stands before all loops is written once.
+        let known = self.hidden_halves.get(&halves).filter(|_| at.level == 0);
+        if let Some(id) = known {
+            return Ok(*id);
+        }
+        let count = at.n.div_ceil(2);
+        let (pairs, words) = (self.vector_type(DType::F16, 2 * count)?, self.vector_type(DType::I32, count)?);
+        let zero = self.zero_of(DType::I32, count, false)?;
+        let all = if at.n == 1 { self.ins(at.level, Op::CompositeConstruct, pairs, &[halves; 2]) } else { halves };
+        let bits = self.ins(at.level, Op::Bitcast, words, &[all]);
+        let bits = self.ins(at.level, Op::BitwiseXor, words, &[bits, zero]);
+        let mut id = self.ins(at.level, Op::Bitcast, pairs, &[bits]);
+        if at.n == 1 {
+            let half = self.vector_type(DType::F16, 1)?;
+            id = self.ins(at.level, Op::CompositeExtract, half, &[id, 0]);
+        }
+        if at.level == 0 {
+            self.hidden_halves.insert(halves, id);
+        }
+        Ok(id)
+    }
+
     /// The launch's zero in every component, as a type; written once.
     fn zero_of(&mut self, dtype: DType, n: u32, is_negative: bool) -> Result<Id> {
         if let Some(id) = self.zeros.get(&(dtype, n, is_negative)) {
             return Ok(*id);
         }
         let ty = self.vector_type(dtype, n)?;
-        let id = if n > 1 {
-            let one = self.zero_of(dtype, 1, is_negative)?;
-            self.ins(0, Op::CompositeConstruct, ty, &vec![one; n as usize])
-        } else {
-            match dtype {
-                DType::I32 => self.zero_param()?,
-                DType::F16 if self.native_f16() => {
-                    let zero = self.zero_of(DType::F32, 1, is_negative)?;
-                    self.ins(0, Op::FConvert, ty, &[zero])
-                }
-                _ if is_negative => {
-                    let (zero, word) = (self.zero_of(DType::U32, 1, false)?, self.module.u32_type());
-                    let sign = self.module.uint(1 << 31);
-                    let zero = self.ins(0, Op::BitwiseXor, word, &[zero, sign]);
-                    self.ins(0, Op::Bitcast, ty, &[zero])
-                }
-                _ => {
-                    let zero = self.zero_param()?;
-                    self.ins(0, Op::Bitcast, ty, &[zero])
-                }
+        let id = match (dtype, n) {
+            (DType::F16, 1 | 2) if self.native_f16() => {
+                let pair = self.vector_type(DType::F16, 2)?;
+                let word = self.zero_word(if is_negative { 0x8000_8000 } else { 0 })?;
+                let zeros = self.ins(0, Op::Bitcast, pair, &[word]);
+                if n == 2 { zeros } else { self.ins(0, Op::CompositeExtract, ty, &[zeros, 0]) }
+            }
+            (_, 2..) => {
+                let one = self.zero_of(dtype, 1, is_negative)?;
+                self.ins(0, Op::CompositeConstruct, ty, &vec![one; n as usize])
+            }
+            (DType::I32, _) => self.zero_param()?,
+            _ => {
+                let word = self.zero_word(if is_negative { 1 << 31 } else { 0 })?;
+                self.ins(0, Op::Bitcast, ty, &[word])
             }
         };
         self.zeros.insert((dtype, n, is_negative), id);
         Ok(id)
     }
 
-    /// Whether an integer may be a negation: what is computed from data may, and an index if all of it is negative. There is a driver that
-    /// makes one instruction of two signed minima or maxima, and drops the negations of their operands.
+    /// The launch's zero with some bits set.
+    fn zero_word(&mut self, bits: u32) -> Result<Id> {
+        let zero = self.zero_param()?;
+        if bits == 0 {
+            return Ok(zero);
+        }
+        let (int, bits) = (self.vector_type(DType::I32, 1)?, self.module.uint(bits));
+        Ok(self.ins(0, Op::BitwiseXor, int, &[zero, bits]))
+    }
+
+    /// Whether a compiler may take an integer for a negation. There is a driver that makes one instruction of two signed minima or maxima, and
+    /// drops the negations of their operands. The operands of an extreme are hidden themselves, so that its result is none.
     pub(crate) fn may_be_negation(&self, id: ValueId) -> bool {
         let node = self.values.node(id);
         match &node.kind {
             Kind::Const(_) | Kind::Load(_) | Kind::Param(_) => false,
             Kind::Sum(sum) if !node.data => sum.constant == 0 && sum.terms.iter().all(|term| term.by < 0),
+            // Wrapping data: one term may cancel another, and `!x + 1` is a negation.
+            Kind::Sum(sum) => {
+                let adds = |term: &Term| term.by > 0 && !term.factors.iter().any(|factor| self.may_be_negation(*factor));
+                !sum.terms.iter().all(adds)
+            }
+            Kind::Op(ValueOp::Binary(Binary::Min | Binary::Max), _) => false,
+            Kind::Op(ValueOp::Cast(_), of) if self.values.node(of[0]).dtype.is_float() => false,
             Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Index, of) => {
                 self.may_be_negation(of[0])
             }
@@ -109,13 +162,28 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether an integer is computed: a compiler that writes loops out may find its value. One that is only read, given or accumulated is not.
-    pub(crate) fn is_computed(&self, id: ValueId) -> bool {
+    /// Whether a compiler may find an integer's value: that of a loop's counter, if it writes the loop out, or of a pinned size. It cannot
+    /// find what is read or accumulated, where an invocation stands, sizes, or sums and extremes of these.
+    pub(crate) fn may_be_found(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
-            Kind::Load(_) | Kind::Moment(_) => false,
-            Kind::Param(_) => !self.values.node(id).data,
-            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_), of) => self.is_computed(of[0]),
+            Kind::Load(_) | Kind::Moment(_) | Kind::Coordinate(_) => false,
+            Kind::Param(_) => self.is_folded(id),
+            Kind::Sum(sum) => !self.is_unknown_sum(&sum.terms),
+            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_), of) => self.may_be_found(of[0]),
+            Kind::Op(ValueOp::Binary(Binary::Min | Binary::Max), of) => of.iter().any(|operand| self.may_be_found(*operand)),
             _ => true,
+        }
+    }
+
+    /// Whether the value of a sum stays unknown in whatever iteration of a loop.
+    fn is_unknown_sum(&self, terms: &[Term]) -> bool {
+        let unknown = |term: &Term| !term.factors.iter().any(|factor| self.may_be_found(*factor));
+        let known = |term: &Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
+        // Other values may be equal, and cancel each other.
+        let is_atom = |factor: &ValueId| matches!(self.values.node(*factor).kind, Kind::Coordinate(_) | Kind::Param(_));
+        match terms {
+            [term] => unknown(term),
+            _ => terms.iter().any(unknown) && terms.iter().all(|t| known(t) || unknown(t) && t.factors.iter().all(is_atom)),
         }
     }
 }

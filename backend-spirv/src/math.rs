@@ -45,15 +45,16 @@ impl Emit<'_> {
                 if at.of.is_float() { self.with_nan(op, at, result, ids, of) } else { Ok(result) }
             }
             ValueOp::Select => {
-                let ty = self.vector_type(at.dtype, at.n)?;
-                let [yes, no] = self.with_hidden_zeros(at, [ids[1], ids[2]], [known[1], known[2]])?;
-                Ok(self.ins(at.level, Op::Select, ty, &[ids[0], yes, no]))
+                let levels = [self.values.node(of[1]).level, self.values.node(of[2]).level];
+                let arms = [ids[1], ids[2]];
+                let arms = if self.is_half(at) { arms } else { self.with_hidden_zeros(at, arms, [known[1], known[2]])? };
+                self.choice(at, ids[0], arms, levels)
             }
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
                 let is_integer = matches!(at.of, DType::I32 | DType::U32);
-                let may_be_known = to.is_float() && is_integer && self.is_computed(of[0]);
-                let id = if may_be_known { self.hidden(at, ids[0])? } else { ids[0] };
+                let may_be_found = to.is_float() && is_integer && self.may_be_found(of[0]);
+                let id = if may_be_found { self.hidden(at, ids[0])? } else { ids[0] };
                 self.cast(at, to, id)
             }
             ValueOp::Index => Ok(ids[0]),
@@ -202,7 +203,7 @@ impl Emit<'_> {
         let up = self.test(at, Op::FOrdGreaterThanEqual, &[rest, half])?;
         let sign = self.same_ext(at, Ext::FSign, &[a])?;
         let away = self.same(at, Op::FAdd, &[whole, sign])?;
-        self.same(at, Op::Select, &[up, away, whole])
+        self.choice(at, up, [away, whole], [at.level; 2])
     }
 
     fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], known: Known<'_>) -> Result<Id> {
@@ -246,18 +247,18 @@ impl Emit<'_> {
         let nan = self.number(at, f64::NAN)?;
         if let Some(b) = literal {
             let of_negative = if b == b.trunc() { opposite } else { nan };
-            return self.same(at, Op::Select, &[below, of_negative, power]);
+            return self.choice(at, below, [of_negative, power], [at.level; 2]);
         }
         let whole = self.same_ext(at, Ext::Trunc, &[b])?;
         let is_whole = self.test(at, Op::FOrdEqual, &[whole, b])?;
         let half = self.same(at, Op::FDiv, &[b, two])?;
         let half_whole = self.same_ext(at, Ext::Trunc, &[half])?;
         let is_even = self.test(at, Op::FOrdEqual, &[half_whole, half])?;
-        let of_whole = self.same(at, Op::Select, &[is_even, power, opposite])?;
-        let of_negative = self.same(at, Op::Select, &[is_whole, of_whole, nan])?;
-        let power = self.same(at, Op::Select, &[below, of_negative, power])?;
+        let of_whole = self.choice(at, is_even, [power, opposite], [at.level; 2])?;
+        let of_negative = self.choice(at, is_whole, [of_whole, nan], [at.level; 2])?;
+        let power = self.choice(at, below, [of_negative, power], [at.level; 2])?;
         let to_zero = self.test(at, Op::FOrdEqual, &[b, zero])?;
-        self.same(at, Op::Select, &[to_zero, one, power])
+        self.choice(at, to_zero, [one, power], [at.level; 2])
     }
 
     fn comparison(&mut self, op: Compare, at: Site, a: Id, b: Id) -> Result<Id> {

@@ -220,6 +220,57 @@ fn extremes_of_chosen_halves() {
     }
 }
 
+/// A half that a condition may choose, and that is also used otherwise: the driver computes both uses as one pair of halves, and got the
+/// choice wrong.
+#[test]
+fn halves_that_are_chosen_and_used() {
+    let mut values = Vec::new();
+    for (x, y) in [("w[]", "(n[] as f16)"), ("w[]", "z[i]"), ("z[i]", "w[]"), ("z[i]", "(n[] as f16)"), ("1.5", "w[]")] {
+        for condition in ["m[] >= 1", "v[] > 0.0"] {
+            for [yes, no] in [[y, x], [x, y]] {
+                let choice = format!("(if {condition} {{ {yes} }} else {{ {no} }})");
+                values.push(format!("((m[] as f16) + {x}) + (v[].round() - {choice} * 1.0)"));
+                values.push(format!("((m[] as f16) + {x}) + (v[].round() - {choice} * w[])"));
+            }
+        }
+    }
+    let arguments = "m: u32[], n: u32[], v: f16[], w: f16[], z: f16[N]";
+    for values in values.chunks(8) {
+        for profile in with_controls().into_iter().chain(profiles()) {
+            let variant = variant(&of_each(arguments, "f16", values), "V: k for p {}", &profile);
+            for n in [1, 70] {
+                variant.check(&[("N", n)], &[]);
+            }
+        }
+    }
+}
+
+/// The same of a padding that is a factor in another place, in two iterations that are written out.
+#[test]
+fn halves_that_pad_and_multiply() {
+    let mut kernels = Vec::new();
+    for fill in ["0.0", "1.5"] {
+        for (factor, shifted) in ["1.0", "q[h]"].into_iter().flat_map(|f| [(f, true), (f, false)]) {
+            let (x, y) = match shifted {
+                true => (format!("x.pad({fill})[i - 1]"), format!("y.pad({fill})[j - 1, i]")),
+                false => (
+                    "(if i >= 1 { x.clamp()[i - 1] } else { q[0] })".into(),
+                    "(if j >= 1 { y.clamp()[j - 1, i] } else { q[0] })".into(),
+                ),
+            };
+            kernels.push(format!("s[i, j, h] = sum(k in 0..2) {{ {x}.mul_add({factor}, {y}) }};"));
+        }
+    }
+    let schedule = "V: k for p where N == 2 { s { reorder(k, i); fuse(j, h => f); unroll(i); distribute(f => thread(y)); } }";
+    for body in kernels {
+        let kernel = format!("fn k<N>(x: f16[N], y: f16[N, N], q: f16[N]) -> s: f16[N, N, N] {{ {body} }}");
+        for profile in profiles() {
+            let variant = variant(&kernel, schedule, &profile);
+            (0..3).for_each(|_| variant.check(&[("N", 2)], &[]));
+        }
+    }
+}
+
 /// What `(if c { x } else { 0 }) & m` may be written as: an element or a padding, shifted, or a number that a condition chooses.
 const CHOICES: [&str; 5] = [
     "(if k >= j { q as T } else { x[j, k, l] })",
