@@ -1,26 +1,24 @@
 //! The documentation says what is so: the nests on its pages are those that the compiler makes, its table of profiles is the
 //! compiler's, and its links lead somewhere. (That its examples compile is tested by `src/documentation.rs`.)
 //!
-//! `UPDATE_DOCS=1 cargo test --test documentation` writes the nests anew.
+//! `UPDATE_DOCS=1 cargo test -p tilewright-tests --test documentation` writes the nests anew.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{Error, SpanId, Spans};
 use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax;
 use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind, Item, Schedule};
+use tilewright_tests::root;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The pages: `README.md`, `ARCHITECTURE.md`, `SECURITY.md` and all of `docs/`.
+/// The pages: those at the root, and all of `docs/`.
 fn pages() -> Vec<PathBuf> {
-    let mut pages = ["README.md", "ARCHITECTURE.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
+    let mut pages =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
     for folder in [root().join("docs"), root().join("docs/directives")] {
         pages.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
     }
@@ -193,4 +191,58 @@ fn links_lead_somewhere() {
             assert!(file.exists(), "{}: the link {target} leads nowhere", page.display());
         }
     }
+}
+
+/// The lists of files in `CONTRIBUTING.md` are whole: what a section says that all its files name is named in no other, and each file is
+/// there.
+#[test]
+fn lists_of_files_are_whole() {
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let sources = sources();
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for section in page.split("\n## ").skip(1) {
+        let title = section.lines().next().unwrap();
+        let quoted: Vec<&str> = section.split('`').skip(1).step_by(2).collect();
+        let is_path = |text: &&&str| {
+            ["dsl/", "backend-spirv/", "launch/", "schedules/", "src/", "tests/", "docs/"].iter().any(|f| text.starts_with(f))
+        };
+        let listed: Vec<&str> = quoted.iter().filter(is_path).filter(|text| !text.contains('*')).copied().collect();
+        wrong.extend(listed.iter().filter(|path| !root().join(path).exists()).map(|path| format!("{title}: there is no {path}")));
+        let words = section.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Some((_, after)) = words.split_once("ll files that name") else { continue };
+        let name = after.split('`').nth(1).unwrap();
+        for (path, text) in &sources {
+            if text.contains(name) && !listed.contains(&path.as_str()) {
+                wrong.push(format!("{title}: {path} names `{name}`, too"));
+            }
+        }
+        checked += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(checked, 4, "a directive, a reduction, a dtype, a device");
+}
+
+/// The files of the compiler, the runtime and the generator, by their paths from the root.
+fn sources() -> Vec<(String, String)> {
+    let folders = [
+        "dsl/src",
+        "backend-spirv/src",
+        "launch/src",
+        "reference/src",
+        "src",
+        "macros/src",
+        "explain/src",
+        "tests/differential/src",
+    ];
+    let mut open: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let name = path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/");
+            files.push((name, fs::read_to_string(&path).unwrap()));
+        }
+    }
+    files
 }

@@ -1,8 +1,8 @@
 //! Times kernels on the device.
 //!
 //! ```text
-//! cargo run --release --example bench -- --list
-//! cargo run --release --example bench -- matmul --dim M=1024 --dim N=1024 --dim K=1024
+//! cargo run --release -p bench -- --list
+//! cargo run --release -p bench -- matmul --dim M=1024 --dim N=1024 --dim K=1024
 //! ```
 //!
 //! All launches of a variant are one submission with a barrier between any two, and each is timed by the device's

@@ -1,7 +1,7 @@
 //! What a schedule of a Rust file became: the nest after every directive, the ledger, the cost.
 //!
 //! ```text
-//! cargo run --example explain -- examples/conv2d/schedules/cpu.rs --dims N=1,IH=225,IW=225,OC=32
+//! cargo run -p explain -- examples/conv2d/schedules/cpu.rs --dims N=1,IH=225,IW=225,OC=32
 //! ```
 //!
 //! The file and its crate's modules are parsed and not built. Of a schedule that is specialized every version is shown; a tuned constant

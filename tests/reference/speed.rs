@@ -1,6 +1,6 @@
 //! How fast the reference device is, in instructions a second: measured on demand, and asserted nowhere.
 //!
-//! `cargo test --release --test reference speed -- --ignored --nocapture`
+//! `cargo test --release -p tilewright-tests --test reference speed -- --ignored --nocapture`
 
 use std::time::Instant;
 use tilewright_dsl::diag::Spans;

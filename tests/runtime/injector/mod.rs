@@ -29,7 +29,7 @@ impl Injector {
         let name = format!("tilewright-injector-{}-{}.so", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         // A library is loaded once for each path: each test has its own.
         let path = std::env::temp_dir().join(name);
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runtime/injector/injector.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/runtime/injector/injector.c");
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).args([source, "-ldl", "-lpthread"]);
         assert!(compiler.status().expect("a C compiler is needed, as cc").success());
