@@ -98,7 +98,7 @@ pub use tilewright_macros::kernel;
 pub use tilewright_macros::profile;
 
 /// Defines a variant: a kernel as it runs on the devices of a profile, compiled here and now. It becomes a constant, whose
-/// documentation shows the nest, every obligation and what became of it, and the cost.
+/// documentation shows the schedule as it is written, the nest, every obligation and what became of it, and the cost.
 ///
 /// ```
 /// use tilewright::devices::arm_valhall;

@@ -31,6 +31,7 @@ mod link;
 mod packing;
 mod profile;
 mod schedule;
+mod source;
 mod tokens;
 mod variant;
 

@@ -3,6 +3,7 @@
 use super::face::{Face, rust_type};
 use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
+use super::source::documented;
 use super::{Backend, profile, tokens, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
 use crate::launch::{DType, Digit};
@@ -32,6 +33,7 @@ pub fn schedule(tokens: TokenStream) -> TokenStream {
     };
     let (kernel, profile) = (hidden(&head.kernel, "__kernel"), hidden(&head.profile, "__profile"));
     let cfg = &head.head.cfg;
+    let tokens = documented(tokens);
     quote!(#(#cfg)* #kernel ! { { #tokens } #profile })
 }
 

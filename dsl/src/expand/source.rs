@@ -1,0 +1,58 @@
+//! A schedule's own text, for its documentation.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::quote;
+
+/// The tokens of a `schedule!` with its text behind its documentation, if the compiler knows the text.
+pub(super) fn documented(tokens: TokenStream) -> TokenStream {
+    let Some(text) = Span::call_site().source_text().as_deref().and_then(paragraph) else { return tokens };
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_attribute = |pair: &&[TokenTree]| {
+        matches!(pair, [TokenTree::Punct(p), TokenTree::Group(g)] if p.as_char() == '#' && g.delimiter() == Delimiter::Bracket)
+    };
+    let attributes = trees.chunks_exact(2).take_while(is_attribute).count();
+    let (before, behind) = trees.split_at(2 * attributes);
+    quote!(#(#before)* #[doc = #text] #(#behind)*)
+}
+
+/// What stands between the brackets of a macro's call, without its documentation and its indentation. Of a call that another macro
+/// makes it is a pattern of that macro's, with `$`: then there is none.
+fn paragraph(call: &str) -> Option<String> {
+    let (_, call) = call.split_once('!')?;
+    let inner = call.get(call.find(['{', '(', '['])? + 1..call.rfind(['}', ')', ']'])?)?;
+    let is_documentation = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with("///");
+    let lines: Vec<&str> = inner.lines().skip_while(is_documentation).collect();
+    if lines.is_empty() || inner.contains('$') {
+        return None;
+    }
+    let indentation = |line: &&str| line.len() - line.trim_start().len();
+    let least = lines.iter().filter(|line| !line.trim().is_empty()).map(indentation).min().unwrap_or(0);
+    let lines: Vec<&str> = lines.iter().map(|line| line.get(least..).unwrap_or("").trim_end()).collect();
+    let text = lines.join("\n");
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    Some(format!("\n{fence}text\n{}\n{fence}\n", text.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paragraph;
+
+    #[test]
+    fn text_of_a_call() {
+        let call = "tilewright::schedule! {\n    /// What it is.\n    pub V: k for p {\n        tile(i: 4); // a comment\n\n        unroll(i);\n    }\n}";
+        let text = "\n```text\npub V: k for p {\n    tile(i: 4); // a comment\n\n    unroll(i);\n}\n```\n";
+        assert_eq!(paragraph(call).as_deref(), Some(text));
+        assert_eq!(paragraph("schedule! { V: k for p {} }").as_deref(), Some("\n```text\nV: k for p {}\n```\n"));
+        assert_eq!(paragraph("schedule!(V: k for p { // ```\n})").as_deref(), Some("\n````text\nV: k for p { // ```\n}\n````\n"));
+    }
+
+    #[test]
+    fn no_text() {
+        for call in ["", "schedule!", "schedule! {", "schedule! {}", "schedule! { pub $name: k for p {} }"] {
+            assert_eq!(paragraph(call), None, "{call}");
+        }
+    }
+}
