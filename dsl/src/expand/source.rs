@@ -7,9 +7,7 @@ use quote::quote;
 pub(super) fn documented(tokens: TokenStream) -> TokenStream {
     let Some(text) = Span::call_site().source_text().as_deref().and_then(paragraph) else { return tokens };
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_attribute = |pair: &&[TokenTree]| {
-        matches!(pair, [TokenTree::Punct(p), TokenTree::Group(g)] if p.as_char() == '#' && g.delimiter() == Delimiter::Bracket)
-    };
+    let is_attribute = |pair: &&[TokenTree]| matches!(pair, [TokenTree::Punct(p), TokenTree::Group(g)] if p.as_char() == '#' && g.delimiter() == Delimiter::Bracket);
     let attributes = trees.chunks_exact(2).take_while(is_attribute).count();
     let (before, behind) = trees.split_at(2 * attributes);
     quote!(#(#before)* #[doc = #text] #(#behind)*)

@@ -3,6 +3,7 @@
 use tilewright_differential::Case;
 use tilewright_differential::judge::{Judge, Kind, Orders, Verdict};
 use tilewright_differential::report::{Report, rust_test};
+use tilewright_dsl::syntax::schedule::DIRECTIVES;
 
 /// What the cases are made from.
 const SEED: u64 = 1;
@@ -40,4 +41,15 @@ fn the_same_again() {
         assert_eq!(text(3), text(3));
         assert_ne!(text(3), text(4));
     }
+}
+
+/// No directive is without generated uses.
+#[test]
+fn every_directive_is_generated() {
+    let mut left: Vec<&str> = DIRECTIVES.iter().map(|row| row.name).collect();
+    for number in 0..2000 {
+        let schedule = tilewright_differential::pair(SEED, number).schedule;
+        left.retain(|name| !["(", ";", " "].iter().any(|after| schedule.contains(&format!("{name}{after}"))));
+    }
+    assert!(left.is_empty(), "the generator writes no {left:?}");
 }

@@ -78,7 +78,7 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
             Item::Block { stages, .. } => directive = directive.or(stages.first().map(|s| s.span)),
             Item::Statement(statement) if statement.kind.rewrites() => {
                 if let Some(first) = directive {
-                    let name = statement.kind.name();
+                    let name = statement.called;
                     let error = Error::new(statement.span, format!("`{name}` stands after a directive"));
                     let error = error.note_at(first, "the first directive is here");
                     errors.push(error.help("rewrites of the algebra come first in a schedule: move it to the front"));
@@ -96,7 +96,7 @@ pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
     for item in &schedule.items {
         let Item::Directive(Directive { kind: DirectiveKind::Inline(names), .. }) = item else { continue };
         for (name, stored) in names.iter().filter_map(|name| Some((name, stores(schedule, name)?))) {
-            let what = if stored.kind.name() == "pack" { "packed" } else { "precomputed" };
+            let what = if matches!(stored.kind, StatementKind::Pack(_)) { "packed" } else { "precomputed" };
             let error = Error::new(name.span, format!("`{name}` is {what}, and cannot be inlined"));
             errors.push(error.note_at(stored.span, "it is stored, by this").help("leave one of them out"));
         }

@@ -1,80 +1,108 @@
-//! A directive: its name, and which parser reads its arguments.
+//! The table of directives: each one's name, and the parser of what follows the name. Errors list its names, and so do the tests of the
+//! pages and of the generator.
 
-use super::statements::STATEMENTS;
-use super::{Directive, DirectiveKind, promote, target, tiles, vectorize};
+use super::statements::{pack, pin, precompute, specialize, tune};
+use super::{Directive, DirectiveKind, Item, Statement, StatementKind, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
-/// The names of the directives, and of those that the design has and this version has not.
-const DIRECTIVES: [&str; 14] = [
-    "split",
-    "tile",
-    "fuse",
-    "reorder",
-    "distribute",
-    "serial",
-    "unroll",
-    "vectorize",
-    "promote",
-    "compute_at",
-    "rfactor",
-    "inline",
-    "root",
-    "show",
+/// A directive.
+pub struct Row {
+    /// What users call it.
+    pub name: &'static str,
+    parse: Parse,
+}
+
+/// Reads what follows the name, and gives the place at which it ends.
+enum Parse {
+    /// One that speaks of stages' nests, and may stand in a block. It is given the place of its name.
+    Directive(fn(&mut Cursor<'_>, SpanId) -> Result<(DirectiveKind, SpanId), Error>),
+    /// One that speaks of the whole variant.
+    Statement(fn(&mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error>),
+}
+
+use Parse::{Directive as Nest, Statement as Whole};
+
+/// All directives.
+pub const DIRECTIVES: [Row; 19] = [
+    Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
+    Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
+    Row { name: "fuse", parse: Nest(fuse) },
+    Row { name: "reorder", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Reorder)) },
+    Row { name: "distribute", parse: Nest(distribute) },
+    Row { name: "serial", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Serial)) },
+    Row { name: "unroll", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Unroll)) },
+    Row { name: "vectorize", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, vectorize::vectorize)) },
+    Row { name: "promote", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::promote)) },
+    Row { name: "compute_at", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::compute_at)) },
+    Row { name: "rfactor", parse: Nest(rfactor) },
+    Row { name: "inline", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Inline)) },
+    Row { name: "root", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Root)) },
+    Row { name: "show", parse: Nest(show) },
+    Row { name: "pack", parse: Whole(|c| c.inside(Delimiter::Parenthesis, pack)) },
+    Row { name: "pin", parse: Whole(pin) },
+    Row { name: "precompute", parse: Whole(precompute) },
+    Row { name: "specialize", parse: Whole(specialize) },
+    Row { name: "tune", parse: Whole(tune) },
 ];
+
+/// Those that the design has and this version has not.
 const LATER: [&str; 4] = ["pipeline", "mma", "dot", "decompose_winograd"];
 
-pub(super) fn directive(cursor: &mut Cursor<'_>, name: Name) -> Result<Directive, Error> {
-    if !DIRECTIVES.contains(&name.as_str()) {
-        return Err(unknown(&name));
-    }
-    let (kind, end) = match name.as_str() {
-        "show" => show(cursor, name.span)?,
-        "tile" => tiles::tile(cursor)?,
-        "split" => cursor.inside(Delimiter::Parenthesis, tiles::split)?,
-        "fuse" => {
-            cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))?
-        }
-        "distribute" => cursor.inside(Delimiter::Parenthesis, |c| {
-            let axes = names_to(c, "=>")?;
-            c.expect("=>")?;
-            let target = target::target(c)?;
-            let by = if c.eat(",").is_some() && !c.is_empty() { Some(target::by(c)?) } else { None };
-            Ok(DirectiveKind::Distribute { axes, target, by })
-        })?,
-        "rfactor" => cursor.inside(Delimiter::Parenthesis, |c| {
-            Ok(DirectiveKind::Rfactor { axis: c.name("an axis of a reduction")?, into: arrow_name(c)? })
-        })?,
-        "vectorize" => cursor.inside(Delimiter::Parenthesis, vectorize::vectorize)?,
-        "promote" => cursor.inside(Delimiter::Parenthesis, promote::promote)?,
-        "compute_at" => cursor.inside(Delimiter::Parenthesis, promote::compute_at)?,
-        plain => {
-            let what = if matches!(plain, "inline" | "root") { "a stage" } else { "an axis" };
-            let (axes, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;
-            let kind = match plain {
-                "inline" => DirectiveKind::Inline(axes),
-                "root" => DirectiveKind::Root(axes),
-                "reorder" => DirectiveKind::Reorder(axes),
-                "serial" => DirectiveKind::Serial(axes),
-                _ => DirectiveKind::Unroll(axes),
-            };
-            (kind, end)
-        }
+/// Reads a directive from after its name on.
+pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Error> {
+    let Some(row) = DIRECTIVES.iter().find(|row| row.name == name.as_str()) else { return Err(unknown(name)) };
+    let called = row.name;
+    let to_its_end = |cursor: &mut Cursor<'_>, end| {
+        let span = cursor.join(name.span, end);
+        cursor.expect(";").map(|_| span)
     };
-    let span = cursor.join(name.span, end);
-    cursor.expect(";")?;
-    Ok(Directive { kind, span })
+    Ok(match row.parse {
+        Nest(parse) => {
+            let (kind, end) = parse(cursor, name.span)?;
+            Item::Directive(Directive { called, kind, span: to_its_end(cursor, end)? })
+        }
+        Whole(parse) => {
+            let (kind, end) = parse(cursor)?;
+            Item::Statement(Statement { called, kind, name: name.span, span: to_its_end(cursor, end)? })
+        }
+    })
 }
 
 fn unknown(name: &Name) -> Error {
-    let error = Error::new(name.span, format!("there is no directive `{name}`"));
     if LATER.contains(&name.as_str()) || name.text.starts_with("decompose_") {
         return Error::new(name.span, format!("the directive `{name}` is not supported yet"));
     }
-    let known = DIRECTIVES.into_iter().chain(STATEMENTS);
-    let help = did_you_mean(&name.text, known).unwrap_or_else(|| format!("the directives are {}", list(DIRECTIVES)));
-    error.help(help)
+    let known = DIRECTIVES.map(|row| row.name);
+    let help = did_you_mean(&name.text, known).unwrap_or_else(|| format!("the directives are {}", list(known)));
+    Error::new(name.span, format!("there is no directive `{name}`")).help(help)
+}
+
+/// Directives of which the parser is but a list of names.
+fn of_names(cursor: &mut Cursor<'_>, what: &str, kind: fn(Vec<Name>) -> DirectiveKind) -> Result<(DirectiveKind, SpanId), Error> {
+    let (names, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;
+    Ok((kind(names), end))
+}
+
+fn fuse(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+    cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))
+}
+
+fn distribute(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+    cursor.inside(Delimiter::Parenthesis, |c| {
+        let axes = names_to(c, "=>")?;
+        c.expect("=>")?;
+        let target = target::target(c)?;
+        let by = if c.eat(",").is_some() && !c.is_empty() { Some(target::by(c)?) } else { None };
+        Ok(DirectiveKind::Distribute { axes, target, by })
+    })
+}
+
+fn rfactor(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+    cursor.inside(Delimiter::Parenthesis, |c| {
+        Ok(DirectiveKind::Rfactor { axis: c.name("an axis of a reduction")?, into: arrow_name(c)? })
+    })
 }
 
 fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Result<(DirectiveKind, SpanId), Error> {

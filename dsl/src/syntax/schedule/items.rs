@@ -2,7 +2,7 @@
 
 use super::Item;
 use super::directives::directive;
-use super::statements::{in_block, statement};
+use super::statements::in_block;
 use crate::diag::{Error, SpanId};
 use crate::syntax::Cursor;
 use proc_macro2::Delimiter;
@@ -26,10 +26,7 @@ pub(super) fn items(cursor: &mut Cursor<'_>) -> Vec<Item> {
 fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
     let first = cursor.name("a directive or a stage")?;
     if !cursor.peek(",") && !cursor.peek_group(Delimiter::Brace) {
-        if let Some(statement) = statement(cursor, &first)? {
-            return Ok(statement);
-        }
-        return directive(cursor, first).map(Item::Directive);
+        return directive(cursor, &first);
     }
     let mut stages = vec![first];
     while cursor.eat(",").is_some() {

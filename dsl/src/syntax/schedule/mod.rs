@@ -12,6 +12,7 @@ mod target;
 mod tiles;
 mod vectorize;
 
+pub use directives::{DIRECTIVES, Row};
 pub use statements::{Pack, Statement, StatementKind, Tune, When};
 
 use super::expr::Expr;
@@ -66,6 +67,8 @@ pub enum Item {
 /// A directive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directive {
+    /// Its name, by the table of directives.
+    pub called: &'static str,
     /// Which one.
     pub kind: DirectiveKind,
     /// From its name to its closing parenthesis (or what is produced).

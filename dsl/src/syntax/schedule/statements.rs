@@ -2,21 +2,19 @@
 //!
 //! The trees and the parsers. They stand beside directives, outside blocks.
 
-use super::Item;
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
-/// The names of the statements.
-pub(super) const STATEMENTS: [&str; 5] = ["pack", "pin", "precompute", "specialize", "tune"];
-
 /// What a schedule says of the whole variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
+    /// The directive's name, by the table of directives.
+    pub called: &'static str,
     /// What it says.
     pub kind: StatementKind,
-    /// Its name.
+    /// Where its name is.
     pub name: SpanId,
     /// From its name to its end.
     pub span: SpanId,
@@ -79,17 +77,6 @@ impl StatementKind {
     pub fn rewrites(&self) -> bool {
         matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_))
     }
-
-    /// The name it begins with.
-    pub fn name(&self) -> &'static str {
-        match self {
-            StatementKind::Pack(_) => "pack",
-            StatementKind::Pin(_) => "pin",
-            StatementKind::Precompute(_) => "precompute",
-            StatementKind::Specialize(_) => "specialize",
-            StatementKind::Tune(_) => "tune",
-        }
-    }
 }
 
 impl Statement {
@@ -99,22 +86,7 @@ impl Statement {
     }
 }
 
-/// Reads a statement from after its first name on; `None`: the name begins none.
-pub(super) fn statement(cursor: &mut Cursor<'_>, name: &Name) -> Result<Option<Item>, Error> {
-    let (kind, end) = match name.as_str() {
-        "pack" => cursor.inside(Delimiter::Parenthesis, pack)?,
-        "pin" => pin(cursor)?,
-        "precompute" => precompute(cursor)?,
-        "specialize" => specialize(cursor)?,
-        "tune" => tune(cursor)?,
-        _ => return Ok(None),
-    };
-    let span = cursor.join(name.span, end);
-    cursor.expect(";")?;
-    Ok(Some(Item::Statement(Statement { kind, name: name.span, span })))
-}
-
-fn pack(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
+pub(super) fn pack(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
     let tensor = cursor.name("a tensor")?;
     let (axes, _) = cursor.list(Delimiter::Bracket, |c| c.name("a name for an index"))?;
     cursor.expect("=>")?;
@@ -151,7 +123,7 @@ fn when(cursor: &mut Cursor<'_>) -> Result<(When, SpanId), Error> {
     Ok((when, word.span))
 }
 
-fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+pub(super) fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     let (names, end) = cursor.list(Delimiter::Parenthesis, |c| c.name("a dim"))?;
     if names.is_empty() {
         return Err(Error::new(end, "`pin` is given no dims").help("write `pin(K);`"));
@@ -159,7 +131,7 @@ fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     Ok((StatementKind::Pin(names), end))
 }
 
-fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+pub(super) fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     let (names, end) = cursor.list(Delimiter::Parenthesis, |c| c.name("an intermediate"))?;
     if names.is_empty() {
         return Err(Error::new(end, "`precompute` is given no intermediate").help("write `precompute(s);`"));
@@ -167,7 +139,7 @@ fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error>
     Ok((StatementKind::Precompute(names), end))
 }
 
-fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+pub(super) fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     let (facts, end) = cursor.list(Delimiter::Parenthesis, expr::expr)?;
     if facts.is_empty() {
         return Err(Error::new(end, "`specialize` is given no facts").help("write `specialize(N % 4 == 0);`"));
@@ -175,7 +147,7 @@ fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error>
     Ok((StatementKind::Specialize(facts), end))
 }
 
-fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+pub(super) fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     const FORM: &str = "a tuned constant is `tune B in [64, 128] = 64;`: its candidates, and the one of them that it is by default";
     let read = |cursor: &mut Cursor<'_>| {
         let name = cursor.name("a name for the tuned constant")?;
@@ -191,7 +163,7 @@ fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
 
 /// A statement inside a block.
 pub(super) fn in_block(statement: &Statement) -> Error {
-    let name = statement.kind.name();
+    let name = statement.called;
     Error::new(statement.span, format!("`{name}` speaks of the whole variant, not of a stage"))
         .help("write it beside the stages' blocks")
 }
