@@ -271,7 +271,7 @@ impl Emit<'_> {
                 let ty = self.vector_type(DType::Bool, count)?;
                 Chunks::one(self.ins(level, Op::INotEqual, ty, &[loaded, zero]))
             }
-            _ => Chunks::one(loaded),
+            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => Chunks::one(loaded),
         })
     }
 
@@ -306,7 +306,7 @@ impl Emit<'_> {
                 let ty = self.memory_type(dtype, count)?;
                 self.ins(level, Op::Select, ty, &[chunks[0], one, zero])
             }
-            _ => chunks[0],
+            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => chunks[0],
         })
     }
 

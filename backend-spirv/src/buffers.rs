@@ -69,7 +69,7 @@ impl Emit<'_> {
                 self.module.ty(Type::Float { bits: 16 })
             }
             DType::Bool => self.module.u32_type(),
-            _ => self.scalar_type(dtype)?,
+            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.scalar_type(dtype)?,
         };
         Ok(self.vector_of(scalar, count))
     }

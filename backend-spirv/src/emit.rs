@@ -325,7 +325,7 @@ impl Emit<'_> {
             DType::I32 => self.module.ty(Type::Int { signed: true }),
             DType::U32 => self.module.ty(Type::Int { signed: false }),
             DType::Bool => self.module.ty(Type::Bool),
-            other => return Err(self.unsupported(other)),
+            DType::BF16 | DType::I8 | DType::U8 => return Err(self.unsupported(dtype)),
         })
     }
 
@@ -395,7 +395,9 @@ impl Emit<'_> {
         Ok(match c.dtype {
             DType::Bool => self.module.boolean(c.bits != 0),
             DType::F16 if !self.native_f16() => self.module.constant(ty, (c.value() as f32).to_bits()),
-            _ => self.module.constant(ty, c.bits),
+            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => {
+                self.module.constant(ty, c.bits)
+            }
         })
     }
 

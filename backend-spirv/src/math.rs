@@ -52,7 +52,7 @@ impl Emit<'_> {
             }
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
-                let is_integer = matches!(at.of, DType::I32 | DType::U32);
+                let is_integer = at.of.is_int();
                 let may_be_found = to.is_float() && is_integer && self.may_be_found(of[0]);
                 let id = if may_be_found { self.hidden(at, ids[0])? } else { ids[0] };
                 self.cast(at, to, id)

@@ -162,7 +162,7 @@ impl Emit<'_> {
         let dtype = match self.program.scalars[scalar].dtype {
             DType::F16 => DType::F32,
             DType::Bool => DType::U32,
-            other => other,
+            dtype @ (DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8) => dtype,
         };
         let n = match self.params.scalars.get(&index) {
             Some(n) => *n,

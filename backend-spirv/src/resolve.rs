@@ -117,7 +117,7 @@ impl Emit<'_> {
                 let zero = self.values.constant(Const { dtype: DType::U32, bits: 0 });
                 self.values.apply(Op::Compare(tilewright_dsl::expr::Compare::Ne), &[travels, zero])
             }
-            _ => travels,
+            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => travels,
         })
     }
 

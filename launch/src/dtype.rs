@@ -5,7 +5,6 @@ use std::fmt;
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[non_exhaustive]
 pub enum DType {
     /// IEEE binary32.
     F32,
@@ -59,17 +58,31 @@ impl DType {
 
     /// Whether it is a floating-point type.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F32 | DType::F16 | DType::BF16)
+        match self {
+            DType::F32 | DType::F16 | DType::BF16 => true,
+            DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => false,
+        }
     }
 
     /// Whether it is an integer type (truth values are none).
     pub const fn is_int(self) -> bool {
-        matches!(self, DType::I32 | DType::U32 | DType::I8 | DType::U8)
+        self.int_range().is_some()
+    }
+
+    /// The least and the greatest value of an integer type.
+    pub const fn int_range(self) -> Option<(i64, i64)> {
+        match self {
+            DType::I32 => Some((i32::MIN as i64, i32::MAX as i64)),
+            DType::U32 => Some((0, u32::MAX as i64)),
+            DType::I8 => Some((i8::MIN as i64, i8::MAX as i64)),
+            DType::U8 => Some((0, u8::MAX as i64)),
+            DType::F32 | DType::F16 | DType::BF16 | DType::Bool => None,
+        }
     }
 
     /// Whether it is an integer type with a sign.
     pub const fn is_signed_int(self) -> bool {
-        matches!(self, DType::I32 | DType::I8)
+        matches!(self.int_range(), Some((..0, _)))
     }
 }
 

@@ -269,7 +269,7 @@ fn named_constant(dtype: DType, name: &str) -> Option<f64> {
         DType::F16 => (-65504.0, 65504.0, half::f16::EPSILON.to_f64(), half::f16::MIN_POSITIVE.to_f64()),
         DType::I32 => (f64::from(i32::MIN), f64::from(i32::MAX), 0.0, 0.0),
         DType::U32 => (0.0, f64::from(u32::MAX), 0.0, 0.0),
-        _ => return None,
+        DType::BF16 | DType::I8 | DType::U8 | DType::Bool => return None,
     };
     Some(match name {
         "MAX" => high,

@@ -275,24 +275,10 @@ fn arg_monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
 
 /// The identity of `max`.
 fn lowest(dtype: DType) -> Const {
-    Const::number(
-        if dtype.is_float() {
-            f64::NEG_INFINITY
-        } else if dtype == DType::I32 {
-            f64::from(i32::MIN)
-        } else {
-            0.0
-        },
-        dtype,
-    )
+    Const::number(dtype.int_range().map_or(f64::NEG_INFINITY, |(least, _)| least as f64), dtype)
 }
 
 /// The identity of `min`.
 fn highest(dtype: DType) -> Const {
-    let value = match dtype {
-        DType::I32 => f64::from(i32::MAX),
-        DType::U32 => f64::from(u32::MAX),
-        _ => f64::INFINITY,
-    };
-    Const::number(value, dtype)
+    Const::number(dtype.int_range().map_or(f64::INFINITY, |(_, greatest)| greatest as f64), dtype)
 }

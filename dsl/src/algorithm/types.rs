@@ -65,6 +65,6 @@ impl Checker<'_> {
 pub(super) fn article(dtype: DType) -> String {
     match dtype {
         DType::F32 | DType::F16 | DType::I32 | DType::I8 => format!("an `{dtype}`"),
-        _ => format!("a `{dtype}`"),
+        DType::BF16 | DType::U32 | DType::U8 | DType::Bool => format!("a `{dtype}`"),
     }
 }

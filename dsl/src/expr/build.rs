@@ -19,7 +19,7 @@ impl Const {
             DType::BF16 => u32::from(half::bf16::from_f64(value).to_bits()),
             DType::Bool => u32::from(value != 0.0),
             DType::I8 | DType::U8 => (value as i64 as u32) & 0xff,
-            _ => value as i64 as u32,
+            DType::I32 | DType::U32 => value as i64 as u32,
         };
         Const { dtype, bits }
     }
@@ -37,7 +37,7 @@ impl Const {
             DType::BF16 => f64::from(half::bf16::from_bits(self.bits as u16)),
             DType::I32 => f64::from(self.bits as i32),
             DType::I8 => f64::from(self.bits as u8 as i8),
-            _ => f64::from(self.bits),
+            DType::U32 | DType::U8 | DType::Bool => f64::from(self.bits),
         }
     }
 }

@@ -77,7 +77,7 @@ impl Eval<'_> {
         let depth = depth.checked_sub(1)?;
         let exprs = &self.program.exprs;
         let dtype = exprs.dtype(e);
-        if !matches!(dtype, DType::I32 | DType::U32 | DType::Bool) {
+        if dtype.is_float() {
             return None;
         }
         let value = match exprs.get(e) {
@@ -101,11 +101,8 @@ impl Eval<'_> {
             Expr::Scalar(_) | Expr::Read(_) | Expr::State(_) | Expr::Item(_) => return None,
         };
         // An index has any size. Data that would wrap has no value here.
-        let fits = match dtype {
-            DType::U32 => u32::try_from(value).is_ok(),
-            _ => exprs.is_index(e) || i32::try_from(value).is_ok(),
-        };
-        fits.then_some(value)
+        let fits = |(least, greatest)| (least..=greatest).contains(&value);
+        (exprs.is_index(e) || dtype.int_range().is_none_or(fits)).then_some(value)
     }
 
     /// Computes those of the dims that are derived, and checks these of the program's conditions.

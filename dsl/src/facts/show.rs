@@ -7,6 +7,7 @@ use super::poly::Poly;
 use super::{Claim, Operand, Prover};
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::Program;
+use tilewright_launch::DType;
 
 /// How tightly operators bind.
 mod level {
@@ -127,8 +128,10 @@ fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
     let call = |a: ExprId, name: &str, b: ExprId| format!("{}.{name}({})", show(a, level::PREFIX + 1), show(b, 0));
     match program.exprs.get(e) {
         Expr::Const(c) => match c.dtype {
-            tilewright_launch::DType::Bool => (c.bits != 0).to_string(),
-            _ => parenthesized(c.value().to_string(), if c.value() < 0.0 { level::PREFIX } else { u8::MAX }, outer),
+            DType::Bool => (c.bits != 0).to_string(),
+            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => {
+                parenthesized(c.value().to_string(), if c.value() < 0.0 { level::PREFIX } else { u8::MAX }, outer)
+            }
         },
         Expr::Axis(axis) => program.axes[*axis].name.clone(),
         Expr::Dim(dim) => program.dims[*dim].name.clone(),

@@ -32,7 +32,7 @@ impl Context<'_> {
 
     fn translate(&mut self, e: ExprId) -> Option<Poly> {
         let dtype = self.program.exprs.dtype(e);
-        if !matches!(dtype, DType::I32 | DType::U32) {
+        if !is_word(dtype) {
             return None;
         }
         match self.program.exprs.get(e).clone() {
@@ -83,7 +83,7 @@ impl Context<'_> {
     /// A conversion to `i32` or `u32` that keeps the value: of an index within 31 bits, or of data converted from such an index.
     fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
-        if !matches!((exprs.dtype(from), to), (DType::I32 | DType::U32, DType::I32 | DType::U32)) {
+        if !is_word(exprs.dtype(from)) || !is_word(to) {
             return None;
         }
         let p = self.poly(from)?;
@@ -226,5 +226,13 @@ fn negated(op: Compare) -> Compare {
         Compare::Le => Compare::Gt,
         Compare::Gt => Compare::Le,
         Compare::Ge => Compare::Lt,
+    }
+}
+
+/// Whether it is an integer type whose data wraps at 32 bits, as translated terms do.
+fn is_word(dtype: DType) -> bool {
+    match dtype {
+        DType::I32 | DType::U32 => true,
+        DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool => false,
     }
 }

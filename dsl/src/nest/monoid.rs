@@ -18,7 +18,7 @@ impl Monoid {
     /// The operation, if one instruction may do it across a subgroup. None of integers: NVIDIA's driver gets those wrong
     /// (`docs/drivers.md`), and shuffles do it.
     pub fn of_subgroups(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
-        self.operation(exprs).filter(|(_, dtype)| !matches!(dtype, DType::I32 | DType::U32))
+        self.operation(exprs).filter(|(_, dtype)| !dtype.is_int())
     }
 
     /// Whether memory can combine states atomically: with no feature, with one, or not at all.

@@ -2,7 +2,7 @@
 
 use crate::inputs::{Fill, random_value, typed};
 use fastrand::Rng;
-use half::f16;
+use half::{bf16, f16};
 use std::collections::HashMap;
 use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Error, Result, Scalar};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
@@ -161,7 +161,10 @@ fn scalar(value: Value, dtype: DType) -> Scalar {
         DType::F16 => Scalar::from(f16::from_f64(value.number())),
         DType::I32 => Scalar::from(value.number() as i32),
         DType::U32 => Scalar::from(value.number() as u32),
-        _ => Scalar::from(value == Value::Bool(true)),
+        DType::BF16 => Scalar::from(bf16::from_f64(value.number())),
+        DType::I8 => Scalar::from(value.number() as i8),
+        DType::U8 => Scalar::from(value.number() as u8),
+        DType::Bool => Scalar::from(value == Value::Bool(true)),
     }
 }
 
@@ -177,7 +180,10 @@ fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<AnyTensor> {
         DType::F16 => device.upload(&shape, &numbers().map(f16::from_f64).collect::<Vec<_>>())?.into_any(),
         DType::I32 => device.upload(&shape, &numbers().map(|v| v as i32).collect::<Vec<_>>())?.into_any(),
         DType::U32 => device.upload(&shape, &numbers().map(|v| v as u32).collect::<Vec<_>>())?.into_any(),
-        _ => device.upload(&shape, &numbers().map(|v| v != 0.0).collect::<Vec<_>>())?.into_any(),
+        DType::BF16 => device.upload(&shape, &numbers().map(bf16::from_f64).collect::<Vec<_>>())?.into_any(),
+        DType::I8 => device.upload(&shape, &numbers().map(|v| v as i8).collect::<Vec<_>>())?.into_any(),
+        DType::U8 => device.upload(&shape, &numbers().map(|v| v as u8).collect::<Vec<_>>())?.into_any(),
+        DType::Bool => device.upload(&shape, &numbers().map(|v| v != 0.0).collect::<Vec<_>>())?.into_any(),
     })
 }
 
@@ -185,9 +191,9 @@ fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<AnyTensor> {
 fn poisoned(device: &Device, dtype: DType, shape: &[i64]) -> Result<AnyTensor> {
     let count = usizes(shape).iter().product::<usize>();
     let values = match dtype {
-        DType::F32 | DType::F16 => vec![Value::float(-12345.0); count],
+        DType::F32 | DType::F16 | DType::BF16 => vec![Value::float(-12345.0); count],
         DType::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
-        _ => vec![Value::Int(123_456_789); count],
+        DType::I32 | DType::U32 | DType::I8 | DType::U8 => vec![Value::Int(123_456_789); count],
     };
     upload(device, dtype, &Tensor { shape: shape.to_vec(), values })
 }
@@ -198,6 +204,9 @@ fn download(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value>> {
         DType::F16 => tensor.download::<f16>()?.into_iter().map(|v| Value::float(v.into())).collect(),
         DType::I32 => tensor.download::<i32>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
         DType::U32 => tensor.download::<u32>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
-        _ => tensor.download::<bool>()?.into_iter().map(Value::Bool).collect(),
+        DType::BF16 => tensor.download::<bf16>()?.into_iter().map(|v| Value::float(v.into())).collect(),
+        DType::I8 => tensor.download::<i8>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
+        DType::U8 => tensor.download::<u8>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
+        DType::Bool => tensor.download::<bool>()?.into_iter().map(Value::Bool).collect(),
     })
 }

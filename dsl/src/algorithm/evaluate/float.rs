@@ -28,7 +28,9 @@ fn unit(dtype: DType) -> (f64, f64) {
     match dtype {
         DType::F16 => (2f64.powi(-11), 2f64.powi(-14)),
         DType::BF16 => (2f64.powi(-8), f64::from(f32::MIN_POSITIVE)),
-        _ => (2f64.powi(-24), f64::from(f32::MIN_POSITIVE)),
+        DType::F32 | DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => {
+            (2f64.powi(-24), f64::from(f32::MIN_POSITIVE))
+        }
     }
 }
 
@@ -37,7 +39,7 @@ fn largest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65504.0,
         DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
-        _ => f64::from(f32::MAX),
+        DType::F32 | DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => f64::from(f32::MAX),
     }
 }
 

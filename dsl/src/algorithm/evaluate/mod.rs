@@ -334,8 +334,8 @@ impl Machine<'_> {
 fn constant(value: f64, dtype: DType) -> Value {
     match dtype {
         DType::Bool => Value::Bool(value != 0.0),
-        d if d.is_float() => Value::float(value),
-        _ => Value::Int(value as i64),
+        DType::F32 | DType::F16 | DType::BF16 => Value::float(value),
+        DType::I32 | DType::U32 | DType::I8 | DType::U8 => Value::Int(value as i64),
     }
 }
 
@@ -345,7 +345,7 @@ fn wrap(value: i64, dtype: DType) -> Value {
         DType::U32 => i64::from(value as u32),
         DType::I8 => i64::from(value as i8),
         DType::U8 => i64::from(value as u8),
-        _ => i64::from(value as i32),
+        DType::I32 | DType::Bool | DType::F32 | DType::F16 | DType::BF16 => i64::from(value as i32),
     })
 }
 

@@ -121,8 +121,8 @@ fn constant(c: Const) -> (String, Tight) {
     let text = match c.dtype {
         DType::Bool => (c.bits != 0).to_string(),
         // The shortest text that an f32 reads back; f16 and bf16 are f32s.
-        float if float.is_float() => format!("{:?}", value as f32),
-        _ => format!("{value}"),
+        DType::F32 | DType::F16 | DType::BF16 => format!("{:?}", value as f32),
+        DType::I32 | DType::U32 | DType::I8 | DType::U8 => format!("{value}"),
     };
     let tight = if text.starts_with('-') { Tight::Prefix } else { Tight::Postfix };
     (text, tight)
