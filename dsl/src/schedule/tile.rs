@@ -49,13 +49,16 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
     }
 }
 
-/// Tiles that are moved back are not distributed, and threads do not choose between full tiles and a rest.
+/// Tiles that are moved back are not distributed, and the invocations of a workgroup do not choose between full tiles and the tail.
 fn check_word(word: TailWord, level: Option<Level>) -> Applied {
-    let (what, why, help) = match (word.tail, level) {
-        (Tail::Shift, Some(_)) => ("shift", "tiles that lie over each other would be written by several", "`guard` or `peel`"),
-        (Tail::Peel, Some(Level::Thread)) => ("peel", "a full tile and the rest would run in one workgroup at once", "`guard`"),
+    let (what, why) = match (word.tail, level) {
+        (Tail::Shift, Some(_)) => ("shift", "tiles that lie over each other would be written by several"),
+        (Tail::Peel, Some(Level::Thread | Level::Subgroup | Level::Lane)) => {
+            ("peel", "a full tile and the rest would run in one workgroup at once")
+        }
         _ => return Ok(()),
     };
+    let help = if level == Some(Level::Workgroup) { "`guard` or `peel`" } else { "`guard`" };
     let error = Error::new(word.span, format!("`{what}` is no tail of an axis that is distributed so")).note(why);
     Err(error.help(format!("write {help}")))
 }
