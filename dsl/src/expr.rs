@@ -7,7 +7,7 @@
 //! a [`Expr::Select`] whose reads are clamped where only its condition proves them.
 
 use crate::arena::{Arena, Id as _, id};
-use crate::nest::{AxisId, BufferId, DimId, ScalarId};
+use crate::ids::{AxisId, BufferId, DimId, ScalarId};
 use crate::table::Map;
 use smallvec::SmallVec;
 use tilewright_launch::DType;
@@ -333,5 +333,4 @@ impl Expr {
 
 pub mod build;
 pub mod extents;
-pub mod fill;
 pub mod linear;

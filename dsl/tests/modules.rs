@@ -1,5 +1,6 @@
 //! Which modules use which: what is to judge others must not be made of them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,23 +26,53 @@ fn named(line: &str) -> Vec<String> {
     paths.map(|path| path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()).collect()
 }
 
-#[test]
-fn modules_use_what_they_may() {
+/// Each line that names another module: where, in which module, and which one.
+fn uses() -> Vec<(String, String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut wrong = Vec::new();
-    for (module, allowed) in ALLOWED {
-        let mut sources = Vec::new();
-        files(&root.join(module), &mut sources);
-        assert!(sources.len() > 5, "`{module}` is not there");
-        for source in sources {
-            let text = fs::read_to_string(&source).expect("readable");
-            for (n, line) in text.lines().enumerate() {
-                let others = named(line).into_iter().filter(|name| name != module && !allowed.contains(&name.as_str()));
-                wrong.extend(others.map(|name| format!("{}:{}: `{module}` uses `{name}`", source.display(), n + 1)));
-            }
+    let (mut sources, mut found) = (Vec::new(), Vec::new());
+    files(&root, &mut sources);
+    for source in sources {
+        let text = fs::read_to_string(&source).expect("readable");
+        let path = source.strip_prefix(&root).expect("within").with_extension("");
+        let module = path.iter().next().expect("a name").to_string_lossy().into_owned();
+        for (n, line) in text.lines().enumerate() {
+            let others = named(line).into_iter().filter(|name| *name != module);
+            assert!(named(line).iter().all(|name| !name.is_empty()), "{line}: one module a line");
+            found.extend(others.map(|name| (format!("{}:{}", source.display(), n + 1), module.clone(), name)));
         }
     }
+    found
+}
+
+#[test]
+fn modules_use_what_they_may() {
+    let uses = uses();
+    let mut wrong = Vec::new();
+    for (module, allowed) in ALLOWED {
+        let mut its = uses.iter().filter(|(_, of, _)| of == module).peekable();
+        assert!(its.peek().is_some(), "`{module}` is not there");
+        let not_allowed = its.filter(|(_, _, name)| !allowed.contains(&name.as_str()));
+        wrong.extend(not_allowed.map(|(at, _, name)| format!("{at}: `{module}` uses `{name}`")));
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// No module uses one that uses it, through however many others.
+#[test]
+fn modules_have_an_order() {
+    let mut left = uses();
+    assert!(left.len() > 100);
+    // What uses nothing that is left comes first.
+    loop {
+        let users: BTreeSet<String> = left.iter().map(|(_, module, _)| module.clone()).collect();
+        let before = left.len();
+        left.retain(|(_, _, name)| users.contains(name));
+        if left.len() == before {
+            break;
+        }
+    }
+    let lines: Vec<String> = left.iter().map(|(at, module, name)| format!("{at}: `{module}` uses `{name}`")).collect();
+    assert!(left.is_empty(), "in a cycle, or before one:\n{}", lines.join("\n"));
 }
 
 #[test]

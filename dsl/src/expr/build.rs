@@ -2,7 +2,7 @@
 //! reassociated: what the user wrote is what runs.
 
 use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
-use crate::nest::{AxisId, BufferId, DimId, ScalarId};
+use crate::ids::{AxisId, BufferId, DimId, ScalarId};
 use crate::table::{Map, Set};
 use half::f16;
 use tilewright_launch::DType;

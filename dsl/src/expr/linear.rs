@@ -1,7 +1,7 @@
 //! Indices as sums of multiples of axes: how footprints are computed, and how the verifier looks at accesses.
 
 use super::{Binary, Expr, ExprId, Exprs, Unary};
-use crate::nest::AxisId;
+use crate::ids::AxisId;
 use std::collections::BTreeMap;
 
 /// A sum of multiples of axes, of multiples of what is none, and a constant.

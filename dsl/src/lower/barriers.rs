@@ -11,8 +11,10 @@
 
 use crate::diag::SpanId;
 use crate::expr::ExprId;
+use crate::facts::Prover;
+use crate::nest::Node;
 use crate::nest::{Block, BufferId, Exec, Fragment, NodeKind, Program, Scope, Space};
-use crate::{facts::Prover, nest::Node, profile::Profile};
+use crate::profile::Profile;
 
 /// Places the barriers of every dispatch.
 pub fn run(program: &mut Program, profile: &Profile) {

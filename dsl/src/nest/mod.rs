@@ -60,6 +60,7 @@
 
 mod axis;
 pub mod build;
+pub mod fill;
 mod monoid;
 mod node;
 pub mod path;
@@ -67,39 +68,19 @@ mod predicates;
 pub mod print;
 mod room;
 
+pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
     Access, Block, Collect, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
     Scope, Slot,
 };
 
-use crate::arena::{Arena, id};
+use crate::arena::Arena;
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use tilewright_launch::{DType, Layout, Relation};
-
-id! {
-    /// A dim of a program.
-    DimId
-}
-id! {
-    /// A scalar argument of a program.
-    ScalarId
-}
-id! {
-    /// An axis of a program.
-    AxisId
-}
-id! {
-    /// A buffer of a program.
-    BufferId
-}
-id! {
-    /// A stage of a program.
-    StageId
-}
 
 /// A kernel with concrete dtypes and parameters, as far as it is scheduled and lowered.
 #[derive(Clone, Debug, Default)]

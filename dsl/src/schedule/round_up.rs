@@ -4,7 +4,7 @@
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
 use crate::expr::ExprId;
-use crate::expr::fill::{Known, at_fill};
+use crate::nest::fill::{Known, at_fill};
 use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
 
 /// Checks that the item is the identity where every read that depends on the axis gives 0.

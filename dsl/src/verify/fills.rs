@@ -2,13 +2,13 @@
 //!
 //! The item is traced: a read of local memory is replaced by what was written there, at the reader's place, up to reads
 //! of device memory. Of these, the ones that lie outside their tensors where the axis is past its extent give what fills
-//! them; choices whose condition is then decided have one arm. What remains is evaluated by [`crate::expr::fill`].
+//! them; choices whose condition is then decided have one arm. What remains is evaluated by [`crate::nest::fill`].
 
 use super::context::Checks;
 use super::site::{Site, Touch};
-use crate::expr::fill::{Known, at_fill, known_by};
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read};
 use crate::facts::{Poly, Prover};
+use crate::nest::fill::{Known, at_fill, known_by};
 use crate::nest::{AxisId, Body, Fragment, NodeKind, Phase, Program, Space};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};

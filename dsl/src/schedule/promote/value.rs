@@ -8,8 +8,8 @@ use super::footprint::{Footprint, replaced};
 use super::{Wanted, as_read};
 use crate::algorithm::literal;
 use crate::diag::{Error, Errors};
-use crate::expr::fill::{Known, at_fill, known_by};
 use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::nest::fill::{Known, at_fill, known_by};
 use crate::nest::{AxisId, AxisKind, Body, BufferId, Fate, Program, State, Tail};
 use crate::schedule::StageNest;
 

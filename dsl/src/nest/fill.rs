@@ -1,8 +1,8 @@
 //! What an expression is where some of its reads give 0: the question behind every filled copy and rounded-up tile.
 
-use super::{Binary, Expr, ExprId, Read, Unary};
+use super::Program;
+use crate::expr::{Binary, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::DType;
-use crate::nest::Program;
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +37,8 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
         Expr::Const(c) if c.value().is_nan() => Nothing,
         Expr::Const(c) => Exactly(c.value()),
         Expr::Read(read) if program.finite.contains(&read.buffer) => match &read.outside {
-            crate::expr::Outside::Fill(fill, _) if matches!(part(*fill), Nothing) => Nothing,
-            crate::expr::Outside::Fill(fill, _) if matches!(part(*fill), Exactly(v) if !v.is_finite()) => Nothing,
+            Outside::Fill(fill, _) if matches!(part(*fill), Nothing) => Nothing,
+            Outside::Fill(fill, _) if matches!(part(*fill), Exactly(v) if !v.is_finite()) => Nothing,
             _ => Finite,
         },
         Expr::Binary(op, a, b) => match (op, part(*a), part(*b)) {

@@ -1,0 +1,151 @@
+//! What `profile!` says, as a profile: it extends another one, and its fields are checked.
+
+use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::profile::Profile;
+use crate::syntax::profile::{self as tree, Field, Value};
+use std::collections::BTreeSet;
+use tilewright_launch::Feature;
+
+/// The fields of `profile!`.
+const FIELDS: [&str; 9] =
+    ["invocations", "local", "shared_bytes", "subgroup", "subgroups", "push_bytes", "features", "gflops", "bandwidth"];
+
+impl Profile {
+    /// The profile of a chain: each extends the next one, and the last one a bundled one.
+    pub fn resolve(chain: &[tree::Profile]) -> Result<Profile, Errors> {
+        let Some(last) = chain.last() else { return Ok(Profile::vulkan_1_1()) };
+        let base = last.base.last();
+        let names = Profile::all_bundled().map(|p| p.name);
+        let mut profile = base.and_then(|b| Profile::bundled(&b.text)).ok_or_else(|| {
+            let (name, span) = base.map_or(("", last.name.span), |b| (b.as_str(), b.span));
+            let error = Error::new(span, format!("there is no bundled profile `{name}`"));
+            let known = format!("there are {}", list(&names));
+            error.help(known).maybe_help(did_you_mean(name, names.iter().map(String::as_str)))
+        })?;
+        for tree in chain.iter().rev() {
+            profile = profile.extend(tree)?;
+        }
+        Ok(profile)
+    }
+
+    /// This profile with what `tree` says of it.
+    pub fn extend(&self, tree: &tree::Profile) -> Result<Profile, Errors> {
+        let mut profile = Profile { name: tree.name.text.clone(), ..self.clone() };
+        let mut errors = Errors::new();
+        for (n, field) in tree.fields.iter().enumerate() {
+            if let Some(first) = tree.fields[..n].iter().find(|f| f.name.text == field.name.text) {
+                let error = Error::new(field.name.span, format!("`{}` is said twice", field.name));
+                errors.push(error.note_at(first.name.span, "first here"));
+                continue;
+            }
+            errors.keep(profile.set(field));
+        }
+        if errors.is_empty() {
+            errors.keep(profile.consistent(tree));
+        }
+        errors.into_result().map(|()| profile)
+    }
+
+    /// Takes a field's value.
+    fn set(&mut self, field: &Field) -> Result<(), Errors> {
+        match field.name.as_str() {
+            "invocations" => self.invocations = number(field, 1, 1 << 16)?,
+            "shared_bytes" => self.shared_bytes = number(field, 0, 1 << 20)?,
+            "push_bytes" => {
+                self.push_bytes = number(field, 8, 1 << 16)?;
+                if !self.push_bytes.is_multiple_of(4) {
+                    return Err(Error::new(field.span, "`push_bytes` is a multiple of 4").into());
+                }
+            }
+            "gflops" => self.gflops = Some(number(field, 1, 100_000_000)?),
+            "bandwidth" => self.bandwidth = Some(number(field, 1, 1_000_000)?),
+            "subgroup" => self.subgroup = subgroup(field)?,
+            "subgroups" => self.subgroups = number(field, 1, 1 << 16)?,
+            "local" => self.local = local(field)?,
+            "features" => self.features = features(field, &self.features)?,
+            other => {
+                let error = Error::new(field.name.span, format!("a profile has no field `{other}`"));
+                let known = format!("there are {}", list(FIELDS));
+                return Err(error.note(known).maybe_help(did_you_mean(other, FIELDS)).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// That no field contradicts another one.
+    fn consistent(&self, tree: &tree::Profile) -> Result<(), Error> {
+        let blame = |name: &str| tree.fields.iter().find(|f| f.name.text == name).map_or(tree.name.span, |f| f.span);
+        if self.has(Feature::CooperativeMatrix) && !self.has(Feature::MemoryModel) {
+            let error = Error::new(blame("features"), "`cooperative_matrix` without `memory_model`");
+            return Err(error.note("cooperative matrices need the Vulkan memory model").help("add `memory_model`"));
+        }
+        if let Some(size) = self.subgroup
+            && size > self.invocations
+        {
+            let message = format!("a subgroup of {size} does not fit in a workgroup of {}", self.invocations);
+            return Err(Error::new(blame("subgroup"), message).help("raise `invocations`, or say a smaller `subgroup`"));
+        }
+        Ok(())
+    }
+}
+
+/// A number of a range.
+fn number(field: &Field, low: u32, high: u32) -> Result<u32, Error> {
+    match field.value {
+        Value::Number(value) => in_range(field, value, field.span, low, high),
+        _ => Err(Error::new(field.span, format!("`{}` is a whole number", field.name))),
+    }
+}
+
+fn in_range(field: &Field, value: u64, span: SpanId, low: u32, high: u32) -> Result<u32, Error> {
+    let number = u32::try_from(value).ok().filter(|v| (low..=high).contains(v));
+    number.ok_or_else(|| Error::new(span, format!("`{}` is from {low} to {high}, not {value}", field.name)))
+}
+
+fn subgroup(field: &Field) -> Result<Option<u32>, Error> {
+    match &field.value {
+        Value::Word(word) if word.text == "none" => Ok(None),
+        Value::Number(n @ 1..=128) if n.is_power_of_two() => Ok(Some(*n as u32)),
+        _ => {
+            let error = Error::new(field.span, "`subgroup` is a power of two from 1 to 128, or `none`");
+            Err(error.note("`none`: the size is not known, or not always the same"))
+        }
+    }
+}
+
+fn local(field: &Field) -> Result<[u32; 3], Error> {
+    let Value::Numbers(numbers) = &field.value else {
+        return Err(Error::new(field.span, "`local` is three whole numbers: `[512, 512, 64]`"));
+    };
+    let checked: Result<Vec<u32>, Error> = numbers.iter().map(|(value, span)| in_range(field, *value, *span, 1, 1 << 16)).collect();
+    let found = numbers.len();
+    checked?.try_into().map_err(|_| Error::new(field.span, format!("`local` is three numbers (x, y, z), not {found}")))
+}
+
+fn features(field: &Field, inherited: &BTreeSet<Feature>) -> Result<BTreeSet<Feature>, Errors> {
+    let names = Feature::ALL.map(|(_, name)| name);
+    let (words, kept) = match &field.value {
+        Value::Names(words) => (words, None),
+        Value::More(words) => (words, Some(inherited)),
+        _ => {
+            let error = Error::new(field.span, "`features` is a list of names: `[address, f16]`");
+            return Err(error.note("`[.., int64]`: what is inherited, and `int64`").into());
+        }
+    };
+    let mut errors = Errors::new();
+    let mut features = BTreeSet::new();
+    for word in words {
+        match Feature::ALL.iter().find(|(_, name)| *name == word.text) {
+            Some((feature, _)) if features.insert(*feature) => {}
+            Some(_) => errors.push(Error::new(word.span, format!("the feature `{word}` is named twice"))),
+            None => {
+                let error = Error::new(word.span, format!("there is no feature `{word}`"));
+                let known = format!("there are {}", list(names));
+                errors.push(error.note(known).maybe_help(did_you_mean(&word.text, names)));
+            }
+        }
+    }
+    errors.into_result()?;
+    features.extend(kept.into_iter().flatten());
+    Ok(features)
+}
