@@ -6,7 +6,7 @@
 use crate::emit::{Emit, Result};
 use crate::math::Site;
 use crate::module::Id;
-use crate::values::poly::Term;
+use crate::values::poly::{Sum, Term};
 use crate::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
 use tilewright_dsl::expr::{Binary, Const};
@@ -54,7 +54,7 @@ impl Emit<'_> {
     }
 
     /// One of two values by a condition. There is a driver that gets choices of halves wrong where it makes pairs of them, and a value is both
-    /// chosen and used otherwise: so each arm is a value of its own, and is hidden at its level.
+    /// chosen and used otherwise: so each arm is hidden, at its level, and the driver does not know it for that value.
     pub(crate) fn choice(&mut self, at: Site, cond: Id, arms: [Id; 2], levels: [u32; 2]) -> Result<Id> {
         let [mut yes, mut no] = arms;
         if self.is_half(at) {
@@ -67,6 +67,20 @@ impl Emit<'_> {
 
     pub(crate) fn is_half(&self, at: Site) -> bool {
         at.dtype == DType::F16 && self.native_f16()
+    }
+
+    /// Whether it is a half in an f32.
+    pub(crate) fn is_widened_half(&self, id: ValueId) -> bool {
+        let half = |of: &ValueId| self.values.dtype(*of) == DType::F16 && self.native_f16();
+        matches!(&self.values.node(id).kind, Kind::Op(ValueOp::Cast(DType::F32), of) if half(&of[0]))
+    }
+
+    /// Numbers in f32 of which a compiler knows nothing.
+    pub(crate) fn hidden_float(&mut self, at: Site, id: Id) -> Result<Id> {
+        let words = Site { of: DType::I32, dtype: DType::I32, ..at };
+        let bits = self.same(words, Op::Bitcast, &[id])?;
+        let bits = self.hidden(words, bits)?;
+        self.same(Site { dtype: DType::F32, ..at }, Op::Bitcast, &[bits])
     }
 
     /// Halves of which a compiler knows nothing: their bits, two by two; a single one's as a pair.
@@ -136,7 +150,7 @@ impl Emit<'_> {
         let node = self.values.node(id);
         match &node.kind {
             Kind::Const(_) | Kind::Load(_) | Kind::Param(_) => false,
-            Kind::Sum(sum) if !node.data => sum.constant == 0 && sum.terms.iter().all(|term| term.by < 0),
+            Kind::Sum(sum) if !node.data => self.may_be_negated_index(sum),
             // Wrapping data: one term may cancel another, and `!x + 1` is a negation.
             Kind::Sum(sum) => {
                 let adds = |term: &Term| term.by > 0 && !term.factors.iter().any(|factor| self.may_be_negation(*factor));
@@ -152,6 +166,20 @@ impl Emit<'_> {
         }
     }
 
+    /// The same of an index: what a compiler may find of it can be 0, or less than it, and the rest is subtracted.
+    fn may_be_negated_index(&self, sum: &Sum) -> bool {
+        let found = |term: &&Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
+        let is_negated = |factor: &ValueId| {
+            matches!(self.values.node(*factor).kind, Kind::Op(ValueOp::Index, _)) && self.may_be_negation(*factor)
+        };
+        let mut left = sum.terms.iter().filter(|term| !found(term)).peekable();
+        let all_found = left.peek().is_none();
+        let is_sum_of_both = left.clone().count() < sum.terms.len();
+        sum.terms.iter().flat_map(|term| &term.factors).any(is_negated)
+            || (all_found || !is_sum_of_both) && sum.constant == 0 && sum.terms.iter().all(|term| term.by < 0)
+            || !all_found && is_sum_of_both && left.all(|term| term.by < 0)
+    }
+
     /// Whether an integer may be one of two by a condition, such as an element or a padding of 0.
     pub(crate) fn may_be_choice(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
@@ -162,11 +190,11 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a compiler may find an integer's value: that of a loop's counter, if it writes the loop out, or of a pinned size. It cannot
-    /// find what is read or accumulated, where an invocation stands, sizes, or sums and extremes of these.
+    /// Whether a compiler may find an integer's value: that of a loop's counter, if it writes the loop out, of a pinned size, or of what a
+    /// register holds. It cannot find what is read from tensors, where an invocation stands, sizes, or sums and extremes of these.
     pub(crate) fn may_be_found(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
-            Kind::Load(_) | Kind::Moment(_) | Kind::Coordinate(_) => false,
+            Kind::Load(_) | Kind::Coordinate(_) => false,
             Kind::Param(_) => self.is_folded(id),
             Kind::Sum(sum) => !self.is_unknown_sum(&sum.terms),
             Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_), of) => self.may_be_found(of[0]),
@@ -179,11 +207,13 @@ impl Emit<'_> {
     fn is_unknown_sum(&self, terms: &[Term]) -> bool {
         let unknown = |term: &Term| !term.factors.iter().any(|factor| self.may_be_found(*factor));
         let known = |term: &Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
-        // Other values may be equal, and cancel each other.
-        let is_atom = |factor: &ValueId| matches!(self.values.node(*factor).kind, Kind::Coordinate(_) | Kind::Param(_));
+        // What is computed may come to another term, and cancel it.
+        let is_leaf = |factor: &ValueId| {
+            matches!(self.values.node(*factor).kind, Kind::Coordinate(_) | Kind::Param(_) | Kind::Counter(_) | Kind::Lane(_))
+        };
         match terms {
             [term] => unknown(term),
-            _ => terms.iter().any(unknown) && terms.iter().all(|t| known(t) || unknown(t) && t.factors.iter().all(is_atom)),
+            _ => terms.iter().any(unknown) && terms.iter().all(|t| (known(t) || unknown(t)) && t.factors.iter().all(is_leaf)),
         }
     }
 }

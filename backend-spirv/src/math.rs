@@ -47,7 +47,13 @@ impl Emit<'_> {
             ValueOp::Select => {
                 let levels = [self.values.node(of[1]).level, self.values.node(of[2]).level];
                 let arms = [ids[1], ids[2]];
-                let arms = if self.is_half(at) { arms } else { self.with_hidden_zeros(at, arms, [known[1], known[2]])? };
+                let mut arms = if self.is_half(at) { arms } else { self.with_hidden_zeros(at, arms, [known[1], known[2]])? };
+                for ((arm, level), value) in arms.iter_mut().zip(levels).zip(&of[1..]) {
+                    // A choice between halves, to a compiler that sees through the conversions.
+                    if self.is_widened_half(*value) {
+                        *arm = self.hidden_float(Site { level, ..at }, *arm)?;
+                    }
+                }
                 self.choice(at, ids[0], arms, levels)
             }
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
@@ -277,12 +283,13 @@ impl Emit<'_> {
             (DType::U32, Le) => Op::ULessThanEqual,
             (DType::U32, Gt) => Op::UGreaterThan,
             (DType::U32, Ge) => Op::UGreaterThanEqual,
-            (_, Eq) => Op::FOrdEqual,
-            (_, Ne) => Op::FUnordNotEqual,
-            (_, Lt) => Op::FOrdLessThan,
-            (_, Le) => Op::FOrdLessThanEqual,
-            (_, Gt) => Op::FOrdGreaterThan,
-            (_, Ge) => Op::FOrdGreaterThanEqual,
+            (DType::F32 | DType::F16, Eq) => Op::FOrdEqual,
+            (DType::F32 | DType::F16, Ne) => Op::FUnordNotEqual,
+            (DType::F32 | DType::F16, Lt) => Op::FOrdLessThan,
+            (DType::F32 | DType::F16, Le) => Op::FOrdLessThanEqual,
+            (DType::F32 | DType::F16, Gt) => Op::FOrdGreaterThan,
+            (DType::F32 | DType::F16, Ge) => Op::FOrdGreaterThanEqual,
+            (DType::BF16 | DType::I8 | DType::U8, _) => return Err(self.unsupported(at.of)),
         };
         self.test(at, op, &[a, b])
     }
@@ -331,8 +338,9 @@ impl Emit<'_> {
         let op = match (op, at.of) {
             (Binary::Min, DType::U32) => Ext::UMin,
             (_, DType::U32) => Ext::UMax,
-            (Binary::Min, _) => Ext::SMin,
-            _ => Ext::SMax,
+            (Binary::Min, DType::I32) => Ext::SMin,
+            (_, DType::I32) => Ext::SMax,
+            (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
         };
         let operands = self.hidden_if(at, ids, of, |e, v| at.of == DType::I32 && e.may_be_negation(v))?;
         self.same_ext(at, op, &operands)

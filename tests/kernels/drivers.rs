@@ -231,6 +231,8 @@ fn halves_that_are_chosen_and_used() {
                 let choice = format!("(if {condition} {{ {yes} }} else {{ {no} }})");
                 values.push(format!("((m[] as f16) + {x}) + (v[].round() - {choice} * 1.0)"));
                 values.push(format!("((m[] as f16) + {x}) + (v[].round() - {choice} * w[])"));
+                let wide = format!("((if {condition} {{ {yes} as f32 }} else {{ {no} as f32 }}) as f16)");
+                values.push(format!("((m[] as f16) + {x}) + (v[].round() - {wide} * 1.0)"));
             }
         }
     }
@@ -368,6 +370,8 @@ fn counters_times_infinity() {
         "((((k + 1) as f32) - 1.0) * x[i] + q[i]).exp2().max(-2.0)",
         "if (k as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
         "if ((k & 1) as f32) * x[i] < 1.0 { 1.0 } else { 3.0 }",
+        "(((i - (if k == 0 { i } else { 0 })) as f32) * x[i] + q[i]).exp2().max(-2.0)",
+        "(((i - i.min(i + k)) as f32) * x[i] + q[i]).exp2().max(-2.0)",
     ];
     for unroll in ["serial(i);", "unroll(i); unroll(k);", "vectorize(i, 4);"] {
         for value in values {

@@ -275,7 +275,12 @@ fn arg_monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
 
 /// The identity of `max`.
 fn lowest(dtype: DType) -> Const {
-    Const::number(dtype.int_range().map_or(f64::NEG_INFINITY, |(least, _)| least as f64), dtype)
+    let value = match dtype.int_range() {
+        Some((least, _)) => least as f64,
+        None if dtype.is_float() => f64::NEG_INFINITY,
+        None => 0.0,
+    };
+    Const::number(value, dtype)
 }
 
 /// The identity of `min`.

@@ -13,12 +13,14 @@ pub(super) fn documented(tokens: TokenStream) -> TokenStream {
     quote!(#(#before)* #[doc = #text] #(#behind)*)
 }
 
-/// What stands between the brackets of a macro's call, without its documentation and its indentation. Of a call that another macro
+/// What stands between the brackets of a macro's call, without the lines of its documentation and other attributes, and without its
+/// indentation. Of a call that another macro
 /// makes it is a pattern of that macro's, with `$`: then there is none.
 fn paragraph(call: &str) -> Option<String> {
     let (_, call) = call.split_once('!')?;
     let inner = call.get(call.find(['{', '(', '['])? + 1..call.rfind(['}', ')', ']'])?)?;
-    let is_documentation = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with("///");
+    let is_documentation =
+        |line: &&str| line.trim().is_empty() || ["///", "#["].iter().any(|mark| line.trim_start().starts_with(mark));
     let lines: Vec<&str> = inner.lines().skip_while(is_documentation).collect();
     if lines.is_empty() || inner.contains('$') {
         return None;

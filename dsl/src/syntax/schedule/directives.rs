@@ -17,10 +17,13 @@ pub struct Row {
 /// Reads what follows the name, and gives the place at which it ends.
 enum Parse {
     /// One that speaks of stages' nests, and may stand in a block. It is given the place of its name.
-    Directive(fn(&mut Cursor<'_>, SpanId) -> Result<(DirectiveKind, SpanId), Error>),
+    Directive(fn(&mut Cursor<'_>, SpanId) -> Parsed<DirectiveKind>),
     /// One that speaks of the whole variant.
-    Statement(fn(&mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error>),
+    Statement(fn(&mut Cursor<'_>) -> Parsed<StatementKind>),
 }
+
+/// What was read, and where it ends.
+type Parsed<K> = Result<(K, SpanId), Error>;
 
 use Parse::{Directive as Nest, Statement as Whole};
 
@@ -80,16 +83,16 @@ fn unknown(name: &Name) -> Error {
 }
 
 /// Directives of which the parser is but a list of names.
-fn of_names(cursor: &mut Cursor<'_>, what: &str, kind: fn(Vec<Name>) -> DirectiveKind) -> Result<(DirectiveKind, SpanId), Error> {
+fn of_names(cursor: &mut Cursor<'_>, what: &str, kind: fn(Vec<Name>) -> DirectiveKind) -> Parsed<DirectiveKind> {
     let (names, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;
     Ok((kind(names), end))
 }
 
-fn fuse(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+fn fuse(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))
 }
 
-fn distribute(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+fn distribute(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     cursor.inside(Delimiter::Parenthesis, |c| {
         let axes = names_to(c, "=>")?;
         c.expect("=>")?;
@@ -99,13 +102,13 @@ fn distribute(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, Span
     })
 }
 
-fn rfactor(cursor: &mut Cursor<'_>, _: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+fn rfactor(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     cursor.inside(Delimiter::Parenthesis, |c| {
         Ok(DirectiveKind::Rfactor { axis: c.name("an axis of a reduction")?, into: arrow_name(c)? })
     })
 }
 
-fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Result<(DirectiveKind, SpanId), Error> {
+fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Parsed<DirectiveKind> {
     if cursor.peek_group(Delimiter::Parenthesis) {
         let (_, end) = cursor.inside(Delimiter::Parenthesis, |_| Ok(()))?;
         return Ok((DirectiveKind::Show, end));
