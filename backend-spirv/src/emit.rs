@@ -59,7 +59,7 @@ pub(crate) struct Emit<'p> {
     pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
-    /// Of halves that are computed before all loops: the same ones, and a compiler does not know it.
+    /// Halves that are computed before all loops, and the same ones hidden.
     pub(crate) hidden_halves: Map<Id, Id>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.

@@ -166,18 +166,16 @@ impl Emit<'_> {
         }
     }
 
-    /// The same of an index: what a compiler may find of it can be 0, or less than it, and the rest is subtracted.
+    /// The same of an index: it is a negation if all its terms are subtracted, and also where some may come to 0 and the others are subtracted.
     fn may_be_negated_index(&self, sum: &Sum) -> bool {
-        let found = |term: &&Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
+        let may_be_found = |term: &&Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
         let is_negated = |factor: &ValueId| {
             matches!(self.values.node(*factor).kind, Kind::Op(ValueOp::Index, _)) && self.may_be_negation(*factor)
         };
-        let mut left = sum.terms.iter().filter(|term| !found(term)).peekable();
-        let all_found = left.peek().is_none();
-        let is_sum_of_both = left.clone().count() < sum.terms.len();
-        sum.terms.iter().flat_map(|term| &term.factors).any(is_negated)
-            || (all_found || !is_sum_of_both) && sum.constant == 0 && sum.terms.iter().all(|term| term.by < 0)
-            || !all_found && is_sum_of_both && left.all(|term| term.by < 0)
+        let (found, unknown): (Vec<&Term>, Vec<&Term>) = sum.terms.iter().partition(may_be_found);
+        let left = if unknown.is_empty() { &found } else { &unknown };
+        let is_rest_zero = sum.constant == 0 || !found.is_empty() && !unknown.is_empty();
+        sum.terms.iter().flat_map(|term| &term.factors).any(is_negated) || is_rest_zero && left.iter().all(|term| term.by < 0)
     }
 
     /// Whether an integer may be one of two by a condition, such as an element or a padding of 0.
@@ -190,8 +188,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a compiler may find an integer's value: that of a loop's counter, if it writes the loop out, of a pinned size, or of what a
-    /// register holds. It cannot find what is read from tensors, where an invocation stands, sizes, or sums and extremes of these.
+    /// Whether a compiler may find an integer's value. It finds that of a loop's counter if it writes the loop out, that of a pinned size, and
+    /// what a register holds. It cannot find elements of tensors, coordinates of invocations, other sizes, or sums and extremes of these.
     pub(crate) fn may_be_found(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Load(_) | Kind::Coordinate(_) => false,

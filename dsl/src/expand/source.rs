@@ -7,15 +7,17 @@ use quote::quote;
 pub(super) fn documented(tokens: TokenStream) -> TokenStream {
     let Some(text) = Span::call_site().source_text().as_deref().and_then(paragraph) else { return tokens };
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_attribute = |pair: &&[TokenTree]| matches!(pair, [TokenTree::Punct(p), TokenTree::Group(g)] if p.as_char() == '#' && g.delimiter() == Delimiter::Bracket);
+    let is_attribute = |pair: &&[TokenTree]| match pair {
+        [TokenTree::Punct(mark), TokenTree::Group(group)] => mark.as_char() == '#' && group.delimiter() == Delimiter::Bracket,
+        _ => false,
+    };
     let attributes = trees.chunks_exact(2).take_while(is_attribute).count();
     let (before, behind) = trees.split_at(2 * attributes);
     quote!(#(#before)* #[doc = #text] #(#behind)*)
 }
 
-/// What stands between the brackets of a macro's call, without the lines of its documentation and other attributes, and without its
-/// indentation. Of a call that another macro
-/// makes it is a pattern of that macro's, with `$`: then there is none.
+/// What stands between the brackets of a macro's call, without its attributes' lines and its indentation. `None` where another macro makes
+/// the call: the text is then that macro's pattern, with `$`.
 fn paragraph(call: &str) -> Option<String> {
     let (_, call) = call.split_once('!')?;
     let inner = call.get(call.find(['{', '(', '['])? + 1..call.rfind(['}', ')', ']'])?)?;
