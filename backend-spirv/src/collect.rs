@@ -68,7 +68,7 @@ impl Emit<'_> {
         (self.state, self.item) = (state, item);
         let combined: Result<Vec<ValueId>> = monoid.combine.iter().map(|e| self.resolve(*e)).collect();
         std::mem::swap(&mut self.resolved, &mut self.scratch);
-        combined
+        combined.inspect(|values| self.note_combined(values))
     }
 
     /// The invocations that take part, as coordinates of the workgroup.

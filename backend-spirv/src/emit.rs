@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::{Error, SpanId};
-use tilewright_dsl::expr::{Binary, Const, ExprId, Unary};
+use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program};
 use tilewright_dsl::profile::Profile;
@@ -55,12 +55,14 @@ pub(crate) struct Emit<'p> {
     /// What is known of floats, and of what was written to buffers.
     pub(crate) classes: Map<ValueId, Class>,
     pub(crate) held: Map<BufferId, Class>,
+    /// What reductions combine, and what that is made of: sums of products are fused there.
+    pub(crate) combined: Map<ValueId, ()>,
     /// Values read from accumulators of sums in f16: an `Fma` that adds to one is not decorated.
     pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
-    /// Halves that are computed before all loops, and the same ones hidden.
-    pub(crate) hidden_halves: Map<Id, Id>,
+    /// Halves that are computed before all loops, and by what they are hidden: the same ones hidden.
+    pub(crate) hidden_halves: Map<(Id, u32), Id>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
@@ -154,6 +156,7 @@ impl<'p> Emit<'p> {
             features: BTreeSet::new(),
             classes: Map::default(),
             held: Map::default(),
+            combined: Map::default(),
             accumulators: Map::default(),
             zeros: Map::default(),
             hidden_halves: Map::default(),
@@ -367,7 +370,10 @@ impl Emit<'_> {
             Kind::Lane(width) => self.lane_numbers(width)?,
             Kind::Coordinate(which) => Chunks::one(self.coordinate(which)?),
             Kind::Param(n) => Chunks::one(self.param(n)?),
-            Kind::Op(op, operands) => self.operation(op, &operands, node.dtype, node.width, level)?,
+            Kind::Op(op, operands) => {
+                let (op, operands) = self.fused(id, op, operands);
+                self.operation(op, &operands, node.dtype, node.width, level)?
+            }
             Kind::Load(load) => self.load(load, node.dtype, level)?,
             Kind::Counter(_) | Kind::Moment(_) => {
                 return Err(self.error("a value is used before it is there: this is a fault of the compiler"));
@@ -468,9 +474,6 @@ impl Emit<'_> {
 
     /// An operation, lanes and all.
     fn operation(&mut self, op: ValueOp, operands: &[ValueId], dtype: DType, width: u32, level: u32) -> Result<Chunks> {
-        if let Some(fused) = self.fused(op, operands) {
-            return self.operation(ValueOp::Fma, &fused, dtype, width, level);
-        }
         match op {
             ValueOp::Splat(_) => self.splat(operands[0], dtype, width, level),
             ValueOp::Extract(lane) => self.extract(operands[0], lane, dtype, level),
@@ -494,32 +497,6 @@ impl Emit<'_> {
                     .collect()
             }
         }
-    }
-
-    /// A sum or a difference of which one side is a product, as factors and what is added to their product.
-    fn fused(&mut self, op: ValueOp, operands: &[ValueId]) -> Option<[ValueId; 3]> {
-        let is_difference = match op {
-            ValueOp::Binary(Binary::Add) => false,
-            ValueOp::Binary(Binary::Sub) => true,
-            _ => return None,
-        };
-        let (a, b) = (operands[0], operands[1]);
-        if !crate::math::FUSE || !self.values.dtype(a).is_float() {
-            return None;
-        }
-        let factors = |e: &Self, product: ValueId| match &e.values.node(product).kind {
-            Kind::Op(ValueOp::Binary(Binary::Mul), factors) => Some([factors[0], factors[1]]),
-            _ => None,
-        };
-        let negated = |e: &mut Self, value: ValueId| match is_difference {
-            true => e.values.apply(ValueOp::Unary(Unary::Neg), &[value]),
-            false => value,
-        };
-        if let Some([x, y]) = factors(self, b) {
-            return Some([negated(self, x), y, a]);
-        }
-        let [x, y] = factors(self, a)?;
-        Some([x, y, negated(self, b)])
     }
 
     /// The literal that a value is, in all lanes.

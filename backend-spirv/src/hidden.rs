@@ -1,4 +1,4 @@
-//! Values that compilers of drivers may not see through: combined by exclusive or with a zero that the launch passes.
+//! Values that compilers of drivers may not see through: combined with a zero that the launch passes, mostly by exclusive or.
 //!
 //! That changes nothing, and a compiler cannot know it. It is done where a compiler folds what it should not, or makes one instruction of two
 //! and gets it wrong (`docs/drivers.md`).
@@ -11,6 +11,9 @@ use crate::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
 use tilewright_dsl::expr::{Binary, Const};
 use tilewright_dsl::launch::DType;
+
+/// By what the arms of a choice are hidden. A compiler may hoist an operation that both have in common over the choice.
+const HIDES: [Op; 2] = [Op::BitwiseXor, Op::IAdd];
 
 impl Emit<'_> {
     /// An integer of which a compiler knows nothing.
@@ -53,40 +56,62 @@ impl Emit<'_> {
         Ok(ids)
     }
 
-    /// One of two values by a condition. There is a driver that gets choices of halves wrong where it makes pairs of them, and a value is both
-    /// chosen and used otherwise: so each arm is hidden, at its level, and the driver does not know it for that value.
-    pub(crate) fn choice(&mut self, at: Site, cond: Id, arms: [Id; 2], levels: [u32; 2]) -> Result<Id> {
-        let [mut yes, mut no] = arms;
-        if self.is_half(at) {
-            for (arm, level) in [&mut yes, &mut no].into_iter().zip(levels) {
-                *arm = self.hidden_halves(Site { level, ..at }, *arm)?;
+    /// One of two values by a condition.
+    pub(crate) fn choice_of(&mut self, at: Site, ids: &[Id], of: &[ValueId], known: [Option<Const>; 2]) -> Result<Id> {
+        let levels = [self.values.node(of[1]).level, self.values.node(of[2]).level];
+        let mut arms = [ids[1], ids[2]];
+        if !self.is_half(at) {
+            arms = self.with_hidden_zeros(at, arms, known)?;
+        }
+        for n in 0..2 {
+            if self.is_widened_half(of[n + 1]) {
+                arms[n] = self.hidden_float(Site { level: levels[n], ..at }, arms[n], HIDES[n])?;
             }
         }
+        self.choice(at, ids[0], arms, levels)
+    }
+
+    /// One of two halves, which are in f32: a compiler that sees through the conversions chooses between halves.
+    pub(crate) fn choice_of_widened(&mut self, at: Site, cond: Id, arms: [Id; 2]) -> Result<Id> {
+        let yes = self.hidden_float(at, arms[0], HIDES[0])?;
+        let no = self.hidden_float(at, arms[1], HIDES[1])?;
         self.same(at, Op::Select, &[cond, yes, no])
     }
 
-    pub(crate) fn is_half(&self, at: Site) -> bool {
+    /// The same of what has no values. There is a driver that gets choices of halves wrong where it makes pairs of them, and a value is both
+    /// chosen and used otherwise: so each arm is hidden, at its level, and the driver does not know it for that value.
+    pub(crate) fn choice(&mut self, at: Site, cond: Id, mut arms: [Id; 2], levels: [u32; 2]) -> Result<Id> {
+        if self.is_half(at) {
+            for n in 0..2 {
+                arms[n] = self.hidden_halves(Site { level: levels[n], ..at }, arms[n], HIDES[n])?;
+            }
+        }
+        self.same(at, Op::Select, &[cond, arms[0], arms[1]])
+    }
+
+    fn is_half(&self, at: Site) -> bool {
         at.dtype == DType::F16 && self.native_f16()
     }
 
     /// Whether it is a half in an f32.
-    pub(crate) fn is_widened_half(&self, id: ValueId) -> bool {
+    fn is_widened_half(&self, id: ValueId) -> bool {
         let half = |of: &ValueId| self.values.dtype(*of) == DType::F16 && self.native_f16();
         matches!(&self.values.node(id).kind, Kind::Op(ValueOp::Cast(DType::F32), of) if half(&of[0]))
     }
 
-    /// Numbers in f32 of which a compiler knows nothing.
-    pub(crate) fn hidden_float(&mut self, at: Site, id: Id) -> Result<Id> {
-        let words = Site { of: DType::I32, dtype: DType::I32, ..at };
+    /// Numbers in f32 of which a compiler knows nothing: their bits, combined with a zero.
+    fn hidden_float(&mut self, at: Site, id: Id, by: Op) -> Result<Id> {
+        let words = Site { dtype: DType::I32, ..at };
+        let zero = self.zero_of(DType::I32, at.n, false)?;
         let bits = self.same(words, Op::Bitcast, &[id])?;
-        let bits = self.hidden(words, bits)?;
+        let bits = self.same(words, by, &[bits, zero])?;
         self.same(Site { dtype: DType::F32, ..at }, Op::Bitcast, &[bits])
     }
 
-    /// Halves of which a compiler knows nothing: their bits, two by two; a single one's as a pair.
-    fn hidden_halves(&mut self, at: Site, halves: Id) -> Result<Id> {
+    /// Halves of which a compiler knows nothing: their bits, two by two, combined with a zero; a single one's as a pair.
+    fn hidden_halves(&mut self, at: Site, halves: Id, by: Op) -> Result<Id> {
         // What stands before all loops is written once.
-        let known = self.hidden_halves.get(&halves).filter(|_| at.level == 0);
+        let known = self.hidden_halves.get(&(halves, by as u32)).filter(|_| at.level == 0);
         if let Some(id) = known {
             return Ok(*id);
         }
@@ -95,14 +120,14 @@ impl Emit<'_> {
         let zero = self.zero_of(DType::I32, count, false)?;
         let all = if at.n == 1 { self.ins(at.level, Op::CompositeConstruct, pairs, &[halves; 2]) } else { halves };
         let bits = self.ins(at.level, Op::Bitcast, words, &[all]);
-        let bits = self.ins(at.level, Op::BitwiseXor, words, &[bits, zero]);
+        let bits = self.ins(at.level, by, words, &[bits, zero]);
         let mut id = self.ins(at.level, Op::Bitcast, pairs, &[bits]);
         if at.n == 1 {
             let half = self.vector_type(DType::F16, 1)?;
             id = self.ins(at.level, Op::CompositeExtract, half, &[id, 0]);
         }
         if at.level == 0 {
-            self.hidden_halves.insert(halves, id);
+            self.hidden_halves.insert((halves, by as u32), id);
         }
         Ok(id)
     }

@@ -8,8 +8,8 @@
 //! - `resolve` turns expressions into `values` under the loops around them, `predicate` keeps them in range;
 //! - `reach` finds what of them 32 bits must hold, and has the launch check it;
 //! - `access`, `buffers` and `registers` reach memory, `params` what the launch brings;
-//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan` where drivers
-//!   take what may be NaN for a number, and `hidden` keeps from them what they get wrong;
+//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `fuse` which
+//!   products become an `Fma`, `nan` where drivers take what may be NaN for a number, and `hidden` keeps from them what they get wrong;
 //! - `module` interns types and constants and assembles the words.
 //!
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
@@ -22,6 +22,7 @@ mod collect;
 mod compile;
 mod emit;
 mod far;
+mod fuse;
 mod hash;
 mod hidden;
 mod indices;

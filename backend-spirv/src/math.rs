@@ -10,10 +10,6 @@ use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 
-/// Whether a product that something is added to becomes one `Fma`. It is as exact as the device makes it (lavapipe
-/// and GPUs fuse it); contraction is the language's to allow.
-pub(crate) const FUSE: bool = true;
-
 /// Where an operation is written, and on what.
 #[derive(Clone, Copy)]
 pub(crate) struct Site {
@@ -44,18 +40,7 @@ impl Emit<'_> {
                 let result = self.comparison(op, at, ids[0], ids[1])?;
                 if at.of.is_float() { self.with_nan(op, at, result, ids, of) } else { Ok(result) }
             }
-            ValueOp::Select => {
-                let levels = [self.values.node(of[1]).level, self.values.node(of[2]).level];
-                let arms = [ids[1], ids[2]];
-                let mut arms = if self.is_half(at) { arms } else { self.with_hidden_zeros(at, arms, [known[1], known[2]])? };
-                for ((arm, level), value) in arms.iter_mut().zip(levels).zip(&of[1..]) {
-                    // A choice between halves, to a compiler that sees through the conversions.
-                    if self.is_widened_half(*value) {
-                        *arm = self.hidden_float(Site { level, ..at }, *arm)?;
-                    }
-                }
-                self.choice(at, ids[0], arms, levels)
-            }
+            ValueOp::Select => self.choice_of(at, ids, of, [known[1], known[2]]),
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
                 let is_integer = at.of.is_int();
@@ -187,17 +172,24 @@ impl Emit<'_> {
         if at.of == DType::F16 {
             let wide = Site { of: DType::F32, dtype: DType::F32, ..at };
             let widened = self.same(wide, Op::FConvert, &[a])?;
-            let sign = self.sign(wide, widened)?;
+            let signed = self.one_with_sign(wide, widened)?;
+            let nan = self.is_nan(wide, widened)?;
+            let sign = self.choice_of_widened(wide, nan, [widened, signed])?;
             return self.same(at, Op::FConvert, &[sign]);
         }
+        let signed = self.one_with_sign(at, a)?;
+        let nan = self.is_nan(at, a)?;
+        self.same(at, Op::Select, &[nan, a, signed])
+    }
+
+    /// 1 with the sign of a number in f32.
+    fn one_with_sign(&mut self, at: Site, a: Id) -> Result<Id> {
         let words = self.vector_type(DType::U32, at.n)?;
         let (mask, one) = (self.all(DType::U32, at.n, 1 << 31)?, self.all(DType::U32, at.n, 1f32.to_bits())?);
         let bits = self.ins(at.level, Op::Bitcast, words, &[a]);
         let sign = self.ins(at.level, Op::BitwiseAnd, words, &[bits, mask]);
         let signed = self.ins(at.level, Op::BitwiseOr, words, &[sign, one]);
-        let signed = self.same(at, Op::Bitcast, &[signed])?;
-        let nan = self.is_nan(at, a)?;
-        self.same(at, Op::Select, &[nan, a, signed])
+        self.same(at, Op::Bitcast, &[signed])
     }
 
     /// Half away from zero: GLSL leaves the direction open.

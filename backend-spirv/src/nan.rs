@@ -230,7 +230,10 @@ impl Emit<'_> {
         for ((is_suspect, one), other) in suspect.into_iter().zip([a, b]).zip([b, a]) {
             if is_suspect {
                 let nan = self.is_nan(at, one)?;
-                result = self.same(at, Op::Select, &[nan, other, result])?;
+                result = match self.values.dtype(of[0]) {
+                    DType::F16 => self.choice_of_widened(at, nan, [other, result])?,
+                    _ => self.same(at, Op::Select, &[nan, other, result])?,
+                };
             }
         }
         Ok(result)

@@ -472,16 +472,6 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// Notes what a sum in f16 adds to. Not literals: equal ones elsewhere are the same value.
-    fn note_accumulators(&mut self, monoid: &Monoid, states: &[ValueId]) {
-        if self.native_f16() && monoid.operation(&self.program.exprs) == Some((Binary::Add, DType::F16)) {
-            let (values, accumulators) = (&self.values, &mut self.accumulators);
-            for state in states.iter().filter(|state| !matches!(values.node(**state).kind, Kind::Const(_))) {
-                accumulators.insert(*state, ());
-            }
-        }
-    }
-
     pub(crate) fn monoid(&self, stage: StageId) -> Result<&'p Monoid> {
         let program = self.program;
         match &program.stages[stage].body {

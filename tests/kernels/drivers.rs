@@ -1,7 +1,7 @@
 //! What drivers were seen to get wrong: small kernels whose obvious instructions do not do there what SPIR-V says, and their nearest
 //! relatives. `docs/drivers.md` lists the defects; each test here runs on any device.
 
-use crate::harness::{Fill, devices, profiles, refused, variant};
+use crate::harness::{Fill, devices, instructions, profiles, refused, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
@@ -243,6 +243,36 @@ fn halves_that_are_chosen_and_used() {
             for n in [1, 70] {
                 variant.check(&[("N", n)], &[]);
             }
+        }
+    }
+}
+
+/// Each arm of a choice is hidden by an operation of its own: one that both have in common may be hoisted over the choice, which is known
+/// again then.
+#[test]
+fn halves_that_are_chosen_with_both_arms_hidden() {
+    let reciprocals = "fn k<N, M>(x: f16[M], q: f16[M], z: f16[N], m: i32[M]) -> y: f16[N, M] {
+        const t: f16[3, 2] = [[0.0, -1.0], [0.25, -1.0], [-0.5, 1.0]];
+        let s[i]: f16[M] = ((-((if x[0] == t[i % 3, i % 2] { x[0] } else { q[i] }) * z.pad(-1.0)[m[i]])).abs() + 0.5).recip()
+            / (x[0].abs() + 1.0);
+        y[i, j] = z[i] + s[j];
+    }";
+    let rounded = "fn k<N, M>(x: f16[N, N, N], q: f32[N, M]) -> y: f16[N, N, N, N] {
+        y[i, j, h, w] = ((x[h, w, i] * 4.0).round() - ((x[h, w, i] * 4.0).signum() / x.clamp()[i, j, h]))
+            + (q.pad(0.0)[i, j + h - 2] as f16);
+    }";
+    let unrolled = "V: k for p where N >= 1 {
+        tile(h: 3 peel => z1) => workgroup(z);
+        distribute(i => workgroup(y));
+        serial(j);
+        unroll(h);
+        distribute(w => workgroup(z));
+    }";
+    for profile in with_controls().into_iter().chain(profiles()) {
+        for (kernel, schedule) in [(reciprocals, "V: k for p where M >= 1 { root(s); y { serial(i, j); } }"), (rounded, unrolled)] {
+            let variant = variant(kernel, schedule, &profile);
+            // A quotient by zero has no bound.
+            (0..3).for_each(|_| variant.check_partly(&[("N", 7), ("M", 3)], &[], &|_| Fill::Small, |n| n / 8));
         }
     }
 }
@@ -489,10 +519,13 @@ fn bounds_of_loops_written_out() {
     }
 }
 
-/// In f16 the `Fma` that adds to an accumulator is not decorated; every other `Fma` is.
+/// What a reduction combines is fused, and nothing else. In f16 the `Fma` that adds to the accumulator is not decorated; every
+/// other `Fma` is.
 #[test]
 fn sums_of_halves() {
-    let kernel = "fn k<N, K>(x: f16[N, K], w: f16[N]) -> y: f16[N] { y[i] = (sum(k in 0..K) { x[i, k] * w[i] }) * w[i] + w[i]; }";
+    let kernel = "fn k<N, K>(x: f16[N, K], w: f16[N]) -> y: f16[N] {
+        y[i] = (sum(k in 0..K) { (x[i, k] * w[i] + x[i, k]) * w[i] }) * w[i] + w[i];
+    }";
     for (dtype, decorated) in [("f16", 1), ("f32", 2)] {
         let made = variant(&kernel.replace("f16", dtype), "V: k for p { serial(i); }", &profiles()[0]);
         let module = instructions(&made.program.dispatches[0].spirv);
@@ -510,19 +543,6 @@ const DECORATE: u32 = 71;
 const LESS: u32 = 177;
 const FMA: u32 = 50;
 const NO_CONTRACTION: u32 = 42;
-
-/// The instructions of a module: what each is, and its operands.
-fn instructions(spirv: &[u8]) -> Vec<(u32, Vec<u32>)> {
-    let words: Vec<u32> = spirv.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
-    let mut rest = &words[5..];
-    let mut all = Vec::new();
-    while let Some(first) = rest.first() {
-        let (this, others) = rest.split_at((first >> 16) as usize);
-        all.push((first & 0xffff, this[1..].to_vec()));
-        rest = others;
-    }
-    all
-}
 
 /// Sums and extremes of integers by subgroup, many of them in either branch of a peeled loop.
 #[test]
