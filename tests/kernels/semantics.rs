@@ -66,6 +66,21 @@ fn a_read_under_if_stays_there() {
     }
 }
 
+/// `x` may be empty where the other side decides.
+#[test]
+fn a_side_that_is_not_needed_reads_nothing() {
+    let kernel = "fn sides<N, H = N / 3>(x: f32[H, N]) -> (a: bool[], b: bool[]) {
+        a[] = all(k in 0..N) { k < 5 || x.clamp()[k, k] < 1.0 };
+        b[] = any(k in 0..N) { k >= 5 && x.clamp()[k, k] < 1.0 };
+    }";
+    for profile in profiles() {
+        let variant = variant(kernel, "V: sides for p {}", &profile);
+        for n in [1, 2, 5, 6, 17] {
+            variant.check(&[("N", n)], &[]);
+        }
+    }
+}
+
 #[test]
 fn empty_dims() {
     let kernel = "fn scale<N, M>(x: f32[N, M], by: f32) -> y: f32[N, M] { y[i, j] = x[i, j] * by; }";

@@ -264,6 +264,11 @@ impl Machine<'_> {
             Expr::Binary(op @ (Binary::Min | Binary::Max | Binary::Div | Binary::Rem), a, b) => {
                 binary(*op, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype)
             }
+            // A side that is not needed may read what is not there.
+            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) if dtype == DType::Bool => {
+                let first = self.value(*a, tuple)?;
+                if first.truth() == (*op == Binary::Or) { first } else { self.value(*b, tuple)? }
+            }
             Expr::Binary(op, a, b) => binary(*op, self.data(*a, tuple)?, self.data(*b, tuple)?, dtype),
             Expr::Compare(op, a, b) => Value::Bool(compare(*op, self.value(*a, tuple)?, self.value(*b, tuple)?)),
             Expr::Select(c, a, b) => {
