@@ -228,14 +228,12 @@ impl Options {
         self
     }
 
-    /// How many of the device's queues launches use at most. `None`, the default: 8; with NVIDIA's driver 1.
+    /// How many of the device's queues launches use at most. `None`, the default: 8.
     ///
     /// Launches of several threads run side by side on several queues, and a short one does not wait for a long one. With NVIDIA's
     /// driver the first launch of a pipeline does: it waits for what each queue is at (`docs/drivers.md`), and that can end in
-    /// [`Error::Timeout`]. Ask for several queues there
-    /// where one thread's launches take seconds and another's must not wait. One is faster where many threads make launches of some
-    /// microseconds. With one, a launch that is given up after the timeout holds up all others: they are [`Error::InFlight`] until it
-    /// has ended.
+    /// [`Error::Timeout`]. One queue is faster where many threads make launches of some microseconds. With one, a launch that is given
+    /// up after the timeout holds up all others: they are [`Error::InFlight`] until it has ended.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;
         self

@@ -27,7 +27,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(instance: Instance, candidate: Candidate, options: &Options) -> Result<Context> {
         let Candidate { raw: physical, family, queues: available, info, details } = candidate;
-        let priorities = vec![1.0; Queues::count(available, options.queues, details.is_nvidia)];
+        let priorities = vec![1.0; Queues::count(available, options.queues)];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&priorities)];
         let extensions: Vec<_> = details.extensions.iter().map(|e| e.as_ptr()).collect();
         let mut chain = Chain::default();

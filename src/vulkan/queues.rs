@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The most queues that are asked for where the options do not say, and the driver is not NVIDIA's.
+/// The most queues that are asked for where the options do not say.
 const MOST: u32 = 8;
 
 /// The queues of a device.
@@ -55,11 +55,9 @@ pub(super) enum Place {
 }
 
 impl Queues {
-    /// How many of a family's queues to ask for. With NVIDIA's driver new pipelines went wrong on several (`docs/drivers.md`): one, unless
-    /// the options say otherwise.
-    pub(super) fn count(available: u32, most: Option<NonZeroU32>, is_nvidia: bool) -> usize {
-        let usual = if is_nvidia { 1 } else { MOST };
-        available.clamp(1, most.map_or(usual, NonZeroU32::get)) as usize
+    /// How many of a family's queues to ask for.
+    pub(super) fn count(available: u32, most: Option<NonZeroU32>) -> usize {
+        available.clamp(1, most.map_or(MOST, NonZeroU32::get)) as usize
     }
 
     pub(super) fn new(queues: impl IntoIterator<Item = vk::Queue>) -> Queues {
@@ -161,10 +159,9 @@ mod tests {
 
     #[test]
     fn there_is_a_queue_and_no_more_than_are_asked_for() {
-        let count = |available, most| Queues::count(available, NonZeroU32::new(most), false);
+        let count = |available, most| Queues::count(available, NonZeroU32::new(most));
         assert_eq!([count(0, 0), count(1, 0), count(5, 0), count(16, 0)], [1, 1, 5, 8]);
         assert_eq!([count(0, 3), count(16, 3), count(16, 1), count(16, 100)], [1, 3, 1, 16]);
-        assert_eq!([None, NonZeroU32::new(4)].map(|most| Queues::count(8, most, true)), [1, 4]);
     }
 
     #[test]
