@@ -1,7 +1,7 @@
 //! Tensors of more than 4 GiB: addresses of 64 bits where the profile has `int64`, and a refusal where it has not. (What such addresses
 //! are of elements that far out is for `tests/differential/src/bin/large.rs`, which wants a GPU's memory.)
 
-use crate::harness::{Fill, Variant, profiles, variant};
+use crate::harness::{Fill, Variant, instructions, profiles, variant};
 use tilewright::{Argument, DynKernel, Error, Options};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
@@ -64,6 +64,25 @@ fn every_access_by_an_address_of_64_bits() {
         for (n, m) in [(8, 40), (24, 8), (16, 64)] {
             variant.check_filled(&[("N", n), ("M", m)], &[], &|_| Fill::Small);
         }
+    }
+}
+
+/// What invocations write and others read behind a barrier is coherent, also behind an address of 64 bits.
+#[test]
+fn coherent_blocks_by_an_address_of_64_bits() {
+    let kernel = "fn k<N, M>(x: f32[M, N], y: &mut f32[N, M]) { y[i, j] = y[i, j] * 0.5 + x[j, i]; }";
+    let schedule = "V: k for p {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        promote(x => s[j, i], at: workgroup, to: shared);
+        distribute(i, j => thread(y, x));
+    }";
+    let variant = variant(kernel, schedule, &with_int64());
+    let module = instructions(&variant.program.dispatches[0].spirv);
+    let (decorate_member, coherent) = (72, 23);
+    assert!(module.iter().any(|(op, words)| *op == decorate_member && words[2..] == [coherent]));
+    assert!(is_far(&variant));
+    for (n, m) in [(8, 40), (24, 8), (3, 640)] {
+        variant.check_filled(&[("N", n), ("M", m)], &[], &|_| Fill::Small);
     }
 }
 

@@ -158,3 +158,16 @@ impl Variant {
         self.loaded.get_or_init(|| devices().iter().map(load).collect())
     }
 }
+
+/// The instructions of a module: what each is, and its operands.
+pub fn instructions(spirv: &[u8]) -> Vec<(u32, Vec<u32>)> {
+    let words: Vec<u32> = spirv.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
+    let mut rest = &words[5..];
+    let mut all = Vec::new();
+    while let Some(first) = rest.first() {
+        let (this, others) = rest.split_at((first >> 16) as usize);
+        all.push((first & 0xffff, this[1..].to_vec()));
+        rest = others;
+    }
+    all
+}

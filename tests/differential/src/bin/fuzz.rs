@@ -41,6 +41,9 @@ struct Options {
     /// Only the cases whose indices pass 2^31.
     #[arg(long)]
     large: bool,
+    /// Only the cases in whose kernel or schedule this text stands.
+    #[arg(long)]
+    with: Option<String>,
     /// Every so many cases run on Vulkan too; 0: none.
     #[arg(long, default_value_t = 20)]
     vulkan_every: u64,
@@ -169,6 +172,7 @@ impl Run<'_> {
                 self.broken.store(true, Ordering::Relaxed);
                 continue;
             };
+            let Some(verdict) = verdict else { continue };
             let mut report = lock(&self.report);
             report.add(number, &case, &verdict);
             let (executed, kinds) = (report.executed, report.finds.len());
@@ -225,12 +229,16 @@ impl Run<'_> {
         }
     }
 
-    /// A case judged in a thread of its name, which is what is said where the stack overflows; none where the generator panics.
-    fn judged(&self, number: u64) -> Option<(Case, Verdict)> {
+    /// A case judged in a thread of its name, which is what is said where the stack overflows; none where the generator panics. It has
+    /// no verdict where it is not asked for.
+    fn judged(&self, number: u64) -> Option<(Case, Option<Verdict>)> {
         std::thread::scope(|scope| {
             let judged = Builder::new().name(format!("case {number}")).spawn_scoped(scope, || {
                 let case = Case::new(self.options.seed, number);
-                let verdict = self.judge.judge(&case, self.orders(number));
+                let pair = case.pair();
+                let is_with = |text: &String| pair.kernel.contains(text.as_str()) || pair.schedule.contains(text.as_str());
+                let is_asked = self.options.with.as_ref().is_none_or(is_with);
+                let verdict = is_asked.then(|| self.judge.judge(&case, self.orders(number)));
                 (case, verdict)
             });
             judged.ok()?.join().ok()
