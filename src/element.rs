@@ -29,8 +29,8 @@ pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     fn scalar_bits(self) -> u32;
 }
 
-/// An empty list with room on the host for so many elements.
-pub(crate) fn room<T>(count: usize) -> Result<Vec<T>> {
+/// An empty list of that capacity, if the host has the memory.
+pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(count).map_err(|_| lacking::<T>(count))?;
     Ok(list)
@@ -85,7 +85,7 @@ impl Element for bool {
     const DTYPE: DType = DType::Bool;
 
     fn to_device(values: &[Self]) -> Result<Cow<'_, [u8]>> {
-        let mut bytes = room(size_of_val(values).saturating_mul(4))?;
+        let mut bytes = reserved(size_of_val(values).saturating_mul(4))?;
         bytes.extend(values.iter().flat_map(|&b| u32::from(b).to_ne_bytes()));
         Ok(Cow::Owned(bytes))
     }
@@ -93,7 +93,7 @@ impl Element for bool {
     fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>> {
         let mut words: Vec<u32> = zeros(count)?;
         read(bytemuck::cast_slice_mut(&mut words))?;
-        let mut values = room(count)?;
+        let mut values = reserved(count)?;
         values.extend(words.into_iter().map(|w| w != 0));
         Ok(values)
     }
@@ -134,7 +134,7 @@ mod tests {
             let error = f32::from_device(count, |_| unreachable!("there is nothing to fill")).expect_err("far too many");
             assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
         }
-        let error = room::<u64>(1 << 61).expect_err("far too many").to_string();
+        let error = reserved::<u64>(1 << 61).expect_err("far too many").to_string();
         assert_eq!(error, "out of memory: 18446744073709551616 bytes of the host's memory");
     }
 }

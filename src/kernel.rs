@@ -1,4 +1,4 @@
-//! The typed face of a kernel: what `kernel!` and `schedule!` expand to speaks of these.
+//! Kernels with types: what `kernel!` and `schedule!` expand to speaks of these.
 
 use crate::argument::Argument;
 use crate::element::Element;
@@ -19,17 +19,17 @@ pub trait Kernel: 'static {
     type Args<'a>: Arguments<'a>;
     /// A tensor, a tuple of tensors, or `()` where it only updates.
     type Outputs: Outputs;
-    /// What a loaded kernel has besides running: what packs its arguments, and unpacks its results.
-    type Face: Face;
+    /// What packs a loaded kernel's arguments, and unpacks its results.
+    type Packing: Packing;
 }
 
-/// What a loaded kernel has besides running. Implemented by `kernel!`.
-pub trait Face: 'static {
+/// What packs a loaded kernel's arguments, and unpacks its results. Implemented by `kernel!`.
+pub trait Packing: 'static {
     #[doc(hidden)]
     fn new(kernel: DynKernel) -> Self;
 }
 
-impl Face for () {
+impl Packing for () {
     fn new(_: DynKernel) {}
 }
 
@@ -175,7 +175,7 @@ impl<K> Variant<K> {
 /// A kernel loaded onto a device. Clones share it. By dereferencing, it has what `kernel!` made for it: `conv.pack_filter(&filter)?`.
 pub struct Loaded<K: Kernel> {
     kernel: DynKernel,
-    face: K::Face,
+    packing: K::Packing,
 }
 
 impl<K: Kernel> Clone for Loaded<K> {
@@ -191,16 +191,16 @@ impl<K: Kernel> fmt::Debug for Loaded<K> {
 }
 
 impl<K: Kernel> std::ops::Deref for Loaded<K> {
-    type Target = K::Face;
+    type Target = K::Packing;
 
-    fn deref(&self) -> &K::Face {
-        &self.face
+    fn deref(&self) -> &K::Packing {
+        &self.packing
     }
 }
 
 impl<K: Kernel> Loaded<K> {
     pub(crate) fn new(kernel: DynKernel) -> Loaded<K> {
-        Loaded { face: K::Face::new(kernel.clone()), kernel }
+        Loaded { packing: K::Packing::new(kernel.clone()), kernel }
     }
 
     /// Runs the first variant that takes these arguments; the outputs are allocated. Arguments are a tuple in the kernel's

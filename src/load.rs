@@ -261,10 +261,10 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
     if a.arguments != b.arguments || a.scalars != b.scalars {
         return differ("their arguments differ".to_owned());
     }
-    let face = |p: &'_ Program| -> Vec<Tensor> {
+    let inputs = |p: &'_ Program| -> Vec<Tensor> {
         p.tensors.iter().filter(|t| !matches!(t.role, Role::Temporary | Role::Prepared)).cloned().collect()
     };
-    let (fa, fb) = (face(a), face(b));
+    let (fa, fb) = (inputs(a), inputs(b));
     let same = |x: &Tensor, y: &Tensor| {
         (&x.name, x.dtype, x.role, x.shape.len(), &x.layout) == (&y.name, y.dtype, y.role, y.shape.len(), &y.layout)
     };

@@ -2,7 +2,7 @@
 
 use crate::argument::Argument;
 use crate::device::Device;
-use crate::element::{Element, room};
+use crate::element::{Element, reserved};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, RowMajor};
 use crate::memory::{Memory, allocated};
@@ -146,7 +146,7 @@ impl AnyTensor {
                 },
             )?;
         let Some(layout) = &self.layout else { return Ok(places) };
-        let mut elements = room(self.len())?;
+        let mut elements = reserved(self.len())?;
         elements.extend(layout.places(&self.shape).filter_map(|at| places.get(at).copied()));
         Ok(elements)
     }

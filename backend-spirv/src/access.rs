@@ -20,7 +20,7 @@ enum Target {
     /// All to consecutive elements from here on, so many at a time.
     Wide(ValueId, u32),
     /// Each to its own.
-    Apart,
+    Scattered,
 }
 
 impl Emit<'_> {
@@ -194,8 +194,8 @@ impl Emit<'_> {
             let by = i64::from(group);
             let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
             // Of two axes that count elements, each begins anywhere in the other's groups.
-            let mut apart = sum.terms.iter().filter(|t| !along(t));
-            let whole = sum.terms.iter().filter(along).count() == 1 && apart.all(|t| t.by % by == 0) && sum.constant % by == 0;
+            let mut others = sum.terms.iter().filter(|t| !along(t));
+            let whole = sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
             sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
         };
         let group = [4, 2].into_iter().find(|group| holds(*group)).unwrap_or(1);
@@ -324,13 +324,13 @@ impl Emit<'_> {
         let guard = self.in_range(View::ALL)?;
         let lanes = self.lanes.map_or(1, |(_, n)| n);
         let target = match self.values.by_lane(flat) {
-            _ if self.values.width(guard) > 1 => Target::Apart,
+            _ if self.values.width(guard) > 1 => Target::Scattered,
             ByLane::Uniform if self.values.width(value) == 1 => Target::Wide(flat, 1),
             ByLane::Linear { base, step: 1 } => match self.wide(to.buffer, base, lanes) {
                 Some(count) => Target::Wide(base, count),
-                None => Target::Apart,
+                None => Target::Scattered,
             },
-            _ => Target::Apart,
+            _ => Target::Scattered,
         };
         let mut stores = Stores::default();
         match target {
@@ -343,7 +343,7 @@ impl Emit<'_> {
                     self.prepare(&mut stores, to.buffer, at, count, value, n)?;
                 }
             }
-            Target::Apart => return self.store_lanes(to, value, lanes),
+            Target::Scattered => return self.store_lanes(to, value, lanes),
         }
         self.write(to.buffer, guard, stores)
     }

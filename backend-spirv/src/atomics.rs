@@ -6,11 +6,11 @@ use crate::values::ValueId;
 use rspirv::spirv::{Capability, MemorySemantics, Op, Scope as SpirvScope};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{Collect, Monoid};
+use tilewright_dsl::nest::{AllReduce, Monoid};
 
 impl Emit<'_> {
     /// `dst = combine(dst, state)` where the predicates hold, at once.
-    pub(crate) fn atomic(&mut self, c: &Collect, monoid: &Monoid, state: &[ValueId]) -> Result<()> {
+    pub(crate) fn atomic(&mut self, c: &AllReduce, monoid: &Monoid, state: &[ValueId]) -> Result<()> {
         let op = monoid.operation(&self.program.exprs).and_then(|(op, dtype)| atomic_op(op, dtype));
         let (Some(op), [to], [state]) = (op, c.dst.as_slice(), state) else {
             return Err(self.error("no atomic operation does this reduction").help("`by: tree` or `by: subgroup` do"));

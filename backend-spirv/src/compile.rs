@@ -97,18 +97,11 @@ fn join(a: Requires, b: Requires) -> Requires {
 impl Emit<'_> {
     /// A workgroup within the profile's limits.
     fn check_local(&self, local: [u32; 3]) -> Result<()> {
-        let profile = self.profile;
-        let count: u64 = local.iter().map(|n| u64::from(*n)).product();
-        let [x, y, z] = local;
-        if count == 0 {
-            return Err(self.error(format!("a workgroup of {x} x {y} x {z} invocations runs nothing")));
+        if local.contains(&0) {
+            return Err(self.error("a workgroup without invocations runs nothing"));
         }
-        if count > profile.invocations.into() || local.iter().zip(profile.local).any(|(n, most)| *n > most) {
-            let [a, b, c] = profile.local;
-            let message = format!("a workgroup of {x} x {y} x {z} invocations is too large for the profile `{}`", profile.name);
-            return Err(self
-                .error(message)
-                .note(format!("it has at most {} invocations, and {a} x {b} x {c}", profile.invocations)));
+        if let Some((what, guaranteed)) = self.profile.too_large(local) {
+            return Err(self.error(what).note(guaranteed));
         }
         Ok(())
     }

@@ -243,10 +243,10 @@ impl Emit<'_> {
 
     /// Builds a region and takes it off again. Nothing read before may be taken for what is there inside or after.
     pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
-        self.settle()?;
+        self.flush()?;
         self.instances += 1;
         self.regions.push(Region::new(self.instances, skippable));
-        let result = f(self).and_then(|()| self.settle());
+        let result = f(self).and_then(|()| self.flush());
         let region = self.regions.pop();
         result?;
         let mut region = region.unwrap_or_else(|| Region::new(0, skippable));
@@ -262,7 +262,7 @@ impl Emit<'_> {
     }
 
     /// Writes the registers that wait to be written, and forgets what any memory holds.
-    fn settle(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.flush_registers()?;
         self.recent.clear();
         Ok(())

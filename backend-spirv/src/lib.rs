@@ -3,7 +3,7 @@
 //! [`compile()`] goes through the plan of a [`Program`](tilewright_dsl::nest::Program), a dispatch at a time:
 //!
 //! - `scan` finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
-//! - `nest` walks over loops and computes; `invocations` says where an invocation stands, `collect` reduces
+//! - `nest` walks over loops and computes; `invocations` says where an invocation stands, `all_reduce` reduces
 //!   across them;
 //! - `resolve` turns expressions into `values` under the loops around them, `predicate` keeps them in range;
 //! - `reach` finds what of them 32 bits must hold, and has the launch check it;
@@ -15,10 +15,10 @@
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
 
 mod access;
+mod all_reduce;
 mod atomics;
 mod buffers;
 mod chunks;
-mod collect;
 mod compile;
 mod emit;
 mod far;

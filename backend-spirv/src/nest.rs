@@ -45,7 +45,7 @@ impl Emit<'_> {
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have made it loops")),
             NodeKind::Fragment(_) => Err(self.no_fragments()),
-            NodeKind::Collect(c) => self.collect(c),
+            NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {
                 self.resolved.clear();

@@ -41,7 +41,7 @@ enum Elements {
     /// Consecutive ones, by lane.
     Row(i64),
     /// This one and every so many, by lane.
-    Apart(i64, i64),
+    Strided(i64, i64),
 }
 
 /// An index that leaves its buffer.
@@ -56,7 +56,7 @@ impl Elements {
         match self {
             Elements::One(at) => at,
             Elements::Row(at) => at + i64::from(lane),
-            Elements::Apart(at, step) => at + step * i64::from(lane),
+            Elements::Strided(at, step) => at + step * i64::from(lane),
         }
     }
 }
@@ -311,7 +311,7 @@ impl Emit<'_> {
         let known = match by_lane {
             ByLane::Uniform => self.values.as_int(flat).map(Elements::One),
             ByLane::Linear { base, step: 1 } => self.values.as_int(base).map(Elements::Row),
-            ByLane::Linear { base, step } => self.values.as_int(base).map(|at| Elements::Apart(at, step)),
+            ByLane::Linear { base, step } => self.values.as_int(base).map(|at| Elements::Strided(at, step)),
             ByLane::Other => None,
         };
         known.ok_or_else(|| self.indexed_at_run_time(buffer, flat))

@@ -201,15 +201,15 @@ impl Emit<'_> {
         };
         let (preds, resolved) = (std::mem::take(&mut self.preds), std::mem::take(&mut self.resolved));
         self.preds.clone_from(&clamped.1);
-        let surplus = self.with_surplus(clamped.0.clone());
-        self.preds.extend(surplus.map(|axis| Pred { axis, tail: Tail::Guard }));
+        let inactive = self.with_inactive(clamped.0.clone());
+        self.preds.extend(inactive.map(|axis| Pred { axis, tail: Tail::Guard }));
         let value = self.resolve_in(extent, view);
         (self.preds, self.resolved) = (preds, resolved);
         Ok(value?.0)
     }
 
     /// Of what axes are made of, those that are bound to more invocations than they have values.
-    fn with_surplus(&self, axes: Vec<AxisId>) -> impl Iterator<Item = AxisId> + use<> {
+    fn with_inactive(&self, axes: Vec<AxisId>) -> impl Iterator<Item = AxisId> + use<> {
         let (program, mut open, mut found) = (self.program, axes, BTreeSet::new());
         while let Some(axis) = open.pop() {
             match (self.bound(axis), &program.axes[axis].fate) {

@@ -77,7 +77,7 @@ impl Scan<'_> {
             }
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Branch { cond, .. } => self.expr(*cond),
-            NodeKind::Collect(c) => {
+            NodeKind::AllReduce(c) => {
                 c.src.iter().for_each(|a| self.access(a, true, false));
                 c.dst.iter().for_each(|a| self.access(a, c.how == How::Atomic, true));
                 self.by_subgroup |= c.how == How::Subgroup;

@@ -5,15 +5,15 @@
 //! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
 //! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Emit::thread`).
 
+use crate::all_reduce::{Digit, State};
 use crate::chunks::Chunks;
-use crate::collect::{Digit, State};
 use crate::emit::{Emit, Result};
 use crate::module::Id;
 use crate::values::{Coordinate, ValueId};
 use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{Collect, Level, Monoid, Scope};
+use tilewright_dsl::nest::{AllReduce, Level, Monoid, Scope};
 
 /// The subgroups that share a reduction.
 struct Subgroups {
@@ -78,7 +78,7 @@ impl Emit<'_> {
 
     /// One state of a team of subgroups, in each of its invocations. Each subgroup leaves its own in shared memory; then each
     /// takes all of them in, every lane the one of its number and those a subgroup's size further.
-    pub(crate) fn across_subgroups(&mut self, c: &Collect, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
+    pub(crate) fn across_subgroups(&mut self, c: &AllReduce, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let size = self.fixed_subgroup()?;
         let states = self.across_lanes(monoid, states)?;
         let of = self.subgroups_of(c, size)?;
@@ -128,7 +128,7 @@ impl Emit<'_> {
     }
 
     /// Which subgroups make up a team.
-    fn subgroups_of(&mut self, c: &Collect, size: u32) -> Result<Subgroups> {
+    fn subgroups_of(&mut self, c: &AllReduce, size: u32) -> Result<Subgroups> {
         if self.grid.subgroups.is_empty() {
             let counts = self.coordinates()?.into_iter().filter(|at| self.is_reduced(c, at.level, at.slot)).map(|at| at.count);
             let (team, all) = (counts.product::<u32>(), self.local.iter().product::<u32>());

@@ -154,12 +154,12 @@ fn finish(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanI
     verify::verify_lowered(program, profile)
 }
 
-/// The verifier between passes, in debug builds. What directives leave of copies is settled by the first pass after them.
+/// The verifier between passes, in debug builds. The first pass after the directives clamps what copies read.
 fn check_form(program: &Program, profile: &Profile) -> Result<(), Errors> {
     if !cfg!(debug_assertions) {
         return Ok(());
     }
-    let mut settled = program.clone();
-    lower::settle::run(&mut settled);
-    verify::verify_scheduled(&settled, profile)
+    let mut clamped = program.clone();
+    lower::clamp_copies::run(&mut clamped);
+    verify::verify_scheduled(&clamped, profile)
 }

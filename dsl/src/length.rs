@@ -3,6 +3,7 @@
 
 use crate::diag::{Error, Errors};
 use crate::launch;
+use crate::nest::walk;
 use crate::nest::{Block, Dispatch, Exec, Loop, NodeKind, Program};
 
 /// Words beyond which a module is a warning: NVIDIA's driver took at most 3.3 seconds for 34 of such, and 5 to 12 for two others.
@@ -40,7 +41,7 @@ pub(crate) fn check(nest: &Program, program: &launch::Program) -> Result<Errors,
 
 fn said(nest: &Program, dispatch: &Dispatch, words: usize) -> Error {
     let text = format!("the module of `{}` has {words} words", dispatch.name);
-    match most_copies(nest, &dispatch.body, 1) {
+    match most_copies(nest, &dispatch.body) {
         Some(Copies { all, of, span }) => {
             let name = &nest.axes[of.axis].name;
             let error = Error::new(span, format!("{text}, as `{name}` is unrolled into {all} copies"));
@@ -61,16 +62,16 @@ struct Copies<'a> {
 }
 
 /// The innermost loop of those written out of which there are the most copies.
-fn most_copies<'a>(nest: &Program, block: &'a Block, around: i64) -> Option<Copies<'a>> {
-    let inner = |node: &'a crate::nest::Node| {
-        let here = match &node.kind {
-            NodeKind::Loop(l) if l.exec == Exec::Unroll => nest.exprs.as_int(nest.axes[l.axis].extent).map(|n| (l, n)),
-            _ => None,
-        };
-        let all = here.map_or(around, |(_, n)| around.saturating_mul(n));
-        let own = here.filter(|_| all > 1).map(|(of, _)| Copies { all, of, span: node.span });
-        let below = node.blocks().filter_map(|block| most_copies(nest, block, all));
-        own.into_iter().chain(below).max_by_key(|copies| copies.all)
-    };
-    block.iter().filter_map(inner).max_by_key(|copies| copies.all)
+fn most_copies<'a>(nest: &Program, block: &'a Block) -> Option<Copies<'a>> {
+    let written_out = |axis, exec| if exec == Exec::Unroll { nest.exprs.as_int(nest.axes[axis].extent) } else { None };
+    let mut most: Option<Copies<'a>> = None;
+    walk::within(block, &mut |node, around| {
+        let NodeKind::Loop(of) = &node.kind else { return };
+        let Some(own) = written_out(of.axis, of.exec) else { return };
+        let all = around.iter().filter_map(|l| written_out(l.axis, l.exec)).fold(own, i64::saturating_mul);
+        if all > 1 && most.as_ref().is_none_or(|most| all >= most.all) {
+            most = Some(Copies { all, of, span: node.span });
+        }
+    });
+    most
 }

@@ -142,6 +142,19 @@ impl Profile {
         Profile::all_bundled().into_iter().find(|p| p.name == name)
     }
 
+    /// What of a workgroup of so many invocations in x, y and z is too much, and what the profile guarantees; `None`: it fits.
+    pub fn too_large(&self, local: [u32; 3]) -> Option<(String, String)> {
+        let ([x, y, z], count) = (local, local.iter().map(|n| u64::from(*n)).product::<u64>());
+        if count > u64::from(self.invocations) {
+            let what = format!("a workgroup of {x}x{y}x{z} has {count} invocations");
+            return Some((what, format!("`{}` guarantees {}", self.name, self.invocations)));
+        }
+        let n = (0..3).find(|n| local[*n] > self.local[*n])?;
+        let letter = ["x", "y", "z"][n];
+        let what = format!("a workgroup of {x}x{y}x{z} has {} invocations in `{letter}`", local[n]);
+        Some((what, format!("`{}` guarantees {} in `{letter}`", self.name, self.local[n])))
+    }
+
     /// Whether it has a feature.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)

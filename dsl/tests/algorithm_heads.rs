@@ -76,12 +76,12 @@ fn signatures() {
         y[m] = x.clamp()[m, 0] * s; z[] = true; u[n] = u[n] + 1;
     }";
     let kernel = kernel::parse(text.parse().unwrap(), &mut spans).into_result().unwrap();
-    let face = check_generic(&kernel).map_err(|e| e.texts(&spans)).unwrap();
+    let signature = check_generic(&kernel).map_err(|e| e.texts(&spans)).unwrap();
     assert_eq!(
-        face.dtypes.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect::<Vec<_>>(),
+        signature.dtypes.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect::<Vec<_>>(),
         [("T", &[DType::F32, DType::F16][..])]
     );
-    let arguments: Vec<(&str, &Element, usize)> = face
+    let arguments: Vec<(&str, &Element, usize)> = signature
         .arguments
         .iter()
         .map(|a| match a {
@@ -92,8 +92,8 @@ fn signatures() {
         .collect();
     let (t, int) = (Element::Generic("T".into()), Element::Plain(DType::I32));
     assert_eq!(arguments, [("x", &t, 2), ("s", &t, 100), ("u", &int, 11)]);
-    assert_eq!(face.outputs.iter().map(|o| (o.name.as_str(), o.rank)).collect::<Vec<_>>(), [("y", 1), ("z", 0)]);
-    assert_eq!((face.parameters[0].1, face.dims[0].as_str(), face.derived[0].as_str()), (1, "N", "M"));
+    assert_eq!(signature.outputs.iter().map(|o| (o.name.as_str(), o.rank)).collect::<Vec<_>>(), [("y", 1), ("z", 0)]);
+    assert_eq!((signature.parameters[0].1, signature.dims[0].as_str(), signature.derived[0].as_str()), (1, "N", "M"));
 }
 
 fn profiles(texts: &[&str]) -> Result<Profile, String> {

@@ -425,7 +425,7 @@ fn the_nearest_of_a_vector() {
 
 /// A range by an axis of which there are fewer values than lanes, or than threads, ran on where that axis was past its end.
 #[test]
-fn a_range_by_an_axis_with_surplus_invocations() {
+fn a_range_by_an_axis_with_inactive_invocations() {
     let kernel = "fn k<M>(x: u32[M]) -> y: u32[M] { y[i] = prod(k in 0..i) { x[k] + 2 }; }";
     let lanes = variant(kernel, "V: k for p where M == 5 { distribute(i => lane(x)); }", &Profile::mesa_lavapipe());
     lanes.check(&[("M", 5)], &[]);

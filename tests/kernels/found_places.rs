@@ -205,7 +205,7 @@ fn partial_results_promoted() {
 
 /// Lanes that an axis has no values for did not copy, and read the copy all the same.
 #[test]
-fn registers_of_surplus_lanes() {
+fn registers_of_inactive_lanes() {
     let kernel = "fn k<N>(x: i32[N]) -> y: i32[6, N, 6] { y[i, j, h] = x[j]; }";
     let schedule = "V: k for p where N <= 11 {
         promote(x => c, at: i, to: shared);

@@ -34,9 +34,9 @@ fn registers_of_a_result() {
     check(kernel, schedule, &sizes);
 }
 
-/// What leaves the loops over the parts of a reduction kept a predicate that held surplus invocations back there.
+/// What leaves the loops over the parts of a reduction kept a predicate that held inactive invocations back there.
 #[test]
-fn registers_of_surplus_invocations() {
+fn registers_of_inactive_invocations() {
     let kernel = "fn k<N>(x: f32[N], z: f32[2]) -> y: f32[N, N] {
         let s[]: f32[] = max(q in 0..2) { z[q] };
         y[i, j] = (max(k in 0..j) { x[k] }) + s[];
@@ -132,9 +132,9 @@ fn partial_results_of_a_hull() {
     check(kernel, schedule, &sizes);
 }
 
-/// The verifier wanted a predicate on a part that surplus invocations have of nothing.
+/// The verifier wanted a predicate on a part that inactive invocations have of nothing.
 #[test]
-fn parts_of_surplus_invocations() {
+fn parts_of_inactive_invocations() {
     let kernel = "fn k<N, K>(x: f32[K], z: f32[N]) -> y: f32[N] { y[i] = sum(l in 0..K) { x[l] * z[i] }; }";
     let schedule = "V: k for p {
         tile(i: 2) => workgroup(y);
@@ -315,7 +315,7 @@ fn a_copy_for_the_result_and_for_another_copy() {
     }
 }
 
-/// An axis of one value is bound by no loop; what was fused with it, and hangs on it, was looked for without end.
+/// An axis of one value is bound by no loop; what was fused with it, and depends on it, was looked for without end.
 #[test]
 fn fused_with_what_bounds_it() {
     refused(

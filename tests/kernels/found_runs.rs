@@ -145,7 +145,7 @@ fn peels_of_peels_of_reductions() {
     }
 }
 
-/// What each invocation computes for itself behind a shared copy hangs on which invocation it is, though its loops are not there yet.
+/// What each invocation computes for itself behind a shared copy depends on which invocation it is, though its loops are not there yet.
 #[test]
 fn registers_behind_a_shared_copy() {
     let kernel = "fn k<M>(x0: f32[2], y1: &mut f32[M], x2: f32[]) {

@@ -3,7 +3,7 @@
 #![allow(unreachable_pub, reason = "nothing is reachable from a test")]
 #![allow(clippy::print_stdout, reason = "shown where a test fails")]
 
-mod across;
+mod all_reduce;
 mod attention;
 mod conv;
 mod drivers;

@@ -1,4 +1,4 @@
-//! The typed face, with the code that the macros expand to written by hand.
+//! Kernels with types, with the code that the macros expand to written by hand.
 
 use super::programs::{PLAIN, WAYS};
 use super::support::*;
@@ -32,7 +32,7 @@ pub mod axpy {
         const NAME: &'static str = "axpy";
         type Args<'a> = Args<'a, T>;
         type Outputs = tw::Tensor<T>;
-        type Face = ();
+        type Packing = ();
     }
 }
 
@@ -64,7 +64,7 @@ pub mod bump {
         const NAME: &'static str = "bump";
         type Args<'a> = Args<'a>;
         type Outputs = ();
-        type Face = ();
+        type Packing = ();
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     Param(u32),
     Op(Op, Operands),
     Load(Load),
-    /// Something computed at a certain moment: a read of memory that is written, or a collected state.
+    /// Something computed at a certain moment: a read of memory that is written, or the result of an all-reduce.
     Moment(u32),
 }
 

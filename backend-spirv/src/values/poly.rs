@@ -461,10 +461,10 @@ impl Values {
         if of_a == REACH || of_b == REACH {
             return None;
         }
-        let apart = of_a.minus(of_b);
+        let difference = of_a.minus(of_b);
         let data = self.node(a).data || self.node(b).data;
-        if data && !apart.is_within(REACH) {
-            return Some(apart);
+        if data && !difference.is_within(REACH) {
+            return Some(difference);
         }
         let difference = self.minus(a, b);
         Some(self.node(difference).range)

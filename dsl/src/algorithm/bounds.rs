@@ -1,4 +1,4 @@
-//! The prover's face towards the checks: what is proved of sizes and indices, and where a read leaves its tensor.
+//! What the checks ask the prover: what is proved of sizes and indices, and where a read leaves its tensor.
 
 use super::Checker;
 use crate::expr::{Binary, Expr as Node, ExprId};

@@ -1,4 +1,4 @@
-//! What `kernel!` needs: the check of a kernel for every choice of its dtypes, and the face that it shows to Rust.
+//! What `kernel!` needs: the check of a kernel for every choice of its dtypes, and the signature that Rust sees.
 
 use super::{Bindings, check_with, types};
 use crate::diag::Errors;
@@ -10,7 +10,7 @@ use tilewright_launch::DType;
 /// How many choices of dtypes are checked, at most. Beyond it, those of the first generics with all, the others with one.
 const MAX_CHOICES: usize = 64;
 
-/// A kernel's face.
+/// A kernel's signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
     /// Its name.
@@ -119,7 +119,7 @@ fn dtype_generics(kernel: &Kernel) -> Vec<(Name, Vec<DType>)> {
     found
 }
 
-/// The face of a kernel, as far as it can be known of one that is wrong.
+/// The signature of a kernel, as far as it can be known of one that is wrong.
 pub fn signature(kernel: &Kernel) -> Signature {
     let dtypes = dtype_generics(kernel);
     let element = |name: &Name| match DType::from_name(&name.text) {

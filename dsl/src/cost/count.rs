@@ -8,7 +8,8 @@ use super::Work;
 use crate::expr::{Expr, ExprId};
 use crate::launch::Size;
 use crate::lower::launch::size;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, NodeKind, Program, Space};
+use crate::nest::walk;
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Space};
 use crate::schedule::hull::largest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -47,7 +48,7 @@ impl Count {
     pub(super) fn new(program: &Program, body: &Block) -> Count {
         let none = || Size::Const(0);
         let mut written = HashMap::new();
-        note_writes(body, &mut Vec::new(), &mut written);
+        note_writes(body, &mut written);
         Count {
             program: program.clone(),
             work: Work { flops: none(), functions: none(), shared_read: none(), shared_written: none() },
@@ -168,16 +169,10 @@ fn add(sum: &mut Size, more: Size) {
 }
 
 /// Notes around which loops' iterations each buffer is written.
-fn note_writes(block: &Block, around: &mut Vec<AxisId>, written: &mut HashMap<BufferId, HashSet<AxisId>>) {
-    for node in block {
-        for buffer in super::leaves::written(&node.kind) {
-            written.entry(buffer).or_default().extend(around.iter().copied());
+fn note_writes(block: &Block, written: &mut HashMap<BufferId, HashSet<AxisId>>) {
+    walk::within(block, &mut |node, around| {
+        for buffer in node.writes() {
+            written.entry(buffer).or_default().extend(around.iter().map(|l| l.axis));
         }
-        let axis = if let NodeKind::Loop(l) = &node.kind { Some(l.axis) } else { None };
-        around.extend(axis);
-        node.blocks().for_each(|inner| note_writes(inner, around, written));
-        if axis.is_some() {
-            around.pop();
-        }
-    }
+    });
 }

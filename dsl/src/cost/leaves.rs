@@ -2,7 +2,7 @@
 
 use super::count::{Count, Loops};
 use crate::expr::{Binary, Expr, ExprId, Unary};
-use crate::nest::{Access, Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, StageId};
+use crate::nest::{Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, StageId};
 use std::collections::{HashMap, HashSet};
 
 /// Counts everything in a block.
@@ -26,24 +26,9 @@ pub(super) fn walk(count: &mut Count, block: &Block) {
                 count.write(copy.dst, 1);
             }
             NodeKind::Fragment(f) => fragment(count, f),
-            NodeKind::Collect(c) => combine(count, c.stage),
+            NodeKind::AllReduce(c) => combine(count, c.stage),
             NodeKind::Barrier { .. } => count.barriers += 1,
         }
-    }
-}
-
-/// The buffers that a node itself writes.
-pub(super) fn written(kind: &NodeKind) -> Vec<BufferId> {
-    let places = |places: &[Access]| places.iter().map(|p| p.buffer).collect();
-    match kind {
-        NodeKind::Compute(c) => places(&c.dst),
-        NodeKind::Copy(c) => vec![c.dst],
-        NodeKind::Collect(c) => places(&c.dst),
-        NodeKind::Fragment(
-            Fragment::Load { dst, .. } | Fragment::Store { dst, .. } | Fragment::Splat { dst, .. } | Fragment::Map { dst, .. },
-        ) => vec![dst.buffer],
-        NodeKind::Fragment(Fragment::MulAdd { acc, .. }) => vec![acc.buffer],
-        NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Carriers: the macros that hand an item's tokens on, and the modules that they live in.
 
-use super::face::Face;
 use super::head::Head;
+use super::signature::Signature;
 use super::tokens;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -55,7 +55,13 @@ fn module(head: &Head, documentation: TokenStream, line: TokenStream, other: Tok
 
 /// A kernel's carrier and module: `{schedule} path::of::__profile` is handed on to the profile's carrier, together with the
 /// kernel's tokens, or, of a wrong one, the names of its dtypes.
-pub(super) fn kernel_carrier(head: &Head, load: Load, face: &Face, documentation: TokenStream, items: TokenStream) -> TokenStream {
+pub(super) fn kernel_carrier(
+    head: &Head,
+    load: Load,
+    signature: &Signature,
+    documentation: TokenStream,
+    items: TokenStream,
+) -> TokenStream {
     let hash = match &load {
         Load::Whole(tokens) => tokens::unique("kernel", tokens),
         Load::Broken => tokens::unique("kernel", &items),
@@ -64,7 +70,7 @@ pub(super) fn kernel_carrier(head: &Head, load: Load, face: &Face, documentation
     let kernel = match load {
         Load::Whole(kernel) => quote!(kernel { #kernel }),
         Load::Broken => {
-            let dtypes = face.dtypes.iter().map(|(name, _)| name);
+            let dtypes = signature.dtypes.iter().map(|(name, _)| name);
             quote!(dtypes { #(#dtypes)* })
         }
     };

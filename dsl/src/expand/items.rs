@@ -3,39 +3,39 @@
 //! Every path is absolute and every trait method is called by its trait: the user may have no prelude, and modules and types
 //! of any name.
 
-use super::face::{Argument, ArgumentKind, Face, Output};
 use super::packing;
+use super::signature::{Argument, ArgumentKind, Output, Signature};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 /// Items of a kernel's module.
-pub(super) fn items(face: &Face) -> TokenStream {
-    let arguments = Arguments::new(face);
+pub(super) fn items(signature: &Signature) -> TokenStream {
+    let arguments = Arguments::new(signature);
     let definition = arguments.definition();
     let conversions = arguments.conversions();
     let list = arguments.list();
-    let kernel = kernel(face, &arguments);
-    let packing = packing::items(face);
+    let kernel = kernel(signature, &arguments);
+    let packing = packing::items(signature);
     quote!(#definition #conversions #list #kernel #packing)
 }
 
 /// The type `Args<'a, T, Layout_x>`: without the lifetime where no tensor is passed, and of those dtypes only that are.
 struct Arguments<'f> {
-    face: &'f Face,
+    signature: &'f Signature,
     lifetime: Option<TokenStream>,
     dtypes: Vec<&'f Ident>,
     layouts: Vec<&'f Ident>,
 }
 
 impl Arguments<'_> {
-    fn new(face: &Face) -> Arguments<'_> {
-        let borrows = face.arguments.iter().any(|a| a.kind != ArgumentKind::Scalar);
-        let used = |name: &&Ident| face.arguments.iter().any(|a| a.generic.as_ref() == Some(*name));
+    fn new(signature: &Signature) -> Arguments<'_> {
+        let borrows = signature.arguments.iter().any(|a| a.kind != ArgumentKind::Scalar);
+        let used = |name: &&Ident| signature.arguments.iter().any(|a| a.generic.as_ref() == Some(*name));
         Arguments {
-            face,
+            signature,
             lifetime: borrows.then(|| quote!('a,)),
-            dtypes: face.dtypes.iter().map(|(name, _)| name).filter(used).collect(),
-            layouts: face.arguments.iter().filter_map(|a| a.layout.as_ref()).collect(),
+            dtypes: signature.dtypes.iter().map(|(name, _)| name).filter(used).collect(),
+            layouts: signature.arguments.iter().filter_map(|a| a.layout.as_ref()).collect(),
         }
     }
 
@@ -52,13 +52,13 @@ impl Arguments<'_> {
     }
 
     fn names(&self) -> Vec<&Ident> {
-        self.face.arguments.iter().map(|a| &a.name).collect()
+        self.signature.arguments.iter().map(|a| &a.name).collect()
     }
 
     fn definition(&self) -> TokenStream {
         let (lifetime, dtypes, layouts) = (&self.lifetime, elements(&self.dtypes), row_major(&self.layouts));
-        let documentation = format!("The arguments of [`{}`](self), by name.", self.face.name);
-        let fields = self.face.arguments.iter().map(|argument| {
+        let documentation = format!("The arguments of [`{}`](self), by name.", self.signature.name);
+        let fields = self.signature.arguments.iter().map(|argument| {
             let (name, ty) = (&argument.name, rust_type(argument));
             let documentation = format!("`{}`", argument.declaration);
             quote!(#[doc = #documentation] pub #name: #ty)
@@ -73,7 +73,7 @@ impl Arguments<'_> {
     /// `From` the tuple of the arguments, and from the argument itself where there is one.
     fn conversions(&self) -> TokenStream {
         let (generics, target, names) = (self.generics(), self.ty(), self.names());
-        let types: Vec<TokenStream> = self.face.arguments.iter().map(rust_type).collect();
+        let types: Vec<TokenStream> = self.signature.arguments.iter().map(rust_type).collect();
         let conversion = |from: TokenStream, pattern: TokenStream| {
             quote! {
                 impl<#generics> ::core::convert::From<#from> for #target {
@@ -96,7 +96,7 @@ impl Arguments<'_> {
         let (generics, target) = (self.generics(), self.ty());
         // The trait has the lifetime, also where no argument does.
         let lifetime = self.lifetime.is_none().then(|| quote!('a,));
-        let items = self.face.arguments.iter().map(|argument| {
+        let items = self.signature.arguments.iter().map(|argument| {
             let name = &argument.name;
             let argument_type = quote!(::tilewright::__private::Argument<'a>);
             match argument.kind {
@@ -148,16 +148,16 @@ fn row_major(layouts: &[&Ident]) -> TokenStream {
 }
 
 /// The type that stands for the kernel, and what the runtime knows of it.
-fn kernel(face: &Face, arguments: &Arguments<'_>) -> TokenStream {
-    let dtypes: Vec<&Ident> = face.dtypes.iter().map(|(name, _)| name).collect();
-    let all = face.layouts();
-    let documentation = format!("The kernel [`{}`](self), as a type.", face.name);
-    let (name, args) = (&face.name, arguments.ty());
+fn kernel(signature: &Signature, arguments: &Arguments<'_>) -> TokenStream {
+    let dtypes: Vec<&Ident> = signature.dtypes.iter().map(|(name, _)| name).collect();
+    let all = signature.layouts();
+    let documentation = format!("The kernel [`{}`](self), as a type.", signature.name);
+    let (name, args) = (&signature.name, arguments.ty());
     let output = |o: &Output| {
         let Output { element, layout, .. } = o;
         quote!(::tilewright::__private::Tensor<#element, #layout>)
     };
-    let outputs = match face.outputs.as_slice() {
+    let outputs = match signature.outputs.as_slice() {
         [one] => output(one),
         several => {
             let several = several.iter().map(output);
@@ -174,7 +174,7 @@ fn kernel(face: &Face, arguments: &Arguments<'_>) -> TokenStream {
             const NAME: &'static ::core::primitive::str = #name;
             type Args<'a> = #args;
             type Outputs = #outputs;
-            type Face = Face<#(#dtypes,)* #(#all,)*>;
+            type Packing = Packing<#(#dtypes,)* #(#all,)*>;
         }
     }
 }

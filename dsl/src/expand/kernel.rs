@@ -1,9 +1,9 @@
 //! `kernel!`: checks a kernel, and makes its module and its carrier.
 
 use super::carrier::{Load, kernel_carrier};
-use super::face::Face;
 use super::head::Head;
 use super::items::items;
+use super::signature::Signature;
 use super::{Backend, link, tokens, variant};
 use crate::algorithm::check_generic;
 use crate::diag::{Errors, Spans};
@@ -31,21 +31,21 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
         Err(_) if !errors.is_empty() => return reported,
         Err(error) => return link::syntax_error(&error, FORM),
     };
-    let face = match &parsed.tree {
-        Some(kernel) => Face::new(kernel, &tokens, &spans),
-        None => Face::unknown(&head),
+    let signature = match &parsed.tree {
+        Some(kernel) => Signature::new(kernel, &tokens, &spans),
+        None => Signature::unknown(&head),
     };
-    let mut items = items(&face);
+    let mut items = items(&signature);
     if let (Some(_), Some(kernel), true) = (checked, &parsed.tree, errors.is_empty()) {
-        items.extend(default(kernel, &face, backend));
+        items.extend(default(kernel, &signature, backend));
     }
-    let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &face, documentation(&head, &face), items);
+    let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &signature, documentation(&head, &signature), items);
     quote!(#reported #item)
 }
 
 /// `DEFAULT`, where no dtype is open and every Vulkan device can run it.
-fn default(kernel: &Kernel, face: &Face, backend: Backend) -> Option<TokenStream> {
-    if !face.dtypes.is_empty() {
+fn default(kernel: &Kernel, signature: &Signature, backend: Backend) -> Option<TokenStream> {
+    if !signature.dtypes.is_empty() {
         return None;
     }
     // What fails here is what the kernel needs beyond Vulkan 1.1: a schedule for a better device says it, or works.
@@ -60,9 +60,9 @@ fn default(kernel: &Kernel, face: &Face, backend: Backend) -> Option<TokenStream
 }
 
 /// The module's documentation: the user's, and the declaration.
-fn documentation(head: &Head, face: &Face) -> TokenStream {
+fn documentation(head: &Head, signature: &Signature) -> TokenStream {
     let docs = &head.docs;
-    let declaration = format!("```text\n{}\n```", face.declaration);
+    let declaration = format!("```text\n{}\n```", signature.declaration);
     let gap = (!docs.is_empty()).then(|| quote!(#[doc = ""]));
     quote!(#(#docs)* #gap #[doc = #declaration])
 }

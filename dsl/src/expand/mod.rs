@@ -23,7 +23,6 @@
 //! Tokens are [`proc_macro2`]'s throughout; the macros' crate turns them into the compiler's and back.
 
 mod carrier;
-mod face;
 mod head;
 mod items;
 mod kernel;
@@ -31,6 +30,7 @@ mod link;
 mod packing;
 mod profile;
 mod schedule;
+mod signature;
 mod source;
 mod tokens;
 mod variant;

@@ -2,22 +2,22 @@
 //! `unpack_output`, and `prepare_filter`, which computes what depends on an argument alone. Each is there only where the kernel's type
 //! says that the tensor is packed, or prepared.
 
-use super::face::{Argument, ArgumentKind, Face, Output};
 use super::items::{elements, layouts};
+use super::signature::{Argument, ArgumentKind, Output, Signature};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// The type, and its methods.
-pub(super) fn items(face: &Face) -> TokenStream {
-    let made = Made { face, dtypes: face.dtypes.iter().map(|(name, _)| name).collect(), all: face.layouts() };
+pub(super) fn items(signature: &Signature) -> TokenStream {
+    let made = Made { signature, dtypes: signature.dtypes.iter().map(|(name, _)| name).collect(), all: signature.layouts() };
     let definition = made.definition();
-    let inputs = face.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).flat_map(|a| [made.pack(a), made.prepare(a)]);
-    let outputs = face.outputs.iter().map(|o| made.unpack(o));
+    let inputs = signature.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).flat_map(|a| [made.pack(a), made.prepare(a)]);
+    let outputs = signature.outputs.iter().map(|o| made.unpack(o));
     quote!(#definition #(#inputs)* #(#outputs)*)
 }
 
 struct Made<'f> {
-    face: &'f Face,
+    signature: &'f Signature,
     dtypes: Vec<&'f Ident>,
     all: Vec<&'f Ident>,
 }
@@ -28,17 +28,17 @@ impl Made<'_> {
         let (elements, layouts) = (elements(dtypes), layouts(all));
         let documentation = format!(
             "What a loaded [`{}`](self) has besides running: what packs its arguments and unpacks its results.",
-            self.face.name
+            self.signature.name
         );
         quote! {
             #[doc = #documentation]
             #[derive(::core::fmt::Debug)]
-            pub struct Face<#elements #layouts> {
+            pub struct Packing<#elements #layouts> {
                 kernel: ::tilewright::__private::DynKernel,
                 types: ::core::marker::PhantomData<fn() -> (#(#dtypes,)* #(#all,)*)>,
             }
 
-            impl<#elements #layouts> ::tilewright::__private::Face for Face<#(#dtypes,)* #(#all,)*> {
+            impl<#elements #layouts> ::tilewright::__private::Packing for Packing<#(#dtypes,)* #(#all,)*> {
                 fn new(kernel: ::tilewright::__private::DynKernel) -> Self {
                     Self { kernel, types: ::core::marker::PhantomData }
                 }
@@ -60,7 +60,7 @@ impl Made<'_> {
         let others = layouts(&others);
         let arguments = self.all.iter().map(|layout| if *layout == of { known.clone() } else { quote!(#layout) });
         quote! {
-            impl<#elements #others #generic> Face<#(#dtypes,)* #(#arguments,)*>
+            impl<#elements #others #generic> Packing<#(#dtypes,)* #(#arguments,)*>
             where
                 #known: ::tilewright::__private::Layout,
             {

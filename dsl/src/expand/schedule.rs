@@ -1,8 +1,8 @@
 //! `schedule!`: calls the kernel's carrier; and `__compile!`, what the call comes to: a variant.
 
-use super::face::{Face, rust_type};
 use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
+use super::signature::{Signature, rust_type};
 use super::source::documented;
 use super::{Backend, profile, tokens, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
@@ -62,7 +62,7 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     let profile = linked.profiles.as_ref().and_then(|p| errors.keep(profile::resolve(p, &mut spans)));
     let dtypes = match (&kernel, &linked.kernel) {
         (Some(kernel), Some(tokens)) => {
-            let dtypes = Face::new(kernel, tokens, &spans).dtypes;
+            let dtypes = Signature::new(kernel, tokens, &spans).dtypes;
             dtypes.iter().map(|(name, choices)| (name.to_string(), choices.first().copied())).collect()
         }
         _ => linked.dtypes.iter().map(|name| (name.clone(), None)).collect::<Vec<_>>(),

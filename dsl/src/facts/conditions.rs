@@ -38,7 +38,7 @@ impl Context<'_> {
             }
         }
         self.telling(late).into_iter().for_each(|c| self.condition(c));
-        self.settle();
+        self.find_signs();
     }
 
     /// Conditions without those that say of a multiple of 8 that it is one of 4: each is a replacement, and those of one
@@ -307,7 +307,7 @@ impl Context<'_> {
     }
 
     /// Draws from what is not 0 on which side of 0 it is.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn find_signs(&mut self) {
         let none = BTreeSet::new();
         for p in self.nonzeros.clone() {
             if p.is_zero() {

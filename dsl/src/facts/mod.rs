@@ -124,7 +124,7 @@ impl<'p> Prover<'p> {
         context.assumes = true;
         let formula = context.formula(cond, holds);
         context.suppose(&formula);
-        context.settle();
+        context.find_signs();
         let mut assumed = self.assumed.clone();
         assumed.push((cond, holds));
         Prover { context: RefCell::new(context), assumed }
@@ -152,7 +152,7 @@ impl<'p> Prover<'p> {
             let formula = context.poly(divisor).map_or(Formula::Unknown, Formula::NonZero);
             context.suppose(&formula);
         }
-        context.settle();
+        context.find_signs();
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 

@@ -1,5 +1,5 @@
 //! Reductions become init, update and finish over an accumulator: registers that live just outside the outermost loop of
-//! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`super::across`]
+//! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`super::all_reduce`]
 //! makes the parts one between update and finish.
 //!
 //! The rest of a peeled reduction is another stage ([`crate::nest::Peel`]), whose update goes to the same accumulator: it stands
@@ -8,10 +8,11 @@
 //! Refused, because registers have no address: a parallel axis inside the reduction's loops that is neither unrolled nor
 //! in lanes.
 
-use super::across;
+use super::all_reduce;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
+use crate::nest::walk;
 use crate::nest::{
     Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
     Pred, Program, Space, StageId,
@@ -68,7 +69,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
         f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))
     };
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
-    let mut inside = across::inside(program, &mut path, place, &over);
+    let mut inside = all_reduce::inside(program, &mut path, place, &over);
     let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;
 
@@ -79,11 +80,11 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
 
     let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, preds };
     let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
-    let surplus = surplus(program, &path.compute.preds);
-    let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(surplus.iter().copied()).collect();
+    let inactive = inactive(program, &path.compute.preds);
+    let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(inactive.iter().copied()).collect();
     let update = compute(Phase::Update, &places, path.compute.value.clone(), preds);
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
-    preds.extend(surplus.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
+    preds.extend(inactive.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
     let span = path.span;
     // What stands beside the reduction's outermost loop: of what comes after it, the rests are parts of the update.
@@ -104,8 +105,8 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     }
     let mut body = wrap(&tile, span, NodeKind::Compute(init));
     body.extend(updates);
-    let mut across = across::Across { program, stage, around: &around, tile: &tile, dst: &dst, span };
-    let parts = across.collect(places, &mut preds, &mut body);
+    let mut reduction = all_reduce::Distributed { program, stage, around: &around, tile: &tile, dst: &dst, span };
+    let parts = reduction.add(places, &mut preds, &mut body);
     let state = [state, parts.registers].concat();
     if !parts.stored {
         let value = results(program, stage, finish, &parts.places);
@@ -135,11 +136,11 @@ fn parallel(program: &Program, frames: &[Frame]) -> Vec<Frame> {
 
 /// The stages within a node that continue the reduction of another.
 fn rests_in(program: &Program, stage: StageId, node: &Node) -> Vec<StageId> {
-    if let NodeKind::Compute(compute) = &node.kind {
-        let rest = compute.phase == Phase::Whole && continues(program, compute.stage) == Some(stage);
-        return rest.then_some(compute.stage).into_iter().collect();
-    }
-    node.blocks().flatten().flat_map(|inner| rests_in(program, stage, inner)).collect()
+    let rest = |node: &Node| match &node.kind {
+        NodeKind::Compute(c) if c.phase == Phase::Whole && continues(program, c.stage) == Some(stage) => Some(c.stage),
+        _ => None,
+    };
+    walk::nodes(std::slice::from_ref(node)).filter_map(rest).collect()
 }
 
 /// Makes the compute of a rest an update of the accumulators of the full tiles, which `tile` indexes there.
@@ -158,8 +159,8 @@ fn update_rest(program: &mut Program, node: &mut Node, rest: StageId, state: &[B
     let index: Vec<ExprId> = axes(&own).into_iter().map(|a| program.exprs.axis(a)).collect();
     path.compute.phase = Phase::Update;
     path.compute.dst = state.iter().map(|buffer| Access { buffer: *buffer, index: index.clone() }).collect();
-    let surplus = surplus(program, &path.compute.preds);
-    path.compute.preds = update_predicates(program, rest, &path.compute.value, &over).into_iter().chain(surplus).collect();
+    let inactive = inactive(program, &path.compute.preds);
+    path.compute.preds = update_predicates(program, rest, &path.compute.value, &over).into_iter().chain(inactive).collect();
     if let Some(closed) = path.close().pop() {
         *node = closed;
     }
@@ -175,7 +176,7 @@ pub(super) fn wrap(frames: &[Frame], span: SpanId, leaf: NodeKind) -> Block {
 }
 
 /// The predicates on axes that are bound to more invocations than they have values.
-fn surplus(program: &Program, preds: &[Pred]) -> Vec<Pred> {
+fn inactive(program: &Program, preds: &[Pred]) -> Vec<Pred> {
     preds.iter().copied().filter(|pred| program.axes[pred.axis].fate == Fate::Live).collect()
 }
 

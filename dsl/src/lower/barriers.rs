@@ -13,6 +13,7 @@ use crate::diag::SpanId;
 use crate::expr::ExprId;
 use crate::facts::Prover;
 use crate::nest::Node;
+use crate::nest::walk;
 use crate::nest::{Block, BufferId, Exec, Fragment, NodeKind, Program, Scope, Space};
 use crate::profile::Profile;
 
@@ -32,10 +33,9 @@ pub fn run(program: &mut Program, profile: &Profile) {
 
 /// Whether a nest has shared memory.
 fn shares(program: &Program, block: &Block) -> bool {
-    block.iter().any(|node| {
-        let shared = matches!(node.kind, NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared);
-        shared || node.blocks().any(|inner| shares(program, inner))
-    })
+    let is_shared =
+        |node: &Node| matches!(node.kind, NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared);
+    walk::nodes(block).any(is_shared)
 }
 
 /// An access of shared memory.
@@ -146,7 +146,7 @@ impl Place<'_> {
                 Fragment::Splat { value, .. } | Fragment::Map { value, .. } => values.push(*value),
                 Fragment::MulAdd { .. } => {}
             },
-            NodeKind::Collect(c) => {
+            NodeKind::AllReduce(c) => {
                 c.src.iter().for_each(|a| note(a.buffer, false));
                 c.dst.iter().for_each(|a| note(a.buffer, true));
             }

@@ -6,7 +6,7 @@ use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::lower::solve;
-use crate::nest::{self, BufferId, Exec, Level, NodeKind, Program, Slot, Space};
+use crate::nest::{self, BufferId, Exec, Level, NodeKind, Program, Slot, Space, walk};
 use crate::profile::Profile;
 use tilewright_launch as launch;
 use tilewright_launch::{Role, Size};
@@ -61,7 +61,7 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
         touched[a.buffer.index()] = true;
         a.index.iter().for_each(|i| value(*i, touched));
     };
-    for node in block {
+    for node in walk::nodes(block) {
         match &node.kind {
             NodeKind::Compute(c) => {
                 c.value.iter().for_each(|v| value(*v, touched));
@@ -81,11 +81,10 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
                 }
                 nest::Fragment::MulAdd { acc, a, b, .. } => [acc, a, b].into_iter().for_each(|a| place(a, touched)),
             },
-            NodeKind::Collect(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
+            NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
             NodeKind::Branch { cond, .. } => value(*cond, touched),
             NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
         }
-        node.blocks().for_each(|b| touch(program, b, touched));
     }
 }
 
@@ -210,16 +209,12 @@ fn scalars(program: &Program) -> Vec<launch::Scalar> {
 /// The axes of a dispatch that are bound to workgroups, outermost first.
 pub fn workgroup_axes(dispatch: &nest::Dispatch) -> Vec<(nest::AxisId, Slot, SpanId)> {
     let mut found: Vec<(nest::AxisId, Slot, SpanId)> = Vec::new();
-    let mut open: Vec<&nest::Node> = dispatch.body.iter().rev().collect();
-    while let Some(node) = open.pop() {
+    for node in walk::nodes(&dispatch.body) {
         if let NodeKind::Loop(l) = &node.kind
             && let Exec::Bind(Level::Workgroup, slot) = l.exec
             && !found.iter().any(|(axis, ..)| *axis == l.axis)
         {
             found.push((l.axis, slot, node.span));
-        }
-        for block in node.blocks() {
-            open.extend(block.iter().rev());
         }
     }
     found

@@ -2,9 +2,10 @@
 //! one row of whole subgroups.
 //!
 //! Stages of one dispatch share it. Where one of them has fewer values than there are invocations, a predicate holds the
-//! surplus ones back: they run along, as barriers need them to.
+//! inactive ones back: they run along, as barriers need them to.
 
 use crate::nest::path::{Frame, Path};
+use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Block, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
 use crate::profile::Profile;
 
@@ -13,7 +14,7 @@ pub fn run(program: &mut Program, profile: &Profile) {
     for at in 0..program.plan.len() {
         program.plan[at].local = size(program, &program.plan[at].body, profile.subgroup);
     }
-    predicate_surplus(program, profile);
+    predicate_inactive(program, profile);
 }
 
 /// The size that the loops of a nest ask for, in x, y and z. `subgroup`: the size of subgroups.
@@ -49,11 +50,10 @@ impl Asked {
     }
 
     fn measure(&mut self, program: &Program, block: &Block) {
-        for node in block {
+        for node in walk::nodes(block) {
             if let NodeKind::Loop(looped) = &node.kind {
                 self.take(program, looped);
             }
-            node.blocks().for_each(|b| self.measure(program, b));
         }
     }
 
@@ -97,39 +97,31 @@ pub fn alike(program: &Program, block: &Block, stage: StageId, subgroup: Option<
 }
 
 /// Adds predicates on axes that are bound to more invocations than they have values.
-pub fn predicate_surplus(program: &mut Program, profile: &Profile) {
+pub fn predicate_inactive(program: &mut Program, profile: &Profile) {
     for at in 0..program.plan.len() {
         let asked = Asked::of(program, &program.plan[at].body);
         let mut body = std::mem::take(&mut program.plan[at].body);
-        predicate(program, &mut body, (&asked, profile.subgroup), &mut Vec::new());
+        predicate(program, &mut body, (&asked, profile.subgroup));
         program.plan[at].body = body;
     }
 }
 
-fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, Option<u32>), surplus: &mut Vec<AxisId>) {
-    for node in block {
+fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, Option<u32>)) {
+    // The loops around a compute that run in fewer invocations than there are.
+    let is_shorter = |l: &&Around| {
+        let Exec::Bind(level, slot) = l.exec else { return false };
+        let extent = program.exprs.as_int(program.axes[l.axis].extent);
+        let width = asked.width(level, slot, subgroup).map(i64::from);
+        extent.zip(width).is_some_and(|(n, width)| n < width)
+    };
+    walk::within_mut(block, &mut |node, around| {
         let preds = match &mut node.kind {
-            NodeKind::Compute(compute) => Some(&mut compute.preds),
-            NodeKind::Collect(collect) if collect.how == How::Atomic => Some(&mut collect.preds),
-            _ => None,
+            NodeKind::Compute(compute) => &mut compute.preds,
+            NodeKind::AllReduce(reduction) if reduction.how == How::Atomic => &mut reduction.preds,
+            _ => return,
         };
-        if let Some(preds) = preds {
-            for axis in surplus.iter().filter(|a| !preds.iter().any(|p| p.axis == **a)).collect::<Vec<_>>() {
-                preds.push(Pred { axis: *axis, tail: Tail::Guard });
-            }
-        }
-        let fewer = match &node.kind {
-            NodeKind::Loop(Loop { axis, exec: Exec::Bind(level, slot), .. }) => {
-                let extent = program.exprs.as_int(program.axes[*axis].extent);
-                let width = asked.width(*level, *slot, subgroup).map(i64::from);
-                extent.zip(width).is_some_and(|(n, width)| n < width).then_some(*axis)
-            }
-            _ => None,
-        };
-        surplus.extend(fewer);
-        node.blocks_mut().for_each(|b| predicate(program, b, (asked, subgroup), surplus));
-        if fewer.is_some() {
-            surplus.pop();
-        }
-    }
+        let had: Vec<AxisId> = preds.iter().map(|pred| pred.axis).collect();
+        let inactive = around.iter().filter(is_shorter).map(|l| l.axis).filter(|axis| !had.contains(axis));
+        preds.extend(inactive.map(|axis| Pred { axis, tail: Tail::Guard }));
+    });
 }

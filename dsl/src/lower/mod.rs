@@ -1,22 +1,22 @@
 //! From a scheduled nest to the last one, which a backend emits.
 //!
 //! Every pass in order, each with the reason why it stands there:
-//! 1. [`settle`]: copies that leave what they are made of. Before anything copies loops.
-//! 2. [`accumulate`]: reductions become init, update and finish over registers, with collects between where they are
+//! 1. [`clamp_copies`]: reads of copies that leave what they are made of. Before anything copies loops.
+//! 2. [`accumulate`]: reductions become init, update and finish over registers, with all-reduces between where they are
 //!    distributed. After all directives, which move loops of one perfect nest.
 //! 3. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
 //! 4. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 5. [`room`]: shared memory holds it all. Last: what a reduction takes hangs on how many invocations there are.
+//! 5. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
 
 pub mod accumulate;
-mod across;
+mod all_reduce;
 pub mod barriers;
+pub mod clamp_copies;
 pub mod launch;
 pub mod local;
-mod room;
-pub mod settle;
+mod shared_limit;
 pub mod solve;
 
 use crate::diag::Errors;
@@ -25,9 +25,9 @@ use crate::profile::Profile;
 
 /// Lowers every dispatch.
 pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
-    settle::run(program);
+    clamp_copies::run(program);
     accumulate::run(program)?;
     barriers::run(program, profile);
     local::run(program, profile);
-    room::check(program, profile)
+    shared_limit::check(program, profile)
 }

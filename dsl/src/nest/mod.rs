@@ -37,7 +37,7 @@
 //! hold, and nowhere else.
 //!
 //! An axis bound to threads whose extent is less than the slot's local size is also listed in `preds` of everything
-//! under its loop: the surplus invocations are those out of range.
+//! under its loop: the inactive invocations are those out of range.
 //!
 //! # Memory
 //! A [`NodeKind::Alloc`] gives a buffer its life: everything that touches a shared, register or fragment buffer stands in its
@@ -50,7 +50,7 @@
 //!
 //! Two axes bound to the same level and slot have the same value in the same invocation, whatever their names.
 //!
-//! Every shared buffer of a dispatch has bytes of its own, and so has every [`Collect`] that needs some.
+//! Every shared buffer of a dispatch has bytes of its own, and so has every [`AllReduce`] that needs some.
 //!
 //! # Stages within stages
 //! [`Program::hosts`] lists the stages that stand within the nest of another one. A promoted tensor's copy is such a stage
@@ -61,17 +61,18 @@
 mod axis;
 pub mod build;
 pub mod fill;
+mod local_bytes;
 mod monoid;
 mod node;
 pub mod path;
 mod predicates;
 pub mod print;
-mod room;
+pub mod walk;
 
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
-    Access, Block, Collect, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
+    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
     Scope, Slot,
 };
 
@@ -123,7 +124,7 @@ pub struct Program {
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
-    pub across: BTreeMap<AxisId, How>,
+    pub strategies: BTreeMap<AxisId, How>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.

@@ -47,7 +47,7 @@ pub enum NodeKind {
     /// An operation on cooperative matrices.
     Fragment(Fragment),
     /// A reduction of one partial state an invocation to one state.
-    Collect(Collect),
+    AllReduce(AllReduce),
     /// A barrier of a workgroup or subgroup.
     Barrier {
         /// Who waits.
@@ -273,7 +273,7 @@ pub enum MatrixLayout {
 /// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
 /// an earlier dispatch has filled with the identity.
 #[derive(Clone, Debug)]
-pub struct Collect {
+pub struct AllReduce {
     /// Whose monoid.
     pub stage: StageId,
     /// Who takes part: a `Subgroup` (all axes of `over` are bound to its lanes), a `Workgroup`, or the `Device` (by atomics).
@@ -305,6 +305,21 @@ impl Node {
     /// A node made by the directive at `span`.
     pub fn new(kind: NodeKind, span: SpanId) -> Node {
         Node { kind, span }
+    }
+
+    /// The buffers that it writes itself.
+    pub fn writes(&self) -> Vec<BufferId> {
+        let places = |places: &[Access]| places.iter().map(|p| p.buffer).collect();
+        match &self.kind {
+            NodeKind::Compute(c) => places(&c.dst),
+            NodeKind::Copy(c) => vec![c.dst],
+            NodeKind::AllReduce(c) => places(&c.dst),
+            NodeKind::Fragment(
+                Fragment::Load { dst, .. } | Fragment::Store { dst, .. } | Fragment::Splat { dst, .. } | Fragment::Map { dst, .. },
+            ) => vec![dst.buffer],
+            NodeKind::Fragment(Fragment::MulAdd { acc, .. }) => vec![acc.buffer],
+            NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
+        }
     }
 
     /// The blocks inside it.

@@ -1,6 +1,7 @@
 //! The way from a dispatch down to a stage's compute, taken apart so that directives can move, split and wrap the loops
 //! on it, and put together again. Whatever stands beside the way stays with the frame it stands in.
 
+use super::walk;
 use super::{AxisId, Block, BufferId, Compute, Exec, Level, Loop, Node, NodeKind, Phase, Slot, StageId};
 use crate::diag::SpanId;
 use crate::expr::ExprId;
@@ -120,10 +121,8 @@ impl Path {
 
     /// Whether [`Path::open`] finds one.
     pub fn is_in(block: &Block, stage: StageId, phase: Phase) -> bool {
-        block.iter().any(|node| match &node.kind {
-            NodeKind::Compute(compute) => compute.stage == stage && compute.phase == phase,
-            _ => node.blocks().any(|inner| Path::is_in(inner, stage, phase)),
-        })
+        let is_it = |node: &Node| matches!(&node.kind, NodeKind::Compute(c) if c.stage == stage && c.phase == phase);
+        walk::nodes(block).any(is_it)
     }
 
     /// Puts the block together again.

@@ -41,7 +41,7 @@ pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
 
 /// Adds the dispatches around a reduction by atomics, once.
 pub(super) fn prepare(nest: &mut StageNest<'_>, span: SpanId) {
-    let begun = |axis: AxisId| nest.program.across.get(&axis) == Some(&How::Atomic);
+    let begun = |axis: AxisId| nest.program.strategies.get(&axis) == Some(&How::Atomic);
     if nest.path.axes().any(begun) {
         return;
     }

@@ -139,7 +139,7 @@ impl Placed {
 /// nest whole, they are put around it ([`super::copies`]).
 fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame> {
     let mut owners: Vec<Frame> = Vec::new();
-    while let Some(host) = program.hosts.get(&stage).copied().filter(|_| program.is_private(program.stages[stage].buffer)) {
+    while let Some(host) = program.hosts.get(&stage).copied().filter(|_| program.is_filled_by_each(program.stages[stage].buffer)) {
         let path = program.plan.iter().find_map(|dispatch| Path::open(&dispatch.body, host, Phase::Whole));
         for frame in path.into_iter().flat_map(|path| path.frames).filter(is_invocation) {
             if !around.iter().chain(&owners).any(|other| other.as_loop() == frame.as_loop()) {
@@ -270,13 +270,13 @@ impl Program {
     /// Whether the invocations of a workgroup make a buffer together: one in shared memory, or registers that each has of what
     /// all of them have reduced.
     pub fn is_together(&self, buffer: BufferId) -> bool {
-        let across = |stage: StageId| self.across.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
+        let across = |stage: StageId| self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
         let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffer == buffer && across(*stage));
         self.buffers[buffer].space == Space::Shared || reduced()
     }
 
     /// Whether each invocation has elements of a buffer that no other sees, and fills them for itself.
-    pub fn is_private(&self, buffer: BufferId) -> bool {
+    pub fn is_filled_by_each(&self, buffer: BufferId) -> bool {
         self.buffers[buffer].space == Space::Register && !self.is_together(buffer)
     }
 

@@ -16,8 +16,9 @@ use super::{Applied, StageNest};
 use crate::algorithm::inline::points;
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::expr::{Expr, ExprId, Outside, Read};
+use crate::nest::walk;
 use crate::nest::{
-    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, NodeKind, Phase, Program, Stage, StageId,
+    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
 };
 use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
 use std::collections::HashMap;
@@ -132,17 +133,13 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
 
 /// The stages of a block that read a buffer.
 pub(super) fn readers(program: &Program, block: &Block, buffer: BufferId) -> Vec<StageId> {
-    let mut found = Vec::new();
-    for node in block {
-        let mut values = Vec::new();
-        if let NodeKind::Compute(compute) = &node.kind {
-            footprint::values_of(program, std::slice::from_ref(node), &mut values);
-            let reads = values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
-            found.extend(reads.then_some(compute.stage));
-        }
-        node.blocks().for_each(|inner| found.extend(readers(program, inner, buffer)));
-    }
-    found
+    let reader = |node: &Node| {
+        let NodeKind::Compute(compute) = &node.kind else { return None };
+        let values = footprint::values_of(program, std::slice::from_ref(node));
+        let reads = values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
+        reads.then_some(compute.stage)
+    };
+    walk::nodes(block).filter_map(reader).collect()
 }
 
 /// The places outside of the stage's reduction.

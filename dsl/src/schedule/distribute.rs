@@ -1,12 +1,12 @@
 //! `distribute(t => thread(x))` and the targets of `tile`: axes to workgroups of the grid, to invocations of a workgroup, or
 //! to its subgroups and their lanes. A coordinate given several times folds its axes, outermost first. A reduction's axis
-//! needs a strategy: [`super::across`].
+//! needs a strategy: [`super::strategy`].
 //!
 //! Refused: an axis inside a reduction's loop, to workgroups; a workgroup axis made of what lies within a thread's part; an
 //! axis of invocations whose extent is no literal; more invocations than the profile guarantees. What concerns subgroups:
 //! [`super::subgroups`].
 
-use super::{Applied, StageNest, across, fuse, peel, shift, split, subgroups};
+use super::{Applied, StageNest, fuse, peel, shift, split, strategy, subgroups};
 use crate::diag::{Error, SpanId};
 use crate::nest::path::{Frame, Head};
 use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, Slot};
@@ -17,7 +17,7 @@ use crate::syntax::schedule::{By, Target};
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     let axes = nest.axes(names)?;
     check_count(axes.len(), target)?;
-    across::check(nest, &axes, names, target, by)?;
+    strategy::check(nest, &axes, names, target, by)?;
     for (axis, name) in axes.iter().zip(names) {
         split::plain(nest, *axis, name.span)?;
         check_axis(nest, *axis, name.span, target)?;
@@ -101,7 +101,7 @@ pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Opti
             check_extent(nest, axis, (target.level, slot), target.span)?;
         }
         if let Some(by) = by.filter(|_| nest.is_reduction(axis)) {
-            across::begin(nest, axis, by, span)?;
+            strategy::begin(nest, axis, by, span)?;
         }
         let Some(at) = nest.path.position(axis) else { continue };
         let mut frame = nest.path.remove(at);
@@ -172,20 +172,8 @@ fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot)
 
 /// The workgroup fits the profile.
 fn check_invocations(nest: &StageNest<'_>, blame: SpanId) -> Applied {
-    let local = nest.local();
-    let profile = nest.profile;
-    let count = local.iter().map(|n| u64::from(*n)).product::<u64>();
-    if count > u64::from(profile.invocations) {
-        let error = Error::new(blame, format!("a workgroup of {}x{}x{} has {count} invocations", local[0], local[1], local[2]));
-        return Err(error.help(format!("`{}` guarantees {}", profile.name, profile.invocations)));
-    }
-    for (i, letter) in ["x", "y", "z"].into_iter().enumerate() {
-        if local[i] > profile.local[i] {
-            let error = Error::new(blame, format!("{} invocations in `{letter}`", local[i]));
-            return Err(error.help(format!("`{}` guarantees {} in `{letter}`", profile.name, profile.local[i])));
-        }
-    }
-    Ok(())
+    let too_large = nest.profile.too_large(nest.local());
+    too_large.map_or(Ok(()), |(what, guaranteed)| Err(Error::new(blame, what).help(guaranteed)))
 }
 
 impl StageNest<'_> {

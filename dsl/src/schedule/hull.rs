@@ -53,8 +53,8 @@ impl StageNest<'_> {
         if self.serial.contains(&axis) {
             self.serial.insert(part);
         }
-        if let Some(how) = self.program.across.remove(&axis) {
-            self.program.across.insert(part, how);
+        if let Some(how) = self.program.strategies.remove(&axis) {
+            self.program.strategies.insert(part, how);
         }
         part
     }

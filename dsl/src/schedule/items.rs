@@ -109,7 +109,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         outcome.errors.keep(copies::gather(program, profile, stage, blame));
     }
     if outcome.errors.is_empty() {
-        placement::settled(program, items, &mut outcome.errors);
+        placement::all_computed(program, items, &mut outcome.errors);
     }
     if outcome.errors.is_empty() {
         copies::finish(program, profile, &made, &mut outcome, watch);

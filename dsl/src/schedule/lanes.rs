@@ -15,7 +15,7 @@ pub enum Along {
     /// Consecutive elements, but this fact is missing for a wide access.
     Unaligned(String),
     /// Neither: lane by lane.
-    Apart,
+    Scattered,
 }
 
 /// How an access runs along `lanes`, of which there are `count`.
@@ -38,7 +38,7 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     }
     let Some(((last, outer), first)) = steps.split_last().zip(first) else { return Along::Uniform };
     if *last != Some(1) || outer.iter().any(|s| *s != Some(0)) {
-        return Along::Apart;
+        return Along::Scattered;
     }
     if !prover.divides(count, first) {
         return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(first))));

@@ -135,7 +135,7 @@ fn grid(program: &mut Program, first: &Merged, second: &Merged, span: SpanId) ->
         }
         let (of_first, of_second) = (named(program, first, &name), named(program, second, &name));
         let (Some(a), Some(b)) = (of_first.first().copied(), of_second.first().copied()) else {
-            return Err(apart(span, &name));
+            return Err(second_difference(span, &name));
         };
         names.push(name);
         if same_extent(program, a, b) {
@@ -144,7 +144,7 @@ fn grid(program: &mut Program, first: &Merged, second: &Merged, span: SpanId) ->
             continue;
         }
         if cond.is_some() {
-            return Err(apart(span, &program.axes[a].name));
+            return Err(second_difference(span, &program.axes[a].name));
         }
         if first.sums.contains(&a) || second.sums.contains(&b) {
             let name = &program.axes[a].name;
@@ -183,7 +183,7 @@ fn concatenated(program: &mut Program, first: &[AxisId], second: &[AxisId], span
     (sum, program.exprs.compare(Compare::Lt, value, of_first))
 }
 
-fn apart(span: SpanId, name: &str) -> Error {
+fn second_difference(span: SpanId, name: &str) -> Error {
     let error =
         Error::new(span, format!("full tiles and rest differ in more than one loop over workgroups, and `{name}` is the second"));
     error.help("write `guard` for the tail")

@@ -4,7 +4,6 @@
 //! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
 //! its rule, its errors and its rewrite of a [`StageNest`].
 
-pub mod across;
 mod atomics;
 pub mod attach;
 mod compute_at;
@@ -36,6 +35,7 @@ pub mod shift;
 pub mod show;
 pub mod specialize;
 pub mod split;
+pub mod strategy;
 pub mod subgroups;
 pub mod tile;
 pub mod tune;
@@ -105,8 +105,8 @@ impl<'a> StageNest<'a> {
     /// Sets the compute's predicates anew, after axes have changed.
     pub fn refresh(&mut self) {
         self.path.compute.preds = self.program.stage_predicates(self.stage);
-        let surplus = self.surplus();
-        self.path.compute.preds.extend(surplus);
+        let inactive = self.inactive();
+        self.path.compute.preds.extend(inactive);
     }
 
     /// Adds an axis to the stage.

@@ -49,7 +49,7 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
 }
 
 /// That everything placed was computed there: stages can be placed within each other.
-pub(super) fn settled(program: &Program, items: &[Item], errors: &mut Errors) {
+pub(super) fn all_computed(program: &Program, items: &[Item], errors: &mut Errors) {
     let hosted = |name: &Name| program.hosts.keys().any(|stage| program.stages[*stage].name == name.text);
     for placed in computed_at(items).filter(|placed| !hosted(&placed.source)) {
         let error = Error::new(placed.source.span, format!("`{}` is placed in the nest of a stage that has none", placed.source));

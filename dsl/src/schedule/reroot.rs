@@ -13,7 +13,7 @@ struct Made {
 }
 
 /// Puts the twins that a directive has made where they belong: those from `first` on.
-pub(super) fn settle(program: &mut Program, twins: &mut [Twin], first: usize) {
+pub(super) fn rearrange(program: &mut Program, twins: &mut [Twin], first: usize) {
     let made: Vec<Option<Made>> = (0..twins.len()).map(|at| made(program, &twins[at]).filter(|_| at >= first)).collect();
     for at in first..twins.len() {
         let Some((from, peel)) = moved(program, twins, &made, at) else { continue };

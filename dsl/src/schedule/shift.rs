@@ -62,7 +62,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
 }
 
 fn is_atomic(nest: &StageNest<'_>, axis: AxisId) -> bool {
-    nest.program.across.get(&axis) == Some(&How::Atomic)
+    nest.program.strategies.get(&axis) == Some(&How::Atomic)
 }
 
 /// Atomics add to no element twice.

@@ -61,7 +61,7 @@ pub(super) fn check_count(nest: &StageNest<'_>, target: &Target) -> Applied {
 pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
     check_idle_lanes(nest)?;
     let by_subgroup = |f: &&Frame| {
-        let how = f.as_loop().and_then(|(axis, _)| nest.program.across.get(&axis));
+        let how = f.as_loop().and_then(|(axis, _)| nest.program.strategies.get(&axis));
         how == Some(&How::Subgroup)
     };
     let reduced: Vec<&Frame> = nest.path.frames.iter().filter(by_subgroup).collect();
@@ -99,7 +99,7 @@ fn check_threads(nest: &StageNest<'_>, reduced: &[&Frame], size: u32) -> Applied
     for (slot, count) in slots.into_iter().zip(local).filter(|(_, count)| *count > 1) {
         match (is_reduced(slot), beyond) {
             (true, None) => team *= count,
-            (true, Some(other)) => return Err(apart(nest, reduced, slot, other)),
+            (true, Some(other)) => return Err(two_dimensions(nest, reduced, slot, other)),
             (false, None) => beyond = Some(slot),
             (false, Some(_)) => {}
         }
@@ -113,7 +113,7 @@ fn check_threads(nest: &StageNest<'_>, reduced: &[&Frame], size: u32) -> Applied
     Err(error.help(format!("make them a multiple of {size}, or write `by: tree`, which takes any number")))
 }
 
-fn apart(nest: &StageNest<'_>, reduced: &[&Frame], slot: Slot, other: Slot) -> Error {
+fn two_dimensions(nest: &StageNest<'_>, reduced: &[&Frame], slot: Slot, other: Slot) -> Error {
     let [slot, other] = [slot, other].map(|s| format!("{s:?}").to_lowercase());
     let message = format!("`thread({slot})` is reduced by subgroup, and `thread({other})`, which counts faster, is not");
     let error = Error::new(last(reduced), message).note(format!("a subgroup of `{}` lies along `{other}`", nest.profile.name));
@@ -160,7 +160,7 @@ impl StageNest<'_> {
     }
 
     /// Predicates on axes that have fewer values than a subgroup has lanes.
-    pub(super) fn surplus(&self) -> Vec<Pred> {
+    pub(super) fn inactive(&self) -> Vec<Pred> {
         let few = |f: &Frame| {
             let (axis, Exec::Bind(Level::Lane, _)) = f.as_loop()? else { return None };
             let count = self.program.exprs.as_int(self.program.axes[axis].extent)?;

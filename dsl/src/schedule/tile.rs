@@ -4,7 +4,7 @@
 //!
 //! Refused: what [`super::split`] and [`super::distribute`] refuse.
 
-use super::{Applied, StageNest, across, distribute, split};
+use super::{Applied, StageNest, distribute, split, strategy};
 use crate::diag::{Error, SpanId};
 use crate::nest::{Level, Tail};
 use crate::syntax::schedule::{By, TailWord, Target, Tile};
@@ -15,7 +15,7 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
     let axes = nest.axes(&names)?;
     if let Some(target) = target {
         distribute::check_count(axes.len(), target)?;
-        across::check(nest, &axes, &names, target, by)?;
+        strategy::check(nest, &axes, &names, target, by)?;
         axes.iter().zip(&names).try_for_each(|(a, n)| distribute::check_axis(nest, *a, n.span, target))?;
     }
     let target_level = target.map(|t| t.level);

@@ -98,7 +98,7 @@ impl Twins {
         let twins = self.all.len();
         (0..twins).try_for_each(|at| self.run(program, at, Vec::new(), None, &mut work))?;
         if self.all.len() > twins {
-            reroot::settle(program, &mut self.all, twins);
+            reroot::rearrange(program, &mut self.all, twins);
         }
         Ok(())
     }
@@ -183,8 +183,8 @@ fn clone(program: &mut Program, was: &Program, twin: &Twin) -> Twin {
     let axes: Vec<AxisId> = twin.axes.iter().map(|axis| program.axes.push(was.axes[*axis].clone())).collect();
     let renamed = Renamed { axes: twin.axes.iter().copied().zip(axes.iter().copied()).collect() };
     for (old, axis) in twin.axes.iter().zip(&axes) {
-        if let Some(how) = was.across.get(old) {
-            program.across.insert(*axis, *how);
+        if let Some(how) = was.strategies.get(old) {
+            program.strategies.insert(*axis, *how);
         }
         let old = program.axes[*axis].clone();
         program.axes[*axis] = renamed.remade(program, old, [twin.stage, stage]);

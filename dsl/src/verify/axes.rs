@@ -76,7 +76,7 @@ impl<'v> Checks<'v> {
         let written = || site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
         let named = self.named(&written().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
         let consumed = self.made_of(named, site).consumed;
-        let adds = matches!(&site.node.kind, NodeKind::Collect(collect) if collect.how == How::Atomic);
+        let adds = matches!(&site.node.kind, NodeKind::AllReduce(reduction) if reduction.how == How::Atomic);
         if adds || written().any(|touch| *self.space(touch.buffer) == Space::Update) {
             self.visits_no_twice(site, &consumed);
         }
@@ -94,7 +94,7 @@ impl<'v> Checks<'v> {
     fn runs_at_all(&self, site: &Site<'_>) {
         let stage = match &site.node.kind {
             NodeKind::Compute(compute) => compute.stage,
-            NodeKind::Collect(collect) => collect.stage,
+            NodeKind::AllReduce(reduction) => reduction.stage,
             _ => return,
         };
         let written: Vec<_> = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global()).collect();

@@ -27,7 +27,7 @@ impl Checks<'_> {
         }
         for (dimension, extent) in buffer.shape.iter().enumerate() {
             let Some(index) = touch.first.get(dimension + versions) else { continue };
-            // Every invocation has an element of its own there, surplus ones too.
+            // Every invocation has an element of its own there, inactive ones too.
             if self.is_private(touch.buffer) && self.owner(site, *index).is_some() {
                 continue;
             }

@@ -246,7 +246,7 @@ impl<'v> Checks<'v> {
         self.followed(axes, site, |split| &split.parts)
     }
 
-    /// What the values of some axes hang on at a leaf: where the last part is aligned with the end, on that alone.
+    /// What the values of some axes depend on at a leaf: where the last part is aligned with the end, on that alone.
     pub(super) fn hang_on(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
         self.followed(axes, site, |split| match split.parts.split_last() {
             Some((last, _)) if split.tail == Tail::Rest => std::slice::from_ref(last),
@@ -264,7 +264,7 @@ impl<'v> Checks<'v> {
             }
             if site.binds(axis) || site.inner.contains(&axis) {
                 made.leaves.insert(axis);
-                if self.has_surplus(axis, site) {
+                if self.has_inactive(axis, site) {
                     made.past.insert(axis);
                 }
                 continue;
@@ -293,7 +293,7 @@ impl<'v> Checks<'v> {
     }
 
     /// Whether the axis is bound to more invocations than it has values.
-    pub(super) fn has_surplus(&self, axis: AxisId, site: &Site<'_>) -> bool {
+    pub(super) fn has_inactive(&self, axis: AxisId, site: &Site<'_>) -> bool {
         match site.exec(axis) {
             Some(Exec::Bind(level, slot)) => self.width(level, slot).zip(self.literal(axis)).is_some_and(|(width, n)| n < width),
             _ => false,
@@ -361,13 +361,13 @@ impl<'v> Checks<'v> {
     /// Proves a claim about expressions at a leaf, in either view that is right there.
     pub(super) fn holds(&self, exprs: &[ExprId], site: &Site<'_>, claim: impl Fn(&Prover<'v>) -> bool) -> bool {
         let running = self.running_past(exprs, site);
-        let surplus = running.iter().any(|axis| self.has_surplus(*axis, site));
+        let inactive = running.iter().any(|axis| self.has_inactive(*axis, site));
         if running.is_empty() && claim(&self.provers.roots) {
             return true;
         }
         // On leaves an axis is past its extent wherever it is named.
         let clamped = || !running.is_empty() && self.clamped(exprs, site).is_some_and(|prover| claim(&prover));
-        if !surplus && !self.is_clamped_apart(exprs, site) && (claim(&self.provers.leaves) || clamped()) {
+        if !inactive && !self.is_clamped_apart(exprs, site) && (claim(&self.provers.leaves) || clamped()) {
             return true;
         }
         // `x[0]` names no axis: that there is an element is known from the loops around it, which run at least once.

@@ -45,9 +45,9 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
 /// What atomics add to was filled with the identity by the dispatch that wrote it last, and they add to all of it.
 fn atomics(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
     for site in &plan[at] {
-        let NodeKind::Collect(collect) = &site.node.kind else { continue };
-        let Body::Reduce { monoid, .. } = &program.stages[collect.stage].body else { continue };
-        for (place, identity) in collect.dst.iter().zip(&monoid.identity).filter(|_| collect.how == How::Atomic) {
+        let NodeKind::AllReduce(reduction) = &site.node.kind else { continue };
+        let Body::Reduce { monoid, .. } = &program.stages[reduction.stage].body else { continue };
+        for (place, identity) in reduction.dst.iter().zip(&monoid.identity).filter(|_| reduction.how == How::Atomic) {
             let writes = |site: &&Site<'_>| site.touches.iter().any(|t| t.writes && t.buffer == place.buffer);
             let fills = |site: &Site<'_>| match &site.node.kind {
                 NodeKind::Compute(fill) => fill.phase == Phase::Whole && fill.value == [*identity],
@@ -92,7 +92,8 @@ fn own_reads(program: &Program, sites: &[Site<'_>], errors: &mut Errors) {
         places.entry(touch.buffer).or_default().push((site, touch));
     }
     for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
-        let elsewhere = |(writer, write): &(&Site<'_>, &Touch)| write.index != touch.index && !pieces::apart(program, writer, site);
+        let elsewhere =
+            |(writer, write): &(&Site<'_>, &Touch)| write.index != touch.index && !pieces::are_pieces_of_one(program, writer, site);
         if places.get(&touch.buffer).is_some_and(|writes| writes.iter().any(elsewhere)) {
             let name = &program.buffers[touch.buffer].name;
             let what = format!("{}: `{name}` is written in the dispatch that reads it, at another index", Rule::Flow);

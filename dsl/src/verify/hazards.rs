@@ -17,7 +17,7 @@ use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
 use crate::expr::ExprId;
-use crate::nest::{AxisId, Block, BufferId, Collect, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
+use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
 use std::collections::BTreeSet;
 
 /// A touch of a leaf, by their places.
@@ -157,27 +157,27 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether the result of a collect goes to a buffer in device memory: one invocation writes what others may still read.
+    /// Whether the result of an all-reduce goes to a buffer in device memory: one invocation writes what others may still read.
     fn is_collected(&self, buffer: BufferId) -> bool {
         let writes = |site: &&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == buffer);
         let mut writers = self.sites.iter().filter(writes);
-        self.space(buffer).is_global() && writers.any(|site| self.collects_read(site).next().is_some())
+        self.space(buffer).is_global() && writers.any(|site| self.all_reduces_read(site).next().is_some())
     }
 
-    /// The collects whose results a leaf reads.
-    fn collects_read<'c>(&'c self, site: &'c Site<'_>) -> impl Iterator<Item = &'c Collect> {
+    /// The all-reduces whose results a leaf reads.
+    fn all_reduces_read<'c>(&'c self, site: &'c Site<'_>) -> impl Iterator<Item = &'c AllReduce> {
         let reads = |buffer: BufferId| site.touches.iter().any(|touch| !touch.writes && touch.buffer == buffer);
-        let collects = self.sites.iter().filter_map(|site| match &site.node.kind {
-            NodeKind::Collect(collect) => Some(collect),
+        let reductions = self.sites.iter().filter_map(|site| match &site.node.kind {
+            NodeKind::AllReduce(reduction) => Some(reduction),
             _ => None,
         });
-        collects.filter(move |collect| collect.dst.iter().any(|to| reads(to.buffer)))
+        reductions.filter(move |reduction| reduction.dst.iter().any(|to| reads(to.buffer)))
     }
 
-    /// Whether what one leaf writes is what the other's updates have become in a collect.
+    /// Whether what one leaf writes is what the other's updates have become in an all-reduce.
     fn is_result_of(&self, write: &Site<'_>, update: &Site<'_>) -> bool {
         let updates = |buffer| update.touches.iter().any(|touch| touch.role == Role::Update && touch.buffer == buffer);
-        self.collects_read(write).any(|collect| collect.src.iter().any(|from| updates(from.buffer)))
+        self.all_reduces_read(write).any(|reduction| reduction.src.iter().any(|from| updates(from.buffer)))
     }
 
     /// Whether two accesses are of different versions of their buffer.
@@ -228,7 +228,7 @@ impl Checks<'_> {
     }
 
     /// Whether a leaf writes each element at one point of its own loops, the same in every iteration of a loop around these: so
-    /// the invocation that overwrites an element has written it. (Loops that the element does not hang on repeat that point.)
+    /// the invocation that overwrites an element has written it. (Loops that the element does not depend on repeat that point.)
     fn written_alike(&self, (site, touch): Access<'_>, after: After) -> bool {
         let (After::Next(around) | After::Later(around)) = after else { return false };
         let inner = || site.loops().skip_while(|looped| looped.axis != around).skip(1);

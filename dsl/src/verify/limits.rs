@@ -24,16 +24,11 @@ impl Checks<'_> {
 
     /// The workgroup's size.
     fn size(&self) {
-        let (local, most, name) = (self.local, self.profile.local, &self.profile.name);
-        let ([x, y, z], span) = (local, self.first(|exec| matches!(exec, Exec::Bind(Level::Thread | Level::Subgroup, _))));
-        if local.contains(&0) || local.iter().zip(&most).any(|(n, most)| n > most) {
-            let what =
-                format!("a workgroup of {x} x {y} x {z} invocations, where `{name}` has {} x {} x {}", most[0], most[1], most[2]);
-            self.refuse(Rule::Limits, span, what);
-        } else if self.invocations() > i64::from(self.profile.invocations) {
-            let what =
-                format!("{} invocations in a workgroup, where `{name}` has {}", self.invocations(), self.profile.invocations);
-            self.refuse(Rule::Limits, span, what);
+        let span = self.first(|exec| matches!(exec, Exec::Bind(Level::Thread | Level::Subgroup, _)));
+        if self.local.contains(&0) {
+            self.refuse(Rule::Limits, span, "a workgroup without invocations");
+        } else if let Some((what, guaranteed)) = self.profile.too_large(self.local) {
+            self.refuse(Rule::Limits, span, format!("{what}, and {guaranteed}"));
         }
     }
 
@@ -49,7 +44,7 @@ impl Checks<'_> {
         for node in block {
             let in_lanes = match &node.kind {
                 NodeKind::Loop(_) | NodeKind::Compute(_) => true,
-                NodeKind::Collect(collect) => collect.how != How::Atomic,
+                NodeKind::AllReduce(reduction) => reduction.how != How::Atomic,
                 _ => false,
             };
             if above.contains(&Exec::Lanes) && !in_lanes {
@@ -65,7 +60,7 @@ impl Checks<'_> {
                 }
                 NodeKind::Alloc { buffer, .. } => self.allocated(node, *buffer),
                 NodeKind::Copy(copy) => self.copied(node, copy),
-                NodeKind::Collect(collect) => self.collected(node, collect),
+                NodeKind::AllReduce(reduction) => self.all_reduce_limits(node, reduction),
                 NodeKind::Fragment(_) => {
                     self.feature(node, Feature::CooperativeMatrix);
                     self.feature(node, Feature::MemoryModel);
@@ -177,7 +172,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Every shared buffer, and what collects need.
+    /// Every shared buffer, and what all-reduces need.
     fn shared(&self) {
         let mut parts: BTreeMap<String, (i64, SpanId)> = BTreeMap::new();
         for site in self.sites {
@@ -189,10 +184,10 @@ impl Checks<'_> {
                     parts.insert(self.buffer(buffer).to_owned(), (bytes, around.node.span));
                 }
             }
-            if let NodeKind::Collect(collect) = &site.node.kind {
-                let name = format!("the collect of `{}`", self.program.stages[collect.stage].name);
+            if let NodeKind::AllReduce(reduction) = &site.node.kind {
+                let name = format!("the all-reduce of `{}`", self.program.stages[reduction.stage].name);
                 let lanes = site.loops().find(|looped| looped.exec == Exec::Lanes).and_then(|looped| self.literal(looped.axis));
-                let bytes = self.program.collect_bytes(collect, lanes.unwrap_or(1), self.invocations(), self.profile);
+                let bytes = self.program.all_reduce_bytes(reduction, lanes.unwrap_or(1), self.invocations(), self.profile);
                 parts.insert(name, (bytes, site.span()));
             }
         }

@@ -3,6 +3,7 @@
 use super::Rule;
 use super::context::Checks;
 use crate::diag::SpanId;
+use crate::nest::walk;
 use crate::nest::{Block, Exec, Level, NodeKind, Program, Slot};
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ fn product(counts: &[i64]) -> i64 {
 
 /// The greatest extents that are bound to each coordinate.
 fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot), i64>) {
-    for node in block {
+    for node in walk::nodes(block) {
         if let NodeKind::Loop(looped) = &node.kind
             && let Exec::Bind(level, slot) = looped.exec
         {
@@ -58,7 +59,6 @@ fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot
             let longest = longest.entry((level, slot)).or_insert(1);
             *longest = extent.max(*longest);
         }
-        node.blocks().for_each(|block| measure(program, block, longest));
     }
 }
 

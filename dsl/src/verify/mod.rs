@@ -15,7 +15,7 @@
 //!    it needless: copies whose fills make the item the identity.
 //! 5. `bounds`: what is read and written lies in its buffer.
 //! 6. `owners`: registers and fragments are indexed by constants, and who reads an element has written it.
-//! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once. `collects`: the
+//! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once. `all_reduces`: the
 //!    parts of invocations become one, each once.
 //! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
@@ -27,10 +27,10 @@
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
 
+mod all_reduces;
 mod arms;
 mod axes;
 mod bounds;
-mod collects;
 mod context;
 mod copies;
 mod fills;

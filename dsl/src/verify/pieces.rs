@@ -232,7 +232,7 @@ fn side(program: &Program, at: usize, mut stage: StageId) -> Option<bool> {
 }
 
 /// Whether two leaves have pieces of what was one stage. That these are what they say is checked where they are whole.
-pub(super) fn apart(program: &Program, a: &Site<'_>, b: &Site<'_>) -> bool {
+pub(super) fn are_pieces_of_one(program: &Program, a: &Site<'_>, b: &Site<'_>) -> bool {
     phase(a).zip(phase(b)).is_some_and(|(a, b)| between(program, a.0, b.0).is_some())
 }
 
@@ -335,7 +335,7 @@ impl Checks<'_> {
     /// Whether a loop around a leaf binds an axis, or the only part of what it is exactly, to no more than it has values.
     fn is_counted(&self, axis: AxisId, site: &Site<'_>) -> bool {
         match &self.program.axes[axis].fate {
-            _ if site.binds(axis) => !self.has_surplus(axis, site),
+            _ if site.binds(axis) => !self.has_inactive(axis, site),
             Fate::Split(Split { parts, exact: true, tail: Tail::Exact, .. }) if parts.len() == 1 => self.is_counted(parts[0], site),
             _ => false,
         }

@@ -17,7 +17,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Nothing past an extent is written, and nothing twice by surplus invocations.
+    /// Nothing past an extent is written, and nothing twice by inactive invocations.
     fn writes_are_guarded(&self, site: &Site<'_>) {
         let visible = |touch: &&super::site::Touch| touch.writes && self.is_visible(touch.buffer);
         let written: Vec<_> = site.touches.iter().filter(visible).collect();
@@ -26,8 +26,8 @@ impl Checks<'_> {
         }
         let named = self.named(&written.iter().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
         let mut past = self.made_of(named, site).past;
-        if matches!(site.node.kind, NodeKind::Compute(_) | NodeKind::Collect(_)) {
-            past.extend(site.loops().map(|looped| looped.axis).filter(|axis| self.has_surplus(*axis, site)));
+        if matches!(site.node.kind, NodeKind::Compute(_) | NodeKind::AllReduce(_)) {
+            past.extend(site.loops().map(|looped| looped.axis).filter(|axis| self.has_inactive(*axis, site)));
         }
         for axis in past.into_iter().filter(|axis| !self.guarded(*axis, site)).collect::<Vec<_>>() {
             self.missing(site, axis, "would write past it");

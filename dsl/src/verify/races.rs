@@ -7,7 +7,7 @@ use super::reductions::phase;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::nest::{AxisDef, AxisId, Collect, Exec, Fate, Level, NodeKind, Phase, Tail};
+use crate::nest::{AllReduce, AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase, Tail};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -26,12 +26,12 @@ impl Checks<'_> {
         let told = self.told(site, &self.fixed(site, &touch.index));
         let whole = match &site.node.kind {
             NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
-            NodeKind::Collect(collect) => collect.over.iter().copied().collect(),
+            NodeKind::AllReduce(reduction) => reduction.over.iter().copied().collect(),
             _ => BTreeSet::new(),
         };
         let global = self.space(touch.buffer).is_global();
         let mut reached = match &site.node.kind {
-            NodeKind::Collect(collect) => self.own_parts(site, collect),
+            NodeKind::AllReduce(reduction) => self.own_parts(site, reduction),
             _ => 1,
         };
         for looped in site.loops() {
@@ -40,8 +40,8 @@ impl Checks<'_> {
                 continue;
             }
             // Not yet lowered: lowering makes one of what these axes' invocations have.
-            let collected = whole.contains(&looped.axis);
-            if !told.contains(&looped.axis) && !self.only_one_in_arm(looped.axis, site) && !collected {
+            let is_reduced = whole.contains(&looped.axis);
+            if !told.contains(&looped.axis) && !self.only_one_in_arm(looped.axis, site) && !is_reduced {
                 // A copy inside other loops has an index of its own for each invocation.
                 if level == Level::Workgroup {
                     return self.race(site, touch, &format!("workgroups that differ in `{}`", self.name(looped.axis)));
@@ -64,11 +64,11 @@ impl Checks<'_> {
         }
     }
 
-    /// How many invocations have parts of their own of what a collect takes, as loops that are not around it tell them apart.
-    fn own_parts(&self, site: &Site<'_>, collect: &Collect) -> i64 {
-        let updates = |other: &&Site<'_>| phase(other) == Some((collect.stage, Phase::Update));
+    /// How many invocations have parts of their own of what an all-reduce takes, as loops that are not around it tell them apart.
+    fn own_parts(&self, site: &Site<'_>, reduction: &AllReduce) -> i64 {
+        let updates = |other: &&Site<'_>| phase(other) == Some((reduction.stage, Phase::Update));
         let Some(update) = self.sites.iter().find(updates) else { return 1 };
-        let apart = collect.over.iter().filter(|axis| !site.binds(**axis)).filter_map(|axis| update.exec(*axis));
+        let apart = reduction.over.iter().filter(|axis| !site.binds(**axis)).filter_map(|axis| update.exec(*axis));
         let widths = apart.filter_map(|exec| match exec {
             Exec::Bind(level, slot) => self.width(level, slot),
             _ => None,

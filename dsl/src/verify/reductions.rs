@@ -4,7 +4,7 @@
 //! - Between init and update, every loop is the reduction's or picks another element: each point is visited once.
 //! - What an update leaves is taken by someone.
 //! - A finish stands outside the loops of the reduction. Where these are bound to invocations or workgroups, each has only a
-//!   part of the result, and collects of exactly those must stand between ([`collects`](super::collects)).
+//!   part of the result, and all-reduces of exactly those must stand between ([`all_reduces`](super::all_reduces)).
 
 use super::Rule;
 use super::context::Checks;
@@ -36,15 +36,15 @@ impl Checks<'_> {
             }
         }
         for site in self.sites {
-            if let NodeKind::Collect(collect) = &site.node.kind {
-                self.collects(site, collect, &mut partial);
+            if let NodeKind::AllReduce(reduction) = &site.node.kind {
+                self.all_reduce(site, reduction, &mut partial);
             }
         }
         for site in self.sites {
             for stage in self.results(site) {
                 self.outside_of_reduction(site, stage, "end");
             }
-            if !matches!(site.node.kind, NodeKind::Collect(_)) {
+            if !matches!(site.node.kind, NodeKind::AllReduce(_)) {
                 site.touches.iter().for_each(|touch| self.complete(site, touch, &partial));
             }
         }
@@ -140,7 +140,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Someone takes what an update leaves in its accumulators: a finish, a collect, or what stores it. (That the result is
+    /// Someone takes what an update leaves in its accumulators: a finish, an all-reduce, or what stores it. (That the result is
     /// written at all is the business of [`super::flow`], unless another stage has filled it.)
     fn is_taken(&self, site: &Site<'_>, stage: StageId) {
         let updated = site.touches.iter().filter(|t| t.role == Role::Update && !self.space(t.buffer).is_global());
@@ -217,7 +217,7 @@ impl Checks<'_> {
             let names: Vec<String> = axes.iter().map(|axis| self.name(*axis)).collect();
             let (line, name, over) = (self.line(site), self.buffer(touch.buffer), names.join(", "));
             let what = format!("{}: `{line}` reads `{name}`, of which each invocation of `{over}` has a part", Rule::Reduction);
-            self.error(Error::new(site.span(), what).help("a collect makes the parts one"));
+            self.error(Error::new(site.span(), what).help("an all-reduce makes the parts one"));
         }
     }
 }

@@ -105,9 +105,9 @@ impl<'p> Walk<'p, '_> {
             }
             NodeKind::Copy(copy) => site.copied(self.scratch, copy),
             NodeKind::Fragment(fragment) => site.fragment(self.scratch, fragment),
-            NodeKind::Collect(collect) => {
-                collect.src.iter().for_each(|src| site.touch(self.scratch, src, false, Role::Finish));
-                collect.dst.iter().for_each(|dst| site.touch(self.scratch, dst, true, Role::Plain));
+            NodeKind::AllReduce(reduction) => {
+                reduction.src.iter().for_each(|src| site.touch(self.scratch, src, false, Role::Finish));
+                reduction.dst.iter().for_each(|dst| site.touch(self.scratch, dst, true, Role::Plain));
             }
             _ => {}
         }
@@ -233,11 +233,11 @@ impl<'p> Site<'p> {
         self.around.iter().rposition(|around| matches!(&around.node.kind, NodeKind::Alloc { buffer: b, .. } if *b == buffer))
     }
 
-    /// The predicates, of a compute or a collect by atomics.
+    /// The predicates, of a compute or an all-reduce by atomics.
     pub(super) fn preds(&self) -> &'p [Pred] {
         match &self.node.kind {
             NodeKind::Compute(compute) => &compute.preds,
-            NodeKind::Collect(collect) => &collect.preds,
+            NodeKind::AllReduce(reduction) => &reduction.preds,
             _ => &[],
         }
     }

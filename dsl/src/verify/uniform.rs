@@ -83,7 +83,7 @@ impl Checks<'_> {
 fn together(site: &Site<'_>) -> Option<Scope> {
     match &site.node.kind {
         NodeKind::Barrier { scope } => Some(*scope),
-        NodeKind::Collect(collect) => Some(collect.scope),
+        NodeKind::AllReduce(reduction) => Some(reduction.scope),
         NodeKind::Copy(copy) => Some(copy.by),
         NodeKind::Fragment(_) => Some(Scope::Subgroup),
         _ => None,

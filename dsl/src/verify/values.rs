@@ -1,6 +1,6 @@
 //! What a leaf computes is what its stage says, to the letter but for equal indices and sums of axes: expressions name the
 //! algorithm's axes in every form of a nest, so no directive has a reason to change one, but to have it read a copy, which is
-//! traced to what it is a copy of (`copies`), or to compute it where it is read. What invocations share hangs on none of them.
+//! traced to what it is a copy of (`copies`), or to compute it where it is read. What invocations share depends on none of them.
 
 use super::Rule;
 use super::context::Checks;
@@ -123,9 +123,9 @@ impl Checks<'_> {
             _ => None,
         };
         let mut state: Vec<BufferId> = self.sites.iter().find_map(update).unwrap_or_default();
-        // Of what invocations have parts, collects make the whole.
+        // An all-reduce leaves the whole in its destination.
         for site in self.sites {
-            if let NodeKind::Collect(c) = &site.node.kind
+            if let NodeKind::AllReduce(c) = &site.node.kind
                 && c.stage == finish.stage
                 && c.src.iter().map(|place| place.buffer).eq(state.iter().copied())
             {

@@ -22,8 +22,8 @@ pub enum Kind {
     Update,
     /// Or is not finished.
     Finish,
-    /// A reduction is not collected from its invocations.
-    Collect,
+    /// The invocations' parts of a reduction are not combined.
+    AllReduce,
     /// A buffer lives no longer than an iteration of the loop that was in it.
     Life,
     /// A loop is missing: only its first iteration is done, if any.
@@ -57,7 +57,7 @@ impl fmt::Display for Kind {
             Kind::Init => "an init deleted",
             Kind::Update => "an update deleted",
             Kind::Finish => "a finish deleted",
-            Kind::Collect => "a collect deleted",
+            Kind::AllReduce => "an all-reduce deleted",
             Kind::Life => "a buffer's life moved inward",
             Kind::Loop => "a loop deleted",
             Kind::Exec => "a loop executed otherwise",
@@ -96,7 +96,7 @@ pub fn mutants(program: &Program) -> Vec<Mutant> {
         (Kind::Init, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Init))),
         (Kind::Update, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Update))),
         (Kind::Finish, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Finish))),
-        (Kind::Collect, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::Collect(_)))),
+        (Kind::AllReduce, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::AllReduce(_)))),
         (Kind::Life, &life),
         (Kind::Loop, &no_loop),
         (Kind::Exec, &exec),

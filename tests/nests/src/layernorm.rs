@@ -13,7 +13,7 @@ use crate::build::*;
 use tilewright_dsl::expr::{Binary, ExprId, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{
-    AxisId, Block, Body, BufferId, Collect, Exec, How, NodeKind, Phase, Program, Scope, Slot, Space, StageId,
+    AllReduce, AxisId, Block, Body, BufferId, Exec, How, NodeKind, Phase, Program, Scope, Slot, Space, StageId,
 };
 
 /// Its sizes: rows of `x[B, N]`.
@@ -132,7 +132,7 @@ impl Average {
         let zero = b.number(0.0, DType::F32);
         let init = compute(self.stage, Phase::Init, partial.clone(), zero);
         let update = guarded(compute(self.stage, Phase::Update, partial.clone(), item), &[self.over], &b.p);
-        let collect = Collect {
+        let reduction = AllReduce {
             stage: self.stage,
             scope: Scope::Workgroup,
             how,
@@ -147,7 +147,7 @@ impl Average {
         sequence([
             leaf(init),
             nest(&[(parts[1], thread(Slot::X)), (parts[0], Exec::Serial)], leaf(update)),
-            vec![node(NodeKind::Collect(collect))],
+            vec![node(NodeKind::AllReduce(reduction))],
             leaf(finish),
         ])
     }

@@ -117,7 +117,9 @@ fn parts(leaf: &Node) -> (Vec<ExprId>, Vec<BufferId>) {
     match &leaf.kind {
         NodeKind::Compute(compute) => (compute.value.clone(), compute.dst.iter().map(|dst| dst.buffer).collect()),
         NodeKind::Copy(copy) => (vec![copy.value], vec![copy.dst]),
-        NodeKind::Collect(collect) => (Vec::new(), collect.src.iter().chain(&collect.dst).map(|place| place.buffer).collect()),
+        NodeKind::AllReduce(reduction) => {
+            (Vec::new(), reduction.src.iter().chain(&reduction.dst).map(|place| place.buffer).collect())
+        }
         NodeKind::Fragment(fragment) => match fragment {
             Fragment::Load { dst, src, .. } | Fragment::Store { dst, src } => (Vec::new(), vec![dst.buffer, src.buffer]),
             Fragment::Splat { dst, value, .. } | Fragment::Map { dst, value } => (vec![*value], vec![dst.buffer]),

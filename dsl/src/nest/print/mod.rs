@@ -24,6 +24,7 @@ mod node;
 pub(crate) use node::bound;
 use node::scope;
 
+use super::walk;
 use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Fragment, Node, NodeKind, Program, Split};
 use crate::arena::Id;
 use crate::expr::{Expr, ExprId};
@@ -130,7 +131,7 @@ impl<'a> Printer<'a> {
             NodeKind::Compute(compute) => self.compute(compute),
             NodeKind::Copy(copy) => self.copy(copy),
             NodeKind::Fragment(fragment) => self.fragment(fragment),
-            NodeKind::Collect(collect) => self.collect(collect),
+            NodeKind::AllReduce(reduction) => self.all_reduce(reduction),
             NodeKind::Barrier { scope: who } => format!("barrier of the {}", scope(*who)),
             NodeKind::Branch { cond, .. } => format!("if {}", self.expr(*cond)),
         }
@@ -139,7 +140,7 @@ impl<'a> Printer<'a> {
 
 /// The axes that loops of a block bind, and those that its expressions and predicates name, in order.
 fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named: &mut Vec<AxisId>) {
-    for node in block {
+    for node in walk::nodes(block) {
         if let NodeKind::Loop(looped) = &node.kind {
             bound.insert(looped.axis);
             axes_of(program, &[program.axes[looped.axis].extent], named);
@@ -147,7 +148,6 @@ fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named
         let (exprs, axes) = parts(program, node);
         axes_of(program, &exprs, named);
         named.extend(axes);
-        node.blocks().for_each(|inner| mentions(program, inner, bound, named));
     }
 }
 
@@ -168,11 +168,11 @@ fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
             };
             (exprs, Vec::new())
         }
-        NodeKind::Collect(collect) => {
-            let places = collect.src.iter().chain(&collect.dst);
-            let bounds = collect.preds.iter().map(|pred| program.axes[pred.axis].extent);
+        NodeKind::AllReduce(reduction) => {
+            let places = reduction.src.iter().chain(&reduction.dst);
+            let bounds = reduction.preds.iter().map(|pred| program.axes[pred.axis].extent);
             let exprs = places.flat_map(|place| place.index.clone()).chain(bounds).collect();
-            (exprs, collect.preds.iter().map(|pred| pred.axis).collect())
+            (exprs, reduction.preds.iter().map(|pred| pred.axis).collect())
         }
         NodeKind::Branch { cond, .. } => (vec![*cond], Vec::new()),
         NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => (Vec::new(), Vec::new()),

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, Body, BufferId, Collect, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
+    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
     Slot, Space, StageId, Tail,
 };
 
@@ -14,7 +14,8 @@ impl Printer<'_> {
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
             Exec::Bind(level, slot) => {
-                let by = self.program.across.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
+                let by =
+                    self.program.strategies.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
                 format!("{}: {axis} in 0..{extent}{by}", bound(level, slot))
             }
         }
@@ -121,11 +122,11 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn collect(&self, collect: &Collect) -> String {
-        let (dst, src, monoid) = (self.places(&collect.dst), self.places(&collect.src), self.monoid(collect.stage));
-        let axes = collect.over.iter().map(|axis| self.axis(*axis)).collect::<Vec<_>>().join(", ");
-        let (how, scope, preds) = (how(collect.how), scope(collect.scope), self.preds(&collect.preds));
-        format!("collect {dst} = {monoid} of {src} over {axes}, across the {scope} by {how}{preds}")
+    pub(super) fn all_reduce(&self, reduction: &AllReduce) -> String {
+        let (dst, src, monoid) = (self.places(&reduction.dst), self.places(&reduction.src), self.monoid(reduction.stage));
+        let axes = reduction.over.iter().map(|axis| self.axis(*axis)).collect::<Vec<_>>().join(", ");
+        let (how, scope, preds) = (how(reduction.how), scope(reduction.scope), self.preds(&reduction.preds));
+        format!("all-reduce {dst} = {monoid} of {src} over {axes}, across the {scope} by {how}{preds}")
     }
 }
 

@@ -5,6 +5,7 @@ use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
 use crate::lower::local;
 use crate::nest::print;
+use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Block, Body, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::Applied;
@@ -18,7 +19,12 @@ pub(super) fn constant(program: &mut Program, copy: &Copied) -> Applied {
     }
     for at in 0..program.plan.len() {
         let body = std::mem::take(&mut program.plan[at].body);
-        let found = Search { copy }.block(program, &body, &mut Vec::new());
+        let mut found = Ok(());
+        walk::within(&body, &mut |node, around| {
+            if let (NodeKind::Compute(compute), Ok(())) = (&node.kind, &found) {
+                found = Search { copy }.compute(program, compute, around);
+            }
+        });
         program.plan[at].body = body;
         found?;
     }
@@ -30,24 +36,7 @@ struct Search<'c> {
 }
 
 impl Search<'_> {
-    fn block(&self, program: &mut Program, block: &Block, around: &mut Vec<(AxisId, Exec)>) -> Applied {
-        for node in block {
-            if let NodeKind::Compute(compute) = &node.kind {
-                self.compute(program, compute, around)?;
-            }
-            let looped = if let NodeKind::Loop(l) = &node.kind { Some((l.axis, l.exec)) } else { None };
-            around.extend(looped);
-            for inner in node.blocks() {
-                self.block(program, inner, around)?;
-            }
-            if looped.is_some() {
-                around.pop();
-            }
-        }
-        Ok(())
-    }
-
-    fn compute(&self, program: &mut Program, compute: &Compute, around: &[(AxisId, Exec)]) -> Applied {
+    fn compute(&self, program: &mut Program, compute: &Compute, around: &[Around]) -> Applied {
         let mut index: Vec<ExprId> = Vec::new();
         // What a reduction's result reads besides, it reads under the loops over its parallel axes.
         let finish = match &program.stages[compute.stage].body {
@@ -58,14 +47,14 @@ impl Search<'_> {
             index.extend(program.exprs.reads(value).into_iter().filter(|r| r.buffer == self.copy.buffer).flat_map(|r| r.index));
         }
         index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.clone()));
-        let bound: HashSet<AxisId> = around.iter().map(|(a, _)| *a).collect();
+        let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
         for e in index {
             self.known(program, e)?;
             let e = program.over_leaves(e, &bound);
-            let serial = around.iter().find(|(axis, exec)| {
-                *exec == Exec::Serial && !program.is_single(*axis) && program.exprs.any(e, &mut |e| *e == Expr::Axis(*axis))
+            let serial = around.iter().find(|l| {
+                l.exec == Exec::Serial && !program.is_single(l.axis) && program.exprs.any(e, &mut |e| *e == Expr::Axis(l.axis))
             });
-            if let Some((axis, _)) = serial {
+            if let Some(Around { axis, .. }) = serial {
                 let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[*axis].name);
                 let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
                 let error = error.note(format!("`{name}` is a loop, and registers have no address"));
@@ -97,17 +86,10 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     let shared = program.buffers[copy.buffer].space == Space::Shared;
     let name = program.buffers[copy.buffer].name.clone();
     for dispatch in &program.plan {
-        let mut slots = Vec::new();
-        if !around(&dispatch.body, copy, &mut slots) {
-            continue;
-        }
+        let Some(slots) = slots_of(&dispatch.body, copy) else { continue };
         let local = local::size(program, &dispatch.body, profile.subgroup);
-        let count: u32 = local.iter().product();
-        if count > profile.invocations || local.iter().zip(profile.local).any(|(n, most)| *n > most) {
-            let [x, y, z] = local;
-            let error =
-                Error::new(copy.span, format!("with the copy `{name}`, a workgroup of {x}x{y}x{z} has {count} invocations"));
-            return Err(error.help(format!("`{}` guarantees {}", profile.name, profile.invocations)));
+        if let Some((what, guaranteed)) = profile.too_large(local) {
+            return Err(Error::new(copy.span, format!("with the copy `{name}`, {what}")).help(guaranteed));
         }
         for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
             if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
@@ -142,25 +124,19 @@ pub(super) fn host_is_shared_out(program: &Program, profile: &Profile, copy: &Co
     Ok(())
 }
 
-/// Finds the copy's compute, and what the loops around it are bound to.
-fn around(block: &Block, copy: &Copied, slots: &mut Vec<Slot>) -> bool {
-    block.iter().any(|node| {
-        if let NodeKind::Compute(c) = &node.kind {
-            return c.stage == copy.stage && c.phase == Phase::Whole;
+/// What the loops around the copy's compute are bound to, if it stands there.
+fn slots_of(block: &Block, copy: &Copied) -> Option<Vec<Slot>> {
+    let slot = |l: &Around| match l.exec {
+        Exec::Bind(Level::Workgroup, _) => None,
+        Exec::Bind(_, slot) => Some(slot),
+        _ => None,
+    };
+    let mut found = None;
+    walk::within(block, &mut |node, around| {
+        let is_it = matches!(&node.kind, NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole);
+        if is_it && found.is_none() {
+            found = Some(around.iter().filter_map(slot).collect());
         }
-        let slot = match &node.kind {
-            NodeKind::Loop(l) => match l.exec {
-                Exec::Bind(Level::Workgroup, _) => None,
-                Exec::Bind(_, slot) => Some(slot),
-                _ => None,
-            },
-            _ => None,
-        };
-        slots.extend(slot);
-        let found = node.blocks().any(|inner| around(inner, copy, slots));
-        if !found && slot.is_some() {
-            slots.pop();
-        }
-        found
-    })
+    });
+    found
 }

@@ -10,7 +10,7 @@ mod reuse;
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{ExprId, Outside, Read};
-use crate::lower::{local, settle};
+use crate::lower::{clamp_copies, local};
 use crate::nest::path::{Frame, Head};
 use crate::nest::{AxisDef, AxisId, AxisKind, Body, BufferId, Exec, Level, Program, Slot, Space, StageId};
 use crate::profile::Profile;
@@ -191,7 +191,7 @@ fn is_wide(
     match along(nest, memory, index, axis, n) {
         Along::Wide => {}
         Along::Unaligned(fact) => return Err(fact),
-        Along::Uniform | Along::Apart => return Err("consecutive elements".into()),
+        Along::Uniform | Along::Scattered => return Err("consecutive elements".into()),
     }
     let sides = match read.map(|r| &r.outside) {
         None | Some(Outside::Never) => return Ok(()),
@@ -485,7 +485,7 @@ pub(in crate::schedule) fn finish(
     for (copy, _) in made {
         outcome.errors.keep(read_apart(program, profile, copy));
     }
-    settle::run(program);
+    clamp_copies::run(program);
     for (copy, _) in made.iter().filter(|(_, scheduled)| !scheduled) {
         outcome.errors.keep(default(program, profile, copy));
         watch(At::Heuristic(copy.stage), &|| program.clone());
@@ -505,5 +505,5 @@ pub(in crate::schedule) fn finish(
             reuse::check(program, copy, &mut outcome.warnings);
         }
     }
-    local::predicate_surplus(program, profile);
+    local::predicate_inactive(program, profile);
 }

@@ -7,12 +7,9 @@
 //! What a reduction reads for its result is the same for all invocations that share the reduction: those have it, each for
 //! itself, and none of them owns it, whatever else reads it there.
 
-use crate::diag::SpanId;
 use crate::expr::{Expr, ExprId};
+use crate::nest::walk::{self, Around};
 use crate::nest::{Access, AxisId, Block, Body, BufferId, Exec, Level, Loop, Node, NodeKind, Program, StageId};
-
-/// A loop bound to invocations.
-type Bound = (AxisId, Exec, SpanId);
 
 /// Gives registers their owners, in every dispatch.
 pub(super) fn run(program: &mut Program) {
@@ -28,10 +25,10 @@ fn block(program: &mut Program, nodes: &mut Block) {
     for node in nodes {
         node.blocks_mut().for_each(|inner| block(program, inner));
         if let NodeKind::Alloc { buffer, body } = &mut node.kind
-            && program.is_private(*buffer)
+            && program.is_filled_by_each(*buffer)
         {
             let mut readers = Readers::default();
-            readers.find(program, body, *buffer, &mut Vec::new());
+            walk::within(body, &mut |node, around| readers.note(program, node, *buffer, around));
             let owners = readers.owners();
             if !owners.is_empty() {
                 own(program, body, *buffer, &owners);
@@ -44,45 +41,32 @@ fn block(program: &mut Program, nodes: &mut Block) {
 #[derive(Default)]
 struct Readers {
     /// The loops bound to invocations.
-    bound: Vec<Bound>,
+    bound: Vec<Around>,
     /// The axes of reductions whose result reads it, too: that has left their loops behind.
     left: Vec<AxisId>,
 }
 
 impl Readers {
-    fn find(&mut self, program: &Program, nodes: &Block, buffer: BufferId, around: &mut Vec<Bound>) {
-        for node in nodes {
-            if let NodeKind::Compute(compute) = &node.kind {
-                let reads = |value: ExprId| program.exprs.reads(value).iter().any(|r| r.buffer == buffer);
-                let finish = finish_of(program, compute.stage).is_some_and(reads);
-                if finish || compute.value.iter().any(|value| reads(*value)) {
-                    self.bound.extend(
-                        around.iter().filter(|b| self.bound.iter().all(|found| found.0 != b.0)).copied().collect::<Vec<_>>(),
-                    );
-                }
-                if finish {
-                    self.left.extend(around.iter().map(|b| b.0).filter(|axis| is_reduced(program, *axis, compute.stage)));
-                }
+    fn note(&mut self, program: &Program, node: &Node, buffer: BufferId, around: &[Around]) {
+        let NodeKind::Compute(compute) = &node.kind else { return };
+        let reads = |value: ExprId| program.exprs.reads(value).iter().any(|r| r.buffer == buffer);
+        let finish = finish_of(program, compute.stage).is_some_and(reads);
+        let is_bound = |l: &&Around| matches!(l.exec, Exec::Bind(level, _) if level != Level::Workgroup);
+        let reads = finish || compute.value.iter().any(|value| reads(*value));
+        for bound in around.iter().filter(is_bound) {
+            if reads && self.bound.iter().all(|found| found.axis != bound.axis) {
+                self.bound.push(*bound);
             }
-            let bound = match &node.kind {
-                NodeKind::Loop(l) => match l.exec {
-                    Exec::Bind(level, _) if level != Level::Workgroup => Some((l.axis, l.exec, node.span)),
-                    _ => None,
-                },
-                _ => None,
-            };
-            around.extend(bound);
-            node.blocks().for_each(|inner| self.find(program, inner, buffer, around));
-            if bound.is_some() {
-                around.pop();
+            if finish && is_reduced(program, bound.axis, compute.stage) {
+                self.left.push(bound.axis);
             }
         }
     }
 
     /// Those to which it belongs, each of which has its own.
-    fn owners(self) -> Vec<Bound> {
+    fn owners(self) -> Vec<Around> {
         let Readers { bound, left } = self;
-        bound.into_iter().filter(|(axis, ..)| !left.contains(axis)).collect()
+        bound.into_iter().filter(|l| !left.contains(&l.axis)).collect()
     }
 }
 
@@ -102,16 +86,17 @@ fn finish_of(program: &Program, stage: StageId) -> Option<ExprId> {
 }
 
 /// Adds the owners' dimensions to a buffer, its accesses, and the loops around what writes it.
-fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Bound]) {
-    let extents: Vec<ExprId> = owners.iter().map(|(axis, ..)| program.axes[*axis].extent).collect();
+fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Around]) {
+    let extents: Vec<ExprId> = owners.iter().map(|l| program.axes[l.axis].extent).collect();
     program.buffers[buffer].shape.splice(0..0, extents);
-    let index: Vec<ExprId> = owners.iter().map(|(axis, ..)| program.exprs.axis(*axis)).collect();
+    let index: Vec<ExprId> = owners.iter().map(|l| program.exprs.axis(l.axis)).collect();
     for node in body.iter_mut() {
         if writes(node, buffer) {
             let inner = std::mem::replace(node, Node::new(NodeKind::Alloc { buffer, body: Vec::new() }, node.span));
-            let wrapped = owners.iter().rev().fold(vec![inner], |body, (axis, exec, span)| {
-                vec![Node::new(NodeKind::Loop(Loop { axis: *axis, exec: *exec, body }), *span)]
-            });
+            let wrapped = owners
+                .iter()
+                .rev()
+                .fold(vec![inner], |body, l| vec![Node::new(NodeKind::Loop(Loop { axis: l.axis, exec: l.exec, body }), l.span)]);
             wrapped.into_iter().for_each(|new| *node = new);
         }
     }
@@ -137,7 +122,7 @@ fn writes(node: &Node, buffer: BufferId) -> bool {
 }
 
 fn index_all(program: &mut Program, nodes: &mut Block, buffer: BufferId, index: &[ExprId], stages: &mut Vec<StageId>) {
-    for node in nodes {
+    walk::each_mut(nodes, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
             for value in &mut compute.value {
                 *value = indexed(program, *value, buffer, index);
@@ -149,8 +134,7 @@ fn index_all(program: &mut Program, nodes: &mut Block, buffer: BufferId, index: 
                 stages.push(compute.stage);
             }
         }
-        node.blocks_mut().for_each(|inner| index_all(program, inner, buffer, index, stages));
-    }
+    });
 }
 
 /// An expression whose reads of a buffer have more indices in front.

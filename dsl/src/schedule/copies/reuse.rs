@@ -4,6 +4,7 @@
 //! vectors that were asked for), nor of results, which are written back together.
 
 use crate::diag::{Error, Errors};
+use crate::nest::walk;
 use crate::nest::{AxisId, Block, Body, BufferId, Exec, Level, NodeKind, Program, Space, StageId};
 use crate::schedule::promote::Copied;
 
@@ -37,9 +38,9 @@ pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
 
 /// What stands in a buffer's life.
 fn life(block: &Block, buffer: BufferId) -> Option<&Block> {
-    block.iter().find_map(|node| match &node.kind {
+    walk::nodes(block).find_map(|node| match &node.kind {
         NodeKind::Alloc { buffer: b, body } if *b == buffer => Some(body),
-        _ => node.blocks().find_map(|inner| life(inner, buffer)),
+        _ => None,
     })
 }
 

@@ -10,6 +10,7 @@ use super::{Wanted, as_read, call, made_axis};
 use crate::diag::{Error, list};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Read};
+use crate::nest::walk;
 use crate::nest::{AxisId, Block, Body, Exec, Node, NodeKind, Program, StageId};
 use crate::schedule::attach::is_invocation;
 use crate::schedule::hull::bound;
@@ -52,8 +53,7 @@ pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> 
         values.push(*finish);
     }
     for attached in nest.placed.attached.iter().filter(|a| place.serves(a, nest.place_of(a))) {
-        values_of(nest.program, &attached.before, &mut values);
-        values_of(nest.program, &attached.after, &mut values);
+        values.extend([&attached.before, &attached.after].into_iter().flat_map(|block| values_of(nest.program, block)));
     }
     let exprs = &nest.program.exprs;
     let mut found: Vec<(ExprId, Read)> = Vec::new();
@@ -72,51 +72,41 @@ pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> 
 }
 
 /// What a block computes, the results of its reductions included.
-pub(in crate::schedule) fn values_of(program: &Program, block: &[Node], values: &mut Vec<ExprId>) {
-    for node in block {
-        if let NodeKind::Compute(compute) = &node.kind {
-            values.extend(&compute.value);
-            if let Body::Reduce { finish, .. } = &program.stages[compute.stage].body {
-                values.push(*finish);
-            }
+pub(in crate::schedule) fn values_of(program: &Program, block: &[Node]) -> Vec<ExprId> {
+    let mut values = Vec::new();
+    for node in walk::nodes(block) {
+        let NodeKind::Compute(compute) = &node.kind else { continue };
+        values.extend(&compute.value);
+        if let Body::Reduce { finish, .. } = &program.stages[compute.stage].body {
+            values.push(*finish);
         }
-        node.blocks().for_each(|inner| values_of(program, inner, values));
     }
+    values
 }
 
 /// The stages that a block computes.
 pub(in crate::schedule) fn stages(block: &Block) -> Vec<StageId> {
-    let of = |node: &Node| match &node.kind {
-        NodeKind::Compute(compute) => vec![compute.stage],
-        _ => node.blocks().flat_map(stages).collect(),
-    };
-    block.iter().flat_map(of).collect()
+    let stage = |node: &Node| if let NodeKind::Compute(compute) = &node.kind { Some(compute.stage) } else { None };
+    walk::nodes(block).filter_map(stage).collect()
 }
 
 /// Shows every value that a block computes to `f`, which may replace it.
 pub(super) fn values_mut(block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
-    for node in block {
+    walk::each_mut(block, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
             compute.value.iter_mut().for_each(&mut *f);
         }
-        node.blocks_mut().for_each(|inner| values_mut(inner, f));
-    }
+    });
 }
 
-/// Shows every loop of a block to `f`.
-pub(super) fn loops(block: &Block, f: &mut dyn FnMut(AxisId, Exec)) {
-    for node in block {
-        if let NodeKind::Loop(looped) = &node.kind {
-            f(looped.axis, looped.exec);
-        }
-        node.blocks().for_each(|inner| loops(inner, f));
-    }
+/// Every loop of a block.
+pub(super) fn loops(block: &Block) -> impl Iterator<Item = (AxisId, Exec)> {
+    walk::nodes(block).filter_map(|node| if let NodeKind::Loop(l) = &node.kind { Some((l.axis, l.exec)) } else { None })
 }
 
 /// Whether a block reads a buffer of that name.
 pub(super) fn block_reads(nest: &StageNest<'_>, block: &Block, name: &str) -> bool {
-    let mut values = Vec::new();
-    values_of(nest.program, block, &mut values);
+    let values = values_of(nest.program, block);
     values.iter().flat_map(|v| nest.program.exprs.reads(*v)).any(|r| nest.program.buffers[r.buffer].name == name)
 }
 
@@ -162,7 +152,7 @@ fn check_shared(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint
             let what =
                 format!("the elements of `{source}` differ among the invocations, each of which computes `{stage}` for itself");
             let error = Error::new(wanted.promote.to_span, what);
-            let error = error.note_at(frame.span, format!("they hang on `{name}`, which is distributed here"));
+            let error = error.note_at(frame.span, format!("they depend on `{name}`, which is distributed here"));
             return Err(error.help(format!("write `to: register`, or compute `{stage}` in shared memory")));
         }
     }
@@ -335,7 +325,7 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result
 }
 
 /// Where an index is no sum of axes, its distance from the lowest is proved to lie in the box; and in registers, which have
-/// no address, to hang on nothing but what varies.
+/// no address, to depend on nothing but what varies.
 fn check_place(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
@@ -357,7 +347,7 @@ fn check_place(
     let error = Error::new(
         wanted.promote.source.span,
         format!(
-            "which registers hold `{read}` under `{}` would hang on `{name}`, and registers have no address",
+            "which registers hold `{read}` under `{}` would depend on `{name}`, and registers have no address",
             wanted.promote.at
         ),
     );

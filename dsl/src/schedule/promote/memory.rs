@@ -2,7 +2,8 @@
 
 use super::Wanted;
 use crate::diag::Error;
-use crate::nest::{AxisDef, AxisId, Block, BufferId, NodeKind, Program, Space};
+use crate::nest::walk;
+use crate::nest::{AxisDef, AxisId, Block, BufferId, Node, NodeKind, Program, Space};
 use crate::profile::Profile;
 use crate::schedule::StageNest;
 use crate::schedule::unroll::LIMIT;
@@ -44,16 +45,12 @@ pub(super) fn layout(nest: &StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId])
 
 /// The shared buffers of a nest, each with its bytes.
 fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
-    let mut found = Vec::new();
-    for node in block {
-        if let NodeKind::Alloc { buffer, .. } = node.kind
-            && program.buffers[buffer].space == Space::Shared
-        {
-            found.push((buffer, program.local_bytes(buffer, profile).unwrap_or(0)));
-        }
-        node.blocks().for_each(|inner| found.extend(shared_bytes(program, profile, inner)));
-    }
-    found
+    let shared = |node: &Node| match node.kind {
+        NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared => Some(buffer),
+        _ => None,
+    };
+    let bytes = |buffer| (buffer, program.local_bytes(buffer, profile).unwrap_or(0));
+    walk::nodes(block).filter_map(shared).map(bytes).collect()
 }
 
 /// Refuses a copy for which there is no room.

@@ -118,12 +118,12 @@ pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize
     }
     for attached in nest.placed.attached.iter().filter(|a| nest.place_of(a) + usize::from(around) > depth) {
         for block in [&attached.before, &attached.after] {
-            super::footprint::loops(block, &mut |axis, exec| {
+            for (axis, exec) in super::footprint::loops(block) {
                 let bound = matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup);
                 if !bound || to == Memory::Shared {
                     inside.insert(axis);
                 }
-            });
+            }
         }
     }
     inside

@@ -109,7 +109,7 @@ fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprin
             let extent = nest.on_loops(nest.program.axes[pred.axis].extent);
             let extent = replaced(nest, extent, &footprint.listed);
             let past = nest.program.exprs.compare(Compare::Ge, value, extent);
-            // A bound that hangs on what the list leaves out is not the copy's to know.
+            // A bound that depends on what the list leaves out is not the copy's to know.
             let unknown = nest.program.exprs.uses_axis(past, &mut |a| wanted.place.inside.contains(&a));
             if footprint.listed.is_empty() || !unknown {
                 left.push((pred.axis, past));
@@ -130,10 +130,10 @@ fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, 
         return true;
     }
     let prover = nest.prover().assuming(past, true);
-    let apart = |index: ExprId| !exprs.uses_axis(index, &mut |axis| exprs.uses_axis(past, &mut |other| other == axis));
+    let is_independent = |index: ExprId| !exprs.uses_axis(index, &mut |axis| exprs.uses_axis(past, &mut |other| other == axis));
     let beyond = |index: &Vec<ExprId>| {
         let mut sides: Vec<(ExprId, ExprId)> = index.iter().copied().zip(shape.iter().copied()).collect();
-        sides.sort_by_key(|(index, _)| apart(*index));
+        sides.sort_by_key(|(index, _)| is_independent(*index));
         sides.into_iter().any(|(index, n)| prover.less_equal(n, index))
     };
     footprint.read_at.iter().all(beyond)

@@ -87,7 +87,7 @@ impl Flow {
         self.reads.iter().filter(|(_, seen)| reads(seen)).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether how much a stage reads of a tensor hangs on an axis of its reduction of which no length is known.
+    /// Whether how much a stage reads of a tensor depends on an axis of its reduction of which no length is known.
     pub fn is_unbounded(&self, stage: &str, tensor: &str) -> bool {
         let open = self.unbounded.get(stage).copied().unwrap_or_default();
         self.reads(stage).iter().any(|s| s.tensor == tensor && (s.by_data || s.roots() & open != 0))

@@ -18,7 +18,7 @@ const STEPS: [Step; 9] = [
     (&["outward"], 60, 1),
     (&["promote", "promote", "compute_at"], 60, 3),
     (&["lanes"], 12, 3),
-    (&["to threads", "distribute", "distribute", "across"], 80, 2),
+    (&["to threads", "distribute", "distribute", "strategy"], 80, 2),
     (&["promote", "compute_at", "unroll", "vectorize", "tile"], 60, 3),
 ];
 

@@ -119,7 +119,7 @@ impl Nest<'_> {
     }
 
     /// Notes that something lives at a place: what is around it stays as it is, and what counts registers is unrolled.
-    pub fn settle(&mut self, place: &Place, memory: Memory, room: &Room, bytes: i64) {
+    pub fn take(&mut self, place: &Place, memory: Memory, room: &Room, bytes: i64) {
         if memory == Memory::Shared {
             self.shared -= room.elements * bytes * 2;
         } else {

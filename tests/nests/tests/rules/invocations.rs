@@ -223,8 +223,8 @@ fn races() {
         ),
     ];
     insta::assert_snapshot!(refused(cases, Rule::Race));
-    let surplus = vec![("surplus threads write too", one_writes(false))];
-    insta::assert_snapshot!("races_surplus", refused(surplus, Rule::Predicate));
+    let inactive = vec![("inactive threads write too", one_writes(false))];
+    insta::assert_snapshot!("races_inactive", refused(inactive, Rule::Predicate));
 }
 
 #[test]

@@ -163,22 +163,22 @@ fn reductions() {
             }),
         ),
         (
-            "a collect over other axes",
+            "an all-reduce over other axes",
             changed(norm(), |p| {
                 let k = axis(p, "mean.k_o");
-                at(p, "collect mean_sum", |block, place| {
-                    if let NodeKind::Collect(collect) = &mut block[place].kind {
-                        collect.over = vec![k];
+                at(p, "all-reduce mean_sum", |block, place| {
+                    if let NodeKind::AllReduce(reduction) = &mut block[place].kind {
+                        reduction.over = vec![k];
                     }
                 });
             }),
         ),
         (
-            "a collect of a subgroup alone",
+            "an all-reduce of a subgroup alone",
             changed(norm(), |p| {
-                at(p, "collect mean_sum", |block, place| {
-                    if let NodeKind::Collect(collect) = &mut block[place].kind {
-                        collect.scope = Scope::Subgroup;
+                at(p, "all-reduce mean_sum", |block, place| {
+                    if let NodeKind::AllReduce(reduction) = &mut block[place].kind {
+                        reduction.scope = Scope::Subgroup;
                     }
                 });
             }),

@@ -88,7 +88,7 @@ fn compute(
         _ => None,
     };
     let extents = extents.map(|axes| axes.into_iter().map(|(_, n)| n).collect());
-    nest.settle(place, memory, &room, guest.bytes);
+    nest.take(place, memory, &room, guest.bytes);
     // What is read now is no tensor that could be placed again, but a copy of it can be made further in.
     for seen in nest.reads.iter_mut().filter(|s| s.tensor == guest.name) {
         seen.depth = place.depth;

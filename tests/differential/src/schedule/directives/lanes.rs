@@ -1,6 +1,6 @@
 //! `distribute(i => lane(x))`, `distribute(j => subgroup(x))`: a workgroup as a row of subgroups.
 
-use super::across::{by_subgroup, part};
+use super::strategy::{by_subgroup, part};
 use crate::schedule::nest::{Exec, Nest};
 use crate::schedule::tree::Directive;
 use fastrand::Rng;

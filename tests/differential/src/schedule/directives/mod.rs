@@ -5,7 +5,6 @@
 //! into [`super::illegal`]; what it leaves to be done, into [`super::complete`]. Reports count directives by their names, so
 //! there is nothing more to do.
 
-mod across;
 mod compute_at;
 mod distribute;
 mod fuse;
@@ -16,6 +15,7 @@ mod rfactor;
 mod serial;
 mod show;
 mod split;
+mod strategy;
 mod tile;
 mod unroll;
 mod vectorize;
@@ -48,7 +48,7 @@ pub const FAMILIES: [Family; 14] = [
     Family { name: "fuse", weight: 10, propose: fuse::propose },
     Family { name: "reorder", weight: 16, propose: reorder::propose },
     Family { name: "distribute", weight: 16, propose: distribute::propose },
-    Family { name: "across", weight: 14, propose: across::propose },
+    Family { name: "strategy", weight: 14, propose: strategy::propose },
     Family { name: "lanes", weight: 6, propose: lanes::propose },
     Family { name: "serial", weight: 4, propose: serial::propose },
     Family { name: "unroll", weight: 14, propose: unroll::propose },

@@ -57,7 +57,7 @@ fn copy(nest: &mut Nest<'_>, place: &Place, memory: Memory, seen: &Seen, room: R
     let vector = layout(memory, axes.as_deref(), random, &mut keys);
     nest.copies.push(Copied { name: name.clone(), axes, memory, depth: place.depth, result: false, vector });
     redirect(nest, place, seen, name, memory);
-    nest.settle(place, memory, &room, seen.bytes);
+    nest.take(place, memory, &room, seen.bytes);
     Directive { produced, keys, ..Directive::new("promote", [seen.tensor.clone()]) }
 }
 
@@ -153,7 +153,7 @@ fn result(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let axes: Option<Vec<(String, i64)>> = listed.then(|| names.into_iter().zip(extents).collect());
     let vector = layout(memory, axes.as_deref(), random, &mut keys);
     nest.copies.push(Copied { name, axes, memory, depth: place.depth, result: true, vector });
-    nest.settle(&place, memory, &room, nest.bytes);
+    nest.take(&place, memory, &room, nest.bytes);
     Some(Directive { produced: vec![produced], keys, ..Directive::new("promote", [nest.stage.clone()]) })
 }
 

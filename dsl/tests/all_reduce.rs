@@ -4,7 +4,7 @@ use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::Const;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Block, Body, Collect, Exec, How, Level, Loop, Node, NodeKind, Program, Scope, Slot, print};
+use tilewright_dsl::nest::{AllReduce, Block, Body, Exec, How, Level, Loop, Node, NodeKind, Program, Scope, Slot, print};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 use tilewright_dsl::verify::{Rule, verify};
@@ -101,10 +101,10 @@ fn change(program: &Program, text: &str, f: &dyn Fn(&mut Node, &mut Program) -> 
     changed
 }
 
-fn collect(f: impl Fn(&mut Collect)) -> impl Fn(&mut Node, &mut Program) -> bool {
+fn reduction(f: impl Fn(&mut AllReduce)) -> impl Fn(&mut Node, &mut Program) -> bool {
     move |node, _| {
-        if let NodeKind::Collect(collect) = &mut node.kind {
-            f(collect);
+        if let NodeKind::AllReduce(reduction) = &mut node.kind {
+            f(reduction);
         }
         true
     }
@@ -139,17 +139,21 @@ fn what_is_not_right_is_refused() {
     let no_predicates = |node: &mut Node, _: &mut Program| {
         match &mut node.kind {
             NodeKind::Compute(compute) => compute.preds.clear(),
-            NodeKind::Collect(collect) => collect.preds.clear(),
+            NodeKind::AllReduce(reduction) => reduction.preds.clear(),
             _ => {}
         }
         true
     };
     let removed = |_: &mut Node, _: &mut Program| false;
     let cases: Vec<(&str, Rule, Program)> = vec![
-        ("no collect", Rule::Unwritten, change(&tree, "collect", &removed)),
-        ("a collect over nothing", Rule::Reduction, change(&tree, "collect", &collect(|c| c.over.clear()))),
-        ("a subgroup's collect of threads", Rule::Reduction, change(&tree, "collect", &collect(|c| c.scope = Scope::Subgroup))),
-        ("13 threads by subgroup", Rule::Reduction, change(&tree, "collect", &collect(|c| c.how = How::Subgroup))),
+        ("no all-reduce", Rule::Unwritten, change(&tree, "all-reduce", &removed)),
+        ("an all-reduce over nothing", Rule::Reduction, change(&tree, "all-reduce", &reduction(|c| c.over.clear()))),
+        (
+            "a subgroup's all-reduce of threads",
+            Rule::Reduction,
+            change(&tree, "all-reduce", &reduction(|c| c.scope = Scope::Subgroup)),
+        ),
+        ("13 threads by subgroup", Rule::Reduction, change(&tree, "all-reduce", &reduction(|c| c.how = How::Subgroup))),
         ("all of a team write", Rule::Race, change(&tree, "thread x: k_once", &removed)),
         ("all of a team write, unguarded", Rule::Predicate, change(&tree, "finish", &no_predicates)),
         ("no init", Rule::Unwritten, change(&tree, "init", &removed)),
@@ -163,9 +167,9 @@ fn what_is_not_right_is_refused() {
                 true
             })
         }),
-        ("a collect where not all arrive", Rule::Uniformity, {
+        ("an all-reduce where not all arrive", Rule::Uniformity, {
             let i = tree.axes.ids().rfind(|a| tree.axes[*a].name == "i").expect("it");
-            change(&tree, "collect", &move |node, program| {
+            change(&tree, "all-reduce", &move |node, program| {
                 let mut axis = program.axes[i].clone();
                 (axis.name, axis.extent) = ("often".into(), program.exprs.axis(i));
                 let (axis, inner) = (program.axes.push(axis), node.clone());
@@ -184,7 +188,7 @@ fn what_is_not_right_is_refused() {
         ("atomics of all of a team", Rule::Race, change(&atomic, "thread x: k_once", &removed)),
         ("atomics without the workgroups", Rule::Reduction, {
             let k = atomic.axes.ids().rfind(|a| atomic.axes[*a].name == "k").expect("it");
-            change(&atomic, "collect y_state", &collect(move |c| c.over = vec![k]))
+            change(&atomic, "all-reduce y_state", &reduction(move |c| c.over = vec![k]))
         }),
         ("atomics on nothing", Rule::Flow, {
             let mut changed = atomic.clone();
@@ -205,7 +209,7 @@ fn what_is_not_right_is_refused() {
         ("atomics past the end", Rule::Predicate, {
             let tiled =
                 compiled(MEAN, "tile(i: 4) => workgroup(y); distribute(i => thread(x)); tile(k: 64) => workgroup(x), by: atomic;");
-            change(&tiled, "collect", &no_predicates)
+            change(&tiled, "all-reduce", &no_predicates)
         }),
         ("a result in place that others still read", Rule::Barrier, change(&own, "barrier", &removed)),
         ("a subgroup's tail read past the end", Rule::Predicate, change(&part, "update part_acc", &no_predicates)),

@@ -1,7 +1,7 @@
-//! How many bytes local buffers and collects take: what `promote` asks before it makes a copy, what lowering asks when all is
+//! How many bytes local buffers and all-reduces take: what `promote` asks before it makes a copy, what lowering asks when all is
 //! made, and the verifier at last.
 
-use super::{BufferId, Collect, How, Program, Scope};
+use super::{AllReduce, BufferId, How, Program, Scope};
 use crate::launch::{DType, Feature};
 use crate::profile::Profile;
 
@@ -28,12 +28,12 @@ impl Program {
         shape.iter().try_fold(one, |product, n| product.checked_mul(*n))
     }
 
-    /// The shared memory that a collect needs in a workgroup of so many invocations: one state an invocation, or a subgroup, for
+    /// The shared memory that an all-reduce needs in a workgroup of so many invocations: one state an invocation, or a subgroup, for
     /// each lane.
-    pub fn collect_bytes(&self, collect: &Collect, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
-        let state: i64 = collect.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
+    pub fn all_reduce_bytes(&self, reduction: &AllReduce, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
+        let state: i64 = reduction.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
         let subgroup = profile.subgroup.map_or(1, i64::from);
-        let states = match (collect.how, collect.scope) {
+        let states = match (reduction.how, reduction.scope) {
             (How::Tree, _) => invocations,
             (How::Subgroup, Scope::Workgroup) => (invocations / subgroup).max(1),
             _ => 0,

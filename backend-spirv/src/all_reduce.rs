@@ -7,7 +7,7 @@ use crate::module::{Id, Type};
 use crate::values::{Op as ValueOp, Operands, ValueId};
 use rspirv::spirv::{Op, StorageClass};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Collect, How, Level, Monoid, Scope, Slot};
+use tilewright_dsl::nest::{AllReduce, How, Level, Monoid, Scope, Slot};
 
 /// The components of a reduction's state.
 pub(crate) type State = Vec<ValueId>;
@@ -32,7 +32,7 @@ pub(crate) struct Digit {
 }
 
 impl Emit<'_> {
-    pub(crate) fn collect(&mut self, c: &Collect) -> Result<()> {
+    pub(crate) fn all_reduce(&mut self, c: &AllReduce) -> Result<()> {
         self.resolved.clear();
         self.preds.clear();
         let monoid = self.monoid(c.stage)?.clone();
@@ -72,7 +72,7 @@ impl Emit<'_> {
     }
 
     /// The invocations that take part, as coordinates of the workgroup.
-    fn team(&mut self, c: &Collect) -> Result<Team> {
+    fn team(&mut self, c: &AllReduce) -> Result<Team> {
         let all = self.coordinates()?;
         let wanted = |level: Level| c.scope == Scope::Workgroup || level == Level::Lane;
         let (reduced, others): (Vec<_>, Vec<_>) =
@@ -102,7 +102,7 @@ impl Emit<'_> {
     }
 
     /// Whether a coordinate is reduced.
-    pub(crate) fn is_reduced(&self, c: &Collect, level: Level, slot: Slot) -> bool {
+    pub(crate) fn is_reduced(&self, c: &AllReduce, level: Level, slot: Slot) -> bool {
         let threads = self.grid.threads.iter().map(|(axis, slot)| (axis, Level::Thread, *slot));
         let mut bound = threads.chain(self.grid.subgroups.iter().map(|(axis, level, slot)| (axis, *level, *slot)));
         let same = |of: Slot| of == slot || of == Slot::Linear || level == Level::Lane;
@@ -121,7 +121,7 @@ impl Emit<'_> {
     }
 
     /// A tree in shared memory: with each step half of the members take another's states in.
-    fn tree(&mut self, c: &Collect, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
+    fn tree(&mut self, c: &AllReduce, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let team = self.team(c)?;
         if team.size == 1 {
             return Ok(states);

@@ -2,6 +2,7 @@
 //! seen to the copies; how many invocations there are is known only now.
 
 use crate::diag::{Error, Errors, SpanId};
+use crate::nest::walk;
 use crate::nest::{AxisId, Block, Dispatch, Exec, NodeKind, Program, Space};
 use crate::profile::Profile;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ pub(super) fn check(program: &Program, profile: &Profile) -> Result<(), Errors> 
     let mut errors = Errors::new();
     for dispatch in &program.plan {
         let mut taken = Taken { program, profile, dispatch, parts: BTreeMap::new(), blame: SpanId::NONE };
-        taken.block(&dispatch.body, 1);
+        taken.block(&dispatch.body);
         errors.keep(taken.check());
     }
     errors.into_result()
@@ -28,31 +29,26 @@ struct Taken<'p> {
 }
 
 impl Taken<'_> {
-    fn block(&mut self, block: &Block, lanes: i64) {
-        for node in block {
-            let mut lanes = lanes;
-            match &node.kind {
-                NodeKind::Alloc { buffer, .. } if self.program.buffers[*buffer].space == Space::Shared => {
-                    let bytes = self.program.local_bytes(*buffer, self.profile).unwrap_or(i64::MAX);
-                    self.parts.insert(self.program.buffers[*buffer].name.clone(), (bytes, node.span));
-                }
-                NodeKind::Loop(l) if l.exec == Exec::Lanes => {
-                    lanes *= self.program.exprs.as_int(self.program.axes[l.axis].extent).unwrap_or(1);
-                }
-                NodeKind::Collect(collect) => {
-                    let invocations = self.dispatch.local.iter().map(|n| i64::from(*n)).product();
-                    let bytes = self.program.collect_bytes(collect, lanes, invocations, self.profile);
-                    let of = format!("the reduction of `{}`", self.program.stages[collect.stage].name);
-                    if bytes > 0 {
-                        let bound = collect.over.first().and_then(|axis| bound_at(&self.dispatch.body, *axis));
-                        self.blame = bound.unwrap_or(node.span);
-                        self.parts.insert(of, (bytes, self.blame));
-                    }
-                }
-                _ => {}
+    fn block(&mut self, block: &Block) {
+        walk::within(block, &mut |node, around| match &node.kind {
+            NodeKind::Alloc { buffer, .. } if self.program.buffers[*buffer].space == Space::Shared => {
+                let bytes = self.program.local_bytes(*buffer, self.profile).unwrap_or(i64::MAX);
+                self.parts.insert(self.program.buffers[*buffer].name.clone(), (bytes, node.span));
             }
-            node.blocks().for_each(|inner| self.block(inner, lanes));
-        }
+            NodeKind::AllReduce(reduction) => {
+                let extent = |axis: AxisId| self.program.exprs.as_int(self.program.axes[axis].extent).unwrap_or(1);
+                let lanes = around.iter().filter(|l| l.exec == Exec::Lanes).map(|l| extent(l.axis)).product();
+                let invocations = self.dispatch.local.iter().map(|n| i64::from(*n)).product();
+                let bytes = self.program.all_reduce_bytes(reduction, lanes, invocations, self.profile);
+                let of = format!("the reduction of `{}`", self.program.stages[reduction.stage].name);
+                if bytes > 0 {
+                    let bound = reduction.over.first().and_then(|axis| bound_at(&self.dispatch.body, *axis));
+                    self.blame = bound.unwrap_or(node.span);
+                    self.parts.insert(of, (bytes, self.blame));
+                }
+            }
+            _ => {}
+        });
     }
 
     fn check(self) -> Result<(), Error> {
@@ -73,8 +69,5 @@ impl Taken<'_> {
 
 /// Where the loop that binds an axis was bound.
 fn bound_at(block: &Block, axis: AxisId) -> Option<SpanId> {
-    block.iter().find_map(|node| match &node.kind {
-        NodeKind::Loop(l) if l.axis == axis => Some(node.span),
-        _ => node.blocks().find_map(|inner| bound_at(inner, axis)),
-    })
+    walk::nodes(block).find(|node| matches!(&node.kind, NodeKind::Loop(l) if l.axis == axis)).map(|node| node.span)
 }

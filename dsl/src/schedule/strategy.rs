@@ -80,7 +80,7 @@ fn check_coordinates(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], targ
 /// Within a workgroup, the parts become one in one way.
 fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
     let other = nest.path.frames.iter().find(|f| {
-        let how = f.as_loop().and_then(|(axis, _)| nest.program.across.get(&axis));
+        let how = f.as_loop().and_then(|(axis, _)| nest.program.strategies.get(&axis));
         how.is_some_and(|how| *how != by.how && *how != How::Atomic)
     });
     let Some(frame) = other else { return Ok(()) };
@@ -117,7 +117,7 @@ pub fn begin(nest: &mut StageNest<'_>, axis: AxisId, by: By, span: SpanId) -> Ap
     } else {
         nest.program.owe(format!("the parts of `{name}` become one before `{stage}` is written"), State::Proved, span);
     }
-    nest.program.across.insert(axis, by.how);
+    nest.program.strategies.insert(axis, by.how);
     Ok(())
 }
 

@@ -1,12 +1,12 @@
-//! Reductions across invocations: collects between an update, of which each invocation does a part, and the finish.
+//! Reductions across invocations: all-reduces between an update, of which each invocation does a part, and the finish.
 //!
 //! ```text
 //! init acc                                        init acc
 //! thread x: k in 0..64                            thread x: k in 0..64
 //!   for k_o … { update acc }                        for k_o … { update acc }
-//! collect all = acc over k, by tree               collect all = acc over k, by tree
+//! all-reduce all = acc over k, by tree            all-reduce all = acc over k, by tree
 //! thread x: k_once in 0..1                        thread x: k_once in 0..1
-//!   finish y = all  where k_once < 1                collect y = all over k_workgroup, by atomic  where k_once < 1
+//!   finish y = all  where k_once < 1                all-reduce y = all over k_workgroup, by atomic  where k_once < 1
 //! ```
 //!
 //! The loops bound to invocations move inside the accumulator's life: a result is not theirs. Every invocation then has the
@@ -16,9 +16,10 @@ use super::accumulate::{is_of, wrap};
 use crate::diag::SpanId;
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
+use crate::nest::walk;
 use crate::nest::{
-    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Collect, Exec, Fate, How, Level, Node, NodeKind, Pred,
-    Program, Scope, Space, StageId, Tail,
+    Access, AllReduce, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Exec, Fate, How, Level, Node, NodeKind,
+    Pred, Program, Scope, Space, StageId, Tail,
 };
 
 /// Moves the loops over a reduction's axes that are bound to invocations from around a reduction inside, where its own loops begin
@@ -31,9 +32,9 @@ pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[A
     let (mut along, mut left) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
     for mut frame in std::mem::take(&mut path.frames) {
         let mut beside = (std::mem::take(&mut frame.before), std::mem::take(&mut frame.after));
-        let comes = [&beside.0, &beside.1].into_iter().flatten().any(|node| hangs_on(program, node, &bound, &filled));
+        let comes = [&beside.0, &beside.1].into_iter().flatten().any(|node| depends_on(program, node, &bound, &filled));
         for block in [&mut beside.0, &mut beside.1] {
-            if comes { fills(block, &mut filled) } else { release(block, &bound) }
+            if comes { filled.extend(walk::nodes(block).flat_map(Node::writes)) } else { release(block, &bound) }
         }
         nest_in(if comes { &mut along } else { &mut left }, beside);
         let of_team = |axis: &AxisId| is_of(program, *axis, over) && frame.level().is_some_and(|(l, _)| l != Level::Workgroup);
@@ -72,31 +73,23 @@ fn nest_in((before, after): &mut (Block, Block), (inner, mut behind): (Block, Bl
     *after = behind;
 }
 
-/// Takes predicates off what leaves the loops over these axes, which held surplus invocations back: it is the same for all.
+/// Takes predicates off what leaves the loops over these axes, which held inactive invocations back: it is the same for all.
 fn release(block: &mut Block, axes: &[AxisId]) {
-    for node in block {
+    walk::each_mut(block, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
             compute.preds.retain(|pred| !axes.contains(&pred.axis));
         }
-        node.blocks_mut().for_each(|inner| release(inner, axes));
-    }
+    });
 }
 
-/// Adds the buffers that a block writes.
-fn fills(block: &Block, filled: &mut Vec<BufferId>) {
-    for node in block {
-        match &node.kind {
-            NodeKind::Compute(c) => filled.extend(c.dst.iter().map(|place| place.buffer)),
-            NodeKind::Copy(c) => filled.push(c.dst),
-            NodeKind::Collect(c) => filled.extend(c.dst.iter().map(|place| place.buffer)),
-            _ => node.blocks().for_each(|inner| fills(inner, filled)),
-        }
-    }
+/// Whether a node, or one inside it, names what is made of one of these axes, in an index, a value or an extent, or reads one of these
+/// buffers.
+fn depends_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -> bool {
+    walk::nodes(std::slice::from_ref(node)).any(|node| names(program, node, axes, filled))
 }
 
-/// Whether a node names what is made of one of these axes, in an index, a value or an extent, or reads one of these buffers.
-fn hangs_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -> bool {
-    if let NodeKind::Collect(c) = &node.kind
+fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -> bool {
+    if let NodeKind::AllReduce(c) = &node.kind
         && c.src.iter().any(|place| filled.contains(&place.buffer))
     {
         return true;
@@ -112,7 +105,7 @@ fn hangs_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]
         }
         NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
         NodeKind::Branch { cond, .. } => vec![*cond],
-        NodeKind::Collect(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
+        NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
         NodeKind::Alloc { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),
     };
     let is_one = |e: &Expr| match e {
@@ -121,11 +114,10 @@ fn hangs_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]
         _ => false,
     };
     named.iter().any(|e| program.exprs.any(*e, &mut |e| is_one(e)))
-        || node.blocks().flatten().any(|inner| hangs_on(program, inner, axes, filled))
 }
 
 /// A reduction whose parts are to become one.
-pub(super) struct Across<'a> {
+pub(super) struct Distributed<'a> {
     pub(super) program: &'a mut Program,
     pub(super) stage: StageId,
     /// The loops around the update.
@@ -149,9 +141,9 @@ pub(super) struct Parts {
     pub(super) stored: bool,
 }
 
-impl Across<'_> {
-    /// Adds the collects that the reduction needs. `preds` are those of the finish, and get those of the loops of one value.
-    pub(super) fn collect(&mut self, places: Vec<Access>, preds: &mut Vec<Pred>, body: &mut Block) -> Parts {
+impl Distributed<'_> {
+    /// Adds the all-reduces that the reduction needs. `preds` are those of the finish, and get those of the loops of one value.
+    pub(super) fn add(&mut self, places: Vec<Access>, preds: &mut Vec<Pred>, body: &mut Block) -> Parts {
         let mut parts = Parts { registers: Vec::new(), places, once: Vec::new(), stored: false };
         let (atomic, team): (Vec<Frame>, Vec<Frame>) =
             self.distributed().into_iter().partition(|f| self.how(f) == Some(How::Atomic));
@@ -166,10 +158,10 @@ impl Across<'_> {
             }
         }
         if !atomic.is_empty() {
-            let collect = self.node(How::Atomic, Scope::Device, &atomic, (&parts.places, self.dst));
-            let collect = Collect { preds: preds.clone(), ..collect };
-            let collect = wrap(&self.written_out(), self.span, NodeKind::Collect(collect));
-            body.extend(super::accumulate::close(std::mem::take(&mut parts.once), collect));
+            let reduction = self.node(How::Atomic, Scope::Device, &atomic, (&parts.places, self.dst));
+            let reduction = AllReduce { preds: preds.clone(), ..reduction };
+            let node = wrap(&self.written_out(), self.span, NodeKind::AllReduce(reduction));
+            body.extend(super::accumulate::close(std::mem::take(&mut parts.once), node));
             parts.stored = true;
         }
         parts
@@ -185,7 +177,7 @@ impl Across<'_> {
 
     fn how(&self, frame: &Frame) -> Option<How> {
         let (axis, _) = frame.as_loop()?;
-        self.program.across.get(&axis).copied()
+        self.program.strategies.get(&axis).copied()
     }
 
     fn is_memory(&self, buffer: BufferId) -> bool {
@@ -200,14 +192,14 @@ impl Across<'_> {
         let all: Vec<Access> = registers.iter().zip(&parts.places).map(of).collect();
         let lanes = team.iter().all(|f| matches!(f.level(), Some((Level::Lane, _))));
         let scope = if lanes { Scope::Subgroup } else { Scope::Workgroup };
-        let collect = self.node(how, scope, team, (&parts.places, &all));
-        body.extend(wrap(self.tile, self.span, NodeKind::Collect(collect)));
+        let reduction = self.node(how, scope, team, (&parts.places, &all));
+        body.extend(wrap(self.tile, self.span, NodeKind::AllReduce(reduction)));
         (parts.registers, parts.places) = (registers, all);
     }
 
-    fn node(&self, how: How, scope: Scope, over: &[Frame], (src, dst): (&[Access], &[Access])) -> Collect {
+    fn node(&self, how: How, scope: Scope, over: &[Frame], (src, dst): (&[Access], &[Access])) -> AllReduce {
         let over = over.iter().filter_map(|f| f.as_loop().map(|(axis, _)| axis)).collect();
-        Collect { stage: self.stage, scope, how, src: src.to_vec(), dst: dst.to_vec(), over, preds: Vec::new() }
+        AllReduce { stage: self.stage, scope, how, src: src.to_vec(), dst: dst.to_vec(), over, preds: Vec::new() }
     }
 
     /// Whether the items read a buffer.

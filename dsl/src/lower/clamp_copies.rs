@@ -4,49 +4,42 @@
 
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, Body, Fate, NodeKind, Phase, Program, Space};
+use crate::nest::walk::{self, Around};
+use crate::nest::{AxisId, Body, Fate, Node, NodeKind, Phase, Program, Space};
 use std::collections::HashSet;
 
-/// Settles every copy.
+/// Clamps what every copy reads.
 pub fn run(program: &mut Program) {
     if program.hosts.is_empty() {
         return;
     }
     for at in 0..program.plan.len() {
         let mut body = std::mem::take(&mut program.plan[at].body);
-        block(program, &mut body, &mut Vec::new());
+        walk::within_mut(&mut body, &mut |node, around| clamp(program, node, around));
         program.plan[at].body = body;
     }
 }
 
-fn block(program: &mut Program, nodes: &mut Block, around: &mut Vec<AxisId>) {
-    for node in nodes {
-        let looped = if let NodeKind::Loop(l) = &node.kind { Some(l.axis) } else { None };
-        around.extend(looped);
-        if let NodeKind::Compute(compute) = &mut node.kind
-            && program.hosts.contains_key(&compute.stage)
-        {
-            // What has a predicate counts as its last value.
-            let known: Vec<AxisId> = around.iter().copied().chain(compute.preds.iter().map(|pred| pred.axis)).collect();
-            for value in &mut compute.value {
-                *value = settled(program, *value, &known);
-            }
-            if let (Phase::Whole, Body::Reduce { finish, .. }) = (compute.phase, program.stages[compute.stage].body.clone()) {
-                let settled = settled(program, finish, &known);
-                if let Body::Reduce { finish, .. } = &mut program.stages[compute.stage].body {
-                    *finish = settled;
-                }
-            }
-        }
-        node.blocks_mut().for_each(|inner| block(program, inner, around));
-        if looped.is_some() {
-            around.pop();
+fn clamp(program: &mut Program, node: &mut Node, around: &[Around]) {
+    let NodeKind::Compute(compute) = &mut node.kind else { return };
+    if !program.hosts.contains_key(&compute.stage) {
+        return;
+    }
+    // What has a predicate counts as its last value.
+    let known: Vec<AxisId> = around.iter().map(|l| l.axis).chain(compute.preds.iter().map(|pred| pred.axis)).collect();
+    for value in &mut compute.value {
+        *value = clamped(program, *value, &known);
+    }
+    if let (Phase::Whole, Body::Reduce { finish, .. }) = (compute.phase, program.stages[compute.stage].body.clone()) {
+        let clamped = clamped(program, finish, &known);
+        if let Body::Reduce { finish, .. } = &mut program.stages[compute.stage].body {
+            *finish = clamped;
         }
     }
 }
 
 /// A value whose reads stay inside, over axes that are within their extents.
-fn settled(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
+fn clamped(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
     // What no loop around binds yet, and is no part of others, is an invocation's: the loops of registers' owners come later.
     let live = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live);
     let bound: HashSet<AxisId> = known.iter().copied().chain(live).collect();

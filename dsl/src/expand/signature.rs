@@ -12,7 +12,7 @@ use quote::{quote, quote_spanned};
 use std::collections::HashSet;
 
 /// A kernel as its callers see it.
-pub(super) struct Face {
+pub(super) struct Signature {
     /// The name.
     pub(super) name: String,
     /// The dtype generics in order, each with the dtypes that it can be.
@@ -59,14 +59,14 @@ pub(super) enum ArgumentKind {
     Scalar,
 }
 
-impl Face {
+impl Signature {
     /// The layout generics: of inputs, then of outputs.
     pub(super) fn layouts(&self) -> Vec<&Ident> {
         self.arguments.iter().filter_map(|a| a.layout.as_ref()).chain(self.outputs.iter().map(|o| &o.layout)).collect()
     }
 
-    /// The face of a kernel that was read from these tokens, as far as it could be read.
-    pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Face {
+    /// The signature of a kernel that was read from these tokens, as far as it could be read.
+    pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Signature {
         let ident = |name: &Name| identifier(name, spans);
         let mut seen = HashSet::new();
         let dtypes: Vec<(Ident, Vec<DType>)> = kernel
@@ -110,13 +110,13 @@ impl Face {
         };
         let mut seen = HashSet::new();
         let outputs = kernel.outputs.iter().filter(|o| seen.insert(&o.name.text)).map(output).collect();
-        Face { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
+        Signature { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
     }
 
-    /// The face of a kernel of which only the head is known.
-    pub(super) fn unknown(head: &Head) -> Face {
+    /// The signature of a kernel of which only the head is known.
+    pub(super) fn unknown(head: &Head) -> Signature {
         let name = head.name.to_string();
-        Face { declaration: format!("fn {name}"), name, dtypes: Vec::new(), arguments: Vec::new(), outputs: Vec::new() }
+        Signature { declaration: format!("fn {name}"), name, dtypes: Vec::new(), arguments: Vec::new(), outputs: Vec::new() }
     }
 }
 
