@@ -529,3 +529,57 @@ fn results_under_a_fact() {
         &[&[("N", 1)], &[("N", 4)], &[("N", 35)]],
     );
 }
+
+/// Tiles of the axis that counts what is left of a peeled axis: that they reach its end was not seen through the minimum in its extent.
+#[test]
+fn tiles_of_what_a_peel_leaves() {
+    let shifted = "V: k for p {
+        tile(i: 2 => z1);
+        tile(z1: 4 peel);
+        tile(z1_o: 3 shift);
+        serial(z1_o_o);
+        serial(z1_o);
+        unroll(z1);
+        unroll(i);
+    }";
+    check("fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 1.0; }", shifted, &[&[("N", 24)], &[("N", 29)], &[("N", 67)]]);
+    let split = "V: k for p where N % 8 == 0 {
+        tile(i: 8 peel => z1);
+        split(i, [_, 2] => i, z2);
+        split(z1, [8, _] => z3, z1);
+        split(z1, [2, 2, _] => z4, z5, z6);
+        serial(z3);
+        distribute(z4 => workgroup(z));
+        distribute(z5 => workgroup(x));
+        distribute(z6 => workgroup(y));
+        distribute(i => workgroup(z));
+        distribute(z2 => workgroup(x));
+        distribute(j => workgroup(x));
+    }";
+    check(
+        "fn k<N>(x: i32[N + 1]) -> y: i32[N + 1, N] { y[i, j] = x[i] * 3 - j; }",
+        split,
+        &[&[("N", 8)], &[("N", 40)], &[("N", 136)]],
+    );
+    let triangle = "V: k for p where N % 8 == 0 {
+        tile(j: 1, i: 1) => workgroup(x, z);
+        tile(l: 5 peel => z1);
+        tile(l: 3 => z2);
+    }";
+    check(
+        "fn k<N, M>(x: i32[M, N]) -> y: i32[M, N] { y[i, j] = sum(l in j..N) { x[i, l] }; }",
+        triangle,
+        &[&[("N", 8), ("M", 3)], &[("N", 24), ("M", 1)]],
+    );
+    let lanes = "V: k for p {
+        tile(k: 2 peel => z1);
+        tile(i: 8 => z2);
+        distribute(i => workgroup(x));
+        tile(z2: 2 => z3);
+        distribute(z2 => workgroup(y));
+        tile(z3: 2 shift, z1: 4 => z4);
+        serial(z3_o);
+        unroll(z3);
+    }";
+    check("fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in i..N) { x[k] }; }", lanes, &[&[("N", 48)], &[("N", 67)]]);
+}

@@ -6,7 +6,7 @@
 //! ([`cuts`]): what lies below counts as an axis of its own, within its extent.
 
 use super::context::Checks;
-use crate::expr::{Binary, Expr, ExprId};
+use crate::expr::{Binary, Expr, ExprId, Exprs};
 use crate::facts::{Poly, Prover};
 use crate::nest::{AxisDef, AxisId, Fate, Program, Tail};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -80,6 +80,22 @@ fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
     program.axes.ids().filter(|axis| !above.contains(axis)).collect()
 }
 
+/// Whether an expression is at most a number by the literals in it alone.
+fn at_most(exprs: &Exprs, id: ExprId, most: i64) -> bool {
+    let literal = |e: ExprId| exprs.as_int(e);
+    match *exprs.get(id) {
+        Expr::Binary(Binary::Min, a, b) => at_most(exprs, a, most) || at_most(exprs, b, most),
+        Expr::Binary(Binary::Max, a, b) => at_most(exprs, a, most) && at_most(exprs, b, most),
+        Expr::Binary(Binary::Add, a, b) => literal(b).and_then(|n| most.checked_sub(n)).is_some_and(|most| at_most(exprs, a, most)),
+        Expr::Binary(Binary::FloorDiv, a, by) => {
+            let most = literal(by).filter(|by| *by > 0).and_then(|by| most.checked_mul(by)?.checked_add(by - 1));
+            most.is_some_and(|most| at_most(exprs, a, most))
+        }
+        Expr::Binary(Binary::FloorMod, _, by) => literal(by).is_some_and(|by| by > 0 && by - 1 <= most),
+        _ => literal(id).is_some_and(|n| n <= most),
+    }
+}
+
 impl<'v> Checks<'v> {
     /// Whether the parts of a split reach all of its axis.
     pub(super) fn covers(&self, axis: AxisId) -> bool {
@@ -109,7 +125,21 @@ impl<'v> Checks<'v> {
             || (cut != extent && reach(roots, cut))
             || hull(&[leaves, roots])
             || matches!(split.parts[..], [part] if self.has_term(self.extent(part), extent))
+            || self.is_rounded_up(&split.parts, extent)
             || inside()
+    }
+
+    /// Whether one part is as long as the extent divided by the other parts, which are literal, and rounded up: how a split by
+    /// factors is made. The prover takes minima in the extent apart, and may see no end of cases.
+    fn is_rounded_up(&self, parts: &[AxisId], extent: ExprId) -> bool {
+        let (exprs, roots) = (&self.program.exprs, &self.provers.roots);
+        let extents = || parts.iter().map(|part| self.extent(*part));
+        let mut others = extents().filter(|e| exprs.as_int(*e).is_none());
+        let by = extents().filter_map(|e| exprs.as_int(e)).try_fold(1i64, i64::checked_mul).filter(|by| *by > 0);
+        let (Some(quotient), None, Some(by)) = (others.next(), others.next(), by) else { return false };
+        let Expr::Binary(Binary::FloorDiv, sum, divisor) = exprs.get(quotient) else { return false };
+        let wanted = roots.poly(extent).and_then(|extent| extent.plus(by - 1));
+        exprs.as_int(*divisor) == Some(by) && wanted.is_some() && roots.poly(*sum) == wanted
     }
 
     /// Whether parts that are within their extents stay below that of their axis.
@@ -143,7 +173,8 @@ impl<'v> Checks<'v> {
             (_, Expr::Axis(axis)) => self.provers.starts.get(axis).is_some_and(|start| self.grows(provers, less, *start)),
             _ => false,
         };
-        part || provers.iter().any(|prover| prover.less_equal(less, more))
+        part || exprs.as_int(more).is_some_and(|most| at_most(exprs, less, most))
+            || provers.iter().any(|prover| prover.less_equal(less, more))
     }
 
     /// The value of an axis by its parts, each within its extent.
