@@ -1,4 +1,4 @@
-//! Kernels with types: what `kernel!` and `schedule!` expand to speaks of these.
+//! Typed kernels: the traits and types that the expansions of `kernel!` and `schedule!` name.
 
 use crate::argument::Argument;
 use crate::element::Element;
@@ -19,11 +19,11 @@ pub trait Kernel: 'static {
     type Args<'a>: Arguments<'a>;
     /// A tensor, a tuple of tensors, or `()` where it only updates.
     type Outputs: Outputs;
-    /// What packs a loaded kernel's arguments, and unpacks its results.
+    /// What packs and prepares a loaded kernel's arguments, and unpacks its results.
     type Packing: Packing;
 }
 
-/// What packs a loaded kernel's arguments, and unpacks its results. Implemented by `kernel!`.
+/// What packs and prepares a loaded kernel's arguments, and unpacks its results. Implemented by `kernel!`.
 pub trait Packing: 'static {
     #[doc(hidden)]
     fn new(kernel: DynKernel) -> Self;

@@ -261,25 +261,25 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
     if a.arguments != b.arguments || a.scalars != b.scalars {
         return differ("their arguments differ".to_owned());
     }
-    let inputs = |p: &'_ Program| -> Vec<Tensor> {
+    let outer = |p: &'_ Program| -> Vec<Tensor> {
         p.tensors.iter().filter(|t| !matches!(t.role, Role::Temporary | Role::Prepared)).cloned().collect()
     };
-    let (fa, fb) = (inputs(a), inputs(b));
+    let (ours, theirs) = (outer(a), outer(b));
     let same = |x: &Tensor, y: &Tensor| {
         (&x.name, x.dtype, x.role, x.shape.len(), &x.layout) == (&y.name, y.dtype, y.role, y.shape.len(), &y.layout)
     };
-    if fa.len() != fb.len() {
+    if ours.len() != theirs.len() {
         return differ("their outputs differ in number".to_owned());
     }
-    if let Some((x, y)) = fa.iter().zip(&fb).find(|(x, y)| !same(x, y)) {
+    if let Some((x, y)) = ours.iter().zip(&theirs).find(|(x, y)| !same(x, y)) {
         let layout = |t: &Tensor| t.layout.as_ref().map_or_else(String::new, |l| format!(", packed as {l}"));
         let show = |t: &Tensor| format!("`{}: {}` with {} dimensions{}", t.name, t.dtype, t.shape.len(), layout(t));
         return differ(format!("the one has {}, the other {}", show(x), show(y)));
     }
-    if let Some(tensor) = fa.iter().find(|t| prepares(a, t) != prepares(b, t)) {
+    if let Some(tensor) = ours.iter().find(|t| prepares(a, t) != prepares(b, t)) {
         return differ(format!("the one wants `{}` prepared, the other does not", tensor.name));
     }
-    if told_apart(&fa, &fb) {
+    if told_apart(&ours, &theirs) {
         return Ok(());
     }
     for (name, value) in &a.parameters {

@@ -1,8 +1,8 @@
-//! Products that are added to something and become one `Fma`: those of a reduction's items and of its sum.
+//! Where a product and a sum become one `Fma`: in what a reduction combines.
 //!
 //! Drivers may not fuse what is decorated with `NoContraction`, so that is done here. Elsewhere a product and a sum stay
-//! two instructions: a map is computed once for each element, and mostly waits for memory. There NVIDIA's driver makes
-//! slower code of an `Fma`: with three of them, the loop over channels of a bilinear interpolation takes up to 1.7 times
+//! two instructions: a map is computed once for each element, and mostly waits for memory. With an `Fma` there, NVIDIA's
+//! driver makes slower code: with three of them, the loop over channels of a bilinear interpolation takes up to 1.7 times
 //! as long.
 
 use crate::emit::Emit;

@@ -71,15 +71,9 @@ impl Emit<'_> {
         self.choice(at, ids[0], arms, levels)
     }
 
-    /// One of two halves, which are in f32: a compiler that sees through the conversions chooses between halves.
-    pub(crate) fn choice_of_widened(&mut self, at: Site, cond: Id, arms: [Id; 2]) -> Result<Id> {
-        let yes = self.hidden_float(at, arms[0], HIDES[0])?;
-        let no = self.hidden_float(at, arms[1], HIDES[1])?;
-        self.same(at, Op::Select, &[cond, yes, no])
-    }
-
-    /// The same of what has no values. There is a driver that gets choices of halves wrong where it makes pairs of them, and a value is both
-    /// chosen and used otherwise: so each arm is hidden, at its level, and the driver does not know it for that value.
+    /// One of two numbers, of which only ids and levels are known. There is a driver that gets choices of halves wrong where it makes pairs
+    /// of them, and a value is both chosen and used otherwise: so each arm is hidden, at its level, and the driver does not know it for that
+    /// value.
     pub(crate) fn choice(&mut self, at: Site, cond: Id, mut arms: [Id; 2], levels: [u32; 2]) -> Result<Id> {
         if self.is_half(at) {
             for n in 0..2 {
@@ -87,6 +81,13 @@ impl Emit<'_> {
             }
         }
         self.same(at, Op::Select, &[cond, arms[0], arms[1]])
+    }
+
+    /// One of two halves, which are in f32: a compiler that sees through the conversions chooses between halves.
+    pub(crate) fn choice_of_widened(&mut self, at: Site, cond: Id, arms: [Id; 2]) -> Result<Id> {
+        let yes = self.hidden_float(at, arms[0], HIDES[0])?;
+        let no = self.hidden_float(at, arms[1], HIDES[1])?;
+        self.same(at, Op::Select, &[cond, yes, no])
     }
 
     fn is_half(&self, at: Site) -> bool {

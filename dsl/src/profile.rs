@@ -144,8 +144,8 @@ impl Profile {
 
     /// What of a workgroup of so many invocations in x, y and z is too much, and what the profile guarantees; `None`: it fits.
     pub fn too_large(&self, local: [u32; 3]) -> Option<(String, String)> {
-        let ([x, y, z], count) = (local, local.iter().map(|n| u64::from(*n)).product::<u64>());
-        if count > u64::from(self.invocations) {
+        let ([x, y, z], count) = (local, local.iter().map(|n| u128::from(*n)).product::<u128>());
+        if count > u128::from(self.invocations) {
             let what = format!("a workgroup of {x}x{y}x{z} has {count} invocations");
             return Some((what, format!("`{}` guarantees {}", self.name, self.invocations)));
         }

@@ -131,8 +131,8 @@ impl Form {
 /// How a compiled variant takes its inputs and gives its outputs, in order.
 pub(crate) fn forms(program: &launch::Program) -> Vec<Form> {
     let prepared = |n: usize| program.preparations.iter().any(|p| p.input as usize == n);
-    let signature = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::Output));
-    signature.map(|(n, t)| if prepared(n) { Form::Prepared } else { Form::packed(t.layout.as_ref()) }).collect()
+    let outer = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::Output));
+    outer.map(|(n, t)| if prepared(n) { Form::Prepared } else { Form::packed(t.layout.as_ref()) }).collect()
 }
 
 /// The same of a variant whose directives may be wrong; empty, where what rewrites the algebra is.
@@ -143,9 +143,9 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
     let _ = precompute::split(&mut program, &rewritten);
     let prepared = |b: BufferId| program.prepared.iter().any(|p| p.of == b);
     let tensors = Tensors::of(&program);
-    let signature = tensors.buffers().iter().filter(|b| matches!(program.buffers[**b].space, Space::Input | Space::Output));
-    let signature = signature.filter(|b| !program.prepared.iter().any(|p| p.buffer == **b));
-    signature.map(|b| if prepared(*b) { Form::Prepared } else { Form::packed(program.packed(*b).map(|p| &p.layout)) }).collect()
+    let outer = tensors.buffers().iter().filter(|b| matches!(program.buffers[**b].space, Space::Input | Space::Output));
+    let outer = outer.filter(|b| !program.prepared.iter().any(|p| p.buffer == **b));
+    outer.map(|b| if prepared(*b) { Form::Prepared } else { Form::packed(program.packed(*b).map(|p| &p.layout)) }).collect()
 }
 
 impl Compiler<'_> {

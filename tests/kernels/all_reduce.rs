@@ -178,14 +178,14 @@ fn ranges() {
 #[test]
 fn what_is_written() {
     let sizes: &[&[(&str, i64)]] = &[&[("N", 1), ("K", 3)], &[("N", 7), ("K", 130)]];
-    let across = [
+    let schedules = [
         "distribute(i => workgroup(y)); tile(k: 32) => workgroup(x), by: atomic; distribute(k => thread(x), by: tree);",
         "tile(k: 32 => k_o); rfactor(k_o => part);",
         "distribute(i => workgroup(x)); tile(k: 16 => k_o); distribute(k => thread(x), by: subgroup);",
     ];
-    check("fn add<N, K>(y: &mut f32[N], x: f32[N, K]) { y[i] = y[i] * 0.5 + sum(k in 0..K) { x[i, k] }; }", &across, sizes);
-    check("fn own<N, K>(y: &mut i32[N], x: i32[N, K]) { y[i] = sum(k in 0..K) { x[i, k] + y[i] }; }", &across, sizes);
-    check("fn mean<N, K>(x: i32[N, K]) -> y: f32[N] { y[i] = sum(k in 0..K) { x[i, k] } as f32 / K as f32; }", &across, sizes);
+    check("fn add<N, K>(y: &mut f32[N], x: f32[N, K]) { y[i] = y[i] * 0.5 + sum(k in 0..K) { x[i, k] }; }", &schedules, sizes);
+    check("fn own<N, K>(y: &mut i32[N], x: i32[N, K]) { y[i] = sum(k in 0..K) { x[i, k] + y[i] }; }", &schedules, sizes);
+    check("fn mean<N, K>(x: i32[N, K]) -> y: f32[N] { y[i] = sum(k in 0..K) { x[i, k] } as f32 / K as f32; }", &schedules, sizes);
     check(
         "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
             let m[r]: f32[R] = max(c in 0..C) { x[r, c] };

@@ -1,4 +1,4 @@
-//! Kernels with types, with the code that the macros expand to written by hand.
+//! Typed kernels, with the code that the macros expand to written by hand.
 
 use super::programs::{PLAIN, WAYS};
 use super::support::*;

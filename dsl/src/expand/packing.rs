@@ -1,4 +1,4 @@
-//! What a loaded kernel has besides running: `pack_filter`, which packs an argument as the kernel's schedules want it,
+//! What packs and prepares the arguments of a loaded kernel, and unpacks its results: `pack_filter`, which packs an argument as the kernel's schedules want it,
 //! `unpack_output`, and `prepare_filter`, which computes what depends on an argument alone. Each is there only where the kernel's type
 //! says that the tensor is packed, or prepared.
 
@@ -27,7 +27,7 @@ impl Made<'_> {
         let (dtypes, all) = (&self.dtypes, &self.all);
         let (elements, layouts) = (elements(dtypes), layouts(all));
         let documentation = format!(
-            "What a loaded [`{}`](self) has besides running: what packs its arguments and unpacks its results.",
+            "What packs and prepares the arguments of a loaded [`{}`](self), and unpacks its results.",
             self.signature.name
         );
         quote! {

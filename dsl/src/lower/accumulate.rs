@@ -80,11 +80,11 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
 
     let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, preds };
     let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
-    let inactive = inactive(program, &path.compute.preds);
-    let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(inactive.iter().copied()).collect();
+    let guards = against_inactive(program, &path.compute.preds);
+    let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(guards.iter().copied()).collect();
     let update = compute(Phase::Update, &places, path.compute.value.clone(), preds);
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
-    preds.extend(inactive.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
+    preds.extend(guards.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
     let span = path.span;
     // What stands beside the reduction's outermost loop: of what comes after it, the rests are parts of the update.
@@ -159,8 +159,8 @@ fn update_rest(program: &mut Program, node: &mut Node, rest: StageId, state: &[B
     let index: Vec<ExprId> = axes(&own).into_iter().map(|a| program.exprs.axis(a)).collect();
     path.compute.phase = Phase::Update;
     path.compute.dst = state.iter().map(|buffer| Access { buffer: *buffer, index: index.clone() }).collect();
-    let inactive = inactive(program, &path.compute.preds);
-    path.compute.preds = update_predicates(program, rest, &path.compute.value, &over).into_iter().chain(inactive).collect();
+    let guards = against_inactive(program, &path.compute.preds);
+    path.compute.preds = update_predicates(program, rest, &path.compute.value, &over).into_iter().chain(guards).collect();
     if let Some(closed) = path.close().pop() {
         *node = closed;
     }
@@ -176,7 +176,7 @@ pub(super) fn wrap(frames: &[Frame], span: SpanId, leaf: NodeKind) -> Block {
 }
 
 /// The predicates on axes that are bound to more invocations than they have values.
-fn inactive(program: &Program, preds: &[Pred]) -> Vec<Pred> {
+fn against_inactive(program: &Program, preds: &[Pred]) -> Vec<Pred> {
     preds.iter().copied().filter(|pred| program.axes[pred.axis].fate == Fate::Live).collect()
 }
 

@@ -12,9 +12,7 @@
 use crate::diag::SpanId;
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::Node;
-use crate::nest::walk;
-use crate::nest::{Block, BufferId, Exec, Fragment, NodeKind, Program, Scope, Space};
+use crate::nest::{Block, BufferId, Exec, Fragment, Node, NodeKind, Program, Scope, Space, walk};
 use crate::profile::Profile;
 
 /// Places the barriers of every dispatch.

@@ -8,7 +8,7 @@ use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Body, Fate, Node, NodeKind, Phase, Program, Space};
 use std::collections::HashSet;
 
-/// Clamps what every copy reads.
+/// Clamps what every copy reads, and the divisors there.
 pub fn run(program: &mut Program) {
     if program.hosts.is_empty() {
         return;
@@ -31,9 +31,9 @@ fn clamp(program: &mut Program, node: &mut Node, around: &[Around]) {
         *value = clamped(program, *value, &known);
     }
     if let (Phase::Whole, Body::Reduce { finish, .. }) = (compute.phase, program.stages[compute.stage].body.clone()) {
-        let clamped = clamped(program, finish, &known);
+        let clamped_finish = clamped(program, finish, &known);
         if let Body::Reduce { finish, .. } = &mut program.stages[compute.stage].body {
-            *finish = clamped;
+            *finish = clamped_finish;
         }
     }
 }
@@ -49,7 +49,7 @@ fn clamped(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
     // One at a time: reads within the index of another are part of that.
     loop {
         let reads = program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>();
-        let found = reads.into_iter().find_map(|read| unsettled(program, &read, &bound).map(|outside| (read, outside)));
+        let found = reads.into_iter().find_map(|read| to_clamp(program, &read, &bound).map(|outside| (read, outside)));
         let Some((read, outside)) = found else { return value };
         let new = Expr::Read(Read { outside, ..read.clone() });
         value = program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
@@ -60,7 +60,7 @@ fn clamped(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
 }
 
 /// What lies outside of what a read reaches, if that is more than it says.
-fn unsettled(program: &mut Program, read: &Read, bound: &HashSet<AxisId>) -> Option<Outside> {
+fn to_clamp(program: &mut Program, read: &Read, bound: &HashSet<AxisId>) -> Option<Outside> {
     let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, bound)).collect();
     let known: Sides = match &read.outside {
         Outside::Never => Sides::new(),

@@ -1,7 +1,7 @@
 //! From a scheduled nest to the last one, which a backend emits.
 //!
 //! Every pass in order, each with the reason why it stands there:
-//! 1. [`clamp_copies`]: reads of copies that leave what they are made of. Before anything copies loops.
+//! 1. [`clamp_copies`]: what copies read is kept inside their sources. Before anything copies loops.
 //! 2. [`accumulate`]: reductions become init, update and finish over registers, with all-reduces between where they are
 //!    distributed. After all directives, which move loops of one perfect nest.
 //! 3. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads

@@ -38,7 +38,7 @@ impl Taken<'_> {
             NodeKind::AllReduce(reduction) => {
                 let extent = |axis: AxisId| self.program.exprs.as_int(self.program.axes[axis].extent).unwrap_or(1);
                 let lanes = around.iter().filter(|l| l.exec == Exec::Lanes).map(|l| extent(l.axis)).product();
-                let invocations = self.dispatch.local.iter().map(|n| i64::from(*n)).product();
+                let invocations = self.dispatch.local.iter().fold(1i64, |all, n| all.saturating_mul(i64::from(*n)));
                 let bytes = self.program.all_reduce_bytes(reduction, lanes, invocations, self.profile);
                 let of = format!("the reduction of `{}`", self.program.stages[reduction.stage].name);
                 if bytes > 0 {

@@ -271,7 +271,7 @@ pub enum MatrixLayout {
 /// src`, the same in each of them. In lanes it is one reduction for each.
 ///
 /// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
-/// an earlier dispatch has filled with the identity.
+/// an earlier dispatch has filled with the identity. Then the result is there, and no invocation has it.
 #[derive(Clone, Debug)]
 pub struct AllReduce {
     /// Whose monoid.

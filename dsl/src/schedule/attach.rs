@@ -270,8 +270,8 @@ impl Program {
     /// Whether the invocations of a workgroup make a buffer together: one in shared memory, or registers that each has of what
     /// all of them have reduced.
     pub fn is_together(&self, buffer: BufferId) -> bool {
-        let across = |stage: StageId| self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
-        let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffer == buffer && across(*stage));
+        let is_distributed = |stage: StageId| self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
+        let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffer == buffer && is_distributed(*stage));
         self.buffers[buffer].space == Space::Shared || reduced()
     }
 

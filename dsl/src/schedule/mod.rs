@@ -105,8 +105,8 @@ impl<'a> StageNest<'a> {
     /// Sets the compute's predicates anew, after axes have changed.
     pub fn refresh(&mut self) {
         self.path.compute.preds = self.program.stage_predicates(self.stage);
-        let inactive = self.inactive();
-        self.path.compute.preds.extend(inactive);
+        let guards = self.against_inactive();
+        self.path.compute.preds.extend(guards);
     }
 
     /// Adds an axis to the stage.

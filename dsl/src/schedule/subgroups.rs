@@ -160,7 +160,7 @@ impl StageNest<'_> {
     }
 
     /// Predicates on axes that have fewer values than a subgroup has lanes.
-    pub(super) fn inactive(&self) -> Vec<Pred> {
+    pub(super) fn against_inactive(&self) -> Vec<Pred> {
         let few = |f: &Frame| {
             let (axis, Exec::Bind(Level::Lane, _)) = f.as_loop()? else { return None };
             let count = self.program.exprs.as_int(self.program.axes[axis].extent)?;

@@ -166,7 +166,7 @@ impl<'v> Checks<'v> {
             _ => return,
         };
         let outside: Vec<AxisId> = site.loops_from(0).take(loops_above(site, depth)).map(|looped| looped.axis).collect();
-        let leaves = self.hang_on(self.named(&exprs), site).leaves;
+        let leaves = self.depend_on(self.named(&exprs), site).leaves;
         for leaf in leaves.into_iter().filter(|leaf| !outside.contains(leaf) && !self.single(*leaf)) {
             let (name, line) = (self.name(leaf), self.printer.line(node));
             self.refuse(Rule::Axes, node.span, format!("{what} `{line}` depends on `{name}`, which no loop around it binds"));

@@ -247,7 +247,7 @@ impl<'v> Checks<'v> {
     }
 
     /// What the values of some axes depend on at a leaf: where the last part is aligned with the end, on that alone.
-    pub(super) fn hang_on(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
+    pub(super) fn depend_on(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
         self.followed(axes, site, |split| match split.parts.split_last() {
             Some((last, _)) if split.tail == Tail::Rest => std::slice::from_ref(last),
             _ => &split.parts,
@@ -321,7 +321,7 @@ impl<'v> Checks<'v> {
 
     /// Invocations of a workgroup.
     pub(super) fn invocations(&self) -> i64 {
-        self.local.iter().map(|n| i64::from(*n)).product()
+        self.local.iter().fold(1i64, |all, n| all.saturating_mul(i64::from(*n)))
     }
 
     /// Whether a predicate of the leaf is on this very axis.

@@ -117,7 +117,7 @@ impl Checks<'_> {
 
     fn leaf(&self, node: &Node, at: usize) -> Summary {
         let barrier = |wanted: Scope| matches!(node.kind, NodeKind::Barrier { scope } if scope == wanted);
-        let watched = |touch: &Touch| *self.space(touch.buffer) == Space::Shared || self.is_collected(touch.buffer);
+        let watched = |touch: &Touch| *self.space(touch.buffer) == Space::Shared || self.is_from_all_reduce(touch.buffer);
         let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| watched(touch));
         let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, fenced: false }).collect();
         // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
@@ -158,7 +158,7 @@ impl Checks<'_> {
     }
 
     /// Whether the result of an all-reduce goes to a buffer in device memory: one invocation writes what others may still read.
-    fn is_collected(&self, buffer: BufferId) -> bool {
+    fn is_from_all_reduce(&self, buffer: BufferId) -> bool {
         let writes = |site: &&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == buffer);
         let mut writers = self.sites.iter().filter(writes);
         self.space(buffer).is_global() && writers.any(|site| self.all_reduces_read(site).next().is_some())
@@ -236,13 +236,13 @@ impl Checks<'_> {
         let told = self.told(site, &touch.index);
         // How often a point is repeated does not matter.
         let extents: Vec<ExprId> = inner().filter(|l| told.contains(&l.axis)).map(|l| self.extent(l.axis)).collect();
-        let hangs_on = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves;
-        let repeats = |axis: AxisId, exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll) && !hangs_on.contains(&axis);
+        let depends_on = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves;
+        let repeats = |axis: AxisId, exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll) && !depends_on.contains(&axis);
         let point = inner().all(|l| told.contains(&l.axis) || self.single(l.axis) || repeats(l.axis, l.exec));
         // All that tell invocations apart stand within that loop.
         let bound = |axis: &AxisId| matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
         touch.writes
-            && !hangs_on.contains(&around)
+            && !depends_on.contains(&around)
             && point
             && !site.loops().map(|looped| looped.axis).any(|axis| outer(&axis) && bound(&axis))
     }

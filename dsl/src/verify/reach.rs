@@ -103,6 +103,10 @@ impl<'v> Checks<'v> {
         if split.tail == Tail::Rest {
             return false;
         }
+        // A loop of a negative length runs no iteration.
+        if split.parts.iter().any(|part| self.program.exprs.as_int(self.extent(*part)).is_some_and(|n| n < 0)) {
+            return false;
+        }
         let extent = self.extent(axis);
         let cut = self.provers.cuts.get(&axis).copied().unwrap_or(extent);
         let reach = |prover: &Prover<'v>, extent: ExprId| {
@@ -130,7 +134,7 @@ impl<'v> Checks<'v> {
     }
 
     /// Whether one part is as long as the extent divided by the other parts, which are literal, and rounded up: how a split by
-    /// factors is made. The prover takes minima in the extent apart, and may see no end of cases.
+    /// factors is made. The prover splits minima in the extent into cases, and may give up over their number.
     fn is_rounded_up(&self, parts: &[AxisId], extent: ExprId) -> bool {
         let (exprs, roots) = (&self.program.exprs, &self.provers.roots);
         let extents = || parts.iter().map(|part| self.extent(*part));

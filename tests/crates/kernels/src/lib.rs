@@ -56,8 +56,8 @@ pub mod twice {
     }
 }
 
-/// Faces of all kinds.
-pub mod faces {
+/// Signatures of all kinds.
+pub mod signatures {
     use ::tilewright::kernel;
 
     kernel! {

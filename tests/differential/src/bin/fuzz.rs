@@ -235,9 +235,10 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             let judged = Builder::new().name(format!("case {number}")).spawn_scoped(scope, || {
                 let case = Case::new(self.options.seed, number);
-                let pair = case.pair();
-                let is_with = |text: &String| pair.kernel.contains(text.as_str()) || pair.schedule.contains(text.as_str());
-                let is_asked = self.options.with.as_ref().is_none_or(is_with);
+                let is_asked = self.options.with.as_ref().is_none_or(|text| {
+                    let pair = case.pair();
+                    pair.kernel.contains(text.as_str()) || pair.schedule.contains(text.as_str())
+                });
                 let verdict = is_asked.then(|| self.judge.judge(&case, self.orders(number)));
                 (case, verdict)
             });
