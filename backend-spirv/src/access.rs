@@ -164,6 +164,15 @@ impl Emit<'_> {
         let program = self.program;
         let Expr::Read(read) = program.exprs.get(id) else { return Ok(1) };
         let unrolled = self.unrolled.clone();
+        let is_unrolled = &mut |axis| unrolled.iter().any(|(a, _)| program.is_made_of(axis, *a));
+        // Which element of what is written meanwhile? That of an unknown cannot be read.
+        let mut is_of_unknown = |e: &Expr| match e {
+            Expr::Read(r) => !self.is_constant(r.buffer) && r.index.iter().any(|i| program.exprs.uses_axis(*i, is_unrolled)),
+            _ => false,
+        };
+        if read.index.iter().any(|i| program.exprs.any(*i, &mut is_of_unknown)) {
+            return Ok(1);
+        }
         let mut unknowns = Vec::new();
         let before = self.bound.clone();
         let resolved = std::mem::take(&mut self.resolved);
@@ -178,9 +187,10 @@ impl Emit<'_> {
             self.keep_inside(read, &mut index, View::ALL)?;
             self.flat(buffer, &index)
         });
+        let all_read = self.loops_run_alike(&unknowns);
         self.bound = before;
         self.resolved = resolved;
-        let sum = self.values.as_sum(flat?);
+        let (sum, all_read) = (self.values.as_sum(flat?), all_read?);
         if sum.lost {
             return Ok(1);
         }
@@ -195,7 +205,8 @@ impl Emit<'_> {
             let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
             // Of two axes that count elements, each begins anywhere in the other's groups.
             let mut others = sum.terms.iter().filter(|t| !along(t));
-            let whole = sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
+            let whole =
+                all_read && sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
             sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
         };
         let group = [4, 2].into_iter().find(|group| holds(*group)).unwrap_or(1);
@@ -203,6 +214,18 @@ impl Emit<'_> {
             Space::Shared if self.shared_group(buffer) != group => 1,
             _ => group,
         })
+    }
+
+    /// Whether no loop around may run in some unrolled iterations and be empty in others, which then read nothing.
+    fn loops_run_alike(&mut self, unknowns: &[(ValueId, u32)]) -> Result<bool> {
+        for axis in self.serial.clone() {
+            let extent = self.extent_in(axis, View::ALL)?;
+            let differs = unknowns.iter().any(|(unknown, _)| self.values.depends(extent, *unknown));
+            if differs && self.values.node(extent).range.0 < 1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// `count` elements from a row-major index on, which `count` divides.

@@ -187,7 +187,7 @@ impl Emit<'_> {
     }
 
     fn unknown_buffer(&self, buffer: BufferId) -> tilewright_dsl::diag::Error {
-        self.error(format!("`{}` is used but was not found: this is a fault of the compiler", self.program.buffers[buffer].name))
+        self.defect(format!("`{}` is used but was not found", self.program.buffers[buffer].name))
     }
 
     /// Elements of a shared or register buffer, padding and versions included.

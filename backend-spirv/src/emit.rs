@@ -24,7 +24,7 @@ use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program};
+use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program, print};
 use tilewright_dsl::profile::Profile;
 
 /// Axes that an extent names, and their predicates.
@@ -61,8 +61,10 @@ pub(crate) struct Emit<'p> {
     pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
-    /// Halves that are computed before all loops, and by what they are hidden: the same ones hidden.
-    pub(crate) hidden_halves: Map<(Id, u32), Id>,
+    /// Floats, and whether a compiler may find what they are.
+    pub(crate) literals: Map<ValueId, bool>,
+    /// Masks of conditions that are computed before all loops, and whether halves are chosen by them.
+    pub(crate) masks: Map<(Id, bool), Id>,
     pub(crate) subgroup: Option<u32>,
     /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
@@ -76,6 +78,8 @@ pub(crate) struct Emit<'p> {
     pub(crate) bound: Vec<Option<Bound>>,
     /// The axes that are written out around here, and how often.
     pub(crate) unrolled: Vec<(AxisId, u32)>,
+    /// The axes of the serial loops around.
+    pub(crate) serial: Vec<AxisId>,
     /// The axis in lanes, and how many.
     pub(crate) lanes: Option<(AxisId, u32)>,
     /// The predicates of the compute at hand.
@@ -159,7 +163,8 @@ impl<'p> Emit<'p> {
             combined: Map::default(),
             accumulators: Map::default(),
             zeros: Map::default(),
-            hidden_halves: Map::default(),
+            literals: Map::default(),
+            masks: Map::default(),
             subgroup: None,
             row: None,
             shared_bytes: 0,
@@ -169,6 +174,7 @@ impl<'p> Emit<'p> {
             local,
             bound: vec![None; program.axes.len()],
             unrolled: Vec::new(),
+            serial: Vec::new(),
             lanes: None,
             preds: Vec::new(),
             resolved: Map::default(),
@@ -195,6 +201,11 @@ impl<'p> Emit<'p> {
         Error::new(self.span, message)
     }
 
+    /// What should not have come here.
+    pub(crate) fn defect(&self, message: impl Into<String>) -> Error {
+        self.error(message).defect(&print::plan(self.program))
+    }
+
     /// Uses a feature, which the profile must have.
     pub(crate) fn need(&mut self, feature: Feature, what: &str, help: &str) -> Result<()> {
         if !self.profile.has(feature) {
@@ -215,7 +226,7 @@ impl<'p> Emit<'p> {
     pub(crate) fn binding<T>(&mut self, axis: AxisId, bound: Bound, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.is_looped(axis) {
             let name = &self.program.axes[axis].name;
-            return Err(self.error(format!("no one looked at the loop over `{name}`: this is a fault of the compiler")));
+            return Err(self.defect(format!("no one looked at the loop over `{name}`")));
         }
         self.note_axis(bound.value, axis);
         let before = self.bound[axis.index()].replace(bound);
@@ -376,7 +387,7 @@ impl Emit<'_> {
             }
             Kind::Load(load) => self.load(load, node.dtype, level)?,
             Kind::Counter(_) | Kind::Moment(_) => {
-                return Err(self.error("a value is used before it is there: this is a fault of the compiler"));
+                return Err(self.defect("a value is used before it is there"));
             }
         };
         self.define(id, chunks);
@@ -433,7 +444,7 @@ impl Emit<'_> {
             let node = self.values.node(factors[*i]);
             (node.width > 1, node.level)
         });
-        let Some(deepest) = deepest else { return Err(self.error("a product without factors: this is a fault of the compiler")) };
+        let Some(deepest) = deepest else { return Err(self.defect("a product without factors")) };
         let last = factors.remove(deepest);
         let rest = if factors.is_empty() {
             self.values.int(term.by)
@@ -500,7 +511,7 @@ impl Emit<'_> {
     }
 
     /// The literal that a value is, in all lanes.
-    fn literal(&self, id: ValueId) -> Option<Const> {
+    pub(crate) fn literal(&self, id: ValueId) -> Option<Const> {
         match &self.values.node(id).kind {
             Kind::Const(c) => Some(*c),
             Kind::Op(ValueOp::Splat(_), of) => self.literal(of[0]),

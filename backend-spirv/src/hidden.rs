@@ -7,13 +7,11 @@ use crate::emit::{Emit, Result};
 use crate::math::Site;
 use crate::module::Id;
 use crate::values::poly::{Sum, Term};
-use crate::values::{Kind, Op as ValueOp, ValueId};
+use crate::values::{Kind, Load, Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
 use tilewright_dsl::expr::{Binary, Const};
 use tilewright_dsl::launch::DType;
-
-/// By what the arms of a choice are hidden. A compiler may hoist an operation that both have in common over the choice.
-const HIDES: [Op; 2] = [Op::BitwiseXor, Op::IAdd];
+use tilewright_dsl::nest::Space;
 
 impl Emit<'_> {
     /// An integer of which a compiler knows nothing.
@@ -40,101 +38,79 @@ impl Emit<'_> {
         Ok(operands)
     }
 
-    /// Operands, with a zero that a compiler does not know in the place of each literal one: for infinity `x * 0.0` is NaN, and must not be
-    /// folded. The zero may be a factor, or one side of a choice whose condition the compiler knows.
-    pub(crate) fn with_hidden_zeros<const N: usize>(
-        &mut self,
-        at: Site,
-        mut ids: [Id; N],
-        known: [Option<Const>; N],
-    ) -> Result<[Id; N]> {
-        for (id, known) in ids.iter_mut().zip(known) {
-            if let Some(zero) = known.filter(|c| at.of.is_float() && c.value() == 0.0) {
-                *id = self.zero_of(at.of, at.n, zero.value().is_sign_negative())?;
+    /// Operands, each hidden if a compiler may find a zero in it: for infinity `x * 0.0` is NaN, and must not be folded. The zero may be a
+    /// factor, or one side of a choice whose condition the compiler knows.
+    pub(crate) fn with_hidden_zeros<const N: usize>(&mut self, at: Site, mut ids: [Id; N], of: [ValueId; N]) -> Result<[Id; N]> {
+        for (id, value) in ids.iter_mut().zip(of) {
+            match self.literal(value) {
+                _ if !at.of.is_float() => {}
+                Some(zero) if zero.value() == 0.0 => *id = self.zero_of(at.of, at.n, zero.value().is_sign_negative())?,
+                None if self.may_be_zero(value) => *id = self.hidden_number(Site { dtype: at.of, ..at }, *id)?,
+                _ => {}
             }
         }
         Ok(ids)
     }
 
-    /// One of two values by a condition.
-    pub(crate) fn choice_of(&mut self, at: Site, ids: &[Id], of: &[ValueId], known: [Option<Const>; 2]) -> Result<Id> {
-        let levels = [self.values.node(of[1]).level, self.values.node(of[2]).level];
-        let mut arms = [ids[1], ids[2]];
-        if !self.is_half(at) {
-            arms = self.with_hidden_zeros(at, arms, known)?;
-        }
-        for n in 0..2 {
-            if self.is_widened_half(of[n + 1]) {
-                arms[n] = self.hidden_float(Site { level: levels[n], ..at }, arms[n], HIDES[n])?;
+    /// Whether a compiler may find a zero in a float.
+    fn may_be_zero(&mut self, id: ValueId) -> bool {
+        match &self.values.node(id).kind.clone() {
+            Kind::Const(c) => c.value() == 0.0,
+            Kind::Load(load) => self.table(load).is_some_and(|data| data.iter().any(|c| c.value() == 0.0)),
+            // The zeros are hidden before the choice, and integers before they become floats.
+            Kind::Op(ValueOp::Select, _) => false,
+            Kind::Op(ValueOp::Cast(_), of) => self.values.dtype(of[0]).is_float() && self.may_be_zero(of[0]),
+            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join, of) => {
+                of.iter().any(|part| self.may_be_zero(*part))
             }
+            Kind::Op(..) => self.may_be_literal(id),
+            _ => false,
         }
-        self.choice(at, ids[0], arms, levels)
     }
 
-    /// One of two numbers, of which only ids and levels are known. There is a driver that gets choices of halves wrong where it makes pairs
-    /// of them, and a value is both chosen and used otherwise: so each arm is hidden, at its level, and the driver does not know it for that
-    /// value.
-    pub(crate) fn choice(&mut self, at: Site, cond: Id, mut arms: [Id; 2], levels: [u32; 2]) -> Result<Id> {
-        if self.is_half(at) {
-            for n in 0..2 {
-                arms[n] = self.hidden_halves(Site { level: levels[n], ..at }, arms[n], HIDES[n])?;
+    /// Whether a compiler may find a float's value: what it computes of literals, of elements of tables, and of choices between such.
+    fn may_be_literal(&mut self, id: ValueId) -> bool {
+        if let Some(known) = self.literals.get(&id) {
+            return *known;
+        }
+        let found = self.is_made_of_literals(id);
+        self.literals.insert(id, found);
+        found
+    }
+
+    fn is_made_of_literals(&mut self, id: ValueId) -> bool {
+        match &self.values.node(id).kind.clone() {
+            Kind::Const(_) => true,
+            Kind::Load(load) => self.table(load).is_some(),
+            Kind::Op(ValueOp::Select, of) => of[1..].iter().any(|arm| self.may_be_literal(*arm)),
+            Kind::Op(ValueOp::Cast(_), of) => self.values.dtype(of[0]).is_float() && self.may_be_literal(of[0]),
+            Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join, of) => {
+                of.iter().any(|part| self.may_be_literal(*part))
             }
+            Kind::Op(_, of) => of.iter().all(|operand| self.may_be_literal(*operand)),
+            _ => false,
         }
-        self.same(at, Op::Select, &[cond, arms[0], arms[1]])
     }
 
-    /// One of two halves, which are in f32: a compiler that sees through the conversions chooses between halves.
-    pub(crate) fn choice_of_widened(&mut self, at: Site, cond: Id, arms: [Id; 2]) -> Result<Id> {
-        let yes = self.hidden_float(at, arms[0], HIDES[0])?;
-        let no = self.hidden_float(at, arms[1], HIDES[1])?;
-        self.same(at, Op::Select, &[cond, yes, no])
-    }
-
-    fn is_half(&self, at: Site) -> bool {
-        at.dtype == DType::F16 && self.native_f16()
-    }
-
-    /// Whether it is a half in an f32.
-    fn is_widened_half(&self, id: ValueId) -> bool {
-        let half = |of: &ValueId| self.values.dtype(*of) == DType::F16 && self.native_f16();
-        matches!(&self.values.node(id).kind, Kind::Op(ValueOp::Cast(DType::F32), of) if half(&of[0]))
-    }
-
-    /// Numbers in f32 of which a compiler knows nothing: their bits, combined with a zero.
-    fn hidden_float(&mut self, at: Site, id: Id, by: Op) -> Result<Id> {
-        let words = Site { dtype: DType::I32, ..at };
-        let zero = self.zero_of(DType::I32, at.n, false)?;
-        let bits = self.same(words, Op::Bitcast, &[id])?;
-        let bits = self.same(words, by, &[bits, zero])?;
-        self.same(Site { dtype: DType::F32, ..at }, Op::Bitcast, &[bits])
-    }
-
-    /// Halves of which a compiler knows nothing: their bits, two by two, combined with a zero; a single one's as a pair.
-    fn hidden_halves(&mut self, at: Site, halves: Id, by: Op) -> Result<Id> {
-        // What stands before all loops is written once.
-        let known = self.hidden_halves.get(&(halves, by as u32)).filter(|_| at.level == 0);
-        if let Some(id) = known {
-            return Ok(*id);
+    /// The table that an element is read of.
+    fn table(&self, load: &Load) -> Option<&[Const]> {
+        match &self.program.buffers[load.buffer].space {
+            Space::Constant(data) => Some(data),
+            _ => None,
         }
-        let count = at.n.div_ceil(2);
-        let (pairs, words) = (self.vector_type(DType::F16, 2 * count)?, self.vector_type(DType::I32, count)?);
-        let zero = self.zero_of(DType::I32, count, false)?;
-        let all = if at.n == 1 { self.ins(at.level, Op::CompositeConstruct, pairs, &[halves; 2]) } else { halves };
-        let bits = self.ins(at.level, Op::Bitcast, words, &[all]);
-        let bits = self.ins(at.level, by, words, &[bits, zero]);
-        let mut id = self.ins(at.level, Op::Bitcast, pairs, &[bits]);
-        if at.n == 1 {
-            let half = self.vector_type(DType::F16, 1)?;
-            id = self.ins(at.level, Op::CompositeExtract, half, &[id, 0]);
-        }
-        if at.level == 0 {
-            self.hidden_halves.insert((halves, by as u32), id);
-        }
-        Ok(id)
+    }
+
+    /// Numbers of which a compiler knows nothing.
+    fn hidden_number(&mut self, at: Site, id: Id) -> Result<Id> {
+        let words = Site { dtype: DType::I32, n: self.word_count(at), ..at };
+        let bits = self.bits(at, id)?;
+        let zero = self.zero_of(DType::I32, words.n, false)?;
+        let bits = self.same(words, Op::BitwiseXor, &[bits, zero])?;
+        self.of_bits(at, bits)
     }
 
     /// The launch's zero in every component, as a type; written once.
-    fn zero_of(&mut self, dtype: DType, n: u32, is_negative: bool) -> Result<Id> {
+    pub(crate) fn zero_of(&mut self, dtype: DType, n: u32, is_negative: bool) -> Result<Id> {
         if let Some(id) = self.zeros.get(&(dtype, n, is_negative)) {
             return Ok(*id);
         }
@@ -214,11 +190,13 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a compiler may find an integer's value. It finds that of a loop's counter if it writes the loop out, that of a pinned size, and
-    /// what a register holds. It cannot find elements of tensors, coordinates of invocations, other sizes, or sums and extremes of these.
+    /// Whether a compiler may find an integer's value. It finds that of a loop's counter if it writes the loop out, that of a pinned size, an
+    /// element of a table, and what a register holds. It cannot find elements of tensors, coordinates of invocations, other sizes, or sums and
+    /// extremes of these.
     pub(crate) fn may_be_found(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
-            Kind::Load(_) | Kind::Coordinate(_) => false,
+            Kind::Coordinate(_) => false,
+            Kind::Load(load) => self.table(load).is_some(),
             Kind::Param(_) => self.is_folded(id),
             Kind::Sum(sum) => !self.is_unknown_sum(&sum.terms),
             Kind::Op(ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_), of) => self.may_be_found(of[0]),

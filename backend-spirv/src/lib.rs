@@ -18,6 +18,7 @@ mod access;
 mod all_reduce;
 mod atomics;
 mod buffers;
+mod choice;
 mod chunks;
 mod compile;
 mod emit;

@@ -231,7 +231,7 @@ impl Emit<'_> {
             if is_suspect {
                 let nan = self.is_nan(at, one)?;
                 result = match self.values.dtype(of[0]) {
-                    DType::F16 => self.choice_of_widened(at, nan, [other, result])?,
+                    DType::F16 => self.choice_of_bits(at, (nan, at.level), [other, result])?,
                     _ => self.same(at, Op::Select, &[nan, other, result])?,
                 };
             }

@@ -5,11 +5,12 @@ use crate::emit::{Bound, Emit, Region, Result};
 use crate::math::Site;
 use crate::module::{Code, Id};
 use crate::resolve::View;
-use crate::values::{Kind, ValueId};
+use crate::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
+use std::ops::Range;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::Error;
-use tilewright_dsl::expr::{Binary, Expr};
+use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::facts::Prover;
 use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::{
@@ -153,30 +154,68 @@ impl Emit<'_> {
         result
     }
 
-    /// A loop that stays one, with a variable for a counter.
+    /// A loop that stays one.
     fn serial(&mut self, l: &Loop) -> Result<()> {
         let extent = self.extent(l.axis)?;
+        self.serial.push(l.axis);
+        let result = self.iterations(l, extent);
+        self.serial.pop();
+        result
+    }
+
+    /// A serial loop's iterations: none, one, or those of a variable for a counter.
+    fn iterations(&mut self, l: &Loop, extent: ValueId) -> Result<()> {
         if let Some(n) = self.values.as_int(extent).filter(|n| *n <= 1) {
             let value = self.values.int(0);
             return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
         }
-        let skippable = self.values.node(extent).range.0 < 1;
-        self.counted(extent, skippable, |e, value| e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)))
+        let zero = self.values.int(0);
+        let Some((first, then, other)) = self.in_two(l)? else { return self.range(l.axis, zero..extent, &l.body) };
+        let end = self.values.apply(ValueOp::Binary(Binary::Min), &[first, extent]);
+        let start = self.values.apply(ValueOp::Binary(Binary::Max), &[first, zero]);
+        self.range(l.axis, zero..end, then)?;
+        self.range(l.axis, start..extent, other)
     }
 
-    /// A loop over `0..extent`.
+    /// Of a loop around nothing but a branch that ends with an iteration: which that is, and the sides before and behind it. Each has a
+    /// loop of its own then.
+    fn in_two<'l>(&mut self, l: &'l Loop) -> Result<Option<(ValueId, &'l Block, &'l Block)>> {
+        let [Node { kind: NodeKind::Branch { cond, then, other }, .. }] = &l.body[..] else { return Ok(None) };
+        let Expr::Compare(Compare::Lt, counted, end) = *self.program.exprs.get(*cond) else { return Ok(None) };
+        if !matches!(self.program.exprs.get(counted), Expr::Axis(axis) if *axis == l.axis) {
+            return Ok(None);
+        }
+        // What depends on the loop itself is not known here.
+        if self.program.exprs.uses_axis(end, &mut |axis| self.program.is_made_of(axis, l.axis)) {
+            return Ok(None);
+        }
+        self.resolved.clear();
+        self.preds.clear();
+        Ok(Some((self.resolve(end)?, then, other)))
+    }
+
+    /// Some iterations of a serial loop.
+    fn range(&mut self, axis: AxisId, range: Range<ValueId>, body: &Block) -> Result<()> {
+        let bounds = self.values.node(range.end).range;
+        // Nothing is known of how many there are from a start on.
+        let skippable = bounds.0 < 1 || self.values.as_int(range.start) != Some(0);
+        self.counted(range, skippable, |e, value| e.binding(axis, Bound { value, owner: false }, |e| e.block(body)))
+    }
+
+    /// A loop over a range of numbers that are not negative.
     pub(crate) fn counted(
         &mut self,
-        extent: ValueId,
+        range: Range<ValueId>,
         skippable: bool,
         body: impl FnOnce(&mut Self, ValueId) -> Result<()>,
     ) -> Result<()> {
+        let extent = range.end;
         let int = self.scalar_type(DType::I32)?;
         let counter = self.variable(int);
         self.must_fit(extent)?;
         self.loops += 1;
-        let (end, zero, one) = (self.scalar(extent)?, self.values.int(0), self.values.int(1));
-        let (zero, one) = (self.scalar(zero)?, self.scalar(one)?);
+        let one = self.values.int(1);
+        let (end, start, one) = (self.scalar(extent)?, self.scalar(range.start)?, self.scalar(one)?);
         let at = self.module.id();
         let inner = self.region(skippable, |e| {
             let value = e.counter(extent);
@@ -206,7 +245,7 @@ impl Emit<'_> {
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
         self.weigh(written_out);
         let code = self.here();
-        code.op(Op::Store, &[counter, zero]);
+        code.op(Op::Store, &[counter, start]);
         code.op(Op::Branch, &[header]);
         code.op(Op::Label, &[header]);
         code.op(Op::LoopMerge, &[merge, next, control.bits()]);
@@ -273,7 +312,7 @@ impl Emit<'_> {
                 SpirvScope::Subgroup
             }
             Scope::Workgroup => SpirvScope::Workgroup,
-            Scope::Device => return Err(self.error("no barrier holds a whole device: this is a fault of the compiler")),
+            Scope::Device => return Err(self.defect("no barrier holds a whole device")),
         };
         let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
         if self.buffers.coherent {
@@ -476,7 +515,7 @@ impl<'p> Emit<'p> {
         let program = self.program;
         match &program.stages[stage].body {
             Body::Reduce { monoid, .. } => Ok(monoid),
-            Body::Map(_) => Err(self.error("an update of what is no reduction: this is a fault of the compiler")),
+            Body::Map(_) => Err(self.defect("an update of what is no reduction")),
         }
     }
 }

@@ -99,7 +99,7 @@ impl Emit<'_> {
         }
         match at {
             Elements::One(at) if self.values.width(value) == 1 => self.write_one(buffer, at, value),
-            Elements::One(_) => Err(self.error("lanes are written to one register: this is a fault of the compiler")),
+            Elements::One(_) => Err(self.defect("lanes are written to one register")),
             Elements::Row(first) if self.fits(first, lanes, group) => {
                 let value = self.values.widen(value, lanes);
                 for n in 0..lanes / group {
@@ -122,7 +122,7 @@ impl Emit<'_> {
             (_, lane) if past.is_some_and(|past| past.beyond[lane.unwrap_or(0) as usize]) => Ok(()),
             (Elements::One(at), _) => self.write_one(buffer, at, value),
             (at, Some(lane)) => self.write_one(buffer, at.lane(lane), value),
-            (_, None) => Err(self.error("all lanes are written as one: this is a fault of the compiler")),
+            (_, None) => Err(self.defect("all lanes are written as one")),
         }
     }
 

@@ -101,7 +101,7 @@ impl Emit<'_> {
     }
 
     fn component(&self, of: &[ValueId], n: u32) -> Result<ValueId> {
-        let missing = || self.error("a state or item outside of a combination: this is a fault of the compiler");
+        let missing = || self.defect("a state or item outside of a combination");
         of.get(n as usize).copied().ok_or_else(missing)
     }
 

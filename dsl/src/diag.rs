@@ -80,9 +80,16 @@ impl Spans {
 pub enum Kind {
     /// That of who wrote the source.
     Source,
-    /// The compiler's own: the verifier refuses what directives or lowering have made.
+    /// The compiler's own: the verifier refuses what directives or lowering have made, or a backend cannot emit it.
     Compiler,
 }
+
+/// What is said with a mistake of the compiler's.
+const REPORT: &str = concat!(
+    "this is a defect of Tilewright, not of the source: please report it at ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/issues, with the kernel, the schedule and this nest:"
+);
 
 /// One error, to be shown at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +110,12 @@ impl Error {
     /// An error at a place.
     pub fn new(span: SpanId, message: impl Into<String>) -> Error {
         Error { kind: Kind::Source, span, message: message.into(), notes: Vec::new(), help: None }
+    }
+
+    /// The same as the compiler's own mistake, to be reported with its nest as text.
+    pub fn defect(self, nest: &str) -> Error {
+        let nest = nest.trim_end().replace('\n', "\n    ");
+        Error { kind: Kind::Compiler, ..self }.note(format!("{REPORT}\n    {nest}"))
     }
 
     /// Adds a reason.

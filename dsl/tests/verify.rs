@@ -216,7 +216,7 @@ fn schedules_at_random() {
         match compiled(kernel, head, &directives) {
             Ok(()) => taken += 1,
             // A directive may refuse; what it lets through must be right.
-            Err((errors, by_verifier)) => assert!(!by_verifier, "case {case}: {kernel}\n{directives}\n{errors}"),
+            Err((errors, is_defect)) => assert!(!is_defect, "case {case}: {kernel}\n{directives}\n{errors}"),
         }
     }
     assert!(taken * 3 > cases, "only {taken} of {cases} schedules were legal");

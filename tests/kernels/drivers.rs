@@ -15,7 +15,7 @@ fn schedule(outputs: &[&str], directives: &str) -> String {
 }
 
 /// A profile of the harness, without and with the float controls.
-fn with_controls() -> [Profile; 2] {
+pub fn with_controls() -> [Profile; 2] {
     let [without, _] = profiles();
     let mut with = without.clone();
     with.features.extend([Feature::Nan16, Feature::Nan32]);
@@ -32,7 +32,7 @@ fn check(kernel: &str, schedule: &str, dims: &[(&str, i64)], profiles: &[Profile
 }
 
 /// One kernel of many outputs `y0`, `y1`, …, each of an expression.
-fn of_each(arguments: &str, dtype: &str, values: &[String]) -> String {
+pub fn of_each(arguments: &str, dtype: &str, values: &[String]) -> String {
     let outputs: Vec<String> = (0..values.len()).map(|n| format!("y{n}: {dtype}[N]")).collect();
     let bodies: Vec<String> = values.iter().enumerate().map(|(n, value)| format!("y{n}[i] = {value};")).collect();
     format!("fn k<N>({arguments}) -> ({}) {{ {} }}", outputs.join(", "), bodies.join("\n"))
@@ -220,89 +220,6 @@ fn extremes_of_chosen_halves() {
     }
 }
 
-/// A half that a condition may choose, and that is also used otherwise: the driver computes both uses as one pair of halves, and got the
-/// choice wrong.
-#[test]
-fn halves_that_are_chosen_and_used() {
-    let mut values = Vec::new();
-    for (x, y) in [("w[]", "(n[] as f16)"), ("w[]", "z[i]"), ("z[i]", "w[]"), ("z[i]", "(n[] as f16)"), ("1.5", "w[]")] {
-        for condition in ["m[] >= 1", "v[] > 0.0"] {
-            for [yes, no] in [[y, x], [x, y]] {
-                let choice = format!("(if {condition} {{ {yes} }} else {{ {no} }})");
-                values.push(format!("((m[] as f16) + {x}) + (v[].round() - {choice} * 1.0)"));
-                values.push(format!("((m[] as f16) + {x}) + (v[].round() - {choice} * w[])"));
-                let wide = format!("((if {condition} {{ {yes} as f32 }} else {{ {no} as f32 }}) as f16)");
-                values.push(format!("((m[] as f16) + {x}) + (v[].round() - {wide} * 1.0)"));
-            }
-        }
-    }
-    let arguments = "m: u32[], n: u32[], v: f16[], w: f16[], z: f16[N]";
-    for values in values.chunks(8) {
-        for profile in with_controls().into_iter().chain(profiles()) {
-            let variant = variant(&of_each(arguments, "f16", values), "V: k for p {}", &profile);
-            for n in [1, 70] {
-                variant.check(&[("N", n)], &[]);
-            }
-        }
-    }
-}
-
-/// Each arm of a choice is hidden by an operation of its own: one that both have in common may be hoisted over the choice, which is known
-/// again then.
-#[test]
-fn halves_that_are_chosen_with_both_arms_hidden() {
-    let reciprocals = "fn k<N, M>(x: f16[M], q: f16[M], z: f16[N], m: i32[M]) -> y: f16[N, M] {
-        const t: f16[3, 2] = [[0.0, -1.0], [0.25, -1.0], [-0.5, 1.0]];
-        let s[i]: f16[M] = ((-((if x[0] == t[i % 3, i % 2] { x[0] } else { q[i] }) * z.pad(-1.0)[m[i]])).abs() + 0.5).recip()
-            / (x[0].abs() + 1.0);
-        y[i, j] = z[i] + s[j];
-    }";
-    let rounded = "fn k<N, M>(x: f16[N, N, N], q: f32[N, M]) -> y: f16[N, N, N, N] {
-        y[i, j, h, w] = ((x[h, w, i] * 4.0).round() - ((x[h, w, i] * 4.0).signum() / x.clamp()[i, j, h]))
-            + (q.pad(0.0)[i, j + h - 2] as f16);
-    }";
-    let unrolled = "V: k for p where N >= 1 {
-        tile(h: 3 peel => z1) => workgroup(z);
-        distribute(i => workgroup(y));
-        serial(j);
-        unroll(h);
-        distribute(w => workgroup(z));
-    }";
-    for profile in with_controls().into_iter().chain(profiles()) {
-        for (kernel, schedule) in [(reciprocals, "V: k for p where M >= 1 { root(s); y { serial(i, j); } }"), (rounded, unrolled)] {
-            let variant = variant(kernel, schedule, &profile);
-            // A quotient by zero has no bound.
-            (0..3).for_each(|_| variant.check_partly(&[("N", 7), ("M", 3)], &[], &|_| Fill::Small, |n| n / 8));
-        }
-    }
-}
-
-/// The same of a padding that is a factor in another place, in two iterations that are written out.
-#[test]
-fn halves_that_pad_and_multiply() {
-    let mut kernels = Vec::new();
-    for fill in ["0.0", "1.5"] {
-        for (factor, shifted) in ["1.0", "q[h]"].into_iter().flat_map(|f| [(f, true), (f, false)]) {
-            let (x, y) = match shifted {
-                true => (format!("x.pad({fill})[i - 1]"), format!("y.pad({fill})[j - 1, i]")),
-                false => (
-                    "(if i >= 1 { x.clamp()[i - 1] } else { q[0] })".into(),
-                    "(if j >= 1 { y.clamp()[j - 1, i] } else { q[0] })".into(),
-                ),
-            };
-            kernels.push(format!("s[i, j, h] = sum(k in 0..2) {{ {x}.mul_add({factor}, {y}) }};"));
-        }
-    }
-    let schedule = "V: k for p where N == 2 { s { reorder(k, i); fuse(j, h => f); unroll(i); distribute(f => thread(y)); } }";
-    for body in kernels {
-        let kernel = format!("fn k<N>(x: f16[N], y: f16[N, N], q: f16[N]) -> s: f16[N, N, N] {{ {body} }}");
-        for profile in profiles() {
-            let variant = variant(&kernel, schedule, &profile);
-            (0..3).for_each(|_| variant.check(&[("N", 2)], &[]));
-        }
-    }
-}
-
 /// What `(if c { x } else { 0 }) & m` may be written as: an element or a padding, shifted, or a number that a condition chooses.
 const CHOICES: [&str; 5] = [
     "(if k >= j { q as T } else { x[j, k, l] })",
@@ -467,6 +384,41 @@ fn certain_paddings_of_halves() {
                 variant.check_partly(&[("M", m)], &[], &|_| Fill::Small, |elements| elements - 1);
             }
         }
+    }
+}
+
+/// The same of elements of tables that a compiler knows, and of what it computes from literals.
+#[test]
+fn zeros_of_tables() {
+    let zeros = ["t[k]", "(t[k] - 1.0)", "(u[k] as f32)", "((if k == 1 { 1.0 } else { q[i] }) - 1.0)", "(t[k] * t[2 - k])"];
+    for (zero, schedule) in
+        zeros.into_iter().flat_map(|zero| ["serial(i);", "unroll(i, k);", "vectorize(i, 4);"].map(|s| (zero, s)))
+    {
+        let kernel = format!(
+            "fn k<N>(x: f32[N], q: f32[N]) -> y: f32[N] {{
+                const t: f32[3] = [1.0, 0.0, 0.75];
+                const u: i32[3] = [1, 0, 2];
+                y[i] = sum(k in 0..3) {{ {zero} * x[i] }};
+            }}"
+        );
+        let schedule =
+            format!("V: k for p where N % 4 == 0 {{ tile(i: 32) => workgroup(x); tile(i: 4) => thread(x); {schedule} }}");
+        check(&kernel, &schedule, &[("N", 200)], &with_controls());
+    }
+    let of_loop = "fn k<N>(x: f16[3, N, N]) -> y: f16[N] {
+        const t: f16[1, 3] = [[0.75, 1.0, 0.0]];
+        let s[j]: f16[N] = sum(k in 0..3) { (x[1, 0, j].recip().sin() * t[0, k]) * 1.0 };
+        y[j] = s.clamp()[1];
+    }";
+    let of_lanes = "fn k<N, K>(a: f16, x: f16[K, N]) -> y: f16[N] {
+        const t: f16[2, 4] = [[-1.0, 0.0, 0.0, 0.75], [-1.0, 1.0, 0.75, 0.25]];
+        let s[i, j]: f16[N, K] = (((if (i % 4) >= 1 { a } else { x[j, i] }).clamp(0.0, 0.75) / (x[j, i].abs() + 1.0)) + x[j, i]).abs() + 0.5;
+        y[i] = (prod(k in i..N) { x.clamp()[i - 3, i] }) + s.clamp()[i, i + 2].rsqrt() * t[i % 2, i % 4];
+    }";
+    let lanes = "V: k for p where N % 8 == 0 { vectorize(i, 8, unaligned: scalar); distribute(i => workgroup(z)); }";
+    for profile in with_controls().into_iter().chain(profiles()) {
+        variant(of_loop, "V: k for p {}", &profile).check_partly(&[("N", 40)], &[], &|_| Fill::Small, |n| n / 8);
+        variant(of_lanes, lanes, &profile).check(&[("N", 16), ("K", 37)], &[0.0]);
     }
 }
 

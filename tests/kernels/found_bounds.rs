@@ -500,7 +500,7 @@ fn fused_ranges() {
         "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..N) { x[k] * i as f32 }; }",
         "V: k for p {
             tile(k: 4 => z1);
-            tile(z1: 4 peel => z2);
+            tile(z1: 4 => z2);
             fuse(z2, z1 => z3);
             split(z3, [2, 3, _] => z3, z4, z5);
             split(z5, [_, 2] => z6, z5);

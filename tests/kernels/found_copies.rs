@@ -137,3 +137,125 @@ fn copies_within_loops_split_later() {
         &[&[("K", 1)], &[("K", 5)], &[("K", 19)]],
     );
 }
+
+/// A packed tensor, clamped: that all of a tile reads one block was not seen, as its floors have other divisors.
+#[test]
+fn tiles_within_a_block() {
+    let kernel = "fn k<N, M>(x: i32[M], z: i32[N]) -> y: i32[N] { y[i] = x.clamp()[i] - z[i]; }";
+    let schedule = "V: k for p {
+        pack(x[a] => [a / 8, a % 8], when: dispatch);
+        tile(i: 2) => workgroup(x);
+        promote(x_packed, at: workgroup, to: shared);
+        distribute(i => thread(x));
+    }";
+    check(kernel, schedule, &[&[("N", 11), ("M", 3)], &[("N", 4), ("M", 8)], &[("N", 23), ("M", 18)]]);
+
+    let kernel = "fn k<N, H = N / 3>(x: f32[N]) -> y: f32[N] {
+        let s[i, j, h]: f32[N, H, N] = x[i] + x[h];
+        y[i] = s.pad(-1.0)[1, i, 1];
+    }";
+    let schedule = "V: k for p {
+        pack(s[a, b, c] => [a, b / 6, b / 3 % 2, c, b % 3]);
+        tile(i: 2 => z1) => workgroup(x);
+        promote(s => c0, at: workgroup, to: shared);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("N", 3)], &[("N", 25)], &[("N", 40)]]);
+}
+
+/// Places that are clamped: that they are not negative, and how far apart they are, was taken for minima without end.
+#[test]
+fn clamped_places() {
+    let kernel = "fn k<N>(x: f32[N], w: f32[2]) -> y: f32[N, N] {
+        let s[i]: f32[N] = x[i];
+        y[i, j] = w[j % 2].max(s.clamp()[i * 2 - j]);
+    }";
+    let schedule = "V: k for p {
+        tile(i: 1) => workgroup(y);
+        promote(x => c0, at: j, to: register);
+        promote(w => c1, at: j, to: shared);
+        tile(j: 2 => z1);
+        unroll(j);
+        serial(z1);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 4)], &[("N", 9)]]);
+
+    let kernel = "fn k<N>(t: i32[3], x: f32[N]) -> y: f32[N, N] {
+        let s[j]: f32[3] = x.pad(-1.0)[t[j]];
+        y[i, j] = 0.5 + s.clamp()[i - j];
+    }";
+    let schedule = "V: k for p where N % 2 == 0 {
+        tile(j: 2, i: 3 => z1) => workgroup(z, z);
+        promote(t => c0, at: i, to: shared);
+        unroll(i);
+        serial(j);
+    }";
+    check(kernel, schedule, &[&[("N", 2)], &[("N", 8)]]);
+
+    let kernel = "fn k<M, K>(x: f32[M, K], z: f32[M]) -> y: f32[M, M] {
+        let s[i, j, h]: f32[K, M, M] = x[j, (K - 1) - i] * z[h];
+        y[i, j] = s.clamp()[j - i, j, i];
+    }";
+    check(
+        kernel,
+        "V: k for p { compute_at(s, j, to: register); serial(i); serial(j); }",
+        &[&[("M", 1), ("K", 1)], &[("M", 5), ("K", 3)]],
+    );
+}
+
+/// A clamped read of a copy of one block: that it stays in the only one there is was not seen.
+#[test]
+fn copies_of_one_block() {
+    let kernel = "fn k<N, H = N / 2>(x: f32[H, N]) -> y: f32[N] { y[i] = sum(k in 0..H) { x[k, 1] }; }";
+    let schedule = "V: k for p where H == 3 {
+        tile(i: 1) => workgroup(y);
+        tile(k: 3 => z1);
+        promote(x => c0[z1, k], at: workgroup, to: shared);
+        promote(c0 => c1, at: z1, to: shared);
+        tile(z1: 2 => z2);
+    }";
+    check(kernel, schedule, &[&[("N", 6)], &[("N", 7)]]);
+}
+
+/// A digit of a digit of what runs past its end: that it is below its extent was not seen at so high a power.
+#[test]
+fn digits_of_digits() {
+    let kernel = "fn k<N, M>(t: i32[N], x: f32[M]) -> y: f32[N, N, N, N] { y[i, j, h, w] = x.pad(0.0)[t[h]]; }";
+    let schedule = "V: k for p {
+        promote(t => c0, at: h, to: register);
+        fuse(h, j, w => z1);
+        fuse(i, z1 => z2);
+        tile(z2: 3 => z3);
+        split(z2, [2, 1, _] => z4, z5, z6);
+        serial(z3);
+        serial(z4);
+        unroll(z6);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 3), ("M", 5)]]);
+}
+
+/// Tiles of what a peel leaves of a fused axis, beside an axis of one value: what differs by that alone has one length. And the
+/// points of a triangle within a pack, of which one side alone can have fewer than none.
+#[test]
+fn lengths_of_the_same() {
+    let kernel = "fn k<M, K, H>(x: f32[M, H, K]) -> y: f32[M, K, H] {
+        y[i, j, h] = sum(k in 0..=j) { x[i, h, k] * x[i, (H - 1) - h, j] };
+    }";
+    let schedule = "V: k for p where H % 8 == 0 {
+        fuse(i, j, h => z1);
+        tile(z1: 1) => workgroup(y);
+        tile(k: 4 peel => z2);
+        tile(z2: 8, k: 2 peel);
+    }";
+    check(kernel, schedule, &[&[("M", 2), ("K", 3), ("H", 8)], &[("M", 1), ("K", 39), ("H", 8)]]);
+
+    let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = sum(l in i..M, q in j..M) { x[q] }; }";
+    let schedule = "V: k for p {
+        pack(y[i, j] => [i, j / 3, j % 3], when: caller);
+        fuse(l, q => z1);
+        distribute(i => workgroup(x));
+        distribute(j_o => workgroup(x));
+        distribute(j => workgroup(y));
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 3)], &[("M", 7)]]);
+}

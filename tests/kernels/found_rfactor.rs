@@ -234,7 +234,7 @@ fn peels_across_lanes() {
         tile(k: 2 => z1);
         distribute(k => lane(x), by: tree);
         tile(z1: 2 peel => z2, i: 3 peel);
-        unroll(i);
+        unroll(i_o, i);
     }";
     let variant = variant(kernel, schedule, &of_subgroups(8));
     for m in [1, 3, 4, 9] {
@@ -245,6 +245,7 @@ fn peels_across_lanes() {
         tile(k: 4 peel => z1);
         tile(i: 3 peel);
         reorder(i_o, z1, k, i);
+        serial(i_o);
         unroll(i);
     }";
     check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 9)]]);

@@ -52,6 +52,30 @@ fn beside_the_parts_of_a_reduction() {
     [1, 5].into_iter().for_each(|n| variant.check(&[("N", n), ("K", 3)], &[]));
 }
 
+/// A group of neighbours was read as a whole, though the loop around is empty for some of them, which lie outside.
+#[test]
+fn neighbours_that_an_empty_loop_leaves_out() {
+    let kernel = "fn k<N>(x: f32[1], z: f32[N]) -> y: f32[1] { y[i] = prod(k in i..1) { x[k] } + z.pad(0.0)[i]; }";
+    let schedule = "V: k for p { pack(y[i] => [i % 2, i / 2], when: dispatch); y_packed { unroll(i); } }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 3)]]);
+}
+
+/// Whether neighbours may be loaded together was asked of an index that a shared copy holds, and that was read for it.
+#[test]
+fn neighbours_at_an_index_of_a_copy() {
+    let kernel = "fn k<N, K>(x: f32[N, K], q: i32[N]) -> y: f32[N, N] { y[i, j] = x.pad(-1.0)[i, q[j] - 1]; }";
+    let schedule = "V: k for p {
+        tile(i: 5 => z1, j: 8 => z2) => workgroup(x, y);
+        unroll(j);
+        promote(q => c, at: i, to: shared);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("N", 12), ("K", 7)], &[("N", 1), ("K", 1)]]);
+    let kernel = "fn k<K>(x: f32[K], q: i32[2]) -> y: f32[2] { y[i] = x.pad(0.5)[q[i]]; }";
+    let schedule = "V: k for p { promote(q => c, at: workgroup, to: shared); tile(i: 1 => i_o); unroll(i_o); }";
+    check(kernel, schedule, &[&[("K", 0)], &[("K", 5)]]);
+}
+
 /// What was written of a group of neighbours, between two reads of it, was another invocation's.
 #[test]
 fn neighbours_in_place() {

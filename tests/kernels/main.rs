@@ -7,6 +7,7 @@ mod all_reduce;
 mod attention;
 mod conv;
 mod drivers;
+mod drivers_halves;
 mod far;
 mod found;
 mod found_bounds;

@@ -188,7 +188,7 @@ fn every_place() {
                         taken += 1;
                         sizes.iter().for_each(|dims| variant.check(&dims[..], &[]));
                     }
-                    Err(refusal) => assert!(!refusal.by_verifier, "the verifier refuses {text}\n{}", refusal.text),
+                    Err(refusal) => assert!(!refusal.is_defect, "the verifier refuses {text}\n{}", refusal.text),
                 }
             }
         }

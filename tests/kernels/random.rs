@@ -222,7 +222,7 @@ impl Draft<'_> {
         if let Err(refusal) = try_variant(self.subject.kernel, &self.text(), &self.profile)
             && !unfinished(&refusal.text)
         {
-            assert!(!refusal.by_verifier, "the verifier refuses {}\n{}\n{}", self.subject.kernel, self.text(), refusal.text);
+            assert!(!refusal.is_defect, "the verifier refuses {}\n{}\n{}", self.subject.kernel, self.text(), refusal.text);
             self.schedule.pop();
             return false;
         }

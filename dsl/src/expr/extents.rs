@@ -15,14 +15,4 @@ impl Exprs {
             _ => false,
         }
     }
-
-    /// Extents without those that change nothing of their product: `min(e, 1)`, as the rest of a peel has tiles, beside an `e`
-    /// that is never negative.
-    pub fn factors(&self, extents: &[ExprId]) -> Vec<ExprId> {
-        let of = |extent: ExprId| match self.get(extent) {
-            Expr::Binary(Binary::Min, of, one) if self.as_int(*one) == Some(1) && self.is_never_negative(*of) => Some(*of),
-            _ => None,
-        };
-        extents.iter().copied().filter(|extent| !of(*extent).is_some_and(|of| extents.contains(&of))).collect()
-    }
 }

@@ -31,7 +31,29 @@ impl Context<'_> {
         if self.is_digit(&rest, &den) {
             return Some(whole);
         }
-        whole.add(&self.atom(Atom::Floor { num: rest, den }, 0)?)
+        let quotient = self.atom(Atom::Floor { num: rest, den }, 0)?;
+        self.relate_floors(&quotient, &whole);
+        whole.add(&quotient)
+    }
+
+    /// Notes how a floor relates to those of the same numerator by multiples of its divisor beside it: `floor(a / (d * k))` is
+    /// `floor(floor(a / d) / k)`, what is left of a digit of a digit.
+    fn relate_floors(&mut self, quotient: &Poly, beside: &Poly) {
+        let floor = |cx: &Self, id: AtomId| match &cx.atoms.get(id).atom {
+            Atom::Floor { num, den } => Some((num.clone(), den.clone())),
+            _ => None,
+        };
+        let [(mono, 1)] = quotient.variable_terms() else { return };
+        let Some((num, den)) = mono.single().and_then(|id| floor(self, id)) else { return };
+        for outer in beside.atoms() {
+            let times = floor(self, outer).filter(|(of, _)| *of == num).and_then(|(_, by)| by.exact_div(&den));
+            if let Some(times) = times
+                && let Some(low) = times.mul(&Poly::atom(outer)).and_then(|whole| quotient.sub(&whole))
+                && let Some(high) = times.sub(&low).and_then(|p| p.plus(-1))
+            {
+                self.atoms.relate(outer, [low, high]);
+            }
+        }
     }
 
     /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, for an integer `k` in which no such floor has the coefficient 1.

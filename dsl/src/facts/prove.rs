@@ -112,11 +112,20 @@ impl<'c, 'p> Query<'c, 'p> {
         }
         self.steps -= 1;
         self.cx.spend(1);
-        let proved = self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
+        let proved = self.is_known(&p) || self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
         if !proved {
             self.failed.insert(p, depth);
         }
         proved
+    }
+
+    /// Whether a fact says it, as a whole: its minima are not taken apart.
+    fn is_known(&self, p: &Poly) -> bool {
+        let Some(atom) = p.variable_terms().last().and_then(|(mono, _)| mono.atoms().next()) else { return false };
+        self.ground.known.about(atom).iter().any(|place| {
+            let fact = self.ground.known.get(*place);
+            fact.variable_terms() == p.variable_terms() && fact.constant_term() <= p.constant_term()
+        })
     }
 
     /// Whether `p` is negative somewhere.
@@ -332,8 +341,9 @@ impl<'c, 'p> Query<'c, 'p> {
         goals
     }
 
-    /// What is left to prove when two floors by one divisor are replaced together: `floor(a / d) + r >= floor(b / d)` wherever
-    /// `a + d * r >= b`.
+    /// What is left to prove when two floors are replaced together: `floor(a / d) + r >= floor(b / e)` wherever
+    /// `k * a + (k - 1) + m * r >= l * b`, with `m = k * d = l * e`: `floor(a / d)` is the floor of `(k * a + k - 1) / m` too, and the
+    /// other that of `l * b / m`. Divisors that are not literal must be the same.
     fn floors(&self, p: &Poly) -> Option<Poly> {
         let mut floors = p.variable_terms().iter().filter_map(|(mono, c)| match &self.cx.atoms.get(mono.single()?).atom {
             Atom::Floor { num, den } => Some((*mono, *c, num, den)),
@@ -346,7 +356,13 @@ impl<'c, 'p> Query<'c, 'p> {
             _ => return None,
         };
         let rest = p.filter(|mono, _| mono != more.0 && mono != less.0);
-        if more.3 != less.3 { None } else { rest.mul(more.3)?.add(more.2)?.sub(less.2) }
+        if more.3 == less.3 {
+            return rest.mul(more.3)?.add(more.2)?.sub(less.2);
+        }
+        let (d, e) = (more.3.as_constant()?, less.3.as_constant()?);
+        let common = gcd(d, e);
+        let (k, l) = (e / common, d / common);
+        rest.scale(d.checked_mul(k)?)?.add(&more.2.scale(k)?)?.plus(k - 1)?.sub(&less.2.scale(l)?)
     }
 
     /// An axis occurs once in each term: `p` is least at one of its ends.

@@ -2,9 +2,6 @@
 //! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`super::all_reduce`]
 //! makes the parts one between update and finish.
 //!
-//! The rest of a peeled reduction is another stage ([`crate::nest::Peel`]), whose update goes to the same accumulator: it stands
-//! beside the update of the full tiles, or within its loops.
-//!
 //! Refused, because registers have no address: a parallel axis inside the reduction's loops that is neither unrolled nor
 //! in lanes.
 
@@ -12,7 +9,6 @@ use super::all_reduce;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
-use crate::nest::walk;
 use crate::nest::{
     Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
     Pred, Program, Space, StageId,
@@ -22,9 +18,6 @@ use crate::nest::{
 pub fn run(program: &mut Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for stage in program.stages.ids() {
-        if continues(program, stage).is_some() {
-            continue;
-        }
         for at in 0..program.plan.len() {
             let Some(path) = Path::open(&program.plan[at].body, stage, Phase::Whole) else { continue };
             if let Body::Reduce { .. } = program.stages[stage].body
@@ -34,31 +27,7 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
             }
         }
     }
-    errors.into_result()?;
-    beside(program)
-}
-
-/// Every rest was found beside its full tiles, and what `peel` makes of a rest is a rest itself ([`crate::schedule`] puts those
-/// beside what it makes of the full tiles).
-fn beside(program: &Program) -> Result<(), Errors> {
-    let mut errors = Errors::new();
-    for peel in &program.peels {
-        let reduces = program.axes[peel.axis].kind == AxisKind::Reduction;
-        let left = program.plan.iter().any(|d| Path::is_in(&d.body, peel.rest, Phase::Whole));
-        if (reduces && left) || (!reduces && continues(program, peel.main).is_some()) {
-            let name = &program.axes[peel.axis].name;
-            let error = Error::new(peel.span, format!("the full tiles of `{name}` and its rest do not stand in one nest"));
-            errors.push(error.note("they add to the same accumulators").help("write `guard` for this tail"));
-        }
-    }
     errors.into_result()
-}
-
-/// The stage whose reduction this one is a part of.
-fn continues(program: &Program, stage: StageId) -> Option<StageId> {
-    let peel = program.peels.iter().find(|peel| peel.rest == stage)?;
-    let reduction = program.axes[peel.axis].kind == AxisKind::Reduction;
-    reduction.then(|| continues(program, peel.main).unwrap_or(peel.main))
 }
 
 /// One reduction's nest.
@@ -87,22 +56,15 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     preds.extend(guards.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
     let span = path.span;
-    // What stands beside the reduction's outermost loop: of what comes after it, the rests are parts of the update.
+    // What stands beside the reduction's outermost loop.
     let (before, after) = match inside.first_mut() {
         Some(first) => (&mut first.before, &mut first.after),
         None => (&mut path.before, &mut path.after),
     };
     let (before, after) = (std::mem::take(before), std::mem::take(after));
-    let (rests, after): (Block, Block) = after.into_iter().partition(|node| !rests_in(program, stage, node).is_empty());
     let around: Vec<Frame> = path.frames.iter().chain(&inside).cloned().collect();
     let dst = std::mem::replace(&mut path.compute, update).dst;
-    let mut updates = Path { frames: inside, ..path.clone() }.close();
-    updates.extend(rests);
-    for node in &mut updates {
-        for rest in rests_in(program, stage, node) {
-            update_rest(program, node, rest, &state, &tile)?;
-        }
-    }
+    let updates = Path { frames: inside, ..path.clone() }.close();
     let mut body = wrap(&tile, span, NodeKind::Compute(init));
     body.extend(updates);
     let mut reduction = all_reduce::Distributed { program, stage, around: &around, tile: &tile, dst: &dst, span };
@@ -132,39 +94,6 @@ pub(super) fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
 fn parallel(program: &Program, frames: &[Frame]) -> Vec<Frame> {
     let is = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel);
     frames.iter().filter(is).cloned().collect()
-}
-
-/// The stages within a node that continue the reduction of another.
-fn rests_in(program: &Program, stage: StageId, node: &Node) -> Vec<StageId> {
-    let rest = |node: &Node| match &node.kind {
-        NodeKind::Compute(c) if c.phase == Phase::Whole && continues(program, c.stage) == Some(stage) => Some(c.stage),
-        _ => None,
-    };
-    walk::nodes(std::slice::from_ref(node)).filter_map(rest).collect()
-}
-
-/// Makes the compute of a rest an update of the accumulators of the full tiles, which `tile` indexes there.
-fn update_rest(program: &mut Program, node: &mut Node, rest: StageId, state: &[BufferId], tile: &[Frame]) -> Result<(), Error> {
-    let block = vec![node.clone()];
-    let Some(mut path) = Path::open(&block, rest, Phase::Whole) else { return Ok(()) };
-    let Body::Reduce { over, .. } = program.stages[rest].body.clone() else { return Ok(()) };
-    let own = parallel(program, &path.frames);
-    let axes = |tile: &[Frame]| -> Vec<AxisId> { tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect() };
-    let extents = |tile: &[Frame]| -> Vec<ExprId> { axes(tile).iter().map(|a| program.axes[*a].extent).collect() };
-    if extents(&own) != extents(tile) {
-        let name = &program.stages[rest].name;
-        let error = Error::new(path.span, format!("the rest of the reduction of `{name}` has other tiles than its full part"));
-        return Err(error.help("write `guard` for the tail of the reduction's axis"));
-    }
-    let index: Vec<ExprId> = axes(&own).into_iter().map(|a| program.exprs.axis(a)).collect();
-    path.compute.phase = Phase::Update;
-    path.compute.dst = state.iter().map(|buffer| Access { buffer: *buffer, index: index.clone() }).collect();
-    let guards = against_inactive(program, &path.compute.preds);
-    path.compute.preds = update_predicates(program, rest, &path.compute.value, &over).into_iter().chain(guards).collect();
-    if let Some(closed) = path.close().pop() {
-        *node = closed;
-    }
-    Ok(())
 }
 
 /// A leaf in loops.

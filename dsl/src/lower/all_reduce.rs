@@ -23,7 +23,7 @@ use crate::nest::{
 };
 
 /// Moves the loops over a reduction's axes that are bound to invocations from around a reduction inside, where its own loops begin
-/// at `place`, and gives what is inside then. What stands beside such a loop, as the rest of a peeled axis does, stays outside. What
+/// at `place`, and gives what is inside then. What stands beside such a loop stays outside. What
 /// stands further in and names its axis, as what fills the registers of each does, comes along; and what reads those.
 pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[AxisId]) -> Vec<Frame> {
     let mut inside = path.frames.split_off(place);

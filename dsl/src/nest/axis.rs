@@ -95,19 +95,15 @@ pub enum Tail {
     /// Of `[outer, inner]`: the last tile is moved back so that it lies inside. The value is
     /// `min(outer * extent(inner), extent - extent(inner)) + inner`, and some points are visited twice.
     Shift,
-    /// Only the full tiles are run. A copy of the nest runs what is left ([`super::Peel`]). Inexact, of one part: a branch
-    /// keeps the axis within its extent. The same of [`Tail::Rest`].
+    /// Predicates at the leaves. Lowering leaves them out in a copy of the body for full tiles (`lower::peel`).
     Peel,
-    /// Only the end is run: the last part is aligned with it. The value is `extent - extent(last) + last`; earlier parts,
-    /// which run at most once, do not count.
-    Rest,
 }
 
 impl Split {
     /// The axis's value as a sum, unless its tail makes it another; for those, what the tail says of it.
     pub fn anchored(&self) -> Option<(Tail, AxisId)> {
         let last = *self.parts.last()?;
-        matches!(self.tail, Tail::Shift | Tail::Rest).then_some((self.tail, last))
+        (self.tail == Tail::Shift).then_some((self.tail, last))
     }
 }
 
@@ -226,6 +222,16 @@ impl Program {
         }
         found.reverse();
         found
+    }
+
+    /// Whether the value of an axis is made of another's.
+    pub fn is_made_of(&self, axis: AxisId, of: AxisId) -> bool {
+        axis == of
+            || match &self.axes[axis].fate {
+                Fate::Live => false,
+                Fate::Split(split) => split.parts.iter().any(|part| self.is_made_of(*part, of)),
+                Fate::Fused { into, .. } => self.is_made_of(*into, of),
+            }
     }
 
     /// The root axes that `axis` was made from.

@@ -117,8 +117,6 @@ pub struct Program {
     pub tuned: Vec<Tuned>,
     /// What the schedule's head states, and what the launch checks because a directive asked for it.
     pub conditions: Vec<Condition>,
-    /// Which stages are parts of one that was, in the order in which they were made.
-    pub peels: Vec<Peel>,
     /// Tensors that the schedule's head says hold neither infinities nor NaN.
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
@@ -285,21 +283,6 @@ pub struct Stage {
     /// What else a reduction stores, and where: the other components of its state. Indexed as `buffer` is.
     pub also: Vec<(BufferId, ExprId)>,
     /// The definition.
-    pub span: SpanId,
-}
-
-/// A stage in two: one computes the full tiles of an axis, the other, a copy of it on axes of its own, what is left.
-#[derive(Clone, Debug)]
-pub struct Peel {
-    /// Has the full tiles. It keeps the stage's id, and may be taken apart again.
-    pub main: StageId,
-    /// Has what is left. Both define the same buffer; they are parts of one reduction where the axis is a reduction's.
-    pub rest: StageId,
-    /// The axis, as `main` has it: [`Tail::Peel`].
-    pub axis: AxisId,
-    /// The same axis of `rest`: [`Tail::Rest`].
-    pub twin: AxisId,
-    /// By this directive.
     pub span: SpanId,
 }
 

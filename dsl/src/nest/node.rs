@@ -20,7 +20,7 @@ pub struct Dispatch {
 pub type Block = Vec<Node>;
 
 /// A node of the nest, and the directive (or definition) that made it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// What it is.
     pub kind: NodeKind,
@@ -29,7 +29,7 @@ pub struct Node {
 }
 
 /// The kinds of nodes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// For every value of an axis.
     Loop(Loop),
@@ -53,9 +53,10 @@ pub enum NodeKind {
         /// Who waits.
         scope: Scope,
     },
-    /// A choice that is the same for all invocations of a workgroup.
+    /// A choice that is the same for all lanes, and for all invocations that meet in one of the blocks. Both compute the same: the first one
+    /// may have fewer predicates, where the condition says that they hold (`lower::peel`).
     Branch {
-        /// A bool over dims, serial loops' axes and workgroup axes.
+        /// A bool over dims and axes.
         cond: ExprId,
         /// Where it holds.
         then: Block,
@@ -65,7 +66,7 @@ pub enum NodeKind {
 }
 
 /// A loop over an axis.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The axis; of extent `axes[axis].extent`.
     pub axis: AxisId,
@@ -144,7 +145,7 @@ pub struct Access {
 }
 
 /// One value to one place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compute {
     /// Whose.
     pub stage: StageId,
@@ -184,7 +185,7 @@ pub struct Pred {
 }
 
 /// `dst[axes] = value` for all values of the axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// A shared or register buffer, of one version or with `version` as its first index.
     pub dst: BufferId,
@@ -202,7 +203,7 @@ pub struct Copy {
 }
 
 /// An operation on cooperative matrices, by a whole subgroup. Indices are of elements: the first of the matrix.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fragment {
     /// From memory.
     Load {
@@ -272,7 +273,7 @@ pub enum MatrixLayout {
 ///
 /// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
 /// an earlier dispatch has filled with the identity. Then the result is there, and no invocation has it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllReduce {
     /// Whose monoid.
     pub stage: StageId,
@@ -319,6 +320,15 @@ impl Node {
             ) => vec![dst.buffer],
             NodeKind::Fragment(Fragment::MulAdd { acc, .. }) => vec![acc.buffer],
             NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
+        }
+    }
+
+    /// Its predicates.
+    pub fn preds(&self) -> &[Pred] {
+        match &self.kind {
+            NodeKind::Compute(compute) => &compute.preds,
+            NodeKind::AllReduce(reduction) => &reduction.preds,
+            _ => &[],
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which predicates a point of a stage needs: every inexact axis that it is made of.
 
 use super::{AxisDef, AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
+use crate::expr::{Binary, Compare, Expr, ExprId};
 use std::collections::HashSet;
 
 impl Program {
@@ -58,6 +59,62 @@ impl Program {
         found
     }
 
+    /// An axis's extent as it counts everywhere: what it names and what that is made of, where it can be past its own extent, counts as the
+    /// last value within. `None`: that is a digit of a fused axis, or moved back.
+    pub fn clamped_extent(&mut self, axis: AxisId) -> Option<ExprId> {
+        let mut named = Vec::new();
+        let extent = self.axes[axis].extent;
+        self.exprs.uses_axis(extent, &mut |axis| {
+            named.push(axis);
+            false
+        });
+        let clamped: Vec<(AxisId, ExprId)> =
+            named.into_iter().map(|axis| Some((axis, self.clamped(axis)?))).collect::<Option<_>>()?;
+        Some(self.exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) => clamped.iter().find(|(a, _)| a == axis).map(|(_, value)| *value),
+            _ => None,
+        }))
+    }
+
+    /// The value of an axis, clamped.
+    fn clamped(&mut self, axis: AxisId) -> Option<ExprId> {
+        let preds = self.predicates(&[axis]);
+        let is_inexact = preds.iter().any(|pred| pred.axis == axis);
+        let mut value = self.exprs.axis(axis);
+        if preds.len() > usize::from(is_inexact) {
+            let Fate::Split(split) = self.axes[axis].fate.clone() else { return None };
+            if split.anchored().is_some() {
+                return None;
+            }
+            value = self.exprs.int(0);
+            for part in split.parts {
+                let (extent, part) = (self.axes[part].extent, self.clamped(part)?);
+                let scaled = self.exprs.product(value, extent);
+                value = self.exprs.sum(scaled, part);
+            }
+        }
+        if is_inexact {
+            let (end, one) = (self.clamped_extent(axis)?, self.exprs.int(1));
+            let last = self.exprs.difference(end, one);
+            value = self.exprs.binary(Binary::Min, value, last);
+        }
+        Some(value)
+    }
+
+    /// Of an axis that is split into tiles and points, whether a tile is full: then the axis is within its extent where the point is.
+    /// `None` as for [`Program::clamped_extent`], or where the axis is not split so, or not by a positive literal.
+    pub fn in_full_tile(&mut self, axis: AxisId) -> Option<ExprId> {
+        let Fate::Split(split) = &self.axes[axis].fate else { return None };
+        let [tile, point] = split.parts[..] else { return None };
+        if split.anchored().is_some() || self.exprs.as_int(self.axes[point].extent).is_none_or(|points| points <= 0) {
+            return None;
+        }
+        let (extent, points) = (self.clamped_extent(axis)?, self.axes[point].extent);
+        // Reads are at the clamped tile.
+        let (tile, full) = (self.clamped(tile)?, self.exprs.binary(Binary::FloorDiv, extent, points));
+        Some(self.exprs.compare(Compare::Lt, tile, full))
+    }
+
     /// Whether what is read past the end of an axis, rounded up, is filled. Whole tiles of a parallel axis run either way:
     /// only a reduction's reads are. A part of an axis takes the identity: that an index past the part is past its axis is
     /// not plain.
@@ -74,8 +131,7 @@ impl Program {
             Fate::Live => {}
             Fate::Fused { into, .. } => self.gather(*into, found, seen),
             Fate::Split(split) => {
-                // Where a branch chooses between full tiles and rest, it keeps both within their extents.
-                if !split.exact && !matches!(split.tail, Tail::Peel | Tail::Rest) {
+                if !split.exact {
                     let fills = split.tail == Tail::RoundUp && self.can_fill(axis);
                     found.push(Pred { axis, tail: if fills { Tail::RoundUp } else { Tail::Guard } });
                 }

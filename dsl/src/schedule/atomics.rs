@@ -15,10 +15,6 @@ use crate::syntax::schedule::By;
 /// Whether memory can combine the states of a monoid.
 pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     let help = "within a workgroup write `by: tree`; across workgroups let another dispatch reduce the parts: `rfactor`";
-    if nest.twins > 1 {
-        let error = Error::new(by.span, "an axis of this nest was peeled: atomics would have to begin in each of its copies");
-        return Err(error.help("peel behind this directive, or write `guard`"));
-    }
     nest.check_plain(by.span, "`by: atomic`")?;
     super::shift::check_atomic(nest, by.span)?;
     let dtypes: Vec<String> = monoid.identity.iter().map(|e| nest.program.exprs.dtype(*e).to_string()).collect();

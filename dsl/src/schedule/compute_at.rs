@@ -46,10 +46,6 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
         let error = Error::new(name.span, format!("`{name}` has a state of several components, each in a tensor of its own"));
         return Err(error.help("leave it in a dispatch of its own"));
     }
-    if nest.twins > 1 {
-        let error = Error::new(span, "`compute_at` in a nest of which `peel` has made copies");
-        return Err(error.help("write `guard`, `round_up` or `shift` for that tail"));
-    }
     let mut place = place::find(nest, promote)?;
     place.around = true;
     place.inside = place::inside(nest, promote.to, place.depth, true);

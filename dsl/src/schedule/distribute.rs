@@ -39,7 +39,9 @@ pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target:
     super::copies::check_target(nest, axis, target, blame)?;
     let (nest, name) = (&*nest, nest.name(axis));
     shift::check_distributed(nest, axis, blame, target.level)?;
-    peel::check_distributed(nest, axis, blame, target.level)?;
+    if target.level != Level::Workgroup {
+        peel::check_uniform(nest, axis, blame, "threads")?;
+    }
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);
         // The loops of a reduction have no order: one of its axes can leave them.
@@ -82,13 +84,6 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
 /// subgroups, then those of threads or lanes.
 pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     subgroups::check_level(nest, target)?;
-    let mut as_in_full = Vec::new();
-    for axis in axes {
-        // The workgroups of full tiles and of the rest are others: what counts them stays as it is.
-        let counts = target.level == Level::Workgroup && peel::counts_tiles(nest, *axis).is_some();
-        as_in_full.push(if counts { *axis } else { nest.as_in_full(*axis, span)? });
-    }
-    let axes = &as_in_full[..];
     let bound = match target.level {
         Level::Workgroup => axes.iter().copied().zip(target.slots.iter().map(|(s, _)| *s)).collect(),
         _ => fold(nest, axes, target, span)?,

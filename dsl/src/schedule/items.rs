@@ -1,14 +1,14 @@
 //! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
 
+use super::opened::Opened;
 use super::promote::Copied;
-use super::twins::Twins;
 use super::{Applied, StageNest, compute_at, copies, default, distribute, fuse, left_over, placement, promote, reorder};
 use super::{rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
-use crate::nest::{Program, StageId, Tail};
+use crate::nest::{Program, StageId};
 use crate::profile::Profile;
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item, TailWord};
+use crate::syntax::schedule::{Directive, DirectiveKind, Item};
 
 /// What applying a schedule gave, beside the rewritten program.
 #[derive(Debug, Default)]
@@ -118,10 +118,9 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     outcome
 }
 
-/// The stages that dispatches are for: neither copies within them, nor rests of what was peeled.
+/// The stages that dispatches are for, and not copies within them.
 fn dispatched(program: &Program) -> Vec<StageId> {
-    let twin = |stage: StageId| program.peels.iter().any(|peel| peel.rest == stage);
-    let of = |stage: &StageId| program.is_planned(*stage) && !twin(*stage) && !program.hosts.contains_key(stage);
+    let of = |stage: &StageId| program.is_planned(*stage) && !program.hosts.contains_key(stage);
     program.stages.ids().filter(of).collect()
 }
 
@@ -179,7 +178,7 @@ fn schedule_stage(
     outcome: &mut Outcome,
     watch: &mut Watch<'_>,
 ) -> Vec<Copied> {
-    let Some(mut twins) = Twins::open(program, profile, stage) else { return Vec::new() };
+    let Some(mut nest) = Opened::new(program, profile, stage) else { return Vec::new() };
     let mut applied = Ok(());
     // To show a nest is not to schedule it. What `rfactor` leaves of a stage is a new reduction, of which nothing is said yet.
     let said = directives.iter().rposition(|d| d.kind != DirectiveKind::Show);
@@ -190,47 +189,38 @@ fn schedule_stage(
     for (at, directive) in directives.iter().map(Some).chain([None]).enumerate() {
         // A copy without directives is scheduled when its host is done.
         if at == from && !program.hosts.contains_key(&stage) {
-            applied = twins.apply(program, profile, blame, false, &mut |nest| default::apply(nest, blame));
-            watch(At::Heuristic(stage), &|| twins.shown(program));
+            applied = nest.apply(program, profile, &mut |nest| default::apply(nest, blame));
+            watch(At::Heuristic(stage), &|| nest.shown(program));
         }
         let Some(directive) = directive.filter(|_| applied.is_ok()) else { break };
         let span = directive.span;
         if directive.kind == DirectiveKind::Show {
-            outcome.warnings.push(show::apply(&twins.shown(program), twins.dispatch(), span));
+            outcome.warnings.push(show::apply(&nest.shown(program), nest.dispatch(), span));
             continue;
         }
         let warnings = &mut outcome.warnings;
-        applied = twins.apply(program, profile, span, peels(&directive.kind), &mut |nest| {
+        applied = nest.apply(program, profile, &mut |nest| {
             one(nest, directive, warnings)?;
             copies::check(nest, span)
         });
         if applied.is_err() {
             break;
         }
-        watch(At::Directive(span), &|| twins.shown(program));
+        watch(At::Directive(span), &|| nest.shown(program));
     }
-    let left_over = |program: &mut Program, twins: &mut Twins| {
-        twins.apply(program, profile, blame, false, &mut |nest| {
+    let checked = applied.and_then(|()| {
+        nest.apply(program, profile, &mut |nest| {
             left_over::check(nest, blame)?;
             subgroups::check_whole(nest)
-        })?;
-        twins.store(program)
-    };
-    outcome.errors.keep(applied.and_then(|()| left_over(program, &mut twins)));
-    twins.copies()
-}
-
-/// Whether a directive may make copies of the nest.
-fn peels(kind: &DirectiveKind) -> bool {
-    let peel = |word: &Option<TailWord>| word.is_some_and(|word| word.tail == Tail::Peel);
-    match kind {
-        DirectiveKind::Split { tail, .. } => peel(tail),
-        DirectiveKind::Tile { tiles, .. } => tiles.iter().any(|tile| peel(&tile.tail)),
-        _ => false,
+        })
+    });
+    if outcome.errors.keep(checked).is_some() {
+        nest.store(program);
     }
+    nest.copies()
 }
 
-/// Applies one directive to a copy.
+/// Applies one directive.
 fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -> Applied {
     let span = directive.span;
     match &directive.kind {

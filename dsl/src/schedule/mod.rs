@@ -16,9 +16,9 @@ pub(crate) mod hull;
 mod items;
 pub mod lanes;
 mod left_over;
-mod merge;
 mod names;
 mod number;
+mod opened;
 pub(crate) mod pack;
 pub mod peel;
 pub mod pin;
@@ -27,7 +27,6 @@ pub(crate) mod precompute;
 pub mod promote;
 mod renamed;
 pub mod reorder;
-mod reroot;
 pub mod rfactor;
 pub mod round_up;
 pub mod serial;
@@ -39,7 +38,6 @@ pub mod strategy;
 pub mod subgroups;
 pub mod tile;
 pub mod tune;
-mod twins;
 pub mod unroll;
 pub mod vectorize;
 
@@ -74,14 +72,6 @@ pub struct StageNest<'a> {
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
-    /// How many nests the stage has.
-    pub twins: usize,
-    /// Of a copy that has the rest of a peeled axis: the one that has the full tiles.
-    pub model: Option<twins::Model>,
-    /// The pieces that this copy has of the axes that the directive at work peels, in order. Of others, the full tiles.
-    pub pieces: Vec<peel::Piece>,
-    /// Those that it was given.
-    pub peeled: Vec<(peel::Piece, AxisId)>,
 }
 
 impl<'a> StageNest<'a> {
@@ -92,9 +82,7 @@ impl<'a> StageNest<'a> {
         let axes = program.family(stage);
         let placed = Placed::open(program, stage, &axes, &mut path);
         let (serial, copies) = (HashSet::new(), Vec::new());
-        let (model, pieces, peeled) = (None, Vec::new(), Vec::new());
-        let twins = 1;
-        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, twins, model, pieces, peeled })
+        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial })
     }
 
     /// Puts the nest back into the plan.

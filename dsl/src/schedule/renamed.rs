@@ -1,8 +1,8 @@
-//! A stage's copy on axes of its own: what names the first's axes is put on these. Twins are such copies ([`super::twins`]), and
-//! stages of partial results ([`super::rfactor`]).
+//! A stage's copy on axes of its own: what names the first's axes is put on these. Stages of partial results are such copies
+//! ([`super::rfactor`]).
 
 use crate::expr::{Expr, ExprId};
-use crate::nest::{Axis, AxisDef, AxisId, Body, Fate, Program, StageId};
+use crate::nest::{Axis, AxisDef, AxisId, Fate, Program, StageId};
 use std::collections::HashMap;
 
 /// Which axis of a copy is which of the first's.
@@ -34,18 +34,6 @@ impl Renamed {
             Fate::Fused { into, digit, span } => Fate::Fused { into: self.axis(into), digit, span },
         };
         Axis { extent, def, fate, ..old }
-    }
-
-    pub(super) fn body(&self, program: &mut Program, mut body: Body) -> Body {
-        match &mut body {
-            Body::Map(value) => *value = self.expr(program, *value),
-            Body::Reduce { over, lift, finish, .. } => {
-                over.iter_mut().for_each(|axis| *axis = self.axis(*axis));
-                lift.iter_mut().for_each(|item| *item = self.expr(program, *item));
-                *finish = self.expr(program, *finish);
-            }
-        }
-        body
     }
 
     /// An expression of the first, on the copy's axes.

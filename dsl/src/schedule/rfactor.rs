@@ -56,10 +56,6 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, into: &Name) -> Applie
         let error = Error::new(name.span, format!("`{stage}` already is one part of a reduction"));
         return Err(error.help("split the final reduction again, or make the first split another one"));
     }
-    if nest.twins > 1 {
-        let error = Error::new(name.span, "an axis of this nest was peeled before `rfactor`");
-        return Err(error.help(format!("peel behind it, or in `{into} {{ … }}`, or write `guard`")));
-    }
     nest.check_plain(name.span, "`rfactor`")?;
     let taken = nest.program.stages.values().any(|s| s.name == into.text)
         || nest.program.buffers.values().any(|b| b.name == into.text)

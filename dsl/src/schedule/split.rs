@@ -75,8 +75,7 @@ pub fn split(
     let Some(product) = product else {
         return Err(Error::new(span, "the product of the factors is beyond 2^31"));
     };
-    // The rest of a peel can be shorter than a tile of it.
-    let rounds = tail.is_some_and(|t| t.tail == Tail::RoundUp) || nest.is_rest();
+    let rounds = tail.is_some_and(|t| t.tail == Tail::RoundUp);
     if let (Some(have), false) = (nest.program.exprs.as_int(extent), rounds)
         && let Some((factor, at)) = factors.iter().flatten().find(|(f, _)| *f > have.max(1))
     {
@@ -90,17 +89,16 @@ pub fn split(
     }
     let exact = is_exact(nest, axis, factors, product, span)?;
     let tail = check_tail(nest, axis, factors, product, exact, tail, span)?;
-    let inferred = if exact || tail == Tail::Peel { floor(nest, extent, product) } else { ceil(nest, extent, product) };
+    let inferred = if exact { floor(nest, extent, product) } else { ceil(nest, extent, product) };
     let mut extents: Vec<ExprId> = Vec::new();
     for factor in factors {
         extents.push(factor.map_or(inferred, |(f, _)| nest.program.exprs.int(f)));
     }
-    let tail = if tail == Tail::Peel { peel::piece(nest, axis, product, &mut extents) } else { tail };
     let mut parts = Vec::new();
     for (i, (extent, name)) in extents.into_iter().zip(names).enumerate() {
         parts.push(nest.add_part(name.clone(), axis, i, extent, span));
     }
-    let exact = exact || matches!(tail, Tail::Shift | Tail::Peel | Tail::Rest);
+    let exact = exact || tail == Tail::Shift;
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
     // An axis of extent 1 has no loop, but rounded up it can need one: innermost, as nothing says where.
     let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes))));
@@ -177,16 +175,13 @@ fn check_tail(
     match tail {
         Some(TailWord { tail: Tail::Exact, span }) => {
             let error = Error::new(span, format!("`exact` needs `{fact}`, which is not proved"));
-            let error = if nest.is_rest() { error.note(peel::IN_THE_REST) } else { error };
             return Err(error.help(format!("state it in the schedule's head, `where {fact}`, or let the tail be guarded")));
         }
         Some(TailWord { tail: Tail::RoundUp, span }) if nest.program.can_fill(axis) => {
             return super::round_up::check(nest, axis, span).map(|()| Tail::RoundUp);
         }
-        Some(TailWord { tail: Tail::Shift, span }) if !nest.is_of_rest(axis) => return shift::check(nest, axis, factors, span),
-        Some(TailWord { tail: Tail::Peel, span }) if peel::has_full_tiles(nest, axis, product) => {
-            return peel::check(nest, axis, factors, span);
-        }
+        Some(TailWord { tail: Tail::Shift, span }) => return shift::check(nest, axis, factors, span),
+        Some(TailWord { tail: Tail::Peel, span }) => return peel::check(nest, axis, factors, span),
         _ => {}
     }
     nest.program.owe(format!("the split of `{}` runs past `{extent}`", nest.name(axis)), State::Guarded, span);

@@ -54,7 +54,7 @@ fn check_word(word: TailWord, level: Option<Level>) -> Applied {
     let (what, why) = match (word.tail, level) {
         (Tail::Shift, Some(_)) => ("shift", "tiles that lie over each other would be written by several"),
         (Tail::Peel, Some(Level::Thread | Level::Subgroup | Level::Lane)) => {
-            ("peel", "a full tile and the rest would run in one workgroup at once")
+            ("peel", "a full tile and the last one would run in one workgroup at once")
         }
         _ => return Ok(()),
     };

@@ -20,7 +20,6 @@ pub const OPERATIONS: i64 = 1 << 16;
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
     for (axis, name) in nest.axes(names)?.into_iter().zip(names) {
         split::plain(nest, axis, name.span)?;
-        let axis = nest.as_in_full(axis, span)?;
         let Some(at) = split::plain(nest, axis, name.span)? else { continue };
         let axis = bounded(nest, axis, name, span)?;
         nest.path.frames[at].head = Head::Loop { axis, exec: Exec::Unroll };

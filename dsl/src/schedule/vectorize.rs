@@ -6,7 +6,7 @@
 //! not proved, with the fact that is missing (`unaligned: scalar` says that lane by lane is meant).
 
 use super::lanes::{Along, along};
-use super::{Applied, StageNest, split};
+use super::{Applied, StageNest, peel, split};
 use crate::diag::{Error, SpanId};
 use crate::expr::{ExprId, Read};
 use crate::nest::path::{Frame, Head};
@@ -27,9 +27,7 @@ pub fn apply(nest: &mut StageNest<'_>, name: &Name, lanes: &Expr, scalar: bool, 
 pub fn by(nest: &mut StageNest<'_>, name: &Name, (count, blame): (i64, SpanId), scalar: bool, span: SpanId) -> Applied {
     let axis = nest.axis(name)?;
     split::plain(nest, axis, name.span)?;
-    let axis = nest.as_in_full(axis, span)?;
-    // Where the rest of a peeled axis ends, it cuts a vector.
-    let scalar = scalar || nest.is_rest();
+    peel::check_uniform(nest, axis, name.span, "lanes")?;
     let at = check(nest, axis, name, count, blame)?;
     let inner = lanes_of(nest, axis, name, count, span)?;
     if let Some(at) = at {

@@ -80,7 +80,7 @@ impl<'v> Checks<'v> {
         if adds || written().any(|touch| *self.space(touch.buffer) == Space::Update) {
             self.visits_no_twice(site, &consumed);
         }
-        for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis)) {
+        for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
             let (line, name, extent) = (self.line(site), self.name(axis), self.printer.expr(self.extent(axis)));
             self.refuse(
                 Rule::Axes,
@@ -129,7 +129,6 @@ impl<'v> Checks<'v> {
         let (extent, length) = (self.extent(axis), self.extent(last));
         // What the launch checks in these words is beyond the prover where it is no sum.
         let checked = self.program.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
-        let checked = checked || self.is_remainder(length, extent);
         if !checked && !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
             let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
             let what = format!("the last part of `{name}`, of {length}, may begin before it, as {extent} may be less");
@@ -166,25 +165,27 @@ impl<'v> Checks<'v> {
             _ => return,
         };
         let outside: Vec<AxisId> = site.loops_from(0).take(loops_above(site, depth)).map(|looped| looped.axis).collect();
-        let leaves = self.depend_on(self.named(&exprs), site).leaves;
+        let leaves = self.made_of(self.named(&exprs), site).leaves;
         for leaf in leaves.into_iter().filter(|leaf| !outside.contains(leaf) && !self.single(*leaf)) {
             let (name, line) = (self.name(leaf), self.printer.line(node));
             self.refuse(Rule::Axes, node.span, format!("{what} `{line}` depends on `{name}`, which no loop around it binds"));
         }
     }
 
-    /// How many points digits have together. Of several that can have fewer than none past the end of other axes, `whole` takes
-    /// none instead, for their product can be positive.
+    /// How many points digits have together. Of one that can have fewer than none past the end of other axes, `whole` may take none
+    /// instead. Of several it must, for their product can be positive.
     fn points(&self, prover: &Prover<'v>, digits: &[AxisId], whole: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
-        let extents = exprs.factors(&digits.iter().map(|digit| self.extent(*digit)).collect::<Vec<_>>());
+        let extents: Vec<ExprId> = digits.iter().map(|digit| self.extent(*digit)).collect();
         let names_axes = |e: ExprId| exprs.uses_axis(e, &mut |_| true);
         let negative = |e: &ExprId| names_axes(*e) && !exprs.is_never_negative(*e) && !self.provers.leaves.nonneg(*e);
         let several = extents.iter().filter(|extent| negative(extent)).count() > 1;
         let mut product = Poly::constant(1);
         for mut extent in extents {
-            if several && negative(&extent) {
-                extent = self.clamped_in(whole, extent)?;
+            match self.clamped_in(whole, extent) {
+                Some(clamped) => extent = clamped,
+                None if several && negative(&extent) => return None,
+                None => {}
             }
             product = product.mul(&prover.poly(extent)?)?;
         }
@@ -212,7 +213,7 @@ impl<'v> Checks<'v> {
                 }
             }
             Fate::Split(split) => {
-                if !self.covers(axis) && !self.covers_end(axis) {
+                if !self.covers(axis) {
                     let extent = self.printer.expr(self.extent(axis));
                     self.refuse(Rule::Axes, split.span, format!("the parts of `{name}` are not proved to reach {extent}"));
                 }

@@ -5,9 +5,10 @@ use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId, Outside};
+use crate::facts::Prover;
 use crate::nest::{BufferId, Space};
 
-impl Checks<'_> {
+impl<'v> Checks<'v> {
     /// All of it.
     pub(super) fn bounds(&self) {
         for site in self.sites {
@@ -49,7 +50,12 @@ impl Checks<'_> {
             Expr::Binary(Binary::FloorMod, _, by) => self.program.exprs.as_int(by).is_some_and(|by| by > 0),
             _ => false,
         };
-        kept || self.holds(&[index], site, |prover| prover.nonneg(index))
+        // Between two places that are clamped alike, the prover sees too many cases.
+        let is_difference = |prover: &Prover<'v>| match *self.program.exprs.get(index) {
+            Expr::Binary(Binary::Sub, a, b) => self.grows(&[prover], b, a),
+            _ => false,
+        };
+        kept || self.holds(&[index], site, |prover| prover.nonneg(index)) || self.holds(&[index], site, is_difference)
     }
 
     /// Whether an index, and as many elements after it, are below an extent; as before.
@@ -58,6 +64,7 @@ impl Checks<'_> {
         let kept = match *exprs.get(index) {
             Expr::Binary(Binary::Max, a, b) => self.is_below(site, a, to) && self.is_below(site, b, to),
             Expr::Binary(Binary::Min, a, b) => self.is_below(site, b, to) || self.is_below(site, a, to),
+            Expr::Binary(Binary::Sub, a, b) => self.is_below(site, a, to) && self.is_above(site, b),
             Expr::Binary(Binary::FloorMod, _, by) => {
                 exprs.as_int(by).zip(exprs.as_int(extent)).is_some_and(|(by, extent)| by > 0 && by <= extent - last)
             }

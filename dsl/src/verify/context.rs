@@ -1,7 +1,6 @@
 //! What all checks share: the program, provers, what axes are made of at a leaf, how errors are said.
 
 use super::Rule;
-use super::arms::Arms;
 use super::copies::Traced;
 use super::local::Asked;
 use super::site::Site;
@@ -10,7 +9,7 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Compare, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::nest::print::Printer;
-use crate::nest::{Axis, AxisDef, AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, Split, Tail};
+use crate::nest::{Axis, AxisDef, AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
 use crate::profile::Profile;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +30,6 @@ pub(super) struct Provers<'v> {
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
     /// The axes of one part that is as long as they are.
     pub(super) aliases: BTreeSet<AxisId>,
-    /// Where axes begin of which the end alone is run.
-    pub(super) starts: BTreeMap<AxisId, ExprId>,
     /// What reads copies, with the tensors behind those.
     pub(super) traced: Traced,
     /// The value of every axis, by its index.
@@ -48,11 +45,11 @@ impl<'v> Provers<'v> {
         without_facts: &'v Program,
         axes: Vec<ExprId>,
         within: BTreeMap<AxisId, ExprId>,
-        (cuts, aliases, starts): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>, BTreeMap<AxisId, ExprId>),
+        (cuts, aliases): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>),
         traced: Traced,
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, starts, traced, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, traced, axes, program }
     }
 
     /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end
@@ -137,10 +134,6 @@ pub(super) struct Checks<'v> {
     pub(super) asked: Asked,
     pub(super) sites: &'v [Site<'v>],
     pub(super) printer: Printer<'v>,
-    /// The axes of peels that are what they say, with the peel.
-    pub(super) peeled: &'v BTreeMap<AxisId, usize>,
-    /// What is known where branches have chosen.
-    pub(super) chosen: Arms<'v>,
     pub(super) errors: RefCell<Errors>,
 }
 
@@ -162,24 +155,11 @@ impl<'v> Checks<'v> {
         provers: &'v Provers<'v>,
         dispatch: &'v Dispatch,
         sites: &'v [Site<'v>],
-        peeled: &'v BTreeMap<AxisId, usize>,
     ) -> Checks<'v> {
         let asked = Asked::by(program, &dispatch.body, profile.subgroup);
         let local = if dispatch.local == [1, 1, 1] { asked.local } else { dispatch.local };
         let printer = Printer::new(program);
-        Checks {
-            program,
-            profile,
-            provers,
-            dispatch,
-            local,
-            asked,
-            sites,
-            printer,
-            peeled,
-            chosen: Arms::default(),
-            errors: RefCell::default(),
-        }
+        Checks { program, profile, provers, dispatch, local, asked, sites, printer, errors: RefCell::default() }
     }
 
     /// Notes an error at a place; the dispatch is named in it.
@@ -243,19 +223,6 @@ impl<'v> Checks<'v> {
 
     /// What some axes are made of at a leaf.
     pub(super) fn made_of(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
-        self.followed(axes, site, |split| &split.parts)
-    }
-
-    /// What the values of some axes depend on at a leaf: where the last part is aligned with the end, on that alone.
-    pub(super) fn depend_on(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
-        self.followed(axes, site, |split| match split.parts.split_last() {
-            Some((last, _)) if split.tail == Tail::Rest => std::slice::from_ref(last),
-            _ => &split.parts,
-        })
-    }
-
-    /// What some axes are made of, by these parts of splits.
-    fn followed(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>, parts: impl Fn(&Split) -> &[AxisId]) -> MadeOf {
         let (mut made, mut seen) = (MadeOf::default(), BTreeSet::new());
         let mut open: Vec<AxisId> = axes.into_iter().collect();
         while let Some(axis) = open.pop() {
@@ -285,7 +252,7 @@ impl<'v> Checks<'v> {
                     if !split.exact {
                         made.past.insert(axis);
                     }
-                    open.extend(parts(split));
+                    open.extend(&split.parts);
                 }
             }
         }
@@ -326,7 +293,7 @@ impl<'v> Checks<'v> {
 
     /// Whether a predicate of the leaf is on this very axis.
     pub(super) fn guarded(&self, axis: AxisId, site: &Site<'_>) -> bool {
-        site.preds().iter().any(|pred| pred.axis == axis) || self.in_its_arm(axis, site)
+        site.preds().iter().any(|pred| pred.axis == axis)
     }
 
     /// The axes in expressions that can run past their extents there, and that no predicate holds back.

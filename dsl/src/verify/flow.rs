@@ -1,9 +1,9 @@
 //! Between dispatches: outputs are written, whole; temporaries too, before they are read. Within one, device memory is
 //! read where it is written only by who writes it. And every obligation has one state.
 
+use super::Rule;
 use super::context::Provers;
 use super::site::{Site, Touch};
-use super::{Rule, pieces};
 use crate::diag::{Error, Errors};
 use crate::expr::Expr;
 use crate::nest::{Body, BufferId, How, NodeKind, Phase, Program, Space};
@@ -92,8 +92,7 @@ fn own_reads(program: &Program, sites: &[Site<'_>], errors: &mut Errors) {
         places.entry(touch.buffer).or_default().push((site, touch));
     }
     for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
-        let elsewhere =
-            |(writer, write): &(&Site<'_>, &Touch)| write.index != touch.index && !pieces::are_pieces_of_one(program, writer, site);
+        let elsewhere = |(_, write): &(&Site<'_>, &Touch)| write.index != touch.index;
         if places.get(&touch.buffer).is_some_and(|writes| writes.iter().any(elsewhere)) {
             let name = &program.buffers[touch.buffer].name;
             let what = format!("{}: `{name}` is written in the dispatch that reads it, at another index", Rule::Flow);

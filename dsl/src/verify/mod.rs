@@ -6,10 +6,10 @@
 //! node, and blames the directive that made it. The first one asks for a report, and shows the nest.
 //!
 //! The checks in order, each in a file of its own:
+//! 0. `sides`: a branch is as good as one of its sides, and all that follows looks at that alone.
 //! 1. `limits`: loops are of a kind that can be executed, and fit the profile. `local`: workgroups have the size that loops ask for.
 //! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
 //!    the truth about their extents (`reach`).
-//!    Of an axis whose full tiles and rest are run apart, `pieces` puts both together.
 //! 3. `scope`: local buffers are touched within their lives.
 //! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, `fills` may make
 //!    it needless: copies whose fills make the item the identity.
@@ -28,7 +28,6 @@
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
 
 mod all_reduces;
-mod arms;
 mod axes;
 mod bounds;
 mod context;
@@ -39,31 +38,24 @@ mod hazards;
 mod limits;
 mod local;
 mod owners;
-mod pieces;
 mod predicates;
 mod races;
 mod reach;
 mod reductions;
 mod region;
 mod scope;
+mod sides;
 mod signs;
 mod site;
 mod uniform;
 mod values;
 mod written;
 
-use crate::diag::{Errors, Kind, SpanId};
+use crate::diag::{Errors, Kind};
 use crate::nest::{Program, print};
 use crate::profile::Profile;
 use context::Checks;
 use std::fmt;
-
-/// What is said of the first error.
-const REPORT: &str = concat!(
-    "this is a defect of Tilewright, not of the source: please report it at ",
-    env!("CARGO_PKG_REPOSITORY"),
-    "/issues, with the kernel, the schedule and this nest:"
-);
 
 /// What a nest breaks. Every message begins with its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -153,17 +145,17 @@ pub fn verify_scheduled(program: &Program, profile: &Profile) -> Result<(), Erro
 
 fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors> {
     let mut scratch = program.clone();
+    let mut errors = sides::second(&mut scratch);
+    let plan = scratch.plan.clone();
     let axes = program.axes.ids().map(|axis| scratch.exprs.axis(axis)).collect();
-    let sites: Vec<_> = program.plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
-    let peeled = pieces::truthful(&mut scratch);
+    let sites: Vec<_> = plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
     let within = context::within(&mut scratch);
-    let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch), reach::starts(&mut scratch));
+    let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch, &sites));
     let traced = copies::traced(&mut scratch, &sites);
     let without_facts = Program { conditions: Vec::new(), ..scratch.clone() };
     let provers = context::Provers::new(&scratch, &without_facts, axes, within, reach, traced);
-    let mut errors = Errors::new();
-    for (dispatch, sites) in program.plan.iter().zip(&sites) {
-        let checks = Checks::new(&scratch, profile, &provers, dispatch, sites, &peeled);
+    for (dispatch, sites) in plan.iter().zip(&sites) {
+        let checks = Checks::new(&scratch, profile, &provers, dispatch, sites);
         checks.limits();
         if form == Form::Lowered {
             checks.local_size();
@@ -194,10 +186,9 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
 
 /// The errors as what they are: the compiler's.
 fn defects(program: &Program, mut errors: Errors) -> Result<(), Errors> {
-    if let Some(first) = errors.0.first_mut() {
-        let nest = print::plan(program).trim_end().replace('\n', "\n    ");
-        first.notes.push((format!("{REPORT}\n    {nest}"), SpanId::NONE));
-    }
     errors.0.iter_mut().for_each(|error| error.kind = Kind::Compiler);
+    if let Some(first) = errors.0.first_mut() {
+        *first = first.clone().defect(&print::plan(program));
+    }
     errors.into_result()
 }

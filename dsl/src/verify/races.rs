@@ -41,7 +41,7 @@ impl Checks<'_> {
             }
             // Not yet lowered: lowering makes one of what these axes' invocations have.
             let is_reduced = whole.contains(&looped.axis);
-            if !told.contains(&looped.axis) && !self.only_one_in_arm(looped.axis, site) && !is_reduced {
+            if !told.contains(&looped.axis) && !is_reduced {
                 // A copy inside other loops has an index of its own for each invocation.
                 if level == Level::Workgroup {
                     return self.race(site, touch, &format!("workgroups that differ in `{}`", self.name(looped.axis)));

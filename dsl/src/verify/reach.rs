@@ -6,9 +6,10 @@
 //! ([`cuts`]): what lies below counts as an axis of its own, within its extent.
 
 use super::context::Checks;
+use super::site::Site;
 use crate::expr::{Binary, Expr, ExprId, Exprs};
 use crate::facts::{Poly, Prover};
-use crate::nest::{AxisDef, AxisId, Fate, Program, Tail};
+use crate::nest::{AxisDef, AxisId, Fate, Program};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Of every axis that its parts may not reach, the extent over the axes that theirs name. `scratch` takes the expressions.
@@ -36,8 +37,9 @@ pub(super) fn cuts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
     cuts
 }
 
-/// The axes of one part that has their extent, in the words of the loops: what one twin has in the other's loop.
-pub(super) fn aliases(scratch: &mut Program) -> BTreeSet<AxisId> {
+/// The axes of one part that has their extent, in the words of the loops.
+pub(super) fn aliases(scratch: &mut Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<AxisId> {
+    let looped: HashSet<AxisId> = sites.iter().flatten().flat_map(|site| site.loops().map(|looped| looped.axis)).collect();
     let live: HashSet<AxisId> = scratch.axes.ids().filter(|axis| scratch.axes[*axis].fate == Fate::Live).collect();
     let one = |axis: &AxisId| match &scratch.axes[*axis].fate {
         Fate::Split(split) if split.exact && split.parts.len() == 1 => Some((*axis, split.parts[0])),
@@ -46,23 +48,15 @@ pub(super) fn aliases(scratch: &mut Program) -> BTreeSet<AxisId> {
     let ones: Vec<(AxisId, AxisId)> = scratch.axes.ids().collect::<Vec<_>>().iter().filter_map(one).collect();
     let mut same = |axis: AxisId| {
         let extent = scratch.axes[axis].extent;
-        scratch.over_leaves(extent, &live)
+        let extent = scratch.over_leaves(extent, &live);
+        // What has one value and no loop differs by its name alone.
+        let Program { exprs, axes, .. } = scratch;
+        exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) if !looped.contains(axis) && exprs.as_int(axes[*axis].extent) == Some(1) => Some(exprs.int(0)),
+            _ => None,
+        })
     };
     ones.into_iter().filter(|(axis, part)| same(*axis) == same(*part)).map(|(axis, _)| axis).collect()
-}
-
-/// Where the last part of an axis of which that alone is run begins.
-pub(super) fn starts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
-    let rest = |axis: &AxisId| match &scratch.axes[*axis].fate {
-        Fate::Split(split) => split.anchored().filter(|(tail, _)| *tail == Tail::Rest).map(|(_, last)| (*axis, last)),
-        _ => None,
-    };
-    let rests: Vec<(AxisId, AxisId)> = scratch.axes.ids().filter_map(|axis| rest(&axis)).collect();
-    let mut start = |(axis, last): (AxisId, AxisId)| {
-        let [extent, length] = [axis, last].map(|axis| scratch.axes[axis].extent);
-        (axis, scratch.exprs.difference(extent, length))
-    };
-    rests.into_iter().map(&mut start).collect()
 }
 
 /// The axes that are left as they are where others are named: those, and what is made of none of them.
@@ -100,9 +94,6 @@ impl<'v> Checks<'v> {
     /// Whether the parts of a split reach all of its axis.
     pub(super) fn covers(&self, axis: AxisId) -> bool {
         let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
-        if split.tail == Tail::Rest {
-            return false;
-        }
         // A loop of a negative length runs no iteration.
         if split.parts.iter().any(|part| self.program.exprs.as_int(self.extent(*part)).is_some_and(|n| n < 0)) {
             return false;
@@ -158,7 +149,7 @@ impl<'v> Checks<'v> {
 
     /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
     /// the prover sees only the whole.
-    fn grows(&self, provers: &[&Prover<'v>], less: ExprId, more: ExprId) -> bool {
+    pub(super) fn grows(&self, provers: &[&Prover<'v>], less: ExprId, more: ExprId) -> bool {
         use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
         let exprs = &self.program.exprs;
         let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
@@ -173,8 +164,6 @@ impl<'v> Checks<'v> {
                 _ => false,
             },
             (Expr::Binary(Min, a, b), _) => self.grows(provers, *a, more) || self.grows(provers, *b, more),
-            // The rest of an axis begins where the full tiles end.
-            (_, Expr::Axis(axis)) => self.provers.starts.get(axis).is_some_and(|start| self.grows(provers, less, *start)),
             _ => false,
         };
         part || exprs.as_int(more).is_some_and(|most| at_most(exprs, less, most))

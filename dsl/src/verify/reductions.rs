@@ -10,7 +10,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Level, Loop, NodeKind, Phase, StageId};
+use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Loop, NodeKind, Phase, StageId};
 use std::collections::{BTreeSet, HashMap};
 
 /// The axes bound to invocations and workgroups that an accumulator is a part of a reduction over.
@@ -94,7 +94,7 @@ impl Checks<'_> {
         let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
         let consumed = self.made_of(over.iter().copied(), site).consumed;
         self.visits_no_twice(site, &consumed);
-        for axis in consumed.into_iter().filter(|axis| !self.reached_by_all(*axis) || !self.has_all_pieces(*axis, site)) {
+        for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
             let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
             let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));
             self.refuse(Rule::Reduction, site.span(), what);
@@ -109,25 +109,11 @@ impl Checks<'_> {
             let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
             let bound: BTreeSet<AxisId> = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis)).collect();
             let parts = partial.entry(touch.buffer).or_default();
-            for axis in bound {
-                // The rest of a peel has loops of its own, bound to the same invocations.
-                if !parts.iter().any(|part| self.counts_alike(*part, axis)) {
-                    parts.insert(axis);
-                }
-            }
+            parts.extend(bound);
             self.is_in_lanes(site, touch, &leaves);
             self.visits_once(site, touch, &leaves);
             self.updates_once(site, touch);
         }
-    }
-
-    /// Whether two axes are bound to the same invocations, and are as long: they have the same value in each.
-    fn counts_alike(&self, a: AxisId, b: AxisId) -> bool {
-        let bound = |axis: AxisId| {
-            let exec = self.sites.iter().find_map(|site| site.exec(axis))?;
-            matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup).then_some((exec, self.literal(axis)?))
-        };
-        a == b || bound(a).is_some_and(|of| bound(b) == Some(of))
     }
 
     /// No lanes of a reduction's axis: they would all add to one element.
@@ -175,7 +161,7 @@ impl Checks<'_> {
     fn updates_once(&self, site: &Site<'_>, touch: &Touch) {
         let does = |other: &Site<'_>, role: Role| other.touches.iter().any(|t| t.role == role && t.buffer == touch.buffer);
         let (line, name) = (self.line(site), self.buffer(touch.buffer));
-        let again = |other: &&Site<'_>| does(other, Role::Update) && other.is_before(site) && !self.other_items(other, site);
+        let again = |other: &&Site<'_>| does(other, Role::Update) && other.is_before(site);
         if self.sites.iter().any(|other| again(&other)) {
             self.refuse(Rule::Reduction, site.span(), format!("`{line}` visits points of `{name}` that another leaf has visited"));
         }

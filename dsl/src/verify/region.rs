@@ -148,6 +148,10 @@ impl Checks<'_> {
         while let Some((axis, times)) = sum.axes.pop_first() {
             let made = self.made_of([axis], site);
             let varies = |leaf: &AxisId| self.is_own(site, *leaf, depth, shared);
+            if made.past.is_empty() && self.is_one(axis) {
+                // It is 0 everywhere.
+                continue;
+            }
             let loose: Vec<bool> = made.leaves.iter().filter(|leaf| !self.single(**leaf)).map(varies).collect();
             if loose.iter().all(|own| !own) {
                 from.axes.insert(axis, times);

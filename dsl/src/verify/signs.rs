@@ -1,5 +1,5 @@
 //! What is plain of products and quotients of extents without a prover, which sees few of them: that they are not negative, and so
-//! that a sum is at least one of its terms. Grids of peeled axes are such sums.
+//! that a sum is at least one of its terms.
 
 use super::context::Checks;
 use crate::expr::{Binary, Expr, ExprId};
@@ -32,15 +32,5 @@ impl Checks<'_> {
                 }
                 _ => false,
             }
-    }
-
-    /// Whether an expression is what a tile leaves of another one, and so at most that.
-    pub(super) fn is_remainder(&self, rest: ExprId, of: ExprId) -> bool {
-        match self.program.exprs.get(rest) {
-            Expr::Binary(Binary::FloorMod, a, b) => {
-                *a == of && self.program.exprs.as_int(*b).is_some_and(|n| n > 0) && self.not_negative(of)
-            }
-            _ => false,
-        }
     }
 }

@@ -1,27 +1,16 @@
-//! Barriers, collectives, shared copies and matrices run under uniform control: no loop around them has an extent, and no
-//! branch a condition, that differs among the invocations that must arrive together.
+//! Barriers, collectives, shared copies and matrices run under uniform control: no loop around them has an extent that differs among the
+//! invocations that must arrive together. (Of branches, [`super::sides`] says so.)
 
 use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::expr::ExprId;
 use crate::nest::{Exec, Fragment, Level, NodeKind, Scope, Space};
-use std::collections::BTreeSet;
 
 impl Checks<'_> {
     /// All of it.
     pub(super) fn uniform(&self) {
-        let mut branches = BTreeSet::new();
         for site in self.sites {
-            for around in &site.around {
-                if let NodeKind::Branch { cond, .. } = around.node.kind
-                    && branches.insert(std::ptr::from_ref(around.node) as usize)
-                    && let Some(why) = self.varies(site, &[cond], Scope::Workgroup)
-                {
-                    let line = self.printer.line(around.node);
-                    self.refuse(Rule::Uniformity, around.node.span, format!("the condition of `{line}` depends on {why}"));
-                }
-            }
             if let Some(scope) = together(site) {
                 self.arrives(site, scope);
             }

@@ -301,12 +301,56 @@ fn floors_within_sums_within_floors() {
 }
 
 #[test]
+fn floors_by_several_divisors() {
+    check(
+        World::new("N; M", "q < (N + 1) / 2; r < 2", ""),
+        false,
+        &[
+            "(q * 2 + r) / 8 == q / 4",
+            "min(q * 2 + r, M - 1) / 8 == min(q * 2, M - 1) / 8",
+            "min(q * 2 + r, M - 1) / 4 == min(q * 2, M - 1) / 4",
+            "(q + 1) / 6 <= (q * 2 + 5) / 9",
+            "q / 4 <= (q + 2) / 6 + 1 + q",
+        ],
+        &[
+            "min(q * 2 + r, M - 1) / 3 == min(q * 2, M - 1) / 3",
+            "(q * 3 + r) / 8 == q * 3 / 8",
+            "(q + 3) / 6 <= q * 2 / 9",
+            "(q + 3) / 4 <= q / 6 + 1",
+        ],
+    );
+}
+
+#[test]
+fn digits_of_digits() {
+    check(
+        World::new("N; M", "z < N * N * N; y < M", "N >= 1; M >= 1"),
+        false,
+        &["y % (N * N * N) / (N * N) in N", "y % (N * N * N) / N in N * N", "y % (M * N * N) / N / N in M"],
+        &["y % (N * N * N) / N in N", "y % (N * N * N) / (N * N) < N - 1"],
+    );
+}
+
+#[test]
 fn minima_of_minima() {
     check(
         World::new("N", "i < N", ""),
         false,
         &["min(min(i - 2, N - 7), 0) <= 0", "max(min(i - 2, 0), 0) == 0", "max(min(min(i * 32, N - 32) - 2, 0), 0) == 0"],
         &["max(min(i - 2, 1), 0) == 0"],
+    );
+}
+
+#[test]
+fn clamped_places() {
+    let mut world = World::new("N; M; OH = (N - 1) / 1 + 1", "i < N; j < N; k < M; l < OH", "");
+    world.split("j", 2, "j_o", "j_i", false);
+    world.split("l", 2, "l_o", "l_i", false);
+    check(
+        world,
+        true,
+        &["max(min(i * 2 - j, N - 1), 0) in N", "max(min(i - j, N - 1), 0) in N", "max(min(k - l, N - 1), 0) in N"],
+        &["max(min(i - j, N - 1), 1) in N", "max(min(i - j, N - 1), -1) in N"],
     );
 }
 

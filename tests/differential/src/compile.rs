@@ -31,8 +31,8 @@ pub struct Refusal {
     pub message: String,
     /// The rule of the first error: its message without names and numbers.
     pub rule: String,
-    /// Whether the verifier refused what the directives had accepted.
-    pub by_verifier: bool,
+    /// Whether the compiler calls it its own mistake: the verifier or the backend refused what the directives had accepted.
+    pub is_defect: bool,
 }
 
 /// Compiles a kernel under a schedule, both as text: `V: matmul for p { … }`.
@@ -96,11 +96,11 @@ impl Parsed {
 impl Refusal {
     fn new(errors: &Errors, spans: &Spans) -> Refusal {
         let message = errors.0.first().map_or("no error", |e| &e.message).to_owned();
-        Refusal { text: errors.texts(spans), rule: rule(&message), message, by_verifier: errors.are_of_compiler() }
+        Refusal { text: errors.texts(spans), rule: rule(&message), message, is_defect: errors.are_of_compiler() }
     }
 
     fn of_text(text: String) -> Refusal {
-        Refusal { rule: rule(&text), message: text.clone(), text, by_verifier: false }
+        Refusal { rule: rule(&text), message: text.clone(), text, is_defect: false }
     }
 }
 

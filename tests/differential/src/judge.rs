@@ -93,8 +93,8 @@ pub enum Kind {
     Slow,
     /// Two compilations of the same text differ.
     Undetermined,
-    /// The verifier refused what the directives had accepted.
-    Verifier,
+    /// The verifier, or the backend, refused what the directives had accepted.
+    Defect,
     /// `spirv-val` refused the words.
     Words,
     /// The evaluation says that the algorithm is wrong, and the compiler accepted it.
@@ -168,8 +168,8 @@ impl Judge {
         }
         let variant = match compiled {
             Ok(variant) => variant,
-            Err(refusal) if refusal.by_verifier => {
-                return Verdict::Found(Find::new(Kind::Verifier, refusal.message));
+            Err(refusal) if refusal.is_defect => {
+                return Verdict::Found(Find::new(Kind::Defect, refusal.message));
             }
             Err(refusal) => return Verdict::Refused(refusal),
         };
@@ -293,7 +293,7 @@ fn tuned_otherwise(case: &Case) -> Option<Find> {
     let pair = case.pair();
     let all = choices(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default();
     all.into_iter().find_map(|(choice, compiled)| match compiled {
-        Err(refusal) if refusal.by_verifier => Some(Find::new(Kind::Verifier, format!("{}\nwhere {choice}", refusal.message))),
+        Err(refusal) if refusal.is_defect => Some(Find::new(Kind::Defect, format!("{}\nwhere {choice}", refusal.message))),
         Err(_) => None,
         Ok(variant) => validate(&variant).err().map(|text| Find::new(Kind::Words, format!("{text}\nwhere {choice}"))),
     })

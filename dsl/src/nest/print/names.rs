@@ -38,17 +38,9 @@ pub(super) fn axes(program: &Program) -> Vec<String> {
 /// The stage that an axis comes from; `made` knows those of copies.
 fn stage(program: &Program, axis: AxisId, made: &HashMap<AxisId, StageId>) -> Option<StageId> {
     match &program.axes[axis].def {
-        AxisDef::Root(stage) => Some(first(program, *stage)),
+        AxisDef::Root(stage) => Some(*stage),
         AxisDef::Part { of, .. } => stage(program, *of, made),
         AxisDef::Fused(digits) => digits.first().and_then(|digit| stage(program, *digit, made)),
         AxisDef::Made => made.get(&axis).copied(),
-    }
-}
-
-/// The stage that a copy was taken from.
-fn first(program: &Program, stage: StageId) -> StageId {
-    match program.peels.iter().find(|peel| peel.rest == stage) {
-        Some(peel) => first(program, peel.main),
-        None => stage,
     }
 }

@@ -75,10 +75,6 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
             Error::new(span, format!("`{}` is a copy, which reads each element once", nest.program.stages[nest.stage].name));
         return Err(error.help("promote where the copy is read: outside its block"));
     }
-    if nest.twins > 1 {
-        let error = Error::new(span, "a copy would have to be made in each of the nests that `peel` has made of this one");
-        return Err(error.help("write `guard`, `round_up` or `shift` instead of `peel`"));
-    }
     let place = place::find(nest, promote)?;
     let name = copy_name(nest, promote)?;
     if let Some(source) = output::source(nest, promote)? {

@@ -129,7 +129,7 @@ fn small(options: &Options, judge: &Judge, case: &Case, find: &Find, orders: Ord
     shrink(case, find, Duration::from_secs(options.shrink), &again)
 }
 
-fn many(options: &Options, judge: &Judge) -> ExitCode {
+fn many(options: &Options, judge: &Judge) -> ! {
     let start = Instant::now();
     let length = options.pairs.or(options.seconds).unwrap_or(1000);
     let run = Run {
@@ -148,7 +148,9 @@ fn many(options: &Options, judge: &Judge) -> ExitCode {
         let run = &run;
         scope.spawn(move || run.watch(start, &workers));
     });
-    if run.summary(start, true) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let is_clean = run.summary(start, true);
+    // NVIDIA's driver takes minutes to be unloaded after so many threads.
+    leave(i32::from(!is_clean))
 }
 
 impl Run<'_> {
@@ -224,7 +226,7 @@ impl Run<'_> {
                 // Whatever runs on that device again may wait behind them.
                 self.summary(start, false);
                 println!("left, not judged: {:?}", lock(&self.at_work).keys().collect::<Vec<_>>());
-                leave();
+                leave(1);
             }
         }
     }
@@ -261,17 +263,17 @@ impl Run<'_> {
     }
 }
 
-/// Ends the program, with failure, while threads are still at work. `std::process::exit` would run the destructors of the driver's
-/// libraries, and a thread within the driver then reads what is gone.
-fn leave() -> ! {
+/// Ends the program, also while threads are still at work. `std::process::exit` would run the destructors of the driver's libraries, and a
+/// thread within the driver then reads what is gone.
+fn leave(code: i32) -> ! {
     let _ = (io::stdout().flush(), io::stderr().flush());
     #[cfg(unix)]
     // SAFETY: it ends the process and runs nothing in it.
     unsafe {
-        libc::_exit(1)
+        libc::_exit(code)
     }
     #[cfg(not(unix))]
-    std::process::abort()
+    std::process::exit(code)
 }
 
 fn style() -> ProgressStyle {

@@ -42,8 +42,6 @@ pub struct Nest<'a> {
     pub within: Option<Memory>,
     /// The stages of partial results that `rfactor` made of it.
     pub parts: Vec<Nest<'a>>,
-    /// How often it was peeled.
-    pub peels: u32,
     /// Bytes of shared memory that are left.
     pub shared: i64,
     /// How the parts of its reduction become one, if invocations have parts.
@@ -90,7 +88,7 @@ pub struct Axis {
     pub roots: u32,
     /// Whether it is part of what `shift` moves back: two invocations would write one element.
     pub shifted: bool,
-    /// Whether it counts the full tiles of what was peeled: threads are no place for it.
+    /// Whether it counts the tiles of what was peeled: threads are no place for it.
     pub counts_tiles: bool,
     /// Whether a copy, or what is computed inside it, takes it as it is.
     pub fixed: bool,
@@ -242,7 +240,6 @@ impl<'a> Nest<'a> {
             hosted: Vec::new(),
             parts: Vec::new(),
             within: None,
-            peels: 0,
             shared: i64::from(profile.shared_bytes),
             by: None,
             next: Vec::new(),

@@ -29,8 +29,9 @@ fn uniformity() {
                 let oc = p.exprs.axis(oc);
                 let cond = p.exprs.compare(Compare::Gt, oc, zero);
                 at(p, "for fh", |block, place| {
-                    let then = vec![block.remove(place)];
-                    block.insert(place, node(NodeKind::Branch { cond, then, other: Vec::new() }));
+                    let then: Block = [block.remove(place)].into_iter().chain(barrier()).collect();
+                    let other = then.clone();
+                    block.insert(place, node(NodeKind::Branch { cond, then, other }));
                 });
             }),
         ),

@@ -21,7 +21,7 @@ struct Guest {
 }
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
-    if nest.peels > 0 || nest.within.is_some() {
+    if nest.within.is_some() {
         return None;
     }
     let guest = random.choice(guests(nest))?;

@@ -118,8 +118,7 @@ struct Shape {
 fn tail(nest: &Nest<'_>, axis: usize, product: i64, shape: Shape, random: &mut Rng) -> Option<&'static str> {
     let exact = nest.axes[axis].extent.divisible(product);
     let parallel = !nest.axes[axis].reduction;
-    let lives = nest.copies.is_empty() && nest.hosted.is_empty();
-    let peels = shape.tile && lives && nest.peels < 2 && shape.level != Some("thread") && nest.within.is_none();
+    let peels = shape.tile && shape.level != Some("thread");
     let whole = shape.tile && shape.level.is_none() && nest.axes[axis].depends.is_empty();
     let shifts = whole && parallel && nest.role != Role::Update && nest.by.is_none();
     match random.u8(..100) {
@@ -147,7 +146,6 @@ fn note_tail(nest: &mut Nest<'_>, axis: usize, word: Option<&'static str>, (oute
             nest.axes[inner].shifted = true;
         }
         Some("peel") => {
-            nest.peels += 1;
             nest.axes[outer].counts_tiles = true;
         }
         _ => {}

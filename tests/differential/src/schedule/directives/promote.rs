@@ -11,7 +11,7 @@ use fastrand::Rng;
 const MOST: usize = 4;
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
-    if nest.peels > 0 || nest.copies.len() >= MOST {
+    if nest.copies.len() >= MOST {
         return None;
     }
     if random.u8(..100) < 14

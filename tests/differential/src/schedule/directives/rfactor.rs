@@ -13,7 +13,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     let bound = |a: usize| nest.axes[a].reduction && nest.axes[a].live && nest.axes[a].exec != Exec::Plain;
     let lives = !nest.copies.is_empty() || !nest.hosted.is_empty() || !nest.parts.is_empty();
     let all = 0..nest.axes.len();
-    if nest.within.is_some() || nest.peels > 0 || lives || all.clone().any(|a| touched(a) || bound(a)) {
+    if nest.within.is_some() || lives || all.clone().any(|a| touched(a) || bound(a)) {
         return None;
     }
     let axes: Vec<usize> = nest.plain().into_iter().filter(|a| nest.axes[*a].reduction && nest.place(*a).is_some()).collect();

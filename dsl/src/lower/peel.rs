@@ -1,0 +1,198 @@
+//! Peels: full tiles without predicates, as loop partitioning makes them in Halide. What stands in the loop over the tiles of a peeled
+//! axis is written twice, and a branch chooses by the tile: where it is full, the axis has no predicates; elsewhere all is as it was.
+//!
+//! - The branch stands as far out as its condition is known, but within loops over workgroups. Where it would hold nothing but the loop
+//!   by which another one is known, both become one, there: several peeled axes of workgroups make two bodies.
+//! - What is no full tile of one axis is not peeled for others. So n axes make n + 1 bodies at most.
+
+use crate::diag::{Error, Errors, SpanId};
+use crate::expr::{Binary, ExprId};
+use crate::nest::walk;
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Program, Space, Tail};
+use std::collections::{BTreeSet, HashSet};
+
+/// A peeled axis.
+struct Peel {
+    axis: AxisId,
+    /// Whether the tile is full.
+    cond: ExprId,
+    /// What loops of the dispatch at hand bind of that.
+    leaves: Vec<AxisId>,
+    span: SpanId,
+    /// Whether a branch was made for it.
+    is_done: bool,
+}
+
+/// Peels every dispatch.
+pub(super) fn run(program: &mut Program) -> Result<(), Errors> {
+    let axes: Vec<AxisId> = program.axes.ids().collect();
+    let mut errors = Errors::new();
+    let mut peels: Vec<Peel> = axes.into_iter().filter_map(|axis| errors.keep(peel(program, axis)).flatten()).collect();
+    if peels.is_empty() {
+        return errors.into_result();
+    }
+    for at in 0..program.plan.len() {
+        let body = std::mem::take(&mut program.plan[at].body);
+        let bound: Vec<(AxisId, Exec)> = walk::nodes(&body).filter_map(looped).collect();
+        for peel in &mut peels {
+            peel.leaves = leaves(program, peel.cond, &bound);
+        }
+        let mut work = Work { program, peels: &mut peels, bound, errors: &mut errors };
+        let body = work.block(body, &HashSet::new(), &[], &BTreeSet::new());
+        program.plan[at].body = body;
+    }
+    errors.into_result()?;
+    let mut errors = Errors::new();
+    for peel in peels.iter().filter(|peel| !peel.is_done) {
+        let name = &program.axes[peel.axis].name;
+        let error = Error::new(peel.span, format!("`peel` leaves no predicate out: nothing here needs one on `{name}`"));
+        errors.push(error.help("leave `peel` out"));
+    }
+    errors.into_result()
+}
+
+/// The axis's peel, if it is peeled.
+fn peel(program: &mut Program, axis: AxisId) -> Result<Option<Peel>, Error> {
+    let Fate::Split(split) = program.axes[axis].fate.clone() else { return Ok(None) };
+    if split.tail != Tail::Peel || split.exact {
+        return Ok(None);
+    }
+    let Some(cond) = program.in_full_tile(axis) else {
+        let name = &program.axes[axis].name;
+        let error = Error::new(
+            split.span,
+            format!(
+                "which tiles of `{name}` are full cannot be said: they, or its extent, are made of a fused axis that has a tail, or of tiles that are moved back"
+            ),
+        );
+        return Err(error.help("write `guard`"));
+    };
+    Ok(Some(Peel { axis, cond, leaves: Vec::new(), span: split.span, is_done: false }))
+}
+
+/// The bound axes that an expression depends on.
+fn leaves(program: &mut Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId> {
+    let over = program.over_leaves(of, &bound.iter().map(|(axis, _)| *axis).collect());
+    let mut leaves = Vec::new();
+    program.exprs.uses_axis(over, &mut |axis| {
+        leaves.push(axis);
+        false
+    });
+    leaves
+}
+
+/// What `exec` makes differ, in lanes or among the invocations of a workgroup.
+fn differs(exec: Exec, in_lanes: bool) -> bool {
+    match exec {
+        Exec::Lanes => in_lanes,
+        Exec::Bind(Level::Thread | Level::Subgroup | Level::Lane, _) => !in_lanes,
+        Exec::Serial | Exec::Unroll | Exec::Bind(Level::Workgroup, _) => false,
+    }
+}
+
+fn looped(node: &Node) -> Option<(AxisId, Exec)> {
+    match &node.kind {
+        NodeKind::Loop(l) => Some((l.axis, l.exec)),
+        _ => None,
+    }
+}
+
+/// A dispatch at work.
+struct Work<'w> {
+    program: &'w mut Program,
+    peels: &'w mut Vec<Peel>,
+    /// What its loops bind, and how: an axis that is in lanes in one of them may be written out in another.
+    bound: Vec<(AxisId, Exec)>,
+    errors: &'w mut Errors,
+}
+
+impl Work<'_> {
+    /// A block within loops over the axes `around`, where the branches of the peels `waiting` are to come, and those in `passed` stand
+    /// around it already.
+    fn block(&mut self, body: Block, around: &HashSet<AxisId>, waiting: &[usize], passed: &BTreeSet<usize>) -> Block {
+        let known: Vec<usize> = (0..self.peels.len())
+            .filter(|n| !passed.contains(n) && (waiting.contains(n) || self.is_known(*n, around)))
+            .filter(|n| self.concerns(&body, *n))
+            .collect();
+        if known.is_empty() || self.passes_on(&body, around, &known, passed) {
+            return self.within(body, around, &known, passed);
+        }
+        let conds: Vec<(ExprId, SpanId)> = known.iter().map(|n| (self.peels[*n].cond, self.peels[*n].span)).collect();
+        let both = |(all, span), (cond, _)| (self.program.exprs.binary(Binary::And, all, cond), span);
+        let Some((cond, span)) = conds.into_iter().reduce(both) else { return body };
+        let full: Vec<AxisId> = known.iter().map(|n| self.peels[*n].axis).collect();
+        for n in &known {
+            let right = self.can_differ(*n, &body);
+            self.errors.keep(right);
+            self.peels[*n].is_done = true;
+        }
+        let mut then = body.clone();
+        walk::each_mut(&mut then, &mut |node| match &mut node.kind {
+            NodeKind::Compute(compute) => compute.preds.retain(|pred| !full.contains(&pred.axis)),
+            NodeKind::AllReduce(reduction) => reduction.preds.retain(|pred| !full.contains(&pred.axis)),
+            _ => {}
+        });
+        let passed = passed.iter().chain(&known).copied().collect();
+        let then = self.within(then, around, &[], &passed);
+        vec![Node::new(NodeKind::Branch { cond, then, other: body }, span)]
+    }
+
+    /// The blocks of a block's nodes.
+    fn within(&mut self, mut body: Block, around: &HashSet<AxisId>, waiting: &[usize], passed: &BTreeSet<usize>) -> Block {
+        for node in &mut body {
+            let around: HashSet<AxisId> = around.iter().copied().chain(looped(node).map(|(axis, _)| axis)).collect();
+            for inner in node.blocks_mut() {
+                *inner = self.block(std::mem::take(inner), &around, waiting, passed);
+            }
+        }
+        body
+    }
+
+    /// Whether a block is one loop, and the branches that would stand around it are better within: it is over workgroups, or another
+    /// branch comes there.
+    fn passes_on(&self, body: &[Node], around: &HashSet<AxisId>, known: &[usize], passed: &BTreeSet<usize>) -> bool {
+        let [Node { kind: NodeKind::Loop(l), .. }] = body else { return false };
+        let inside: HashSet<AxisId> = around.iter().copied().chain([l.axis]).collect();
+        let comes = |n: &usize| !known.contains(n) && !passed.contains(n) && self.is_known(*n, &inside);
+        matches!(l.exec, Exec::Bind(Level::Workgroup, _)) || (0..self.peels.len()).filter(comes).any(|n| self.concerns(body, n))
+    }
+
+    /// Lanes have one tile, and so have the invocations that must arrive together within a body.
+    fn can_differ(&self, n: usize, body: &[Node]) -> Result<(), Error> {
+        let peel = &self.peels[n];
+        let is = |leaf: AxisId, in_lanes: bool| self.bound.iter().any(|(axis, exec)| *axis == leaf && differs(*exec, in_lanes));
+        let by = |in_lanes: bool| peel.leaves.iter().find(|leaf| is(**leaf, in_lanes));
+        let error = |leaf: &AxisId, what: &str| {
+            let (name, leaf) = (&self.program.axes[peel.axis].name, &self.program.axes[*leaf].name);
+            let error =
+                Error::new(peel.span, format!("which tiles of `{name}` are full depends on `{leaf}`, which differs {what}"));
+            Err(error.help("write `guard`"))
+        };
+        if let Some(leaf) = by(true) {
+            return error(leaf, "in lanes");
+        }
+        match by(false) {
+            Some(leaf) if walk::nodes(body).any(|node| self.meets(node)) => {
+                error(leaf, "among the invocations of a workgroup, and they meet within the tile")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether invocations wait for each other at a node, or will where its result is read.
+    fn meets(&self, node: &Node) -> bool {
+        let shared = |buffer: &BufferId| self.program.buffers[*buffer].space == Space::Shared;
+        matches!(node.kind, NodeKind::AllReduce(_) | NodeKind::Barrier { .. } | NodeKind::Fragment(_))
+            || node.writes().iter().any(shared)
+    }
+
+    /// Whether a leaf of a block has a predicate on a peeled axis.
+    fn concerns(&self, body: &[Node], n: usize) -> bool {
+        walk::nodes(body).any(|node| node.preds().iter().any(|pred| pred.axis == self.peels[n].axis))
+    }
+
+    /// Whether the loops around bind all that a condition depends on.
+    fn is_known(&self, n: usize, around: &HashSet<AxisId>) -> bool {
+        self.peels[n].leaves.iter().all(|axis| around.contains(axis))
+    }
+}

@@ -1,0 +1,66 @@
+//! A stage's nest between the directives that are applied to it.
+
+use super::attach::Placed;
+use super::promote::Copied;
+use super::{Applied, StageNest};
+use crate::nest::path::Path;
+use crate::nest::{AxisId, Program, StageId};
+use crate::profile::Profile;
+use std::collections::HashSet;
+
+/// A [`StageNest`] without its program.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    stage: StageId,
+    dispatch: usize,
+    path: Path,
+    placed: Placed,
+    copies: Vec<Copied>,
+    axes: Vec<AxisId>,
+    serial: HashSet<AxisId>,
+}
+
+impl Opened {
+    /// The nest of a stage; `None` if no dispatch computes it.
+    pub(super) fn new(program: &mut Program, profile: &Profile, stage: StageId) -> Option<Opened> {
+        let StageNest { dispatch, path, placed, copies, axes, serial, .. } = StageNest::open(program, profile, stage)?;
+        Some(Opened { stage, dispatch, path, placed, copies, axes, serial })
+    }
+
+    /// Applies a directive.
+    pub(super) fn apply(
+        &mut self,
+        program: &mut Program,
+        profile: &Profile,
+        directive: &mut dyn FnMut(&mut StageNest<'_>) -> Applied,
+    ) -> Applied {
+        let Opened { stage, dispatch, path, placed, copies, axes, serial } = self.clone();
+        let mut nest = StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial };
+        let applied = directive(&mut nest);
+        let StageNest { dispatch, path, placed, copies, axes, serial, .. } = nest;
+        *self = Opened { stage, dispatch, path, placed, copies, axes, serial };
+        applied
+    }
+
+    /// Puts the nest into the plan.
+    pub(super) fn store(&self, program: &mut Program) {
+        program.plan[self.dispatch].body = self.placed.assembled(program, &self.path);
+    }
+
+    /// The copies that were made.
+    pub(super) fn copies(self) -> Vec<Copied> {
+        self.copies
+    }
+
+    /// The program with the nest as it stands.
+    pub(super) fn shown(&self, program: &Program) -> Program {
+        let mut shown = program.clone();
+        self.store(&mut shown);
+        shown
+    }
+
+    /// Which dispatch it is.
+    pub(super) fn dispatch(&self) -> usize {
+        self.dispatch
+    }
+}

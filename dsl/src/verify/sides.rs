@@ -1,0 +1,137 @@
+//! Branches: both sides compute the same, and where the condition holds, what the first side has no predicates for is within its
+//! extent (`peel` leaves them out). So to all other checks a branch is its second side, which has them all.
+
+use super::Rule;
+use crate::diag::{Error, Errors, SpanId};
+use crate::expr::{Binary, Expr, ExprId};
+use crate::nest::print::Printer;
+use crate::nest::{AxisId, Block, Exec, Fate, Level, Loop, Node, NodeKind, Pred, Program, Scope, Tail, walk};
+use std::collections::HashSet;
+
+/// Puts the second sides of all branches into the plan, and gives what is wrong with that.
+pub(super) fn second(program: &mut Program) -> Errors {
+    let mut errors = Errors::new();
+    for at in 0..program.plan.len() {
+        let body = std::mem::take(&mut program.plan[at].body);
+        let mut walk = Walk { program, around: Vec::new(), conds: Vec::new(), errors: &mut errors };
+        let body = walk.block(body);
+        program.plan[at].body = body;
+    }
+    errors
+}
+
+struct Walk<'w> {
+    program: &'w mut Program,
+    around: Vec<(AxisId, Exec)>,
+    conds: Vec<(ExprId, bool)>,
+    errors: &'w mut Errors,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        block.into_iter().flat_map(|node| self.node(node)).collect()
+    }
+
+    fn node(&mut self, node: Node) -> Block {
+        let Node { kind, span } = node;
+        let kind = match kind {
+            NodeKind::Loop(Loop { axis, exec, body }) => {
+                self.around.push((axis, exec));
+                let body = self.block(body);
+                self.around.pop();
+                NodeKind::Loop(Loop { axis, exec, body })
+            }
+            NodeKind::Alloc { buffer, body } => NodeKind::Alloc { buffer, body: self.block(body) },
+            NodeKind::Branch { cond, then, other } => return self.branch(cond, then, other, span),
+            leaf => leaf,
+        };
+        vec![Node { kind, span }]
+    }
+
+    fn branch(&mut self, cond: ExprId, then: Block, other: Block, span: SpanId) -> Block {
+        let sides: Block = then.iter().chain(&other).cloned().collect();
+        self.is_uniform(cond, &sides, span);
+        let [then, other] = [(then, true), (other, false)].map(|(side, holds)| {
+            self.conds.push((cond, holds));
+            let side = self.block(side);
+            self.conds.pop();
+            side
+        });
+        let pairs: Vec<(&Node, &Node)> = walk::nodes(&then).zip(walk::nodes(&other)).collect();
+        let more = |(a, b): &(&Node, &Node)| a.preds().iter().any(|pred| !b.preds().contains(pred));
+        if bare(&then) != bare(&other) || pairs.iter().any(more) {
+            let cond = Printer::new(self.program).expr(cond);
+            let what = format!("{}: the sides of the branch on `{cond}` compute different things", Rule::Value);
+            self.errors.push(Error::new(span, what));
+        }
+        let conds: Vec<(ExprId, bool)> = self.conds.iter().copied().chain([(cond, true)]).collect();
+        for (a, b) in pairs {
+            // What is filled runs past its end. What is left out is within its extent, or an error says so: points are made of tiles' points.
+            let kept = a.preds().iter().filter(|pred| pred.tail != Tail::RoundUp);
+            let left_out: Vec<&Pred> = b.preds().iter().filter(|pred| !a.preds().contains(pred)).collect();
+            let held: Vec<AxisId> = kept.chain(left_out.iter().copied()).map(|pred| pred.axis).collect();
+            for pred in left_out {
+                if !self.is_full(pred.axis, &held, &conds) {
+                    let name = Printer::new(self.program).axis(pred.axis);
+                    let what = format!("{}: the full side of a branch may pass the end of `{name}`", Rule::Predicate);
+                    self.errors.push(Error::new(a.span, what));
+                }
+            }
+        }
+        other
+    }
+
+    /// Whether conditions say in so many words that an axis is in a full tile, and the point in the tile is within that.
+    fn is_full(&mut self, axis: AxisId, held: &[AxisId], conds: &[(ExprId, bool)]) -> bool {
+        let Some(full) = self.program.in_full_tile(axis) else { return false };
+        let Fate::Split(split) = &self.program.axes[axis].fate else { return false };
+        let point = self.program.predicates(&split.parts[1..]);
+        point.iter().all(|pred| held.contains(&pred.axis)) && conds.iter().any(|(cond, holds)| *holds && self.says(*cond, full))
+    }
+
+    /// Whether a condition is another one, and maybe more.
+    fn says(&self, cond: ExprId, what: ExprId) -> bool {
+        let both = |a: ExprId, b: ExprId| self.says(a, what) || self.says(b, what);
+        cond == what || matches!(*self.program.exprs.get(cond), Expr::Binary(Binary::And, a, b) if both(a, b))
+    }
+
+    /// All lanes take the same side, and so do all invocations that must arrive together in one.
+    fn is_uniform(&mut self, cond: ExprId, sides: &[Node], span: SpanId) {
+        let live = self.program.axes.ids().filter(|axis| self.program.axes[*axis].fate == Fate::Live);
+        let leaves: HashSet<AxisId> = self.around.iter().map(|(axis, _)| *axis).chain(live).collect();
+        let over = self.program.over_leaves(cond, &leaves);
+        let unbound = |axis: AxisId| !self.around.iter().any(|(a, _)| *a == axis) && !self.program.is_single(axis);
+        if self.program.exprs.uses_axis(over, &mut |axis| unbound(axis)) {
+            let cond = Printer::new(self.program).expr(cond);
+            let what = format!("{}: the condition `{cond}` names an axis that no loop around binds", Rule::Axes);
+            self.errors.push(Error::new(span, what));
+        }
+        let meet = walk::nodes(sides).any(|node| match &node.kind {
+            NodeKind::Barrier { .. } | NodeKind::AllReduce(_) | NodeKind::Fragment(_) => true,
+            NodeKind::Copy(copy) => copy.by != Scope::Invocation,
+            _ => false,
+        });
+        let differs = |axis: AxisId| match self.around.iter().find(|(a, _)| *a == axis) {
+            Some((_, Exec::Lanes)) => true,
+            Some((_, Exec::Bind(Level::Thread | Level::Lane | Level::Subgroup, _))) => meet,
+            _ => false,
+        };
+        let differs = self.program.exprs.uses_axis(over, &mut |axis| differs(axis));
+        if differs || !self.program.exprs.reads(over).is_empty() {
+            let cond = Printer::new(self.program).expr(cond);
+            let what = format!("{}: the condition `{cond}` can differ among those who must take the same side", Rule::Uniformity);
+            self.errors.push(Error::new(span, what));
+        }
+    }
+}
+
+/// A block without predicates.
+fn bare(block: &Block) -> Block {
+    let mut block = block.clone();
+    walk::each_mut(&mut block, &mut |node| match &mut node.kind {
+        NodeKind::Compute(compute) => compute.preds.clear(),
+        NodeKind::AllReduce(reduction) => reduction.preds.clear(),
+        _ => {}
+    });
+    block
+}
