@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides, Unary};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Pred, Space, Split, Tail};
+use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Pred, Space, Tail};
 
 /// How an expression is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -240,8 +240,10 @@ impl Emit<'_> {
         let program = self.program;
         match &program.axes[axis].fate {
             Fate::Live => Ok((self.values.int(0), 0)),
-            Fate::Split(split) if split.anchored().is_some() => self.anchored(axis, split, view),
             Fate::Split(split) => {
+                if let Some(parts) = split.shifted() {
+                    return self.shifted(axis, parts, view);
+                }
                 let (mut total, mut mask) = (self.values.int(0), 0);
                 for part in &split.parts {
                     let extent = self.extent_in(*part, view.of_memory())?;
@@ -259,19 +261,15 @@ impl Emit<'_> {
         }
     }
 
-    /// The value of an axis whose last tile is moved back, or of which only the end is run.
-    fn anchored(&mut self, axis: AxisId, split: &Split, view: View) -> Result<Resolved> {
-        let Some((tail, last)) = split.anchored() else { return Ok((self.values.int(0), 0)) };
-        let (extent, length) = (self.extent_in(axis, view.of_memory())?, self.extent_in(last, view.of_memory())?);
-        let (mut start, mut mask) = (self.values.minus(extent, length), 0);
-        if tail == Tail::Shift {
-            let (tile, m) = self.axis(split.parts[0], view)?;
-            let tile = self.values.times(tile, length);
-            start = self.values.extreme(Binary::Min, tile, start);
-            mask |= m;
-        }
-        let (offset, m) = self.axis(last, view)?;
-        Ok((self.values.plus(start, offset), mask | m))
+    /// The value of an axis whose last tile is moved back.
+    fn shifted(&mut self, axis: AxisId, [tile, point]: [AxisId; 2], view: View) -> Result<Resolved> {
+        let (extent, length) = (self.extent_in(axis, view.of_memory())?, self.extent_in(point, view.of_memory())?);
+        let last = self.values.minus(extent, length);
+        let (tile, of_tile) = self.axis(tile, view)?;
+        let tile = self.values.times(tile, length);
+        let start = self.values.extreme(Binary::Min, tile, last);
+        let (offset, of_point) = self.axis(point, view)?;
+        Ok((self.values.plus(start, offset), of_tile | of_point))
     }
 
     /// A digit of a fused axis's value.

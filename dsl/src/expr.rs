@@ -6,10 +6,13 @@
 //! ([`crate::facts`]) reads indices that are integer polynomials. Expressions have no effects and no control flow: `if` is
 //! a [`Expr::Select`] whose reads are clamped where only its condition proves them.
 
-use crate::arena::{Arena, Id as _, id};
+use crate::arena::{Id as _, id};
 use crate::ids::{AxisId, BufferId, DimId, ScalarId};
 use crate::table::Map;
+use elsa::FrozenVec;
 use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::fmt;
 use tilewright_launch::DType;
 
 id! {
@@ -187,23 +190,29 @@ pub enum Compare {
 }
 
 /// The hash-consed expressions of a program. Equal expressions have equal ids.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Exprs {
-    nodes: Arena<ExprId, (Expr, DType)>,
-    /// How much each is, written out.
-    extents: Vec<Extent>,
-    known: Map<(Expr, DType), ExprId>,
+    /// They stay where they are, so that a shared table can grow: to ask of an expression is no change of a program.
+    nodes: FrozenVec<Box<Node>>,
+    known: RefCell<Map<(Expr, DType), ExprId>>,
 }
 
-/// How much an expression is.
-#[derive(Clone, Copy, Debug)]
-struct Extent {
+#[derive(Clone, Debug)]
+struct Node {
+    expr: Expr,
+    dtype: DType,
     /// Its parts, those that are the same counted each time.
     size: u32,
     /// How deep it nests.
     depth: u32,
     /// Whether its arithmetic is exact.
     index: bool,
+}
+
+impl fmt::Debug for Exprs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.nodes.iter()).finish()
+    }
 }
 
 impl Exprs {
@@ -214,36 +223,35 @@ impl Exprs {
 
     /// The expression of an id.
     pub fn get(&self, id: ExprId) -> &Expr {
-        &self.nodes[id].0
+        &self.nodes[id.index()].expr
     }
 
     /// Its type.
     pub fn dtype(&self, id: ExprId) -> DType {
-        self.nodes[id].1
+        self.nodes[id.index()].dtype
     }
 
     /// Adds an expression of a type, or finds it. The convenience methods in [`crate::expr::build`] fold constants
     /// first; this one takes it as it is.
-    pub fn add(&mut self, expr: Expr, dtype: DType) -> ExprId {
+    pub fn add(&self, expr: Expr, dtype: DType) -> ExprId {
         let key = (expr, dtype);
-        if let Some(id) = self.known.get(&key) {
+        if let Some(id) = self.known.borrow().get(&key) {
             return *id;
         }
         let operands = key.0.operands();
-        let extents = || operands.iter().map(|id| self.extents[id.index()]);
-        let size = extents().fold(1, |size, e| e.size.saturating_add(size));
-        let depth = extents().map(|e| e.depth).max().unwrap_or(0).saturating_add(1);
-        let index = self.is_new_index(&key.0, key.1);
-        self.extents.push(Extent { size, depth, index });
-        let id = self.nodes.push(key.clone());
-        self.known.insert(key, id);
+        let size = operands.iter().fold(1u32, |size, id| size.saturating_add(self.size(*id)));
+        let depth = operands.iter().map(|id| self.depth(*id)).max().unwrap_or(0).saturating_add(1);
+        let index = self.is_new_index(&key.0, dtype);
+        let id = ExprId::new(self.nodes.len());
+        self.nodes.push(Box::new(Node { expr: key.0.clone(), dtype, size, depth, index }));
+        self.known.borrow_mut().insert(key, id);
         id
     }
 
     /// Whether an expression is an index: an `i32` made of axes, dims and literals by `+ - * / %`, `min`, `max`, `abs`,
     /// `signum` and choices. Its value is that of exact arithmetic. Anything else is data.
     pub fn is_index(&self, id: ExprId) -> bool {
-        self.extents[id.index()].index
+        self.nodes[id.index()].index
     }
 
     fn is_new_index(&self, expr: &Expr, dtype: DType) -> bool {
@@ -260,12 +268,12 @@ impl Exprs {
 
     /// How many parts an expression has, written out: what is shared is there each time.
     pub fn size(&self, id: ExprId) -> u32 {
-        self.extents[id.index()].size
+        self.nodes[id.index()].size
     }
 
     /// How deep an expression nests.
     pub fn depth(&self, id: ExprId) -> u32 {
-        self.extents[id.index()].depth
+        self.nodes[id.index()].depth
     }
 
     /// How many there are.

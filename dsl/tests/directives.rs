@@ -148,7 +148,7 @@ fn a_last_tile_moved_back() {
 }
 
 #[test]
-fn workgroups_of_full_tiles_and_of_the_rest() {
+fn workgroups_of_full_tiles_and_of_the_tail() {
     insta::assert_snapshot!(steps(
         MATMUL,
         "",
@@ -157,7 +157,7 @@ fn workgroups_of_full_tiles_and_of_the_rest() {
 }
 
 #[test]
-fn the_rest_of_a_reduction() {
+fn the_tail_of_a_reduction() {
     insta::assert_snapshot!(steps(
         MATMUL,
         "",
@@ -166,7 +166,7 @@ fn the_rest_of_a_reduction() {
 }
 
 #[test]
-fn the_rest_of_lanes() {
+fn the_tail_of_lanes() {
     insta::assert_snapshot!(steps(
         MATMUL,
         "where N % 4 == 0",

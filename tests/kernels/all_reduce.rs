@@ -250,7 +250,7 @@ fn softmax_in_one_dispatch() {
     );
 }
 
-/// Full tiles and rest, of what is reduced and of what is not.
+/// Full tiles and the tail, of what is reduced and of what is not.
 #[test]
 fn peeled() {
     let directives = [

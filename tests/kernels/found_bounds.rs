@@ -85,7 +85,7 @@ fn computed_at_threads_past_the_end() {
     check(kernel, schedule, &[&[("OH", 9)]]);
 }
 
-/// A loop that is moved out of the tiles of a peel runs as far as the last full one, and not as the rest does.
+/// A loop that is moved out of the tiles of a peel runs as far as the last full one, and no further.
 #[test]
 fn triangles_moved_out_of_peeled_tiles() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = sum(k in 0..=i) { x[k, j] }; }";
@@ -110,9 +110,9 @@ fn triangles_moved_out_of_peeled_tiles() {
     check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 11), ("M", 3)]]);
 }
 
-/// A rest that no size has, of which the verifier asked what is past its end.
+/// A tail that no size has, of which the verifier asked what is past its end.
 #[test]
-fn a_rest_that_never_runs() {
+fn a_tail_that_never_runs() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in 0..N, l in 0..=j) { x[k] }; }";
     let schedule = "V: k for p where N <= 7 {
         tile(j: 16 => z1, i: 4 round_up) => workgroup(y, z);
@@ -149,7 +149,7 @@ fn wide_indices() {
     refused(kernel, schedule, "8 lanes of `x: i32` are 32 bytes");
 }
 
-/// A read that the items of a range keep inside, in the rest of a peel, whose loops are those of the full tiles.
+/// A read that the items of a range keep inside, in the tail of a peel.
 #[test]
 fn kept_inside_by_another_range() {
     let kernel = "fn k<N>(y: &mut f32[N, N], x: f32[N]) { y[i, j] = max(k in 0..i, l in 0..N) { x.pad(0.0)[i - 1] }; }";
@@ -174,7 +174,7 @@ fn copies_that_one_invocation_repeats() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 11)]]);
 }
 
-/// The rest of a peel that is the only workgroup, as the facts say: the square of a dim was not seen to be at most 1.
+/// The tail of a peel is the only workgroup, as the facts say: the square of a dim was not seen to be at most 1.
 #[test]
 fn the_only_workgroup_of_a_square() {
     let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = x[i, j]; }";
@@ -371,10 +371,9 @@ fn digits_beside_a_condition() {
     check(kernel, schedule, &[&[("M", 9)], &[("M", 12)]]);
 }
 
-/// In the rest of a peeled axis, the loop that counts its tiles tells nothing of its values: what is bounded by these can stand
-/// around that loop.
+/// Ranges that a peeled axis bounds.
 #[test]
-fn bounds_by_the_rest_around_its_tiles() {
+fn bounded_by_a_peeled_axis() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[M] { y[i] = sum(k in 0..i) { x[k] }; }";
     let schedule = "V: k for p {
         tile(i: 8 => z1) => workgroup(x);
@@ -402,7 +401,7 @@ fn copies_read_at_no_points() {
     check(kernel, schedule, &[&[("N", 3)]]);
 }
 
-/// That a branch leaves one workgroup of a grid was seen only by a proof where the grid is a twin's, and a fact spoiled that.
+/// Two peels of workgroups, one of them of a fused axis.
 #[test]
 fn workgroups_of_two_peels() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N, N] { y[i, j, h] = x[i] + (j * h) as f32; }";
@@ -425,9 +424,9 @@ fn a_listed_axis_that_tells_nothing() {
     }
 }
 
-/// Read in place by all invocations, the rest of a peeled axis is the same element in an iteration in which nothing of it is read.
+/// Read in place by all invocations, the tail of a peeled axis is the same element in an iteration in which nothing of it is read.
 #[test]
-fn a_rest_in_place() {
+fn a_tail_in_place() {
     check(
         "fn k<N>(y: &mut i32[N, N]) { y[i, j] = min(q in 0..N) { y[i, j] }; }",
         "V: k for p {
@@ -458,9 +457,9 @@ fn reads_of_a_range_of_nothing() {
     );
 }
 
-/// The rest of partial results of a triangle knows of the range that it is within, as the full tiles do.
+/// The tail of partial results of a triangle.
 #[test]
-fn rests_of_partial_triangles() {
+fn tails_of_partial_triangles() {
     check(
         "fn k<M>(x: f32[M]) -> y: f32[M, M] {
             let s[j]: f32[M] = x[j] * 2.0;
@@ -484,7 +483,7 @@ fn rests_of_partial_triangles() {
     );
 }
 
-/// How many points ranges have that are fused: of a triangle's, by an axis that is a digit, and of the rest of a peel with its tiles.
+/// How many points ranges have that are fused: of a triangle's, by an axis that is a digit, and of a peel's tiles.
 #[test]
 fn fused_ranges() {
     check(

@@ -81,9 +81,9 @@ fn hulls_across_invocations() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 7)]]);
 }
 
-/// The rest of fewer than no points was a point.
+/// The tail of fewer than no points has no point.
 #[test]
-fn the_rest_of_less_than_nothing() {
+fn the_tail_of_less_than_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[3] { y[i] = sum(k in 1..N) { x[k] } + i as f32; }";
     let schedule = "V: k for p { tile(k: 2 peel => z); serial(i); }";
     for profile in profiles() {
@@ -161,7 +161,7 @@ fn a_triangle_peeled_in_lanes() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 5)]]);
 }
 
-/// The rest of a peeled reduction had other elements in its accumulators than the full tiles.
+/// A peeled reduction beside tiles that are moved back.
 #[test]
 fn shifted_and_peeled() {
     let kernel = "fn k<N>(x: u32[N, N]) -> y: u32[N] { y[i] = min(k in 0..N) { x[i, k] }; }";
@@ -353,9 +353,9 @@ fn fills_of_a_triangle() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 6)]]);
 }
 
-/// The rest of a peel has one point, and its loop is as long as a tile where it is unrolled: within those that depend on it.
+/// The tail of a peel has one point, and its loop is as long as a tile where it is unrolled: within those that depend on it.
 #[test]
-fn a_triangle_under_a_rest() {
+fn a_triangle_under_a_tail() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[5, 5] { y[i, j] = sum(k in 0..j) { x.clamp()[k] }; }";
     let schedule = "V: k for p { tile(j: 2 peel => z2) => workgroup(y); distribute(i => thread(y)); unroll(j); }";
     check(kernel, schedule, &[&[("N", 5)]]);
@@ -440,9 +440,9 @@ fn registers_of_a_team() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
 }
 
-/// The rest of a peeled axis stood within the loops of the full tiles, where a team's loop around both had been.
+/// A peeled axis around a reduction by a team.
 #[test]
-fn a_rest_beside_a_team() {
+fn a_tail_beside_a_team() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[7] { y[h] = sum(k in 0..M) { x[k] } + h as f32; }";
     for peel in ["h: 3 peel", "h: 4 peel"] {
         let schedule = format!(
@@ -480,9 +480,9 @@ fn a_result_at_a_fused_loop() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 5)]]);
 }
 
-/// Of several peeled axes, the rest of one took the length of its loops from a rest of another, which had taken it too.
+/// Several peeled axes around a triangle.
 #[test]
-fn rests_of_rests() {
+fn tails_of_tails() {
     let kernel = "fn k<M>(x: f32[7, 7, M]) -> y: f32[7, 7, M] { y[i, j, h] = prod(k in i..7) { x[i, j, h] + k as f32 }; }";
     let schedule = "V: k for p {
         tile(i: 3 peel => z1, j: 2 peel => z3) => workgroup(z, x);
@@ -495,7 +495,7 @@ fn rests_of_rests() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 3)]]);
 }
 
-/// The full tiles of a peeled axis in tiles of their own: that the branch keeps them apart from the rest was not seen.
+/// The full tiles of a peeled axis in tiles of their own.
 #[test]
 fn tiles_of_full_tiles() {
     let kernel = "fn k<M, N = (M - 1) * 2 + 4>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] + j as f32; }";

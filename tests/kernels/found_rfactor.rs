@@ -67,10 +67,9 @@ fn registers_of_inactive_invocations() {
     }
 }
 
-/// Full tiles that no size has, and the rest of another axis within them: its loop was taken to be as long as that of the full
-/// tiles, as anything holds of points that there are none of.
+/// Full tiles that no size has, around the tail of another axis.
 #[test]
-fn pieces_of_no_points() {
+fn tiles_of_no_points() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K] { y[i] = sum(k in 0..=i) { x[k] }; }";
     let of_workgroups = "tile(i: 4 peel) => workgroup(y); tile(k: 4 peel);";
     let schedules = [
@@ -375,7 +374,7 @@ fn peeled_partial_results_of_partial_results() {
     check(kernel, schedule, &[&[("K", 0)], &[("K", 5)], &[("K", 26)]]);
 }
 
-/// The final reduction runs as far as an axis of its own, whatever the partial stage makes of its twin.
+/// The final reduction runs as far as an axis of its own, whatever the partial stage makes of its own.
 #[test]
 fn partial_results_of_a_triangle() {
     let kernel = "fn k<N>(x: u32[N]) -> y: u32[N, 1, N] { y[i, j, h] = min(k in j..1) { x[i] + (k + h) as u32 }; }";

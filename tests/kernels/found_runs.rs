@@ -27,8 +27,7 @@ fn neighbours_of_two_axes() {
     check(kernel, schedule, &[&[("N", 4)], &[("N", 12)]]);
 }
 
-/// With the loops over the parts of a reduction moved what stood beside them: the rest of a peel into the loops of the full tiles,
-/// and a copy under invocations that have none of it.
+/// With the loops over the parts of a reduction moved what stood beside them, such as a copy under invocations that have none of it.
 #[test]
 fn beside_the_parts_of_a_reduction() {
     let kernel = "fn k<N, K>(x: f32[K], z: f32[N]) -> y: f32[N] { y[i] = max(k in 0..K) { x[k] * z[i] }; }";

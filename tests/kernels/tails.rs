@@ -163,6 +163,9 @@ fn peeled_points() {
     let schedule =
         "V: k for p where N <= 3 { tile(i: 3 peel => a); tile(i: 2 peel => b) => workgroup(y); distribute(i => workgroup(x)); }";
     check(kernel, schedule, &[&[("N", 0)], &[("N", 2)], &[("N", 3)]]);
+    // The branch on the points stands around the one on the tiles.
+    let schedule = "V: k for p { tile(i: 5 peel => a); tile(i: 2 peel => b, a: 2) => workgroup(z, y); unroll(a, i); }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 7)], &[("N", 21)]]);
 }
 
 /// Beside copies, stages within the nest, partial results, lanes and atomics; one grid for the tiles of two peeled axes.

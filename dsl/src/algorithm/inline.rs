@@ -141,7 +141,7 @@ fn is_deep(program: &Program, id: StageId) -> bool {
 }
 
 /// The expression with reads replaced, innermost first: `f` sees reads whose indices are done.
-pub(crate) fn rewrite(exprs: &mut Exprs, value: ExprId, f: &mut dyn FnMut(&mut Exprs, &Read) -> Option<ExprId>) -> ExprId {
+pub(crate) fn rewrite(exprs: &Exprs, value: ExprId, f: &mut dyn FnMut(&Exprs, &Read) -> Option<ExprId>) -> ExprId {
     let mut done: HashMap<ExprId, ExprId> = HashMap::new();
     let mut open = vec![value];
     while let Some(id) = open.last().copied() {
@@ -166,7 +166,7 @@ pub(crate) fn rewrite(exprs: &mut Exprs, value: ExprId, f: &mut dyn FnMut(&mut E
 }
 
 /// The expression of new operands, with index arithmetic folded.
-fn rebuild(exprs: &mut Exprs, mapped: Expr, old: ExprId) -> ExprId {
+fn rebuild(exprs: &Exprs, mapped: Expr, old: ExprId) -> ExprId {
     match mapped {
         Expr::Binary(op, a, b) => exprs.binary(op, a, b),
         Expr::Unary(op, a) => exprs.unary(op, a),
@@ -178,7 +178,7 @@ fn rebuild(exprs: &mut Exprs, mapped: Expr, old: ExprId) -> ExprId {
 }
 
 /// A stage's value where it is read.
-fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> ExprId {
+fn at(exprs: &Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> ExprId {
     let (points, inside) = points(exprs, axes, buffer, read);
     let value = exprs.replace(body, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => points.get(axis).copied(),
@@ -194,7 +194,7 @@ fn at(exprs: &mut Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &
 
 /// The value of each of a stage's axes where it is read, kept within the stage; and whether the read is inside, if it may
 /// not be.
-pub fn points(exprs: &mut Exprs, axes: &[AxisId], buffer: &Buffer, read: &Read) -> (HashMap<AxisId, ExprId>, Option<ExprId>) {
+pub fn points(exprs: &Exprs, axes: &[AxisId], buffer: &Buffer, read: &Read) -> (HashMap<AxisId, ExprId>, Option<ExprId>) {
     let (mut points, mut inside) = (HashMap::new(), None);
     for (d, ((axis, index), extent)) in axes.iter().zip(&read.index).zip(&buffer.shape).enumerate() {
         let (low, high) = match &read.outside {
@@ -210,7 +210,7 @@ pub fn points(exprs: &mut Exprs, axes: &[AxisId], buffer: &Buffer, read: &Read) 
 
 /// An index brought inside its dimension on the sides where it may leave it; `inside` collects where it does not.
 pub(crate) fn bring_inside(
-    exprs: &mut Exprs,
+    exprs: &Exprs,
     index: ExprId,
     extent: ExprId,
     (low, high): (bool, bool),
@@ -234,7 +234,7 @@ pub(crate) fn bring_inside(
 }
 
 /// Conditions that hold together.
-pub(crate) fn both(exprs: &mut Exprs, first: Option<ExprId>, second: ExprId) -> ExprId {
+pub(crate) fn both(exprs: &Exprs, first: Option<ExprId>, second: ExprId) -> ExprId {
     debug_assert_eq!(exprs.dtype(second), DType::Bool);
     first.map_or(second, |first| exprs.binary(Binary::And, first, second))
 }

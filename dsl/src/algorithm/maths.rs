@@ -125,10 +125,10 @@ impl Checker<'_> {
     }
 
     fn apply(&mut self, method: Method, ids: &[ExprId]) -> Checked<ExprId> {
-        let exprs = &mut self.program.exprs;
+        let exprs = &self.program.exprs;
         let (Some(x), a, b) = (ids.first().copied(), ids.get(1).copied(), ids.get(2).copied()) else { return Err(Poisoned) };
         let dtype = exprs.dtype(x);
-        let mut number = |value: f64| exprs.constant(Const::number(value, dtype));
+        let number = |value: f64| exprs.constant(Const::number(value, dtype));
         let (zero, one, less, infinity) = (number(0.0), number(1.0), number(-1.0), number(f64::INFINITY));
         Ok(match (method, a, b) {
             (Method::Float(op), ..) => exprs.unary(op, x),
@@ -178,7 +178,7 @@ impl Checker<'_> {
             let error = Error::new(exponent.span, format!("the exponent is a literal from {low} to {MAX_EXPONENT}"));
             return self.fail(error.maybe_help(float.then(|| "other exponents: `x.powf(y)`".into())));
         };
-        let exprs = &mut self.program.exprs;
+        let exprs = &self.program.exprs;
         let one = exprs.constant(Const::number(1.0, dtype));
         let (mut result, mut square, mut rest) = (None, base, n.unsigned_abs());
         while rest > 0 {

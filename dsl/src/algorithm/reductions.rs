@@ -94,11 +94,8 @@ impl Checker<'_> {
         let item = self.block(&reduce.body, wanted);
         let dtype = item.as_ref().map_or(DType::F32, |item| self.program.exprs.dtype(*item));
         let over: Vec<AxisId> = running.iter().map(|r| r.axis).collect();
-        let monoid = if arg {
-            arg_monoid(&mut self.program.exprs, reduce.op, dtype)
-        } else {
-            monoid(&mut self.program.exprs, reduce.op, dtype)
-        };
+        let monoid =
+            if arg { arg_monoid(&self.program.exprs, reduce.op, dtype) } else { monoid(&self.program.exprs, reduce.op, dtype) };
         self.definition.reduction =
             Some(Found { monoid, over, lift: item.as_ref().map_or(Vec::new(), |i| vec![*i]), head: reduce.head });
         let item = item?;
@@ -181,7 +178,7 @@ impl Checker<'_> {
         let result = self.not_empty(running);
         self.definition.running = inner;
         result?;
-        let exprs = &mut self.program.exprs;
+        let exprs = &self.program.exprs;
         // One range: the axis's value. Several: the position, row-major.
         let (mut position, mut first) = (exprs.int(0), exprs.int(0));
         for r in running {
@@ -241,7 +238,7 @@ impl Checker<'_> {
 }
 
 /// The monoid of a reduction whose state is one value.
-fn monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
+fn monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     let (binary, identity) = match op {
         ReduceOp::Sum => (Binary::Add, Const::number(0.0, dtype)),
         ReduceOp::Prod => (Binary::Mul, Const::number(1.0, dtype)),
@@ -257,7 +254,7 @@ fn monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
 
 /// The monoid of argmin or argmax: the best value and its index, the lowest index among equals. Its identity has the
 /// highest index, and loses to any item.
-fn arg_monoid(exprs: &mut Exprs, op: ReduceOp, dtype: DType) -> Monoid {
+fn arg_monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     let (worst, better) = match op {
         ReduceOp::Argmin => (highest(dtype), Compare::Lt),
         _ => (lowest(dtype), Compare::Gt),

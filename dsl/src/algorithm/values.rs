@@ -181,7 +181,7 @@ impl Checker<'_> {
     fn shift(&mut self, op: BinaryOp, at: SpanId, a: &Expr, b: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let (value, count) = (self.value(a, wanted), self.value(b, None));
         let (value, count) = (value?, count?);
-        let exprs = &mut self.program.exprs;
+        let exprs = &self.program.exprs;
         let dtype = exprs.dtype(value);
         if let Some(wrong) = [dtype, exprs.dtype(count)].into_iter().find(|d| !d.is_int()) {
             return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));

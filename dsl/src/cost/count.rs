@@ -24,9 +24,8 @@ struct Open {
 }
 
 /// The sums, and where the walk stands.
-pub(super) struct Count {
-    /// A copy: extents of triangular ranges need new expressions.
-    pub(super) program: Program,
+pub(super) struct Count<'p> {
+    pub(super) program: &'p Program,
     pub(super) work: Work,
     pub(super) global: BTreeMap<BufferId, (Size, Size)>,
     pub(super) at_most: bool,
@@ -44,13 +43,13 @@ pub(super) fn bytes_of(program: &Program, buffer: BufferId) -> Size {
     extents.fold(Size::Const(i64::from(buffer.dtype.bytes())), Size::times)
 }
 
-impl Count {
-    pub(super) fn new(program: &Program, body: &Block) -> Count {
+impl<'p> Count<'p> {
+    pub(super) fn new(program: &'p Program, body: &Block) -> Count<'p> {
         let none = || Size::Const(0);
         let mut written = HashMap::new();
         note_writes(body, &mut written);
         Count {
-            program: program.clone(),
+            program,
             work: Work { flops: none(), functions: none(), shared_read: none(), shared_written: none() },
             global: BTreeMap::new(),
             at_most: false,
@@ -81,12 +80,12 @@ impl Count {
         let bound: HashSet<AxisId> = self.open.iter().map(|o| o.axis).collect();
         let extent = self.program.axes[axis].extent;
         let over = self.program.over_leaves(extent, &bound);
-        if let Some(size) = size(&self.program, over) {
+        if let Some(size) = size(self.program, over) {
             return size;
         }
         self.at_most = true;
-        let most = largest(&mut self.program, over, &bound);
-        most.and_then(|most| size(&self.program, most)).unwrap_or(Size::Const(1))
+        let most = largest(self.program, over, &bound);
+        most.and_then(|most| size(self.program, most)).unwrap_or(Size::Const(1))
     }
 
     /// All open loops.

@@ -6,7 +6,7 @@ use crate::nest::{Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, Sta
 use std::collections::{HashMap, HashSet};
 
 /// Counts everything in a block.
-pub(super) fn walk(count: &mut Count, block: &Block) {
+pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
     for node in block {
         match &node.kind {
             NodeKind::Loop(looped) => {
@@ -32,7 +32,7 @@ pub(super) fn walk(count: &mut Count, block: &Block) {
     }
 }
 
-fn compute(count: &mut Count, compute: &Compute) {
+fn compute(count: &mut Count<'_>, compute: &Compute) {
     let mut values = Values::new(count);
     compute.value.iter().for_each(|v| {
         values.value(*v);
@@ -45,14 +45,14 @@ fn compute(count: &mut Count, compute: &Compute) {
 }
 
 /// One combination of a stage's states, in every open loop.
-fn combine(count: &mut Count, stage: StageId) {
+fn combine(count: &mut Count<'_>, stage: StageId) {
     let Body::Reduce { monoid, .. } = &count.program.stages[stage].body else { return };
     let (flops, functions) = total(count, &monoid.combine);
     count.arithmetic(flops, functions, count.everywhere());
 }
 
 /// Float operations of expressions and of all that they are made of.
-fn total(count: &Count, roots: &[ExprId]) -> (i64, i64) {
+fn total(count: &Count<'_>, roots: &[ExprId]) -> (i64, i64) {
     let (mut open, mut seen) = (roots.to_vec(), HashSet::new());
     let (mut flops, mut functions) = (0, 0);
     while let Some(id) = open.pop() {
@@ -66,7 +66,7 @@ fn total(count: &Count, roots: &[ExprId]) -> (i64, i64) {
 }
 
 /// Float operations of an expression itself: ordinary ones, and functions.
-fn arithmetic(count: &Count, id: ExprId) -> (i64, i64) {
+fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
     if !count.program.exprs.dtype(id).is_float() {
         return (0, 0);
     }
@@ -82,13 +82,13 @@ fn arithmetic(count: &Count, id: ExprId) -> (i64, i64) {
 }
 
 /// The values of one leaf, each counted once.
-struct Values<'a> {
-    count: &'a mut Count,
+struct Values<'a, 'p> {
+    count: &'a mut Count<'p>,
     known: HashMap<ExprId, Loops>,
 }
 
-impl<'a> Values<'a> {
-    fn new(count: &'a mut Count) -> Values<'a> {
+impl<'a, 'p> Values<'a, 'p> {
+    fn new(count: &'a mut Count<'p>) -> Values<'a, 'p> {
         Values { count, known: HashMap::new() }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Values<'a> {
 }
 
 /// A matrix operation: by one subgroup, so that its elements count once for it.
-fn fragment(count: &mut Count, fragment: &Fragment) {
+fn fragment(count: &mut Count<'_>, fragment: &Fragment) {
     let everywhere = count.everywhere();
     match fragment {
         Fragment::Load { dst, src, .. } => count.read(src.buffer, elements(count, dst.buffer), everywhere),
@@ -136,7 +136,7 @@ fn fragment(count: &mut Count, fragment: &Fragment) {
 }
 
 /// The elements of one of a buffer's matrices.
-fn elements(count: &Count, buffer: BufferId) -> i64 {
+fn elements(count: &Count<'_>, buffer: BufferId) -> i64 {
     match count.program.buffers[buffer].space {
         crate::nest::Space::Fragment { rows, columns, .. } => i64::from(rows) * i64::from(columns),
         _ => 1,

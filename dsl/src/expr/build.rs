@@ -44,33 +44,33 @@ impl Const {
 
 impl Exprs {
     /// An index literal.
-    pub fn int(&mut self, value: i64) -> ExprId {
+    pub fn int(&self, value: i64) -> ExprId {
         // A literal has 32 bits: what does not fit is refused where the user's literals are read.
         self.constant(Const::index(value as i32))
     }
 
     /// A literal.
-    pub fn constant(&mut self, c: Const) -> ExprId {
+    pub fn constant(&self, c: Const) -> ExprId {
         self.add(Expr::Const(c), c.dtype)
     }
 
     /// An axis's value.
-    pub fn axis(&mut self, axis: AxisId) -> ExprId {
+    pub fn axis(&self, axis: AxisId) -> ExprId {
         self.add(Expr::Axis(axis), DType::I32)
     }
 
     /// A dim's value.
-    pub fn dim(&mut self, dim: DimId) -> ExprId {
+    pub fn dim(&self, dim: DimId) -> ExprId {
         self.add(Expr::Dim(dim), DType::I32)
     }
 
     /// A scalar argument.
-    pub fn scalar(&mut self, scalar: ScalarId, dtype: DType) -> ExprId {
+    pub fn scalar(&self, scalar: ScalarId, dtype: DType) -> ExprId {
         self.add(Expr::Scalar(scalar), dtype)
     }
 
     /// A read that is proved inside.
-    pub fn read(&mut self, buffer: BufferId, dtype: DType, index: impl IntoIterator<Item = ExprId>) -> ExprId {
+    pub fn read(&self, buffer: BufferId, dtype: DType, index: impl IntoIterator<Item = ExprId>) -> ExprId {
         self.add(Expr::Read(Read { buffer, index: index.into_iter().collect(), outside: Outside::Never }), dtype)
     }
 
@@ -83,7 +83,7 @@ impl Exprs {
     }
 
     /// A function of one value.
-    pub fn unary(&mut self, op: Unary, a: ExprId) -> ExprId {
+    pub fn unary(&self, op: Unary, a: ExprId) -> ExprId {
         let dtype = if op == Unary::IsNan { DType::Bool } else { self.dtype(a) };
         match (op, self.as_int(a)) {
             (Unary::Neg, Some(v)) if v != i64::from(i32::MIN) => self.int(-v),
@@ -92,7 +92,7 @@ impl Exprs {
     }
 
     /// A function of two values; index arithmetic is folded.
-    pub fn binary(&mut self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
+    pub fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
         let dtype = self.dtype(a);
         match self.fold(op, a, b) {
             Some(id) => id,
@@ -101,7 +101,7 @@ impl Exprs {
     }
 
     /// Folds `i32` arithmetic where a side is known and a literal holds the result.
-    fn fold(&mut self, op: Binary, a: ExprId, b: ExprId) -> Option<ExprId> {
+    fn fold(&self, op: Binary, a: ExprId, b: ExprId) -> Option<ExprId> {
         let (x, y) = (self.as_int(a), self.as_int(b));
         match (op, x, y) {
             (_, Some(x), Some(y)) => {
@@ -119,22 +119,22 @@ impl Exprs {
     }
 
     /// Sum.
-    pub fn sum(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub fn sum(&self, a: ExprId, b: ExprId) -> ExprId {
         self.binary(Binary::Add, a, b)
     }
 
     /// Difference.
-    pub fn difference(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub fn difference(&self, a: ExprId, b: ExprId) -> ExprId {
         self.binary(Binary::Sub, a, b)
     }
 
     /// Product.
-    pub fn product(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub fn product(&self, a: ExprId, b: ExprId) -> ExprId {
         self.binary(Binary::Mul, a, b)
     }
 
     /// `ceil(a / b)` of indices.
-    pub fn ceil_div(&mut self, a: ExprId, b: ExprId) -> ExprId {
+    pub fn ceil_div(&self, a: ExprId, b: ExprId) -> ExprId {
         let one = self.int(1);
         let less = self.difference(b, one);
         let up = self.sum(a, less);
@@ -142,35 +142,35 @@ impl Exprs {
     }
 
     /// A comparison.
-    pub fn compare(&mut self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
+    pub fn compare(&self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
         self.add(Expr::Compare(op, a, b), DType::Bool)
     }
 
     /// A choice.
-    pub fn select(&mut self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
+    pub fn select(&self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
         let dtype = self.dtype(yes);
         self.add(Expr::Select(cond, yes, no), dtype)
     }
 
     /// A conversion; none of data that has the type already.
-    pub fn cast(&mut self, to: DType, a: ExprId) -> ExprId {
+    pub fn cast(&self, to: DType, a: ExprId) -> ExprId {
         if self.dtype(a) == to && !self.is_index(a) { a } else { self.add(Expr::Cast(to, a), to) }
     }
 
     /// The index that a value is.
-    pub fn as_index(&mut self, a: ExprId) -> ExprId {
+    pub fn as_index(&self, a: ExprId) -> ExprId {
         if self.is_index(a) { a } else { self.unary(Unary::Index, a) }
     }
 
     /// The expression with some of its parts replaced: `f` gives the replacement of a part, or `None` to look inside.
-    pub fn replace(&mut self, id: ExprId, f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>) -> ExprId {
+    pub fn replace(&self, id: ExprId, f: &mut dyn FnMut(&Exprs, ExprId) -> Option<ExprId>) -> ExprId {
         self.replace_memo(id, f, &mut Map::default())
     }
 
     fn replace_memo(
-        &mut self,
+        &self,
         id: ExprId,
-        f: &mut dyn FnMut(&mut Exprs, ExprId) -> Option<ExprId>,
+        f: &mut dyn FnMut(&Exprs, ExprId) -> Option<ExprId>,
         done: &mut Map<ExprId, ExprId>,
     ) -> ExprId {
         if let Some(new) = done.get(&id) {

@@ -74,7 +74,7 @@ impl Exprs {
     }
 
     /// The sum as an index: axes in the order given, then the others, what is none, and the constant.
-    pub fn of_linear(&mut self, sum: &Linear, order: &[AxisId]) -> ExprId {
+    pub fn of_linear(&self, sum: &Linear, order: &[AxisId]) -> ExprId {
         let listed = order.iter().filter(|a| sum.axes.contains_key(a));
         let others = sum.axes.keys().filter(|a| !order.contains(a));
         let axes: Vec<(AxisId, i64)> = listed.chain(others).map(|a| (*a, sum.axes[a])).collect();

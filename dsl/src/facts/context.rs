@@ -139,9 +139,9 @@ impl<'p> Context<'p> {
             match &self.program.axes[axis].fate {
                 Fate::Split(split) if self.view == View::Leaves => {
                     open.extend(&split.parts);
-                    if let Some((_, last)) = split.anchored() {
+                    if let Some([_, point]) = split.shifted() {
                         gather(self.program.axes[axis].extent, &mut open);
-                        gather(self.program.axes[last].extent, &mut open);
+                        gather(self.program.axes[point].extent, &mut open);
                     }
                 }
                 Fate::Fused { into, .. } if self.view == View::Leaves => {

@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
-use crate::nest::{AxisDef, AxisId, DimId, Fate, Program, Tail};
+use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
@@ -130,19 +130,18 @@ impl Eval<'_> {
         let depth = depth.checked_sub(1)?;
         let axes = &self.program.axes;
         match &axes[axis].fate {
-            Fate::Split(split) if self.view == View::Leaves && split.anchored().is_some() => {
-                let (tail, last) = split.anchored()?;
-                let length = self.deep(axes[last].extent, at, depth)?;
-                let mut start = self.deep(axes[axis].extent, at, depth)?.checked_sub(length)?;
-                if tail == Tail::Shift {
-                    start = start.min(self.axis(split.parts[0], at, depth)?.checked_mul(length)?);
+            Fate::Split(split) if self.view == View::Leaves => {
+                if let Some([tile, point]) = split.shifted() {
+                    let length = self.deep(axes[point].extent, at, depth)?;
+                    let last = self.deep(axes[axis].extent, at, depth)?.checked_sub(length)?;
+                    let start = self.axis(tile, at, depth)?.checked_mul(length)?.min(last);
+                    return start.checked_add(self.axis(point, at, depth)?);
                 }
-                start.checked_add(self.axis(last, at, depth)?)
+                split.parts.iter().try_fold(0i64, |value, part| {
+                    let extent = if value == 0 { 0 } else { self.deep(axes[*part].extent, at, depth)? };
+                    value.checked_mul(extent)?.checked_add(self.axis(*part, at, depth)?)
+                })
             }
-            Fate::Split(split) if self.view == View::Leaves => split.parts.iter().try_fold(0i64, |value, part| {
-                let extent = if value == 0 { 0 } else { self.deep(axes[*part].extent, at, depth)? };
-                value.checked_mul(extent)?.checked_add(self.axis(*part, at, depth)?)
-            }),
             Fate::Fused { into, digit, .. } if self.view == View::Leaves => {
                 let AxisDef::Fused(digits) = &axes[*into].def else { return None };
                 let mut value = self.axis(*into, at, depth)?;

@@ -90,7 +90,7 @@ pub enum Claim<'a> {
     Divides(i64, Operand<'a>),
 }
 
-/// Proves claims about a program's dims and axes. It holds the program as it was when the prover was made.
+/// Proves claims about a program's dims and axes. It holds the program as it was when the prover was made, but for new expressions.
 #[derive(Debug)]
 pub struct Prover<'p> {
     context: RefCell<Context<'p>>,
@@ -154,6 +154,15 @@ impl<'p> Prover<'p> {
         }
         context.find_signs();
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
+    }
+
+    /// A prover that knows of the program what the algorithm says, and not what the schedule's head and directives state: facts can make a
+    /// claim harder to see.
+    pub fn without_facts(&self) -> Prover<'p> {
+        let known = self.context.borrow();
+        let mut context = Context::new(known.program, known.view);
+        context.load(&|_| false);
+        Prover { context: RefCell::new(context), assumed: Vec::new() }
     }
 
     /// A prover for whose claims these axes too are in range: those of the loops around a place.

@@ -8,7 +8,7 @@ use super::atoms::Formula;
 use super::context::Context;
 use super::poly::Poly;
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
-use crate::nest::{AxisDef, AxisId, Fate, Tail};
+use crate::nest::{AxisDef, AxisId, Fate};
 use tilewright_launch::DType;
 
 /// Deeper expressions are no indices; the stack is the compiler's, in the user's rustc.
@@ -117,17 +117,13 @@ impl Context<'_> {
         }
         match &self.program.axes[axis].fate {
             Fate::Live => self.axis_atom(axis),
-            Fate::Split(split) if split.anchored().is_some() => {
-                let (tail, last) = split.anchored()?;
-                let length = self.poly(self.program.axes[last].extent)?;
-                let mut start = self.poly(self.program.axes[axis].extent)?.sub(&length)?;
-                if tail == Tail::Shift {
-                    let tile = self.axis(split.parts[0])?.mul(&length)?;
-                    start = self.min(&tile, &start)?;
-                }
-                start.add(&self.axis(last)?)
-            }
             Fate::Split(split) => {
+                if let Some([tile, point]) = split.shifted() {
+                    let length = self.poly(self.program.axes[point].extent)?;
+                    let last = self.poly(self.program.axes[axis].extent)?.sub(&length)?;
+                    let tile = self.axis(tile)?.mul(&length)?;
+                    return self.min(&tile, &last)?.add(&self.axis(point)?);
+                }
                 let mut value = Poly::default();
                 for part in &split.parts {
                     let extent = self.poly(self.program.axes[*part].extent);

@@ -176,7 +176,7 @@ fn update_predicates(program: &Program, stage: StageId, items: &[ExprId], over: 
 }
 
 /// What is stored, with the accumulator's components in the places of the state.
-fn results(program: &mut Program, stage: StageId, finish: ExprId, places: &[Access]) -> Vec<ExprId> {
+fn results(program: &Program, stage: StageId, finish: ExprId, places: &[Access]) -> Vec<ExprId> {
     let mut reads = Vec::new();
     for place in places {
         let dtype = program.buffers[place.buffer].dtype;

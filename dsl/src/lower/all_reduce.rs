@@ -23,8 +23,8 @@ use crate::nest::{
 };
 
 /// Moves the loops over a reduction's axes that are bound to invocations from around a reduction inside, where its own loops begin
-/// at `place`, and gives what is inside then. What stands beside such a loop stays outside. What
-/// stands further in and names its axis, as what fills the registers of each does, comes along; and what reads those.
+/// at `place`, and gives what is inside then. What stands beside such a loop stays outside. What stands further in and names its axis
+/// (it fills the registers of each invocation) comes along, and so does what reads those.
 pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[AxisId]) -> Vec<Frame> {
     let mut inside = path.frames.split_off(place);
     let (mut team, mut bound, mut filled) = (Vec::new(), Vec::new(), Vec::new());
@@ -104,9 +104,8 @@ fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -
             c.value.iter().chain(c.dst.iter().flat_map(|place| &place.index)).copied().chain(lift).collect()
         }
         NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
-        NodeKind::Branch { cond, .. } => vec![*cond],
         NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
-        NodeKind::Alloc { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),
+        NodeKind::Alloc { .. } | NodeKind::Branch { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),
     };
     let is_one = |e: &Expr| match e {
         Expr::Axis(axis) => axes.iter().any(|of| program.passes(*axis, *of)),
@@ -187,7 +186,7 @@ impl Distributed<'_> {
 
     /// By tree or subgroup: the state of the accumulator's invocations, in registers of each.
     fn within_workgroup(&mut self, how: How, team: &[Frame], parts: &mut Parts, body: &mut Block) {
-        let registers: Vec<BufferId> = parts.places.iter().map(|place| self.twin(place.buffer)).collect();
+        let registers: Vec<BufferId> = parts.places.iter().map(|place| self.like(place.buffer)).collect();
         let of = |(buffer, place): (&BufferId, &Access)| Access { buffer: *buffer, index: place.index.clone() };
         let all: Vec<Access> = registers.iter().zip(&parts.places).map(of).collect();
         let lanes = team.iter().all(|f| matches!(f.level(), Some((Level::Lane, _))));
@@ -218,7 +217,7 @@ impl Distributed<'_> {
     }
 
     /// Registers like the accumulator's.
-    fn twin(&mut self, acc: BufferId) -> BufferId {
+    fn like(&mut self, acc: BufferId) -> BufferId {
         let Buffer { name, dtype, shape, space, span, .. } = self.program.buffers[acc].clone();
         let name = match name.rsplit_once("_acc") {
             Some((stage, component)) => format!("{stage}_all{component}"),

@@ -39,7 +39,7 @@ fn clamp(program: &mut Program, node: &mut Node, around: &[Around]) {
 }
 
 /// A value whose reads stay inside, over axes that are within their extents.
-fn clamped(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
+fn clamped(program: &Program, value: ExprId, known: &[AxisId]) -> ExprId {
     // What no loop around binds yet, and is no part of others, is an invocation's: the loops of registers' owners come later.
     let live = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live);
     let bound: HashSet<AxisId> = known.iter().copied().chain(live).collect();
@@ -60,7 +60,7 @@ fn clamped(program: &mut Program, value: ExprId, known: &[AxisId]) -> ExprId {
 }
 
 /// What lies outside of what a read reaches, if that is more than it says.
-fn to_clamp(program: &mut Program, read: &Read, bound: &HashSet<AxisId>) -> Option<Outside> {
+fn to_clamp(program: &Program, read: &Read, bound: &HashSet<AxisId>) -> Option<Outside> {
     let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, bound)).collect();
     let known: Sides = match &read.outside {
         Outside::Never => Sides::new(),
@@ -78,7 +78,7 @@ fn to_clamp(program: &mut Program, read: &Read, bound: &HashSet<AxisId>) -> Opti
 
 /// A value whose indices are divided by nothing that is 0 past the end of an axis: the extent of a fused axis's digit, which is empty
 /// there.
-fn divisible(program: &mut Program, value: ExprId) -> ExprId {
+fn divisible(program: &Program, value: ExprId) -> ExprId {
     let mut divisors = Vec::new();
     program.exprs.any(value, &mut |e| {
         if let Expr::Binary(Binary::FloorDiv | Binary::FloorMod, _, by) = e {
@@ -87,11 +87,11 @@ fn divisible(program: &mut Program, value: ExprId) -> ExprId {
         false
     });
     divisors.retain(|by| program.exprs.uses_axis(*by, &mut |_| true) && !Prover::on_leaves(program).positive(*by));
-    if divisors.is_empty() { value } else { at_least_one(&mut program.exprs, value, &divisors) }
+    if divisors.is_empty() { value } else { at_least_one(&program.exprs, value, &divisors) }
 }
 
 /// A value with divisors that are at least 1.
-fn at_least_one(exprs: &mut Exprs, value: ExprId, divisors: &[ExprId]) -> ExprId {
+fn at_least_one(exprs: &Exprs, value: ExprId, divisors: &[ExprId]) -> ExprId {
     exprs.replace(value, &mut |exprs, e| match *exprs.get(e) {
         Expr::Binary(op @ (Binary::FloorDiv | Binary::FloorMod), whole, by) if divisors.contains(&by) => {
             let (whole, one) = (at_least_one(exprs, whole, divisors), exprs.int(1));

@@ -52,7 +52,7 @@ pub(super) fn run(program: &mut Program) -> Result<(), Errors> {
 }
 
 /// The axis's peel, if it is peeled.
-fn peel(program: &mut Program, axis: AxisId) -> Result<Option<Peel>, Error> {
+fn peel(program: &Program, axis: AxisId) -> Result<Option<Peel>, Error> {
     let Fate::Split(split) = program.axes[axis].fate.clone() else { return Ok(None) };
     if split.tail != Tail::Peel || split.exact {
         return Ok(None);
@@ -71,7 +71,7 @@ fn peel(program: &mut Program, axis: AxisId) -> Result<Option<Peel>, Error> {
 }
 
 /// The bound axes that an expression depends on.
-fn leaves(program: &mut Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId> {
+fn leaves(program: &Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId> {
     let over = program.over_leaves(of, &bound.iter().map(|(axis, _)| *axis).collect());
     let mut leaves = Vec::new();
     program.exprs.uses_axis(over, &mut |axis| {

@@ -100,35 +100,32 @@ pub enum Tail {
 }
 
 impl Split {
-    /// The axis's value as a sum, unless its tail makes it another; for those, what the tail says of it.
-    pub fn anchored(&self) -> Option<(Tail, AxisId)> {
-        let last = *self.parts.last()?;
-        (self.tail == Tail::Shift).then_some((self.tail, last))
+    /// The tile and the point, where the last tile is moved back: then the axis's value is not the sum of its parts.
+    pub fn shifted(&self) -> Option<[AxisId; 2]> {
+        let parts = <[AxisId; 2]>::try_from(self.parts.as_slice()).ok()?;
+        (self.tail == Tail::Shift).then_some(parts)
     }
 }
 
 impl Program {
     /// The value of an axis over the axes that `bound` says are bound by loops: the meaning of [`crate::expr::Expr::Axis`]
     /// without clamps. An unbound axis that nothing was made of counts as 0.
-    pub fn axis_value(&mut self, axis: AxisId, bound: &dyn Fn(AxisId) -> bool) -> ExprId {
+    pub fn axis_value(&self, axis: AxisId, bound: &dyn Fn(AxisId) -> bool) -> ExprId {
         if bound(axis) {
             return self.exprs.axis(axis);
         }
         match self.axes[axis].fate.clone() {
             Fate::Live => self.exprs.int(0),
-            Fate::Split(split) if split.anchored().is_some() => {
-                let Some((tail, last)) = split.anchored() else { return self.exprs.int(0) };
-                let (extent, length) = (self.axes[axis].extent, self.axes[last].extent);
-                let mut start = self.exprs.difference(extent, length);
-                if tail == Tail::Shift {
-                    let tile = self.axis_value(split.parts[0], bound);
-                    let tile = self.exprs.product(tile, length);
-                    start = self.exprs.binary(Binary::Min, tile, start);
-                }
-                let offset = self.axis_value(last, bound);
-                self.exprs.sum(start, offset)
-            }
             Fate::Split(split) => {
+                if let Some([tile, point]) = split.shifted() {
+                    let (extent, length) = (self.axes[axis].extent, self.axes[point].extent);
+                    let last = self.exprs.difference(extent, length);
+                    let tile = self.axis_value(tile, bound);
+                    let tile = self.exprs.product(tile, length);
+                    let start = self.exprs.binary(Binary::Min, tile, last);
+                    let offset = self.axis_value(point, bound);
+                    return self.exprs.sum(start, offset);
+                }
                 let mut value = self.exprs.int(0);
                 for part in split.parts {
                     let (extent, digit) = (self.axes[part].extent, self.axis_value(part, bound));
@@ -145,7 +142,7 @@ impl Program {
     }
 
     /// A digit of a fused axis's value.
-    pub fn digit(&mut self, fused: AxisId, digit: usize, whole: ExprId) -> ExprId {
+    pub fn digit(&self, fused: AxisId, digit: usize, whole: ExprId) -> ExprId {
         let AxisDef::Fused(digits) = self.axes[fused].def.clone() else { return whole };
         let mut later = self.exprs.int(1);
         for axis in &digits[digit + 1..] {
@@ -161,7 +158,7 @@ impl Program {
     }
 
     /// An expression with every axis that is not in `bound` replaced by its value over those that are.
-    pub fn over_leaves(&mut self, expr: ExprId, bound: &HashSet<AxisId>) -> ExprId {
+    pub fn over_leaves(&self, expr: ExprId, bound: &HashSet<AxisId>) -> ExprId {
         let mut values = HashMap::new();
         let mut open = Vec::new();
         self.exprs.uses_axis(expr, &mut |a| {

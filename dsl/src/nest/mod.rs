@@ -79,7 +79,6 @@ pub use node::{
 use crate::arena::Arena;
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use tilewright_launch::{DType, Layout, Relation};
 
@@ -187,7 +186,7 @@ pub struct Tuned {
     /// What it could be.
     pub candidates: Vec<i64>,
     /// Whether a number named it.
-    pub used: Cell<bool>,
+    pub used: bool,
     /// Where it is declared.
     pub span: SpanId,
 }

@@ -4,7 +4,6 @@
 use super::walk;
 use super::{AxisId, Block, BufferId, Compute, Exec, Level, Loop, Node, NodeKind, Phase, Slot, StageId};
 use crate::diag::SpanId;
-use crate::expr::ExprId;
 
 /// The way from a dispatch's body to one compute.
 #[derive(Clone, Debug)]
@@ -32,8 +31,6 @@ pub struct Frame {
     pub span: SpanId,
     /// What stands after it.
     pub after: Block,
-    /// Of an arm: the other one.
-    pub other: Block,
 }
 
 /// A node without its body.
@@ -51,26 +48,19 @@ pub enum Head {
         /// The buffer.
         buffer: BufferId,
     },
-    /// An arm of a branch.
-    Arm {
-        /// The branch's condition.
-        cond: ExprId,
-        /// Whether it is the arm where that holds.
-        holds: bool,
-    },
 }
 
 impl Frame {
     /// A loop with nothing beside it.
     pub fn looped(axis: AxisId, exec: Exec, span: SpanId) -> Frame {
-        Frame { before: Vec::new(), head: Head::Loop { axis, exec }, span, after: Vec::new(), other: Vec::new() }
+        Frame { before: Vec::new(), head: Head::Loop { axis, exec }, span, after: Vec::new() }
     }
 
     /// The axis and execution, if it is a loop.
     pub fn as_loop(&self) -> Option<(AxisId, Exec)> {
         match self.head {
             Head::Loop { axis, exec } => Some((axis, exec)),
-            Head::Alloc { .. } | Head::Arm { .. } => None,
+            Head::Alloc { .. } => None,
         }
     }
 
@@ -87,8 +77,6 @@ impl Frame {
         let kind = match self.head {
             Head::Loop { axis, exec } => NodeKind::Loop(Loop { axis, exec, body }),
             Head::Alloc { buffer } => NodeKind::Alloc { buffer, body },
-            Head::Arm { cond, holds: true } => NodeKind::Branch { cond, then: body, other: self.other },
-            Head::Arm { cond, holds: false } => NodeKind::Branch { cond, then: self.other, other: body },
         };
         let mut block = self.before;
         block.push(Node::new(kind, self.span));
@@ -98,7 +86,7 @@ impl Frame {
 }
 
 impl Path {
-    /// Takes apart the way to the compute of a stage and phase, if the block holds one.
+    /// Takes apart the way to the compute of a stage and phase, if the block holds one. There are no branches yet.
     pub fn open(block: &Block, stage: StageId, phase: Phase) -> Option<Path> {
         for (i, node) in block.iter().enumerate() {
             let siblings = || (block[..i].to_vec(), block[i + 1..].to_vec());
@@ -109,10 +97,14 @@ impl Path {
                 let (before, after) = siblings();
                 return Some(Path { frames: Vec::new(), before, compute: compute.clone(), span: node.span, after });
             }
-            let open = |(head, body, other)| Some((head, Path::open(body, stage, phase)?, other));
-            if let Some((head, mut path, other)) = heads(node).into_iter().find_map(open) {
+            let (head, body) = match &node.kind {
+                NodeKind::Loop(l) => (Head::Loop { axis: l.axis, exec: l.exec }, &l.body),
+                NodeKind::Alloc { buffer, body } => (Head::Alloc { buffer: *buffer }, body),
+                _ => continue,
+            };
+            if let Some(mut path) = Path::open(body, stage, phase) {
                 let (before, after) = siblings();
-                path.frames.insert(0, Frame { before, head, span: node.span, after, other: other.cloned().unwrap_or_default() });
+                path.frames.insert(0, Frame { before, head, span: node.span, after });
                 return Some(path);
             }
         }
@@ -158,18 +150,5 @@ impl Path {
         before.splice(0..0, std::mem::take(&mut frame.before));
         after.append(&mut frame.after);
         frame
-    }
-}
-
-/// The ways into a node: its head, the block inside, and the block beside that one.
-fn heads(node: &Node) -> Vec<(Head, &Block, Option<&Block>)> {
-    match &node.kind {
-        NodeKind::Loop(l) => vec![(Head::Loop { axis: l.axis, exec: l.exec }, &l.body, None)],
-        NodeKind::Alloc { buffer, body } => vec![(Head::Alloc { buffer: *buffer }, body, None)],
-        NodeKind::Branch { cond, then, other } => {
-            let arm = |holds| Head::Arm { cond: *cond, holds };
-            vec![(arm(true), then, Some(other)), (arm(false), other, Some(then))]
-        }
-        _ => Vec::new(),
     }
 }

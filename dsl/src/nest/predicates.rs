@@ -61,7 +61,7 @@ impl Program {
 
     /// An axis's extent as it counts everywhere: what it names and what that is made of, where it can be past its own extent, counts as the
     /// last value within. `None`: that is a digit of a fused axis, or moved back.
-    pub fn clamped_extent(&mut self, axis: AxisId) -> Option<ExprId> {
+    pub fn clamped_extent(&self, axis: AxisId) -> Option<ExprId> {
         let mut named = Vec::new();
         let extent = self.axes[axis].extent;
         self.exprs.uses_axis(extent, &mut |axis| {
@@ -77,13 +77,13 @@ impl Program {
     }
 
     /// The value of an axis, clamped.
-    fn clamped(&mut self, axis: AxisId) -> Option<ExprId> {
+    fn clamped(&self, axis: AxisId) -> Option<ExprId> {
         let preds = self.predicates(&[axis]);
         let is_inexact = preds.iter().any(|pred| pred.axis == axis);
         let mut value = self.exprs.axis(axis);
         if preds.len() > usize::from(is_inexact) {
             let Fate::Split(split) = self.axes[axis].fate.clone() else { return None };
-            if split.anchored().is_some() {
+            if split.shifted().is_some() {
                 return None;
             }
             value = self.exprs.int(0);
@@ -103,10 +103,10 @@ impl Program {
 
     /// Of an axis that is split into tiles and points, whether a tile is full: then the axis is within its extent where the point is.
     /// `None` as for [`Program::clamped_extent`], or where the axis is not split so, or not by a positive literal.
-    pub fn in_full_tile(&mut self, axis: AxisId) -> Option<ExprId> {
+    pub fn in_full_tile(&self, axis: AxisId) -> Option<ExprId> {
         let Fate::Split(split) = &self.axes[axis].fate else { return None };
         let [tile, point] = split.parts[..] else { return None };
-        if split.anchored().is_some() || self.exprs.as_int(self.axes[point].extent).is_none_or(|points| points <= 0) {
+        if split.shifted().is_some() || self.exprs.as_int(self.axes[point].extent).is_none_or(|points| points <= 0) {
             return None;
         }
         let (extent, points) = (self.clamped_extent(axis)?, self.axes[point].extent);

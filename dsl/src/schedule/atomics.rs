@@ -110,14 +110,14 @@ impl Map {
         let id = StageId::new(nest.program.stages.len());
         let program = &mut *nest.program;
         let axes: Vec<AxisId> = program.stages[nest.stage].axes.clone();
-        let axes: Vec<AxisId> = axes.into_iter().map(|axis| program.axes.push(twin(program, axis, id, span))).collect();
+        let axes: Vec<AxisId> = axes.into_iter().map(|axis| program.axes.push(axis_like(program, axis, id, span))).collect();
         let body = Body::Map(value(program, &axes));
         program.stages.push(Stage { name, buffer, axes, body, also: Vec::new(), span })
     }
 }
 
 /// A parallel axis of another stage, like this one.
-pub(super) fn twin(program: &Program, axis: AxisId, stage: StageId, span: SpanId) -> Axis {
+fn axis_like(program: &Program, axis: AxisId, stage: StageId, span: SpanId) -> Axis {
     let Axis { name, extent, .. } = program.axes[axis].clone();
     Axis { name, extent, kind: AxisKind::Parallel, def: AxisDef::Root(stage), fate: Fate::Live, span }
 }

@@ -202,7 +202,6 @@ fn detach(program: &Program, path: &mut Path) -> Vec<Attached> {
                 }
                 loops.push(frame);
             }
-            Head::Arm { .. } => loops.push(frame),
         }
     }
     let beside = (std::mem::take(&mut path.before), std::mem::take(&mut path.after));

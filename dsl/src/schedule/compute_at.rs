@@ -169,7 +169,7 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
     let program = &mut *nest.program;
     let old = program.stages[of].clone();
     let temporary = program.buffers[old.buffer].clone();
-    let (kept, inside) = points(&mut program.exprs, &old.axes, &temporary, read);
+    let (kept, inside) = points(&program.exprs, &old.axes, &temporary, read);
     let mut points = match &read.outside {
         // What is computed where the fill stands is not used.
         Outside::Fill(..) => old.axes.iter().copied().zip(read.index.iter().copied()).collect(),

@@ -39,8 +39,10 @@ pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target:
     super::copies::check_target(nest, axis, target, blame)?;
     let (nest, name) = (&*nest, nest.name(axis));
     shift::check_distributed(nest, axis, blame, target.level)?;
-    if target.level != Level::Workgroup {
-        peel::check_uniform(nest, axis, blame, "threads")?;
+    match target.level {
+        Level::Workgroup => {}
+        Level::Subgroup => peel::check_uniform(nest, axis, blame, "subgroups")?,
+        Level::Lane | Level::Thread => peel::check_uniform(nest, axis, blame, "threads")?,
     }
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);

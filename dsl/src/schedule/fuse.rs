@@ -69,7 +69,7 @@ pub fn fuse(nest: &mut StageNest<'_>, axes: &[AxisId], name: String, span: SpanI
 /// two of them none, though the product of their lengths is positive.
 fn product(nest: &mut StageNest<'_>, axes: &[AxisId]) -> ExprId {
     let extents: Vec<ExprId> = axes.iter().map(|axis| nest.program.axes[*axis].extent).collect();
-    let exprs = &mut nest.program.exprs;
+    let exprs = &nest.program.exprs;
     let negative = |exprs: &Exprs, extent: ExprId| exprs.uses_axis(extent, &mut |_| true) && !exprs.is_never_negative(extent);
     let several = extents.iter().filter(|extent| negative(exprs, **extent)).count() > 1;
     let (zero, one) = (exprs.int(0), exprs.int(1));

@@ -77,12 +77,12 @@ impl StageNest<'_> {
 }
 
 /// An expression that is at least `expr` for all values of the axes in `over`; `None` where no rule gives one.
-pub(crate) fn largest(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
+pub(crate) fn largest(program: &Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
     bound(program, expr, over, true)
 }
 
 /// The upper (or lower) bound of an expression over some axes.
-pub(super) fn bound(program: &mut Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
+pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
     if !program.exprs.uses_axis(expr, &mut |a| over.contains(&a)) {
         return Some(expr);
     }

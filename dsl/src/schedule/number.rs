@@ -7,13 +7,13 @@ use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 
 impl StageNest<'_> {
     /// The value of a number, which must be at least 1. `what` names it in the error.
-    pub fn positive(&self, expr: &Expr, what: &str) -> Result<i64, Error> {
+    pub fn positive(&mut self, expr: &Expr, what: &str) -> Result<i64, Error> {
         positive(self.program, expr, what)
     }
 }
 
 /// The value of a number, which must be at least 1 and below 2^31. `what` names it in the error.
-pub(super) fn positive(program: &Program, expr: &Expr, what: &str) -> Result<i64, Error> {
+pub(super) fn positive(program: &mut Program, expr: &Expr, what: &str) -> Result<i64, Error> {
     let value = number(program, expr)?;
     if (1..=i64::from(i32::MAX)).contains(&value) {
         return Ok(value);
@@ -29,7 +29,7 @@ fn with_tuned(program: &Program, error: Error) -> Error {
 }
 
 /// The value of a number.
-pub(super) fn number(program: &Program, expr: &Expr) -> Result<i64, Error> {
+pub(super) fn number(program: &mut Program, expr: &Expr) -> Result<i64, Error> {
     let overflow = || Error::new(expr.span, "this number does not fit 64 bits");
     match &expr.kind {
         ExprKind::Int { value, suffix: None } => i64::try_from(*value).map_err(|_| overflow()),
@@ -54,9 +54,9 @@ pub(super) fn number(program: &Program, expr: &Expr) -> Result<i64, Error> {
 }
 
 /// The value of a parameter or of a tuned constant, which is thereby used.
-pub(super) fn named(program: &Program, name: &str) -> Option<i64> {
-    if let Some(tuned) = program.tuned.iter().find(|t| t.name == name) {
-        tuned.used.set(true);
+fn named(program: &mut Program, name: &str) -> Option<i64> {
+    if let Some(tuned) = program.tuned.iter_mut().find(|t| t.name == name) {
+        tuned.used = true;
         return Some(tuned.value);
     }
     program.parameters.iter().find(|(n, _)| n == name).map(|(_, value)| *value)

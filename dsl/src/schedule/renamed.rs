@@ -39,7 +39,7 @@ impl Renamed {
     /// An expression of the first, on the copy's axes.
     pub(super) fn expr(&self, program: &mut Program, e: ExprId) -> ExprId {
         program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => self.axes.get(axis).copied().map(|twin| exprs.axis(twin)),
+            Expr::Axis(axis) => self.axes.get(axis).copied().map(|own| exprs.axis(own)),
             _ => None,
         })
     }

@@ -28,8 +28,8 @@ pub fn apply(nest: &mut StageNest<'_>, name: &Name, into: &Name, span: SpanId) -
     check(nest, axis, name, into)?;
     let axis = outermost(nest, axis, name, span)?;
     let stage = StageId::new(nest.program.stages.len());
-    let (twins, buffers) = (twins(nest, stage, span), temporaries(nest, axis, into, span));
-    let part = Partial { stage, twins, buffers, span };
+    let (renamed, buffers) = (own_axes(nest, stage, span), temporaries(nest, axis, into, span));
+    let part = Partial { stage, renamed, buffers, span };
     let kept = take_reduction(nest, axis, &part);
     part.add(nest, axis, kept, into);
     reduce_parts(nest, axis, &part);
@@ -117,9 +117,9 @@ fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) 
     Ok(axis)
 }
 
-/// The partial stage's parallel axes, for this stage's. Where these are parts of a reduction that another stage has the rest of,
-/// what is reduced names the whole: it has twins, too.
-fn twins(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> Renamed {
+/// The partial stage's parallel axes, for this stage's. Where these are parts of a reduction whose other parts are another stage's,
+/// what is reduced names the whole: the partial stage has its own of that, too.
+fn own_axes(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> Renamed {
     let program = &mut *nest.program;
     let over = match &program.stages[nest.stage].body {
         Body::Reduce { over, .. } => over.as_slice(),
@@ -127,15 +127,15 @@ fn twins(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> Renamed {
     };
     let family: Vec<AxisId> = program.family(nest.stage).into_iter().filter(|axis| !over.contains(axis)).collect();
     let made: Vec<AxisId> = family.iter().map(|axis| program.axes.push(program.axes[*axis].clone())).collect();
-    let twins = Renamed { axes: family.into_iter().zip(made.iter().copied()).collect() };
+    let renamed = Renamed { axes: family.into_iter().zip(made.iter().copied()).collect() };
     for axis in made {
         let old = program.axes[axis].clone();
-        let twin = twins.remade(program, old, [nest.stage, part]);
+        let own = renamed.remade(program, old, [nest.stage, part]);
         // The whole of what this stage has parts of is another stage's.
-        let def = if let AxisDef::Root(_) = twin.def { AxisDef::Root(part) } else { twin.def };
-        program.axes[axis] = Axis { def, span, ..twin };
+        let def = if let AxisDef::Root(_) = own.def { AxisDef::Root(part) } else { own.def };
+        program.axes[axis] = Axis { def, span, ..own };
     }
-    twins
+    renamed
 }
 
 /// A temporary for each component of the state.
@@ -168,7 +168,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
             program.axes[at].def = AxisDef::Root(part.stage);
         }
         // It may run to where a parallel axis is.
-        program.axes[at].extent = part.twins.expr(program, program.axes[at].extent);
+        program.axes[at].extent = part.renamed.expr(program, program.axes[at].extent);
         match program.axes[at].fate.clone() {
             Fate::Split(split) => open.extend(split.parts.into_iter().rev()),
             Fate::Fused { into, .. } => open.push(into),
@@ -184,7 +184,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
 struct Partial {
     stage: StageId,
     /// Its axes for this stage's parallel ones.
-    twins: Renamed,
+    renamed: Renamed,
     /// Where the components of its state go.
     buffers: Vec<BufferId>,
     span: SpanId,
@@ -196,15 +196,15 @@ impl Partial {
         let (stage, span) = (nest.program.stages[nest.stage].clone(), self.span);
         let program = &mut *nest.program;
         let (Body::Reduce { monoid, lift, .. }, [buffer, also @ ..]) = (stage.body, self.buffers.as_slice()) else { return };
-        let value: Vec<ExprId> = lift.into_iter().map(|e| self.twins.expr(program, e)).collect();
-        let mut state = |n: usize| {
+        let value: Vec<ExprId> = lift.into_iter().map(|e| self.renamed.expr(program, e)).collect();
+        let state = |n: usize| {
             let dtype = program.exprs.dtype(monoid.identity[n]);
             program.exprs.add(Expr::State(n as u32), dtype)
         };
         let finish = state(0);
         let also = also.iter().enumerate().map(|(n, buffer)| (*buffer, state(n + 1))).collect();
-        let twins = stage.axes.iter().filter_map(|a| self.twins.axes.get(a).copied());
-        let axes: Vec<AxisId> = [axis].into_iter().chain(twins).collect();
+        let own = stage.axes.iter().filter_map(|a| self.renamed.axes.get(a).copied());
+        let axes: Vec<AxisId> = [axis].into_iter().chain(own).collect();
         let (name, body) = (into.text.clone(), Body::Reduce { monoid, over, lift: value.clone(), finish });
         let id = program.stages.push(Stage { name: name.clone(), buffer: *buffer, axes: axes.clone(), body, also, span });
 

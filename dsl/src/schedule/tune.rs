@@ -12,7 +12,6 @@ use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::{Program, Tuned};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, Tune};
-use std::cell::Cell;
 use std::fmt;
 
 /// How many choices a schedule may have in all.
@@ -68,7 +67,7 @@ pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule, 
     errors.into_result()
 }
 
-fn one(program: &Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) -> Result<Tuned, Errors> {
+fn one(program: &mut Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) -> Result<Tuned, Errors> {
     let Tune { name, candidates, default } = tune;
     is_free(program, kernel, tune, before)?;
     if candidates.is_empty() {
@@ -92,7 +91,7 @@ fn one(program: &Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) -> Res
         let error = Error::new(default.span, format!("the default of `{name}`, {value}, is none of its candidates"));
         return Err(error.help(format!("the candidates are {}", list(&values))).into());
     }
-    Ok(Tuned { name: name.text.clone(), value, candidates: values, used: Cell::new(false), span: name.span })
+    Ok(Tuned { name: name.text.clone(), value, candidates: values, used: false, span: name.span })
 }
 
 /// That a name means nothing else in the schedule.
@@ -130,5 +129,5 @@ fn choose(found: &mut [Tuned], name: &str, value: i64, blame: SpanId) -> Result<
 /// Warnings: constants that no number named.
 pub(crate) fn unused(program: &Program) -> Errors {
     let warn = |t: &Tuned| Error::new(t.span, format!("the tuned constant `{}` is used nowhere", t.name)).help("drop it");
-    Errors(program.tuned.iter().filter(|t| !t.used.get()).map(warn).collect())
+    Errors(program.tuned.iter().filter(|t| !t.used).map(warn).collect())
 }

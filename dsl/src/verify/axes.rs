@@ -6,7 +6,7 @@ use super::site::Site;
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::{Poly, Prover};
-use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split, Tail};
+use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split};
 use std::collections::BTreeSet;
 use tilewright_launch::Relation;
 
@@ -115,7 +115,7 @@ impl<'v> Checks<'v> {
 
     /// No tile is moved back over points that another one has.
     pub(super) fn visits_no_twice(&self, site: &Site<'_>, consumed: &BTreeSet<AxisId>) {
-        let shifted = |axis: &&AxisId| matches!(&self.program.axes[**axis].fate, Fate::Split(split) if split.tail == Tail::Shift);
+        let shifted = |axis: &&AxisId| matches!(&self.program.axes[**axis].fate, Fate::Split(split) if split.shifted().is_some());
         if let Some(axis) = consumed.iter().find(shifted) {
             let what =
                 format!("`{}` visits points of `{}` twice, whose last tile is moved back", self.line(site), self.name(*axis));
@@ -123,15 +123,14 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// All that is left to go wrong where the last part is aligned with the end: it begins within the axis.
-    fn begins_within(&self, axis: AxisId, split: &Split) {
-        let Some((_, last)) = split.anchored() else { return };
-        let (extent, length) = (self.extent(axis), self.extent(last));
+    /// All that is left to go wrong where the last tile is moved back: it begins within the axis.
+    fn begins_within(&self, axis: AxisId, split: &Split, point: AxisId) {
+        let (extent, length) = (self.extent(axis), self.extent(point));
         // What the launch checks in these words is beyond the prover where it is no sum.
         let checked = self.program.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
         if !checked && !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
             let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
-            let what = format!("the last part of `{name}`, of {length}, may begin before it, as {extent} may be less");
+            let what = format!("the last tile of `{name}`, of {length}, may begin before it, as {extent} may be less");
             self.refuse(Rule::Axes, split.span, what);
         }
     }
@@ -159,16 +158,16 @@ impl<'v> Checks<'v> {
     /// The extent of a loop is known where the loop begins.
     fn extent_is_known(&self, site: &Site<'_>, depth: usize) {
         let node = site.around[depth].node;
-        let (exprs, what) = match &node.kind {
-            NodeKind::Loop(looped) => (vec![self.extent(looped.axis)], "the extent of"),
-            NodeKind::Branch { cond, .. } => (vec![*cond], "the condition of"),
-            _ => return,
-        };
+        let NodeKind::Loop(looped) = &node.kind else { return };
         let outside: Vec<AxisId> = site.loops_from(0).take(loops_above(site, depth)).map(|looped| looped.axis).collect();
-        let leaves = self.made_of(self.named(&exprs), site).leaves;
+        let leaves = self.made_of(self.named(&[self.extent(looped.axis)]), site).leaves;
         for leaf in leaves.into_iter().filter(|leaf| !outside.contains(leaf) && !self.single(*leaf)) {
             let (name, line) = (self.name(leaf), self.printer.line(node));
-            self.refuse(Rule::Axes, node.span, format!("{what} `{line}` depends on `{name}`, which no loop around it binds"));
+            self.refuse(
+                Rule::Axes,
+                node.span,
+                format!("the extent of `{line}` depends on `{name}`, which no loop around it binds"),
+            );
         }
     }
 
@@ -205,9 +204,10 @@ impl<'v> Checks<'v> {
     fn split_is_true(&self, axis: AxisId) {
         let name = self.name(axis);
         match &self.program.axes[axis].fate {
-            Fate::Split(split) if split.exact && split.anchored().is_some() => self.begins_within(axis, split),
             Fate::Split(split) if split.exact => {
-                if !self.stays_within(axis, &split.parts) {
+                if let Some([_, point]) = split.shifted() {
+                    self.begins_within(axis, split, point);
+                } else if !self.stays_within(axis, &split.parts) {
                     let extent = self.printer.expr(self.extent(axis));
                     self.refuse(Rule::Axes, split.span, format!("the split of `{name}` is called exact, and can pass {extent}"));
                 }

@@ -23,7 +23,6 @@ pub(super) struct Provers<'v> {
     pub(super) leaves: Prover<'v>,
     /// The first, of a program without facts: what the algorithm's own check proved, facts can make harder to see.
     bare: OnceCell<Prover<'v>>,
-    without_facts: &'v Program,
     /// What holds of an axis within its extent ([`within`]).
     within: BTreeMap<AxisId, ExprId>,
     /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
@@ -38,18 +37,16 @@ pub(super) struct Provers<'v> {
 }
 
 impl<'v> Provers<'v> {
-    /// `axes` are the values of all axes, in order; `without_facts` is the same program, without facts; `within` says of axes
-    /// that can be past their extents that they are not.
+    /// `axes` are the values of all axes, in order; `within` says of axes that can be past their extents that they are not.
     pub(super) fn new(
         program: &'v Program,
-        without_facts: &'v Program,
         axes: Vec<ExprId>,
         within: BTreeMap<AxisId, ExprId>,
         (cuts, aliases): (BTreeMap<AxisId, ExprId>, BTreeSet<AxisId>),
         traced: Traced,
     ) -> Provers<'v> {
         let (roots, leaves) = (Prover::new(program), Prover::on_leaves(program));
-        Provers { roots, leaves, bare: OnceCell::new(), without_facts, within, cuts, aliases, traced, axes, program }
+        Provers { roots, leaves, bare: OnceCell::new(), within, cuts, aliases, traced, axes, program }
     }
 
     /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end
@@ -76,7 +73,7 @@ impl<'v> Provers<'v> {
     }
 
     fn bare(&self) -> &Prover<'v> {
-        self.bare.get_or_init(|| Prover::new(self.without_facts))
+        self.bare.get_or_init(|| self.roots.without_facts())
     }
 
     /// An axis's value.
@@ -87,22 +84,22 @@ impl<'v> Provers<'v> {
 
 /// Of axes, what holds where they are within their extents and cannot be seen from the loops: of one whose split is not exact that it is,
 /// of a fused one that none of its digits is empty.
-pub(super) fn within(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
+pub(super) fn within(program: &Program) -> BTreeMap<AxisId, ExprId> {
     let mut within = BTreeMap::new();
-    for axis in scratch.axes.ids().collect::<Vec<_>>() {
-        let Axis { extent, fate, def, .. } = scratch.axes[axis].clone();
+    for axis in program.axes.ids() {
+        let Axis { extent, fate, def, .. } = program.axes[axis].clone();
         let mut known = Vec::new();
         if matches!(fate, Fate::Split(split) if !split.exact) {
-            let value = scratch.exprs.axis(axis);
-            known.push(scratch.exprs.compare(Compare::Lt, value, extent));
+            let value = program.exprs.axis(axis);
+            known.push(program.exprs.compare(Compare::Lt, value, extent));
         }
         if let AxisDef::Fused(digits) = def {
-            let one = scratch.exprs.int(1);
-            let lengths = digits.into_iter().map(|digit| scratch.axes[digit].extent);
-            let symbolic: Vec<ExprId> = lengths.filter(|length| scratch.exprs.as_int(*length).is_none()).collect();
-            known.extend(symbolic.into_iter().map(|length| scratch.exprs.compare(Compare::Ge, length, one)));
+            let one = program.exprs.int(1);
+            let lengths = digits.into_iter().map(|digit| program.axes[digit].extent);
+            let symbolic: Vec<ExprId> = lengths.filter(|length| program.exprs.as_int(*length).is_none()).collect();
+            known.extend(symbolic.into_iter().map(|length| program.exprs.compare(Compare::Ge, length, one)));
         }
-        if let Some(all) = known.into_iter().reduce(|all, one| scratch.exprs.binary(Binary::And, all, one)) {
+        if let Some(all) = known.into_iter().reduce(|all, one| program.exprs.binary(Binary::And, all, one)) {
             within.insert(axis, all);
         }
     }

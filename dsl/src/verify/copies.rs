@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// The values of leaves and stages that read copies, with the tensors behind those.
 pub(super) type Traced = HashMap<ExprId, ExprId>;
 
-/// Traces all values. `scratch` takes the expressions.
-pub(super) fn traced(scratch: &mut Program, sites: &[Vec<Site<'_>>]) -> Traced {
-    let copies = copies(scratch);
+/// Traces all values.
+pub(super) fn traced(program: &Program, sites: &[Vec<Site<'_>>]) -> Traced {
+    let copies = copies(program);
     if copies.is_empty() {
         return Traced::new();
     }
@@ -25,7 +25,7 @@ pub(super) fn traced(scratch: &mut Program, sites: &[Vec<Site<'_>>]) -> Traced {
             values.extend(&compute.value);
         }
     }
-    for stage in scratch.stages.values() {
+    for stage in program.stages.values() {
         match &stage.body {
             Body::Map(value) => values.push(*value),
             Body::Reduce { lift, finish, .. } => values.extend(lift.iter().chain([finish])),
@@ -34,7 +34,7 @@ pub(super) fn traced(scratch: &mut Program, sites: &[Vec<Site<'_>>]) -> Traced {
     }
     let mut traced = Traced::new();
     for value in values {
-        let whole = trace(scratch, &copies, value);
+        let whole = trace(program, &copies, value);
         if whole != value {
             traced.insert(value, whole);
         }
@@ -68,7 +68,7 @@ fn copies_elements(program: &Program, id: StageId) -> bool {
 }
 
 /// An expression with the tensors' elements for the copies'. A copy can be one of a copy.
-fn trace(program: &mut Program, copies: &HashMap<BufferId, StageId>, value: ExprId) -> ExprId {
+fn trace(program: &Program, copies: &HashMap<BufferId, StageId>, value: ExprId) -> ExprId {
     let mut elements = HashMap::new();
     let mut open: Vec<(Read, StageId)> = Vec::new();
     program.exprs.any(value, &mut |e| {

@@ -30,26 +30,26 @@ impl Checks<'_> {
     /// Whether a leaf's items are the identity where `axis` is past its extent. With `filled`, every read that depends on
     /// the axis then gives 0.
     pub(super) fn item_is_identity(&self, site: &Site<'_>, axis: AxisId, filled: bool) -> bool {
-        let mut scratch = self.program.clone();
+        let program = self.program;
         let (stage, items) = match &site.node.kind {
             NodeKind::Compute(compute) => (compute.stage, compute.value.clone()),
             NodeKind::Fragment(Fragment::MulAdd { stage, acc, a, b, .. }) => {
-                let dtype = scratch.buffers[acc.buffer].dtype;
+                let dtype = program.buffers[acc.buffer].dtype;
                 let [a, b] = [a, b].map(|operand| {
-                    let from = scratch.buffers[operand.buffer].dtype;
-                    let read = scratch.exprs.read(operand.buffer, from, operand.index.iter().copied());
-                    scratch.exprs.cast(dtype, read)
+                    let from = program.buffers[operand.buffer].dtype;
+                    let read = program.exprs.read(operand.buffer, from, operand.index.iter().copied());
+                    program.exprs.cast(dtype, read)
                 });
-                (*stage, vec![scratch.exprs.binary(Binary::Mul, a, b)])
+                (*stage, vec![program.exprs.binary(Binary::Mul, a, b)])
             }
             _ => return false,
         };
         let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return false };
         let (value, extent) = (self.provers.value(axis), self.extent(axis));
-        let past = scratch.exprs.compare(Compare::Ge, value, extent);
+        let past = program.exprs.compare(Compare::Ge, value, extent);
         items.len() == monoid.identity.len()
             && items.iter().zip(&monoid.identity).all(|(item, identity)| {
-                let item = scratch.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
+                let item = program.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
                     // What is emitted fills the reads whose index is made of the axis, not of its parts alone.
                     Expr::Read(read)
                         if filled
@@ -61,16 +61,16 @@ impl Checks<'_> {
                     }
                     _ => None,
                 });
-                let cases = Trace { checks: self, scratch: &mut scratch }.expand(item, site, 0);
-                cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(&scratch, axis, past, case, *identity)))
+                let cases = Trace { checks: self }.expand(item, site, 0);
+                cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(axis, past, case, *identity)))
             })
     }
 
-    fn is_identity(&self, scratch: &Program, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
-        let plain = Prover::on_leaves(scratch);
+    fn is_identity(&self, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
+        let (program, plain) = (self.program, Prover::on_leaves(self.program));
         let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
-        let past = Past { program: scratch, plain, excess, given: [&[past], &case.given[..]].concat(), assumed: OnceCell::new() };
-        let wanted = at_fill(scratch, identity, &|_| false);
+        let past = Past { program, plain, excess, given: [&[past], &case.given[..]].concat(), assumed: OnceCell::new() };
+        let wanted = at_fill(program, identity, &|_| false);
         matches!((past.evaluate(case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
             || past.assumed().is_impossible()
     }
@@ -154,20 +154,19 @@ fn refuted_or(refuted: bool, proved: impl FnOnce() -> bool) -> Option<bool> {
 
 struct Trace<'t, 'v> {
     checks: &'t Checks<'v>,
-    scratch: &'t mut Program,
 }
 
 impl Trace<'_, '_> {
     /// The expression without reads of local memory, in each case of who wrote it. `None`: too many.
-    fn expand(&mut self, expr: ExprId, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
+    fn expand(&self, expr: ExprId, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
         let mut cases = vec![Case { item: expr, given: Vec::new() }];
-        let local: HashSet<Read> = self.scratch.exprs.reads(expr).into_iter().filter(|read| self.is_local(read)).collect();
+        let local: HashSet<Read> = self.checks.program.exprs.reads(expr).into_iter().filter(|read| self.is_local(read)).collect();
         for read in local {
             // What is not found out stays a read of which nothing is known: the arm that it stands in may not be taken.
             let Some(written) = self.written(&read, site, depth) else { continue };
             let mut next = Vec::new();
             for (case, by) in cases.iter().flat_map(|case| written.iter().map(move |by| (case, by))) {
-                let item = self.scratch.exprs.replace(case.item, &mut |exprs, e| match exprs.get(e) {
+                let item = self.checks.program.exprs.replace(case.item, &mut |exprs, e| match exprs.get(e) {
                     Expr::Read(r) if *r == read => Some(by.item),
                     _ => None,
                 });
@@ -182,11 +181,11 @@ impl Trace<'_, '_> {
     }
 
     fn is_local(&self, read: &Read) -> bool {
-        matches!(self.scratch.buffers[read.buffer].space, Space::Shared | Space::Register | Space::Fragment { .. })
+        matches!(self.checks.program.buffers[read.buffer].space, Space::Shared | Space::Register | Space::Fragment { .. })
     }
 
     /// What was written where `site` reads, by each of those who wrote there.
-    fn written(&mut self, read: &Read, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
+    fn written(&self, read: &Read, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
         if depth >= MAX_DEPTH {
             return None;
         }
@@ -204,9 +203,9 @@ impl Trace<'_, '_> {
     }
 
     /// What a writer puts where `read` reads.
-    fn value_at(&mut self, writer: &Site<'_>, touch: &Touch, read: &Read) -> Option<Case> {
+    fn value_at(&self, writer: &Site<'_>, touch: &Touch, read: &Read) -> Option<Case> {
         let value = match &writer.node.kind {
-            NodeKind::Compute(compute) if compute.phase == Phase::Whole => match self.scratch.stages[compute.stage].body {
+            NodeKind::Compute(compute) if compute.phase == Phase::Whole => match self.checks.program.stages[compute.stage].body {
                 Body::Map(_) => *compute.value.first()?,
                 Body::Reduce { .. } => return None,
             },
@@ -214,16 +213,16 @@ impl Trace<'_, '_> {
             NodeKind::Fragment(Fragment::Load { dst, src, .. }) => {
                 // Element by element: the matrices' axes stand in both.
                 let same = dst.index.iter().eq(read.index.iter());
-                let dtype = self.scratch.buffers[src.buffer].dtype;
-                let item = self.scratch.exprs.read(src.buffer, dtype, src.index.iter().copied());
+                let dtype = self.checks.program.buffers[src.buffer].dtype;
+                let item = self.checks.program.exprs.read(src.buffer, dtype, src.index.iter().copied());
                 return same.then_some(Case { item, given: Vec::new() });
             }
             _ => return None,
         };
-        let versions = usize::from(self.scratch.buffers[read.buffer].versions > 1);
+        let versions = usize::from(self.checks.program.buffers[read.buffer].versions > 1);
         let mut places: HashMap<AxisId, ExprId> = HashMap::new();
         for (to, from) in touch.index.iter().zip(&read.index).skip(versions) {
-            match self.scratch.exprs.get(*to) {
+            match self.checks.program.exprs.get(*to) {
                 Expr::Axis(axis) => drop(places.insert(*axis, *from)),
                 _ if to == from => {}
                 _ => return None,
@@ -231,8 +230,8 @@ impl Trace<'_, '_> {
         }
         // The writer's own axes are told by the place; what else it names stands around both.
         let bound: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).chain(places.keys().copied()).collect();
-        let value = self.scratch.over_leaves(value, &bound);
-        let item = self.scratch.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
+        let value = self.checks.program.over_leaves(value, &bound);
+        let item = self.checks.program.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
             Expr::Axis(axis) => places.get(axis).copied(),
             _ => None,
         });
@@ -240,38 +239,34 @@ impl Trace<'_, '_> {
     }
 
     /// In which iteration the version was written that is read: what holds besides, after `item` is moved there.
-    fn version(
-        &mut self,
-        writer: &Site<'_>,
-        touch: &Touch,
-        read: &Read,
-        site: &Site<'_>,
-        item: &mut ExprId,
-    ) -> Option<Option<ExprId>> {
-        if self.scratch.buffers[read.buffer].versions < 2 {
+    fn version(&self, writer: &Site<'_>, touch: &Touch, read: &Read, site: &Site<'_>, item: &mut ExprId) -> Option<Option<ExprId>> {
+        if self.checks.program.buffers[read.buffer].versions < 2 {
             return Some(None);
         }
         let (written, wanted) = (*touch.index.first()?, *read.index.first()?);
-        if !site.loops_from(site.common(writer)).any(|looped| self.scratch.exprs.uses_axis(wanted, &mut |a| a == looped.axis)) {
-            let ahead = self.scratch.exprs.difference(written, wanted);
+        if !site
+            .loops_from(site.common(writer))
+            .any(|looped| self.checks.program.exprs.uses_axis(wanted, &mut |a| a == looped.axis))
+        {
+            let ahead = self.checks.program.exprs.difference(written, wanted);
             let ahead = self.constant(ahead)?;
-            let exprs = &self.scratch.exprs;
+            let exprs = &self.checks.program.exprs;
             let axis = site.loops().map(|looped| looped.axis).rfind(|axis| exprs.uses_axis(wanted, &mut |a| a == *axis));
             if let Some(axis) = axis {
-                let (value, by) = (self.scratch.exprs.axis(axis), self.scratch.exprs.int(ahead));
-                let earlier = self.scratch.exprs.difference(value, by);
-                *item = self.scratch.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
+                let (value, by) = (self.checks.program.exprs.axis(axis), self.checks.program.exprs.int(ahead));
+                let earlier = self.checks.program.exprs.difference(value, by);
+                *item = self.checks.program.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
                     Expr::Axis(a) if *a == axis => Some(earlier),
                     _ => None,
                 });
             }
             return Some(None);
         }
-        Some(Some(self.scratch.exprs.compare(Compare::Eq, written, wanted)))
+        Some(Some(self.checks.program.exprs.compare(Compare::Eq, written, wanted)))
     }
 
     fn constant(&self, e: ExprId) -> Option<i64> {
-        let constant = Prover::on_leaves(self.scratch).poly(e)?.as_constant()?;
+        let constant = Prover::on_leaves(self.checks.program).poly(e)?.as_constant()?;
         i64::try_from(constant).ok()
     }
 }

@@ -99,14 +99,6 @@ impl Checks<'_> {
                 body
             }
             NodeKind::Alloc { body, .. } => self.summary(body, next),
-            NodeKind::Branch { then, other, .. } => {
-                let (mut both, other) = (self.summary(then, next), self.summary(other, next));
-                both.head.extend(other.head);
-                both.tail.extend(other.tail);
-                both.open |= other.open;
-                both.fence &= other.fence;
-                both
-            }
             _ => {
                 let at = *next;
                 *next += 1;
@@ -312,7 +304,7 @@ impl Checks<'_> {
                     let count = self.width(level, at).or(self.literal(axis))?;
                     slot = Some(((level, self.same_slot(at), count), times));
                 }
-                (Fate::Split(split), None) if split.anchored().is_none() => {
+                (Fate::Split(split), None) if split.shifted().is_none() => {
                     let mut later = times;
                     for part in split.parts.iter().rev() {
                         *sum.axes.entry(*part).or_default() += later;

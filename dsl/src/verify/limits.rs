@@ -58,7 +58,12 @@ impl Checks<'_> {
                     self.loops(&looped.body, above);
                     above.pop();
                 }
-                NodeKind::Alloc { buffer, .. } => self.allocated(node, *buffer),
+                NodeKind::Alloc { buffer, body } => {
+                    self.allocated(node, *buffer);
+                    above.push(Exec::Serial);
+                    self.loops(body, above);
+                    above.pop();
+                }
                 NodeKind::Copy(copy) => self.copied(node, copy),
                 NodeKind::AllReduce(reduction) => self.all_reduce_limits(node, reduction),
                 NodeKind::Fragment(_) => {
@@ -66,13 +71,6 @@ impl Checks<'_> {
                     self.feature(node, Feature::MemoryModel);
                 }
                 _ => {}
-            }
-            if !matches!(node.kind, NodeKind::Loop(_)) {
-                above.extend(matches!(node.kind, NodeKind::Branch { .. } | NodeKind::Alloc { .. }).then_some(Exec::Serial));
-                node.blocks().for_each(|inner| self.loops(inner, above));
-                if matches!(node.kind, NodeKind::Branch { .. } | NodeKind::Alloc { .. }) {
-                    above.pop();
-                }
             }
         }
     }

@@ -144,18 +144,15 @@ pub fn verify_scheduled(program: &Program, profile: &Profile) -> Result<(), Erro
 }
 
 fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors> {
-    let mut scratch = program.clone();
-    let mut errors = sides::second(&mut scratch);
-    let plan = scratch.plan.clone();
-    let axes = program.axes.ids().map(|axis| scratch.exprs.axis(axis)).collect();
-    let sites: Vec<_> = plan.iter().map(|dispatch| site::collect(dispatch, &mut scratch)).collect();
-    let within = context::within(&mut scratch);
-    let reach = (reach::cuts(&mut scratch), reach::aliases(&mut scratch, &sites));
-    let traced = copies::traced(&mut scratch, &sites);
-    let without_facts = Program { conditions: Vec::new(), ..scratch.clone() };
-    let provers = context::Provers::new(&scratch, &without_facts, axes, within, reach, traced);
+    let (plan, mut errors) = sides::second(program);
+    let axes = program.axes.ids().map(|axis| program.exprs.axis(axis)).collect();
+    let sites: Vec<_> = plan.iter().map(|dispatch| site::collect(dispatch, program)).collect();
+    let within = context::within(program);
+    let reach = (reach::cuts(program), reach::aliases(program, &sites));
+    let traced = copies::traced(program, &sites);
+    let provers = context::Provers::new(program, axes, within, reach, traced);
     for (dispatch, sites) in plan.iter().zip(&sites) {
-        let checks = Checks::new(&scratch, profile, &provers, dispatch, sites);
+        let checks = Checks::new(program, profile, &provers, dispatch, sites);
         checks.limits();
         if form == Form::Lowered {
             checks.local_size();
@@ -179,7 +176,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
         errors.extend(checks.errors.into_inner());
     }
     if errors.is_empty() {
-        flow::check(&scratch, &provers, &sites, &mut errors);
+        flow::check(program, &provers, &sites, &mut errors);
     }
     defects(program, errors)
 }

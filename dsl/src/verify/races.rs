@@ -7,7 +7,7 @@ use super::reductions::phase;
 use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::nest::{AllReduce, AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase, Tail};
+use crate::nest::{AllReduce, AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -100,12 +100,9 @@ impl Checks<'_> {
         while let Some(axis) = open.pop() {
             let more = match &self.program.axes[axis].fate {
                 _ if site.binds(axis) => continue,
-                Fate::Split(split) => match split.anchored() {
-                    None => split.parts.clone(),
-                    // Of an index, two tiles may be meant: the last one lies over the one before it.
-                    Some((Tail::Shift, _)) => continue,
-                    Some((_, last)) => vec![last],
-                },
+                // Of an index, two tiles may be meant: the last one lies over the one before it.
+                Fate::Split(split) if split.shifted().is_some() => continue,
+                Fate::Split(split) => split.parts.clone(),
                 Fate::Fused { into, .. } => match &self.program.axes[*into].def {
                     AxisDef::Fused(digits) if self.tells_all(&told, *into, digits) => vec![*into],
                     _ => continue,

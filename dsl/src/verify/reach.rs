@@ -12,24 +12,24 @@ use crate::facts::{Poly, Prover};
 use crate::nest::{AxisDef, AxisId, Fate, Program};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Of every axis that its parts may not reach, the extent over the axes that theirs name. `scratch` takes the expressions.
-pub(super) fn cuts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
+/// Of every axis that its parts may not reach, the extent over the axes that theirs name.
+pub(super) fn cuts(program: &Program) -> BTreeMap<AxisId, ExprId> {
     let mut cuts = BTreeMap::new();
-    for axis in scratch.axes.ids().collect::<Vec<_>>() {
-        let extent = scratch.axes[axis].extent;
-        let Fate::Split(split) = &scratch.axes[axis].fate else { continue };
-        if split.exact || !scratch.exprs.uses_axis(extent, &mut |_| true) {
+    for axis in program.axes.ids() {
+        let extent = program.axes[axis].extent;
+        let Fate::Split(split) = &program.axes[axis].fate else { continue };
+        if split.exact || !program.exprs.uses_axis(extent, &mut |_| true) {
             continue;
         }
         let mut named = BTreeSet::new();
         for part in &split.parts {
-            scratch.exprs.uses_axis(scratch.axes[*part].extent, &mut |axis| {
+            program.exprs.uses_axis(program.axes[*part].extent, &mut |axis| {
                 named.insert(axis);
                 false
             });
         }
-        let kept = kept(scratch, &named);
-        let cut = scratch.over_leaves(extent, &kept);
+        let kept = kept(program, &named);
+        let cut = program.over_leaves(extent, &kept);
         if cut != extent {
             cuts.insert(axis, cut);
         }
@@ -38,19 +38,19 @@ pub(super) fn cuts(scratch: &mut Program) -> BTreeMap<AxisId, ExprId> {
 }
 
 /// The axes of one part that has their extent, in the words of the loops.
-pub(super) fn aliases(scratch: &mut Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<AxisId> {
+pub(super) fn aliases(program: &Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<AxisId> {
     let looped: HashSet<AxisId> = sites.iter().flatten().flat_map(|site| site.loops().map(|looped| looped.axis)).collect();
-    let live: HashSet<AxisId> = scratch.axes.ids().filter(|axis| scratch.axes[*axis].fate == Fate::Live).collect();
-    let one = |axis: &AxisId| match &scratch.axes[*axis].fate {
+    let live: HashSet<AxisId> = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live).collect();
+    let one = |axis: &AxisId| match &program.axes[*axis].fate {
         Fate::Split(split) if split.exact && split.parts.len() == 1 => Some((*axis, split.parts[0])),
         _ => None,
     };
-    let ones: Vec<(AxisId, AxisId)> = scratch.axes.ids().collect::<Vec<_>>().iter().filter_map(one).collect();
-    let mut same = |axis: AxisId| {
-        let extent = scratch.axes[axis].extent;
-        let extent = scratch.over_leaves(extent, &live);
+    let ones: Vec<(AxisId, AxisId)> = program.axes.ids().filter_map(|axis| one(&axis)).collect();
+    let same = |axis: AxisId| {
+        let extent = program.axes[axis].extent;
+        let extent = program.over_leaves(extent, &live);
         // What has one value and no loop differs by its name alone.
-        let Program { exprs, axes, .. } = scratch;
+        let Program { exprs, axes, .. } = program;
         exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) if !looped.contains(axis) && exprs.as_int(axes[*axis].extent) == Some(1) => Some(exprs.int(0)),
             _ => None,

@@ -10,7 +10,7 @@ use super::site::{Site, Touch};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::{Poly, Prover};
-use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Slot, Space};
+use crate::nest::{AxisId, AxisKind, Exec, Fate, Level, NodeKind, Phase, Pred, Slot, Space};
 use std::collections::BTreeMap;
 
 /// A range of one dimension: `width` elements from a fixed place.
@@ -103,9 +103,8 @@ impl Checks<'_> {
             _ => None,
         };
         let places: BTreeMap<AxisId, ExprId> = writer.1.index.iter().zip(&reader.1.index).filter_map(place).collect();
-        let mut scratch = self.program.clone();
-        let written = scratch.axis_value(axis, &|a| places.contains_key(&a) || writer.0.binds(a));
-        let written = scratch.exprs.replace(written, &mut |exprs, e| match exprs.get(e) {
+        let written = self.program.axis_value(axis, &|a| places.contains_key(&a) || writer.0.binds(a));
+        let written = exprs.replace(written, &mut |exprs, e| match exprs.get(e) {
             Expr::Axis(a) => places.get(a).copied(),
             _ => None,
         });
@@ -114,14 +113,11 @@ impl Checks<'_> {
             .preds()
             .iter()
             .filter(|pred| self.provers.leaves.equal(self.extent(pred.axis), self.extent(axis)))
-            .map(|pred| (pred.axis, scratch.axis_value(pred.axis, &|a| reader.0.binds(a))))
+            .map(|pred| (pred.axis, self.program.axis_value(pred.axis, &|a| reader.0.binds(a))))
             .collect();
         // Facts can make it harder to see.
-        let equal = |program: &Program| {
-            let leaves = Prover::on_leaves(program);
-            candidates.iter().any(|(_, read)| leaves.equal(*read, written))
-        };
-        equal(&scratch) || equal(&Program { conditions: Vec::new(), ..scratch.clone() })
+        let equal = |leaves: &Prover<'_>| candidates.iter().any(|(_, read)| leaves.equal(*read, written));
+        equal(&self.provers.leaves) || equal(&self.provers.leaves.without_facts())
     }
 
     fn is_owner(&self, site: &Site<'_>, index: ExprId) -> bool {
@@ -159,7 +155,7 @@ impl Checks<'_> {
                 steps.push((times, self.literal(axis)?));
                 free.push(axis);
             } else if let Fate::Split(split) = &self.program.axes[axis].fate
-                && split.anchored().is_none()
+                && split.shifted().is_none()
             {
                 let mut later = times;
                 for part in split.parts.iter().rev() {

@@ -5,25 +5,25 @@ use super::Rule;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, Block, Exec, Fate, Level, Loop, Node, NodeKind, Pred, Program, Scope, Tail, walk};
+use crate::nest::{AxisId, Block, Dispatch, Exec, Fate, Level, Loop, Node, NodeKind, Program, Scope, Tail, walk};
 use std::collections::HashSet;
 
-/// Puts the second sides of all branches into the plan, and gives what is wrong with that.
-pub(super) fn second(program: &mut Program) -> Errors {
+/// The plan with the second side of each branch in its place, and what is wrong with that.
+pub(super) fn second(program: &Program) -> (Vec<Dispatch>, Errors) {
     let mut errors = Errors::new();
-    for at in 0..program.plan.len() {
-        let body = std::mem::take(&mut program.plan[at].body);
+    let mut plan = program.plan.clone();
+    for dispatch in &mut plan {
         let mut walk = Walk { program, around: Vec::new(), conds: Vec::new(), errors: &mut errors };
-        let body = walk.block(body);
-        program.plan[at].body = body;
+        dispatch.body = walk.block(std::mem::take(&mut dispatch.body));
     }
-    errors
+    (plan, errors)
 }
 
 struct Walk<'w> {
-    program: &'w mut Program,
+    program: &'w Program,
     around: Vec<(AxisId, Exec)>,
-    conds: Vec<(ExprId, bool)>,
+    /// The conditions of the branches around that hold: of a second side, nothing is used.
+    conds: Vec<ExprId>,
     errors: &'w mut Errors,
 }
 
@@ -51,12 +51,10 @@ impl Walk<'_> {
     fn branch(&mut self, cond: ExprId, then: Block, other: Block, span: SpanId) -> Block {
         let sides: Block = then.iter().chain(&other).cloned().collect();
         self.is_uniform(cond, &sides, span);
-        let [then, other] = [(then, true), (other, false)].map(|(side, holds)| {
-            self.conds.push((cond, holds));
-            let side = self.block(side);
-            self.conds.pop();
-            side
-        });
+        self.conds.push(cond);
+        let then = self.block(then);
+        self.conds.pop();
+        let other = self.block(other);
         let pairs: Vec<(&Node, &Node)> = walk::nodes(&then).zip(walk::nodes(&other)).collect();
         let more = |(a, b): &(&Node, &Node)| a.preds().iter().any(|pred| !b.preds().contains(pred));
         if bare(&then) != bare(&other) || pairs.iter().any(more) {
@@ -64,14 +62,12 @@ impl Walk<'_> {
             let what = format!("{}: the sides of the branch on `{cond}` compute different things", Rule::Value);
             self.errors.push(Error::new(span, what));
         }
-        let conds: Vec<(ExprId, bool)> = self.conds.iter().copied().chain([(cond, true)]).collect();
+        let conds: Vec<ExprId> = self.conds.iter().copied().chain([cond]).collect();
         for (a, b) in pairs {
-            // What is filled runs past its end. What is left out is within its extent, or an error says so: points are made of tiles' points.
-            let kept = a.preds().iter().filter(|pred| pred.tail != Tail::RoundUp);
-            let left_out: Vec<&Pred> = b.preds().iter().filter(|pred| !a.preds().contains(pred)).collect();
-            let held: Vec<AxisId> = kept.chain(left_out.iter().copied()).map(|pred| pred.axis).collect();
-            for pred in left_out {
-                if !self.is_full(pred.axis, &held, &conds) {
+            // What is filled runs past its end.
+            let kept: Vec<AxisId> = a.preds().iter().filter(|pred| pred.tail != Tail::RoundUp).map(|pred| pred.axis).collect();
+            for pred in b.preds().iter().filter(|pred| !a.preds().contains(pred)) {
+                if !self.is_full(pred.axis, &kept, &conds) {
                     let name = Printer::new(self.program).axis(pred.axis);
                     let what = format!("{}: the full side of a branch may pass the end of `{name}`", Rule::Predicate);
                     self.errors.push(Error::new(a.span, what));
@@ -81,12 +77,14 @@ impl Walk<'_> {
         other
     }
 
-    /// Whether conditions say in so many words that an axis is in a full tile, and the point in the tile is within that.
-    fn is_full(&mut self, axis: AxisId, held: &[AxisId], conds: &[(ExprId, bool)]) -> bool {
+    /// Whether conditions say in so many words that an axis is in a full tile, and the point in the tile is within that: by the predicates
+    /// that are left, or because it is in a full tile itself.
+    fn is_full(&self, axis: AxisId, kept: &[AxisId], conds: &[ExprId]) -> bool {
         let Some(full) = self.program.in_full_tile(axis) else { return false };
         let Fate::Split(split) = &self.program.axes[axis].fate else { return false };
         let point = self.program.predicates(&split.parts[1..]);
-        point.iter().all(|pred| held.contains(&pred.axis)) && conds.iter().any(|(cond, holds)| *holds && self.says(*cond, full))
+        let is_within = |axis: AxisId| kept.contains(&axis) || self.is_full(axis, kept, conds);
+        conds.iter().any(|cond| self.says(*cond, full)) && point.iter().all(|pred| is_within(pred.axis))
     }
 
     /// Whether a condition is another one, and maybe more.

@@ -29,8 +29,6 @@ pub(super) struct Around<'p> {
     pub(super) node: &'p Node,
     /// Its place in its block.
     pub(super) place: usize,
-    /// Which of its blocks.
-    pub(super) arm: usize,
 }
 
 /// What touches memory.
@@ -61,31 +59,30 @@ pub(super) enum Role {
     Finish,
 }
 
-/// Collects the leaves of a dispatch in order. `scratch` is a copy of the program that takes new expressions.
-pub(super) fn collect<'p>(dispatch: &'p Dispatch, scratch: &mut Program) -> Vec<Site<'p>> {
-    let mut walk = Walk { scratch, around: Vec::new(), sites: Vec::new() };
+/// Collects the leaves of a dispatch in order.
+pub(super) fn collect<'p>(dispatch: &'p Dispatch, program: &'p Program) -> Vec<Site<'p>> {
+    let mut walk = Walk { program, around: Vec::new(), sites: Vec::new() };
     walk.block(&dispatch.body, None);
     walk.sites
 }
 
-struct Walk<'p, 's> {
-    scratch: &'s mut Program,
+struct Walk<'p> {
+    program: &'p Program,
     around: Vec<Around<'p>>,
     sites: Vec<Site<'p>>,
 }
 
-impl<'p> Walk<'p, '_> {
-    /// A block, which is an arm of a node in a place.
+impl<'p> Walk<'p> {
+    /// The block of a node in a place.
     fn block(&mut self, block: &'p Block, of: Option<Around<'p>>) {
         self.around.extend(of);
         for (place, node) in block.iter().enumerate() {
-            let leaf = !matches!(node.kind, NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Branch { .. });
-            if leaf {
-                let site = self.leaf(node, place);
-                self.sites.push(site);
-            }
-            for (arm, inner) in node.blocks().enumerate() {
-                self.block(inner, Some(Around { node, place, arm }));
+            match &node.kind {
+                NodeKind::Loop(Loop { body, .. }) | NodeKind::Alloc { body, .. } => self.block(body, Some(Around { node, place })),
+                _ => {
+                    let site = self.leaf(node, place);
+                    self.sites.push(site);
+                }
             }
         }
         if of.is_some() {
@@ -97,17 +94,17 @@ impl<'p> Walk<'p, '_> {
         let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new(), inner: Vec::new() };
         match &node.kind {
             NodeKind::Compute(compute) => {
-                site.reads(self.scratch, &compute.value, Role::of_reads(compute.phase));
+                site.reads(self.program, &compute.value, Role::of_reads(compute.phase));
                 for dst in &compute.dst {
-                    site.reads(self.scratch, &dst.index, Role::Plain);
-                    site.touch(self.scratch, dst, true, Role::of_writes(self.scratch, compute.stage, compute.phase));
+                    site.reads(self.program, &dst.index, Role::Plain);
+                    site.touch(self.program, dst, true, Role::of_writes(self.program, compute.stage, compute.phase));
                 }
             }
-            NodeKind::Copy(copy) => site.copied(self.scratch, copy),
-            NodeKind::Fragment(fragment) => site.fragment(self.scratch, fragment),
+            NodeKind::Copy(copy) => site.copied(self.program, copy),
+            NodeKind::Fragment(fragment) => site.fragment(self.program, fragment),
             NodeKind::AllReduce(reduction) => {
-                reduction.src.iter().for_each(|src| site.touch(self.scratch, src, false, Role::Finish));
-                reduction.dst.iter().for_each(|dst| site.touch(self.scratch, dst, true, Role::Plain));
+                reduction.src.iter().for_each(|src| site.touch(self.program, src, false, Role::Finish));
+                reduction.dst.iter().for_each(|dst| site.touch(self.program, dst, true, Role::Plain));
             }
             _ => {}
         }
@@ -148,14 +145,14 @@ impl<'p> Site<'p> {
         self.touches.push(Touch { buffer: access.buffer, first: index.clone(), index, extent, writes, outside, role });
     }
 
-    fn copied(&mut self, program: &mut Program, copy: &Copy) {
+    fn copied(&mut self, program: &Program, copy: &Copy) {
         self.inner = copy.axes.clone();
         self.reads(program, &[copy.value], Role::Plain);
         let index = copy.version.into_iter().chain(copy.axes.iter().map(|axis| program.exprs.axis(*axis))).collect();
         self.touch(program, &Access { buffer: copy.dst, index }, true, Role::Plain);
     }
 
-    fn fragment(&mut self, program: &mut Program, fragment: &Fragment) {
+    fn fragment(&mut self, program: &Program, fragment: &Fragment) {
         let rows = MatrixLayout::Rows;
         match fragment {
             Fragment::Load { dst, src, layout } => {
@@ -188,7 +185,7 @@ impl<'p> Site<'p> {
 
     /// A matrix in memory, of the shape that the fragment buffer of `shape` has. A place outside fragments (a uniform
     /// value) is one element.
-    fn matrix(&mut self, program: &mut Program, at: &Access, shape: &Access, layout: MatrixLayout, writes: bool, role: Role) {
+    fn matrix(&mut self, program: &Program, at: &Access, shape: &Access, layout: MatrixLayout, writes: bool, role: Role) {
         let extent = match (&program.buffers[shape.buffer].space, layout) {
             (Space::Fragment { rows, columns, .. }, MatrixLayout::Rows) => vec![*rows, *columns],
             (Space::Fragment { rows, columns, .. }, MatrixLayout::Columns) => vec![*columns, *rows],
@@ -253,9 +250,9 @@ impl<'p> Site<'p> {
         own.into_iter().chain(self.touches.iter().flat_map(|touch| touch.index.clone())).collect()
     }
 
-    /// How many of the nodes around are around both, in the same arms.
+    /// How many of the nodes around are around both.
     pub(super) fn common(&self, other: &Site<'_>) -> usize {
-        let same = |(a, b): &(&Around<'_>, &Around<'_>)| std::ptr::eq(a.node, b.node) && a.arm == b.arm;
+        let same = |(a, b): &(&Around<'_>, &Around<'_>)| std::ptr::eq(a.node, b.node);
         self.around.iter().zip(&other.around).take_while(same).count()
     }
 

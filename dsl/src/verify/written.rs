@@ -104,7 +104,6 @@ impl<'v> Checks<'v> {
             _ => BTreeSet::new(),
         };
         site.around[depth.min(site.around.len())..].iter().all(|around| match &around.node.kind {
-            NodeKind::Branch { .. } => false,
             NodeKind::Loop(looped) if reduced.contains(&looped.axis) => true,
             NodeKind::Loop(looped) if matches!(looped.exec, Exec::Bind(..)) => true,
             NodeKind::Loop(looped) => match self.literal(looped.axis) {

@@ -1,4 +1,4 @@
-//! Full tiles and a rest for the subgroups of one workgroup.
+//! Full tiles and a tail for the subgroups of one workgroup.
 
 #![allow(unused_imports)]
 

@@ -1,4 +1,4 @@
-//! Full tiles and a rest for the threads of one workgroup.
+//! Full tiles and a tail for the threads of one workgroup.
 
 #![allow(unused_imports)]
 

@@ -83,19 +83,16 @@ impl<'a> Printer<'a> {
     fn legend(&self, dispatch: &Dispatch) -> String {
         let (mut bound, mut mentioned) = (HashSet::new(), Vec::new());
         mentions(self.program, &dispatch.body, &mut bound, &mut mentioned);
-        let mut scratch = self.program.clone();
         let mut lines = String::new();
         let mut seen = HashSet::new();
         for axis in mentioned {
-            if bound.contains(&axis) || scratch.axes[axis].fate == Fate::Live || !seen.insert(axis) {
+            if bound.contains(&axis) || self.program.axes[axis].fate == Fate::Live || !seen.insert(axis) {
                 continue;
             }
-            let value = scratch.axis_value(axis, &|a| bound.contains(&a));
-            let inexact = matches!(&scratch.axes[axis].fate, Fate::Split(Split { exact: false, .. }));
+            let value = self.program.axis_value(axis, &|a| bound.contains(&a));
+            let inexact = matches!(&self.program.axes[axis].fate, Fate::Split(Split { exact: false, .. }));
             let extent = self.expr(self.program.axes[axis].extent);
-            // The names are those of the program: the scratch copy has more expressions, and the same axes.
-            let names = OnceCell::from(self.axes.get_or_init(|| names::axes(self.program)).clone());
-            let value = Printer { program: &scratch, axes: names }.expr(value);
+            let value = self.expr(value);
             let passes = if inexact { format!(", which can pass {extent}") } else { String::new() };
             lines += &format!("  with {} = {value}{passes}\n", self.axis(axis));
         }

@@ -8,7 +8,7 @@ use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::schedule::Pack;
 
 /// The layout that a `pack` asks for, of a tensor of `rank` dimensions.
-pub(super) fn layout(program: &Program, pack: &Pack, rank: usize) -> Result<Layout, Error> {
+pub(super) fn layout(program: &mut Program, pack: &Pack, rank: usize) -> Result<Layout, Error> {
     let Pack { tensor, axes, digits, .. } = pack;
     if axes.len() != rank {
         let error = Error::new(tensor.span, format!("`{tensor}` has {rank} dimensions, not {}", axes.len()));
@@ -27,11 +27,7 @@ pub(super) fn layout(program: &Program, pack: &Pack, rank: usize) -> Result<Layo
 }
 
 /// `c`, `c / 4`, `c % 4` or `c / 4 % 2`.
-fn one(program: &Program, pack: &Pack, expr: &Expr) -> Result<Digit, Error> {
-    let factor = |expr: &Expr| {
-        let value = number::positive(program, expr, "a factor")?;
-        u32::try_from(value).map_err(|_| Error::new(expr.span, "this factor is beyond 2^31"))
-    };
+fn one(program: &mut Program, pack: &Pack, expr: &Expr) -> Result<Digit, Error> {
     match &expr.kind {
         ExprKind::Name(name) => match pack.axes.iter().position(|a| a.text == *name) {
             Some(axis) => Ok(Digit { axis: axis as u32, divide: 1, modulo: None }),
@@ -42,17 +38,22 @@ fn one(program: &Program, pack: &Pack, expr: &Expr) -> Result<Digit, Error> {
             }
         },
         ExprKind::Binary(BinaryOp::Div, _, a, b) => {
-            let (digit, by) = (one(program, pack, a)?, factor(b)?);
+            let (digit, by) = (one(program, pack, a)?, factor(program, b)?);
             let divide = digit.divide.checked_mul(by).filter(|_| digit.modulo.is_none());
             Ok(Digit { divide: divide.ok_or_else(|| no_digit(expr))?, ..digit })
         }
         ExprKind::Binary(BinaryOp::Rem, _, a, b) => {
-            let (digit, by) = (one(program, pack, a)?, factor(b)?);
+            let (digit, by) = (one(program, pack, a)?, factor(program, b)?);
             if digit.modulo.is_some() { Err(no_digit(expr)) } else { Ok(Digit { modulo: Some(by), ..digit }) }
         }
         ExprKind::Block(block) if block.lets.is_empty() => one(program, pack, &block.value),
         _ => Err(no_digit(expr)),
     }
+}
+
+fn factor(program: &mut Program, expr: &Expr) -> Result<u32, Error> {
+    let value = number::positive(program, expr, "a factor")?;
+    u32::try_from(value).map_err(|_| Error::new(expr.span, "this factor is beyond 2^31"))
 }
 
 fn no_digit(expr: &Expr) -> Error {

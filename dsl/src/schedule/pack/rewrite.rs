@@ -77,7 +77,7 @@ impl Packing {
     }
 
     /// A read at the digits of its indices. An index that may lie outside is first brought inside, if it has several digits.
-    fn read(&self, exprs: &mut Exprs, read: &Read, from: BufferId, logical: &[ExprId]) -> ExprId {
+    fn read(&self, exprs: &Exprs, read: &Read, from: BufferId, logical: &[ExprId]) -> ExprId {
         let dtype = exprs.dtype(self.fill);
         let old = match &read.outside {
             Outside::Never => None,
@@ -137,7 +137,7 @@ impl Packing {
                 let scale = program.exprs.int(i64::from(d.divide));
                 let scaled = program.exprs.product(part, scale);
                 value = program.exprs.sum(value, scaled);
-                let of_old = digit(&mut program.exprs, axis_expr, *d);
+                let of_old = digit(&program.exprs, axis_expr, *d);
                 known.insert(of_old, part);
             }
             known.insert(axis_expr, value);
@@ -150,26 +150,26 @@ impl Packing {
             }
             if !whole {
                 let within = program.exprs.compare(Compare::Lt, value, logical[n]);
-                inside = Some(both(&mut program.exprs, inside, within));
+                inside = Some(both(&program.exprs, inside, within));
             }
         }
-        let replace = |exprs: &mut Exprs, value: ExprId| exprs.replace(value, &mut |_, id| known.get(&id).copied());
+        let replace = |exprs: &Exprs, value: ExprId| exprs.replace(value, &mut |_, id| known.get(&id).copied());
         let ranges: Vec<AxisId> = program.root_axes(stage);
         for axis in ranges {
             let extent = program.axes[axis].extent;
-            program.axes[axis].extent = replace(&mut program.exprs, extent);
+            program.axes[axis].extent = replace(&program.exprs, extent);
         }
-        let filled = |exprs: &mut Exprs, value| inside.map_or(value, |inside| exprs.select(inside, value, self.fill));
+        let filled = |exprs: &Exprs, value| inside.map_or(value, |inside| exprs.select(inside, value, self.fill));
         let mut body = program.stages[stage].body.clone();
         match &mut body {
             Body::Map(value) => {
-                *value = replace(&mut program.exprs, *value);
-                *value = filled(&mut program.exprs, *value);
+                *value = replace(&program.exprs, *value);
+                *value = filled(&program.exprs, *value);
             }
             Body::Reduce { lift, finish, .. } => {
-                lift.iter_mut().for_each(|value| *value = replace(&mut program.exprs, *value));
-                *finish = replace(&mut program.exprs, *finish);
-                *finish = filled(&mut program.exprs, *finish);
+                lift.iter_mut().for_each(|value| *value = replace(&program.exprs, *value));
+                *finish = replace(&program.exprs, *finish);
+                *finish = filled(&program.exprs, *finish);
             }
         }
         program.stages[stage].body = body;
@@ -210,7 +210,7 @@ pub(super) fn pack(program: &mut Program, packing: &Packing, to: BufferId) -> St
 pub(super) fn unpack(program: &mut Program, packing: &Packing, from: BufferId, to: BufferId) -> StageId {
     let logical = program.buffers[to].shape.clone();
     let (stage, axes) = over_rows(program, to, &packing.axes, &logical, packing.span);
-    let index: Vec<ExprId> = packing.layout.0.iter().map(|d| digit(&mut program.exprs, axes[d.axis as usize], *d)).collect();
+    let index: Vec<ExprId> = packing.layout.0.iter().map(|d| digit(&program.exprs, axes[d.axis as usize], *d)).collect();
     let dtype = program.buffers[to].dtype;
     program.stages[stage].body = Body::Map(program.exprs.read(from, dtype, index));
     stage
@@ -269,7 +269,7 @@ fn guard_reads(program: &mut Program, stage: StageId) -> bool {
 }
 
 /// Replaces reads in a stage's body: `f` sees each with its indices done, and its dtype.
-pub(crate) fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&mut Exprs, &Read, DType) -> Option<ExprId>) {
+pub(crate) fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&Exprs, &Read, DType) -> Option<ExprId>) {
     let Program { exprs, stages, buffers, .. } = program;
     let mut new = |value: &mut ExprId| {
         *value = rewrite(exprs, *value, &mut |exprs, read| f(exprs, read, buffers[read.buffer].dtype));
@@ -292,7 +292,7 @@ pub(crate) fn values(body: &Body) -> Vec<ExprId> {
 }
 
 /// A digit of an index.
-fn digit(exprs: &mut Exprs, index: ExprId, digit: Digit) -> ExprId {
+fn digit(exprs: &Exprs, index: ExprId, digit: Digit) -> ExprId {
     let mut value = index;
     if digit.divide > 1 {
         let divide = exprs.int(i64::from(digit.divide));

@@ -10,7 +10,7 @@ use crate::schedule::unroll::LIMIT;
 use crate::syntax::schedule::Memory;
 
 /// The padding and the swizzle of a copy's rows, as the directive says them.
-pub(super) fn layout(nest: &StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
+pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
     let promote = wanted.promote;
     for (what, expr) in [("row_pad", &promote.row_pad), ("swizzle", &promote.swizzle)] {
         if let Some(expr) = expr.as_ref().filter(|_| promote.to == Memory::Register) {
@@ -24,7 +24,7 @@ pub(super) fn layout(nest: &StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId])
             return Err(error.help(format!("leave out `{what}`")));
         }
     }
-    let number = |expr: &Option<crate::syntax::expr::Expr>, what: &str| match expr {
+    let mut number = |expr: &Option<crate::syntax::expr::Expr>, what: &str| match expr {
         Some(expr) => nest.positive(expr, what).map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
         None => Ok(0),
     };

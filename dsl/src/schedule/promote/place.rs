@@ -164,7 +164,6 @@ pub(in crate::schedule) fn varying(nest: &StageNest<'_>, frame: &Frame) -> Optio
         .filter(|f| is_invocation(f))
         .filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span)))
         .collect();
-    let mut scratch = nest.program.clone();
-    let extent = scratch.over_leaves(nest.program.axes[axis].extent, &bound);
-    threads.into_iter().find(|(t, _)| scratch.exprs.uses_axis(extent, &mut |a| a == *t)).map(|(t, span)| (axis, t, span))
+    let extent = nest.program.over_leaves(nest.program.axes[axis].extent, &bound);
+    threads.into_iter().find(|(t, _)| nest.program.exprs.uses_axis(extent, &mut |a| a == *t)).map(|(t, span)| (axis, t, span))
 }

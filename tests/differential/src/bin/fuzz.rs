@@ -41,9 +41,9 @@ struct Options {
     /// Only the cases whose indices pass 2^31.
     #[arg(long)]
     large: bool,
-    /// Only the cases in whose kernel or schedule this text stands.
+    /// Only the cases in whose kernel or schedule this text stands; given several times, each of them.
     #[arg(long)]
-    with: Option<String>,
+    with: Vec<String>,
     /// Every so many cases run on Vulkan too; 0: none.
     #[arg(long, default_value_t = 20)]
     vulkan_every: u64,
@@ -237,11 +237,9 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             let judged = Builder::new().name(format!("case {number}")).spawn_scoped(scope, || {
                 let case = Case::new(self.options.seed, number);
-                let is_asked = self.options.with.as_ref().is_none_or(|text| {
-                    let pair = case.pair();
-                    pair.kernel.contains(text.as_str()) || pair.schedule.contains(text.as_str())
-                });
-                let verdict = is_asked.then(|| self.judge.judge(&case, self.orders(number)));
+                let pair = case.pair();
+                let has = |text: &String| pair.kernel.contains(text) || pair.schedule.contains(text);
+                let verdict = self.options.with.iter().all(has).then(|| self.judge.judge(&case, self.orders(number)));
                 (case, verdict)
             });
             judged.ok()?.join().ok()
