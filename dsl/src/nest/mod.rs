@@ -65,6 +65,7 @@ mod local_bytes;
 mod monoid;
 mod node;
 pub mod path;
+pub(crate) mod points;
 mod predicates;
 pub mod print;
 pub mod walk;
@@ -120,6 +121,9 @@ pub struct Program {
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
+    /// Of stages that are computed where they are read: which element of the algorithm's stage each of theirs is, as a read of what that one
+    /// defines, over their axes and the nest's. The verifier takes it from there.
+    pub placed: BTreeMap<StageId, ExprId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,
     /// The dispatches, in order. Empty: not yet scheduled.

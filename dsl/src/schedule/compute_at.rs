@@ -13,9 +13,9 @@
 use super::promote::place::{self, Place};
 use super::promote::{Copy, Wanted, add_buffer, as_read, attach, footprint, loops, redirect, value};
 use super::{Applied, StageNest};
-use crate::algorithm::inline::points;
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::expr::{Expr, ExprId, Outside, Read};
+use crate::nest::points::points;
 use crate::nest::walk;
 use crate::nest::{
     Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
@@ -178,6 +178,8 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
     let (name, body) = (old.name.clone(), old.body.clone());
     let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span });
     program.hosts.insert(stage, nest.stage);
+    let element = program.exprs.add(Expr::Read(read.clone()), temporary.dtype);
+    program.placed.insert(stage, element);
     let fill = |program: &mut Program, value: ExprId| match (&read.outside, inside) {
         (Outside::Fill(fill, _), Some(inside)) => program.exprs.select(inside, value, *fill),
         _ => value,

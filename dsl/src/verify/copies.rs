@@ -1,7 +1,8 @@
-//! Copies: what a leaf reads of one is what its stage reads of the tensor that was copied.
+//! Copies: what a leaf reads of one is what its stage reads of the tensor that was copied, or of the stage that is computed where it is
+//! read.
 //!
-//! A read of a copy is put in terms of the tensor: the copy's stage says what element of it stands where, and the read says
-//! where it looks. Of what is left, buffers and operations are the stage's own, and indices are equal. Past the
+//! A read of a copy is put in terms of the tensor: the copy's stage says what element of it stands where ([`Program::placed`] does of what is
+//! computed), and the read says where it looks. Of what is left, buffers and operations are the stage's own, and indices are equal. Past the
 //! end of an axis a copy may hold whatever it likes: that is for `fills` and the predicates.
 
 use super::context::Checks;
@@ -10,61 +11,74 @@ use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{Body, BufferId, NodeKind, Program, StageId};
 use std::collections::HashMap;
 
-/// The values of leaves and stages that read copies, with the tensors behind those.
-pub(super) type Traced = HashMap<ExprId, ExprId>;
-
-/// Traces all values.
-pub(super) fn traced(program: &Program, sites: &[Vec<Site<'_>>]) -> Traced {
-    let copies = copies(program);
-    if copies.is_empty() {
-        return Traced::new();
-    }
-    let mut values: Vec<ExprId> = Vec::new();
-    for site in sites.iter().flatten() {
-        if let NodeKind::Compute(compute) = &site.node.kind {
-            values.extend(&compute.value);
-        }
-    }
-    for stage in program.stages.values() {
-        match &stage.body {
-            Body::Map(value) => values.push(*value),
-            Body::Reduce { lift, finish, .. } => values.extend(lift.iter().chain([finish])),
-        }
-        values.extend(stage.also.iter().map(|(_, value)| *value));
-    }
-    let mut traced = Traced::new();
-    for value in values {
-        let whole = trace(program, &copies, value);
-        if whole != value {
-            traced.insert(value, whole);
-        }
-    }
-    traced
+/// What stands where copies are read.
+#[derive(Debug)]
+pub(super) struct Traced {
+    /// The stages that fill copies, by these.
+    copies: HashMap<BufferId, StageId>,
+    /// The values of leaves and stages that read copies, with the tensors behind those.
+    values: HashMap<ExprId, ExprId>,
 }
 
-/// The copies' stages, by what they fill: of those that one stage fills. What is computed into a place is no copy.
+impl Traced {
+    /// Traces all values.
+    pub(super) fn new(program: &Program, sites: &[Vec<Site<'_>>]) -> Traced {
+        let copies = copies(program);
+        let mut all: Vec<ExprId> = Vec::new();
+        for site in sites.iter().flatten() {
+            if let NodeKind::Compute(compute) = &site.node.kind {
+                all.extend(&compute.value);
+            }
+        }
+        for stage in program.stages.values() {
+            match &stage.body {
+                Body::Map(value) => all.push(*value),
+                Body::Reduce { lift, finish, .. } => all.extend(lift.iter().chain([finish])),
+            }
+            all.extend(stage.also.iter().map(|(_, value)| *value));
+        }
+        let values = all.into_iter().map(|value| (value, trace(program, &copies, value))).collect();
+        Traced { copies, values }
+    }
+
+    /// A value with the tensors behind the copies that it reads.
+    pub(super) fn value(&self, value: ExprId) -> ExprId {
+        self.values.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Whether elements of a buffer are known to be elements of tensors.
+    pub(super) fn tells(&self, buffer: BufferId) -> bool {
+        self.copies.contains_key(&buffer)
+    }
+}
+
+/// The stages whose elements are those of a tensor: copies, and what is computed where it is read. By what they fill, of what one stage
+/// fills.
 fn copies(program: &Program) -> HashMap<BufferId, StageId> {
     let mut filled: HashMap<BufferId, Vec<StageId>> = HashMap::new();
     for id in program.stages.ids() {
         filled.entry(program.stages[id].buffer).or_default().push(id);
     }
+    let is_plain = |buffer: BufferId| !program.buffers[buffer].space.is_global() && program.buffers[buffer].versions == 1;
     let only = |(buffer, stages): (BufferId, Vec<StageId>)| match stages[..] {
-        [stage] if copies_elements(program, stage) && !program.buffers[buffer].space.is_global() => Some((buffer, stage)),
+        [stage] if element(program, stage).is_some() && is_plain(buffer) => Some((buffer, stage)),
         _ => None,
     };
     filled.into_iter().filter_map(only).collect()
 }
 
-/// Whether a stage's elements are those of a tensor, or fills. What is computed in its place has the name of a stage of the
-/// algorithm, which no copy has.
-fn copies_elements(program: &Program, id: StageId) -> bool {
-    let stage = &program.stages[id];
-    let Body::Map(mut value) = stage.body else { return false };
-    while let Expr::Select(_, _, element) = program.exprs.get(value) {
-        value = *element;
+/// The element of a tensor, or what fills it, that each element of a stage is.
+fn element(program: &Program, id: StageId) -> Option<ExprId> {
+    if let Some(element) = program.placed.get(&id) {
+        return Some(*element);
     }
-    let is_placed = program.stages.ids().any(|other| other != id && program.stages[other].name == stage.name);
-    stage.is_copy(program) && !is_placed && matches!(program.exprs.get(value), Expr::Read(_))
+    let stage = &program.stages[id];
+    let Body::Map(value) = stage.body else { return None };
+    let mut element = value;
+    while let Expr::Select(_, _, other) = program.exprs.get(element) {
+        element = *other;
+    }
+    (stage.is_copy(program) && matches!(program.exprs.get(element), Expr::Read(_))).then_some(value)
 }
 
 /// An expression with the tensors' elements for the copies'. A copy can be one of a copy.
@@ -80,12 +94,11 @@ fn trace(program: &Program, copies: &HashMap<BufferId, StageId>, value: ExprId) 
         false
     });
     for (read, stage) in open {
+        let Some(held) = element(program, stage) else { continue };
         let stage = &program.stages[stage];
-        let Body::Map(held) = stage.body else { continue };
-        if stage.axes.len() != read.index.len() {
-            continue;
-        }
-        let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index.iter().copied()).collect();
+        // Before the element's place stands who has it: `owners` sees to that.
+        let Some(owned) = read.index.len().checked_sub(stage.axes.len()) else { continue };
+        let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index[owned..].iter().copied()).collect();
         let element = program.exprs.replace(held, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) => at.get(axis).copied(),
             _ => None,
@@ -123,7 +136,10 @@ impl Checks<'_> {
     /// Whether two indices are equal wherever the second is defined: no divisor in it is 0.
     pub(super) fn same_index(&self, a: ExprId, b: ExprId) -> bool {
         let cheap = || self.provers.leaves.equal(a, b) || self.provers.roots.equal(a, b);
-        a == b || cheap() || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
+        // Two floors are seen to be one number where each is.
+        let number = |e: ExprId| self.provers.roots.lower(e).filter(|n| self.provers.roots.upper(e) == Some(*n));
+        let one = || number(a).is_some_and(|n| number(b) == Some(n));
+        a == b || cheap() || one() || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
     }
 
     /// Whether a condition does not hold where the axes of what is wanted are within their extents.

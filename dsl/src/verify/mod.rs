@@ -22,7 +22,8 @@
 //! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
 //!     every path and around every loop.
 //! 11. `races`: no two invocations write one element.
-//! 12. `values`: what a leaf computes is what its stage says, with copies for tensors where it reads `copies`.
+//! 12. `values`: what a leaf computes is what its stage says, with copies for tensors where it reads `copies`; and what the algorithm's
+//!     stage says, where it stands for a part of that (`placed`).
 //! 13. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.
@@ -38,6 +39,7 @@ mod hazards;
 mod limits;
 mod local;
 mod owners;
+mod placed;
 mod predicates;
 mod races;
 mod reach;
@@ -149,7 +151,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
     let sites: Vec<_> = plan.iter().map(|dispatch| site::collect(dispatch, program)).collect();
     let within = context::within(program);
     let reach = (reach::cuts(program), reach::aliases(program, &sites));
-    let traced = copies::traced(program, &sites);
+    let traced = copies::Traced::new(program, &sites);
     let provers = context::Provers::new(program, axes, within, reach, traced);
     for (dispatch, sites) in plan.iter().zip(&sites) {
         let checks = Checks::new(program, profile, &provers, dispatch, sites);

@@ -1,6 +1,6 @@
 //! What a leaf computes is what its stage says, to the letter but for equal indices and sums of axes: expressions name the
 //! algorithm's axes in every form of a nest, so no directive has a reason to change one, but to have it read a copy, which is
-//! traced to what it is a copy of (`copies`), or to compute it where it is read. What invocations share depends on none of them.
+//! traced to what it is a copy of (`copies`), or to compute it where it is read (`placed`). What invocations share depends on none of them.
 
 use super::Rule;
 use super::context::Checks;
@@ -16,8 +16,7 @@ impl Checks<'_> {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
             self.same_for_all(site, compute);
-            let stage = &self.program.stages[compute.stage];
-            let is_right = match (&stage.body, compute.phase) {
+            let is_right = match (&self.wanted(site, compute.stage), compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
                 (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(compute, lift, &[]),
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
@@ -69,8 +68,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether values are those wanted. They read accumulators where those name the state, and copies of what is wanted; what is
-    /// computed in a place of its own is taken for what it stands for.
+    /// Whether values are those wanted. They read accumulators where those name the state, and copies of what is wanted.
     fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
         let values = &compute.value;
         let axes = &self.program.stages[compute.stage].axes;
@@ -79,9 +77,14 @@ impl Checks<'_> {
             place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
-        let is_placed = |buffer: BufferId| !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+        let is_untold = |buffer: BufferId| {
+            !self.space(buffer).is_global()
+                && !matches!(self.space(buffer), Space::Constant(_))
+                && !accumulators.contains(&buffer)
+                && !self.provers.traced.tells(buffer)
+        };
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
-        let traced = |value: &ExprId| self.provers.traced.get(value).copied().unwrap_or(*value);
+        let traced = |value: &ExprId| self.provers.traced.value(*value);
         let mut open: Vec<(ExprId, ExprId)> = values.iter().map(traced).zip(wanted.iter().map(traced)).collect();
         let mut seen = HashSet::new();
         while let Some((value, wanted)) = open.pop() {
@@ -98,7 +101,8 @@ impl Checks<'_> {
                 }
                 // What is written back from memory on other axes.
                 (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
-                (Expr::Read(read), _) if is_placed(read.buffer) && !accumulators.contains(&read.buffer) => {}
+                // Matrices, and copies in several versions.
+                (Expr::Read(read), _) if is_untold(read.buffer) => {}
                 (Expr::Read(read), Expr::Read(wanted)) => match self.same_read(read, wanted) {
                     Some(left) => open.extend(left),
                     None => return false,

@@ -1,11 +1,12 @@
 //! The rewrite of the algebra: reads at digits, and stages over digits.
 
 use super::Packing;
-use crate::algorithm::inline::{both, bring_inside, rewrite};
+use crate::algorithm::inline::rewrite;
 use crate::diag::SpanId;
 use crate::expr::{Binary, Compare, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::launch::{DType, Digit, Layout};
+use crate::nest::points::{both, bring_inside};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Program, Space, Stage, StageId, State};
 use smallvec::SmallVec;
 use std::collections::HashMap;

@@ -1,0 +1,73 @@
+//! Stages that are computed where they are read: each computes what the algorithm's stage says at the element that it stands for
+//! ([`Program::placed`](crate::nest::Program::placed)). What reads it is traced to that element (`copies`).
+
+use super::Rule;
+use super::context::Checks;
+use super::site::Site;
+use crate::expr::{Expr, ExprId, Outside};
+use crate::nest::points::points;
+use crate::nest::{AxisId, Body, Monoid, StageId};
+use std::collections::HashMap;
+
+impl Checks<'_> {
+    /// What a leaf of a stage is to compute: what the stage says, or, where that is placed, what the algorithm's stage says.
+    pub(super) fn wanted(&self, site: &Site<'_>, id: StageId) -> Body {
+        let body = &self.program.stages[id].body;
+        let Some(element) = self.program.placed.get(&id) else { return body.clone() };
+        self.at_element(site, *element, body).unwrap_or_else(|| {
+            let what = format!("nothing says what the elements of `{}` are", self.stage(id));
+            self.refuse(Rule::Value, site.span(), what);
+            body.clone()
+        })
+    }
+
+    /// The body of the stage that defines an element, there. `own` gives the axes that are reduced over.
+    fn at_element(&self, site: &Site<'_>, element: ExprId, own: &Body) -> Option<Body> {
+        let (program, exprs) = (self.program, &self.program.exprs);
+        let Expr::Read(read) = exprs.get(element) else { return None };
+        let stage = &program.stages[program.definition(read.buffer)?];
+        let (kept, inside) = points(exprs, &stage.axes, &program.buffers[read.buffer], read);
+        // What is computed where the fill stands is not used, and may be anything.
+        let mut places = match read.outside {
+            Outside::Fill(..) => stage.axes.iter().copied().zip(read.index.iter().copied()).collect(),
+            _ => kept.clone(),
+        };
+        let filled = |value: ExprId| match (&read.outside, inside) {
+            (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
+            _ => value,
+        };
+        Some(match (&stage.body, own) {
+            (Body::Map(value), Body::Map(_)) => Body::Map(filled(self.at_places(*value, &places))),
+            (Body::Reduce { monoid, over, lift, finish }, Body::Reduce { monoid: same, over: own, .. })
+                if is_same(monoid, same) && over.len() == own.len() =>
+            {
+                let mut ranges = kept;
+                for (axis, own) in over.iter().zip(own) {
+                    let here = exprs.axis(*own);
+                    let extent = self.at_places(self.extent(*axis), &ranges);
+                    if !self.same_index(self.extent(*own), extent) {
+                        let what = format!("the range of `{}` is not that of the stage that it stands for", self.name(*own));
+                        self.refuse(Rule::Value, site.span(), what);
+                    }
+                    ranges.insert(*axis, here);
+                    places.insert(*axis, here);
+                }
+                let lift = lift.iter().map(|item| self.at_places(*item, &places)).collect();
+                let finish = filled(self.at_places(*finish, &places));
+                Body::Reduce { monoid: monoid.clone(), over: own.clone(), lift, finish }
+            }
+            _ => return None,
+        })
+    }
+
+    fn at_places(&self, e: ExprId, places: &HashMap<AxisId, ExprId>) -> ExprId {
+        self.program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) => places.get(axis).copied(),
+            _ => None,
+        })
+    }
+}
+
+fn is_same(a: &Monoid, b: &Monoid) -> bool {
+    a.identity == b.identity && a.combine == b.combine
+}
