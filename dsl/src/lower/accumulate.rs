@@ -32,7 +32,8 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 
 /// One reduction's nest.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
-    let Body::Reduce { monoid, over, finish, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
+    let Body::Reduce { monoid, over, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
+    let Some(finish) = path.compute.finish else { return Ok(path.close()) };
     let outermost = |f: &Frame| {
         let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));
         f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))
@@ -47,7 +48,8 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let state = accumulators(program, stage, &monoid, &axes);
     let places: Vec<Access> = state.iter().map(|b| Access { buffer: *b, index: index.clone() }).collect();
 
-    let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, preds };
+    let compute =
+        |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, finish: None, preds };
     let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
     let guards = against_inactive(program, &path.compute.preds);
     let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(guards.iter().copied()).collect();
@@ -72,7 +74,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let state = [state, parts.registers].concat();
     if !parts.stored {
         let value = results(program, stage, finish, &parts.places);
-        let finish = wrap(&tile, span, NodeKind::Compute(Compute { stage, phase: Phase::Finish, dst, value, preds }));
+        let finish = wrap(&tile, span, NodeKind::Compute(Compute { stage, phase: Phase::Finish, dst, value, finish: None, preds }));
         body.extend(close(parts.once, finish));
     }
     let alloc = |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, span)];

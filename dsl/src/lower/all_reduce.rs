@@ -96,13 +96,7 @@ fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -
     }
     let named: Vec<ExprId> = match &node.kind {
         NodeKind::Loop(l) => vec![program.axes[l.axis].extent],
-        NodeKind::Compute(c) => {
-            let lift = match &program.stages[c.stage].body {
-                Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
-                Body::Map(_) => Vec::new(),
-            };
-            c.value.iter().chain(c.dst.iter().flat_map(|place| &place.index)).copied().chain(lift).collect()
-        }
+        NodeKind::Compute(c) => c.values().chain(c.dst.iter().flat_map(|place| place.index.iter().copied())).collect(),
         NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
         NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
         NodeKind::Alloc { .. } | NodeKind::Branch { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),

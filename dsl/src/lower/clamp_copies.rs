@@ -5,7 +5,7 @@
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Body, Fate, Node, NodeKind, Phase, Program, Space};
+use crate::nest::{AxisId, Fate, Node, NodeKind, Program, Space};
 use std::collections::HashSet;
 
 /// Clamps what every copy reads, and the divisors there.
@@ -20,22 +20,14 @@ pub fn run(program: &mut Program) {
     }
 }
 
-fn clamp(program: &mut Program, node: &mut Node, around: &[Around]) {
+fn clamp(program: &Program, node: &mut Node, around: &[Around]) {
     let NodeKind::Compute(compute) = &mut node.kind else { return };
     if !program.hosts.contains_key(&compute.stage) {
         return;
     }
     // What has a predicate counts as its last value.
     let known: Vec<AxisId> = around.iter().map(|l| l.axis).chain(compute.preds.iter().map(|pred| pred.axis)).collect();
-    for value in &mut compute.value {
-        *value = clamped(program, *value, &known);
-    }
-    if let (Phase::Whole, Body::Reduce { finish, .. }) = (compute.phase, program.stages[compute.stage].body.clone()) {
-        let clamped_finish = clamped(program, finish, &known);
-        if let Body::Reduce { finish, .. } = &mut program.stages[compute.stage].body {
-            *finish = clamped_finish;
-        }
-    }
+    compute.values_mut().for_each(|value| *value = clamped(program, *value, &known));
 }
 
 /// A value whose reads stay inside, over axes that are within their extents.

@@ -46,13 +46,13 @@ impl Program {
     /// The naive nest of a stage.
     pub fn naive_dispatch(&mut self, id: StageId) -> Dispatch {
         let stage = self.stages[id].clone();
-        let (value, over) = match &stage.body {
-            Body::Map(value) => (vec![*value], Vec::new()),
-            Body::Reduce { lift, over, .. } => (lift.clone(), over.clone()),
+        let (value, finish, over) = match &stage.body {
+            Body::Map(value) => (vec![*value], None, Vec::new()),
+            Body::Reduce { lift, finish, over, .. } => (lift.clone(), Some(*finish), over.clone()),
         };
         let index: Vec<ExprId> = stage.axes.iter().map(|axis| self.exprs.axis(*axis)).collect();
         let dst = self.results(id, index);
-        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, preds: Vec::new() };
+        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, finish, preds: Vec::new() };
         let axes: Vec<AxisId> = stage.axes.iter().chain(&over).copied().filter(|a| !self.is_single(*a)).collect();
         let leaf = vec![Node::new(NodeKind::Compute(compute), stage.span)];
         let nest = |body: Block, axis: AxisId| {

@@ -155,8 +155,22 @@ pub struct Compute {
     pub dst: Vec<Access>,
     /// `Whole` of a map, `Init` and `Finish`: what is stored. `Whole` of a reduction, and `Update`: the items.
     pub value: Vec<ExprId>,
+    /// `Whole` of a reduction: what is stored of its state.
+    pub finish: Option<ExprId>,
     /// What can run past its extent here, outermost first.
     pub preds: Vec<Pred>,
+}
+
+impl Compute {
+    /// All that it computes.
+    pub fn values(&self) -> impl Iterator<Item = ExprId> {
+        self.value.iter().copied().chain(self.finish)
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut ExprId> {
+        self.value.iter_mut().chain(&mut self.finish)
+    }
 }
 
 /// Which part of a stage's work a compute does.

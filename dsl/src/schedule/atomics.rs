@@ -93,6 +93,7 @@ fn finish_apart(nest: &mut StageNest<'_>, span: SpanId) {
     let identity = nest.program.exprs.add(Expr::State(0), dtype);
     let of = &mut nest.program.stages[nest.stage];
     (of.buffer, of.body) = (state, Body::Reduce { monoid, over, lift, finish: identity });
+    nest.path.compute.finish = Some(identity);
     nest.path.compute.dst.iter_mut().for_each(|place: &mut Access| place.buffer = state);
 }
 

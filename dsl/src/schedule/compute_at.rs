@@ -63,7 +63,14 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     let computed = define(nest, stage, buffer, &footprint.axes, &read, span);
     let index = footprint.axes.iter().map(|a| nest.program.exprs.axis(*a)).collect();
     let dst = vec![Access { buffer, index }];
-    let compute = Compute { stage: computed.stage, phase: Phase::Whole, dst, value: computed.value, preds: Vec::new() };
+    let compute = Compute {
+        stage: computed.stage,
+        phase: Phase::Whole,
+        dst,
+        value: computed.value,
+        finish: computed.finish,
+        preds: Vec::new(),
+    };
     let axes = [&footprint.axes[..], &computed.over].concat();
     let block = loops(nest, &axes, compute, span);
     redirect(nest, &wanted, buffer, &footprint.places);
@@ -110,10 +117,7 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
     elsewhere.dedup();
     let mut others: Vec<String> = elsewhere.into_iter().filter(|reader| !here.contains(reader)).map(name).collect();
     let reads = |values: &[ExprId]| values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
-    if let Body::Reduce { finish, .. } = &program.stages[nest.stage].body
-        && !place.has_result
-        && reads(&[*finish])
-    {
+    if !place.has_result && nest.path.compute.finish.is_some_and(|finish| reads(&[finish])) {
         others.push(name(nest.stage));
     }
     let (name, at) = (&promote.source, &promote.at);
@@ -131,8 +135,7 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
 pub(super) fn readers(program: &Program, block: &Block, buffer: BufferId) -> Vec<StageId> {
     let reader = |node: &Node| {
         let NodeKind::Compute(compute) = &node.kind else { return None };
-        let values = footprint::values_of(program, std::slice::from_ref(node));
-        let reads = values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
+        let reads = compute.values().flat_map(|v| program.exprs.reads(v)).any(|r| r.buffer == buffer);
         reads.then_some(compute.stage)
     };
     walk::nodes(block).filter_map(reader).collect()
@@ -161,6 +164,7 @@ fn needed(footprint: &footprint::Footprint, read: Read) -> Read {
 struct Computed {
     stage: StageId,
     value: Vec<ExprId>,
+    finish: Option<ExprId>,
     over: Vec<AxisId>,
 }
 
@@ -189,7 +193,7 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
             let value = at(program, value, &points);
             let value = fill(program, value);
             program.stages[stage].body = Body::Map(value);
-            Computed { stage, value: vec![value], over: Vec::new() }
+            Computed { stage, value: vec![value], finish: None, over: Vec::new() }
         }
         Body::Reduce { monoid, over, lift, finish } => {
             let mut own = Vec::new();
@@ -209,7 +213,7 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
             let finish = at(program, finish, &points);
             let finish = fill(program, finish);
             program.stages[stage].body = Body::Reduce { monoid, over: own.clone(), lift: lift.clone(), finish };
-            Computed { stage, value: lift, over: own }
+            Computed { stage, value: lift, finish: Some(finish), over: own }
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{Applied, StageNest, peel, split};
 use crate::diag::{Error, SpanId};
 use crate::expr::{ExprId, Read};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, Body, Exec, Fate, Split, State, Tail};
+use crate::nest::{AxisId, Exec, Fate, Split, State, Tail};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
 
@@ -164,11 +164,7 @@ fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, c
 
 /// Reads of the stage, those in the finish included.
 fn reads(nest: &StageNest<'_>) -> Vec<Read> {
-    let mut values: Vec<ExprId> = nest.path.compute.value.clone();
-    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body {
-        values.push(*finish);
-    }
-    values.iter().flat_map(|v| nest.program.exprs.reads(*v)).collect()
+    nest.path.compute.values().flat_map(|value| nest.program.exprs.reads(value)).collect()
 }
 
 /// Whether a read can leave its buffer in the innermost dimension, so that it cannot be wide.

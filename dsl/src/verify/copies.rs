@@ -27,7 +27,7 @@ impl Traced {
         let mut all: Vec<ExprId> = Vec::new();
         for site in sites.iter().flatten() {
             if let NodeKind::Compute(compute) = &site.node.kind {
-                all.extend(&compute.value);
+                all.extend(compute.values());
             }
         }
         for stage in program.stages.values() {

@@ -18,7 +18,8 @@ impl Checks<'_> {
             self.same_for_all(site, compute);
             let is_right = match (&self.wanted(site, compute.stage), compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
-                (Body::Reduce { lift, .. }, Phase::Whole | Phase::Update) => self.same(compute, lift, &[]),
+                (Body::Reduce { lift, finish, .. }, Phase::Whole) => self.same(compute, &[&lift[..], &[*finish]].concat(), &[]),
+                (Body::Reduce { lift, .. }, Phase::Update) => self.same(compute, lift, &[]),
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
                     let also = self.program.stages[compute.stage].also.iter().map(|(_, value)| *value);
                     let stored: Vec<ExprId> = [*finish].into_iter().chain(also).collect();
@@ -70,7 +71,7 @@ impl Checks<'_> {
 
     /// Whether values are those wanted. They read accumulators where those name the state, and copies of what is wanted.
     fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
-        let values = &compute.value;
+        let values: Vec<ExprId> = compute.values().collect();
         let axes = &self.program.stages[compute.stage].axes;
         let stored_at = |axis: &AxisId, index: ExprId| {
             let place = axes.iter().position(|a| a == axis);

@@ -6,7 +6,7 @@ use crate::expr::{Expr, ExprId};
 use crate::lower::local;
 use crate::nest::print;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, Body, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
+use crate::nest::{AxisId, Block, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
@@ -39,11 +39,7 @@ impl Search<'_> {
     fn compute(&self, program: &mut Program, compute: &Compute, around: &[Around]) -> Applied {
         let mut index: Vec<ExprId> = Vec::new();
         // What a reduction's result reads besides, it reads under the loops over its parallel axes.
-        let finish = match &program.stages[compute.stage].body {
-            Body::Reduce { finish, .. } if compute.phase == Phase::Whole => Some(*finish),
-            _ => None,
-        };
-        for value in compute.value.iter().copied().chain(finish) {
+        for value in compute.values() {
             index.extend(program.exprs.reads(value).into_iter().filter(|r| r.buffer == self.copy.buffer).flat_map(|r| r.index));
         }
         index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.clone()));

@@ -270,10 +270,7 @@ pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, 
 
 /// What invocations reduce together is one thing for all of them.
 fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
-    let mut values = nest.path.compute.value.clone();
-    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body {
-        values.push(*finish);
-    }
+    let mut values: Vec<ExprId> = nest.path.compute.values().collect();
     values.extend(nest.path.axes().map(|axis| nest.program.axes[axis].extent));
     let around = nest.placed.outside().filter(|f| crate::schedule::attach::is_invocation(f));
     let threads: Vec<(AxisId, SpanId)> = around.filter_map(|f| f.as_loop().map(|(axis, _)| (axis, f.span))).collect();
@@ -316,11 +313,8 @@ pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Appl
 /// A result is written back outside the loops of its reduction, and what it is made of besides is there.
 fn outside_of_reduction(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     let written = nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer);
-    let finishes = match &nest.program.stages[nest.stage].body {
-        Body::Reduce { finish, .. } => nest.program.exprs.reads(*finish).iter().any(|r| Some(r.buffer) == attached.buffer),
-        Body::Map(_) => false,
-    };
-    if !written && !finishes {
+    let reads = |value: ExprId| nest.program.exprs.reads(value).iter().any(|r| Some(r.buffer) == attached.buffer);
+    if !written && !nest.path.compute.finish.is_some_and(reads) {
         return Ok(());
     }
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
@@ -406,12 +400,13 @@ fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) 
 
 /// Registers are not indexed by which invocation it is.
 fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
-    let mut values = nest.path.compute.value.clone();
-    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body {
-        values.push(*finish);
-    }
-    let reads: Vec<Read> =
-        values.iter().flat_map(|v| nest.program.exprs.reads(*v)).filter(|r| Some(r.buffer) == attached.buffer).collect();
+    let reads: Vec<Read> = nest
+        .path
+        .compute
+        .values()
+        .flat_map(|v| nest.program.exprs.reads(v))
+        .filter(|r| Some(r.buffer) == attached.buffer)
+        .collect();
     let threads: Vec<(AxisId, SpanId)> =
         nest.path.frames.iter().filter(|f| f.level().is_some()).filter_map(|f| f.as_loop().map(|(a, _)| (a, f.span))).collect();
     for index in reads.iter().flat_map(|r| r.index.clone()) {

@@ -50,7 +50,7 @@ impl Readers {
     fn note(&mut self, program: &Program, node: &Node, buffer: BufferId, around: &[Around]) {
         let NodeKind::Compute(compute) = &node.kind else { return };
         let reads = |value: ExprId| program.exprs.reads(value).iter().any(|r| r.buffer == buffer);
-        let finish = finish_of(program, compute.stage).is_some_and(reads);
+        let finish = compute.finish.is_some_and(reads);
         let is_bound = |l: &&Around| matches!(l.exec, Exec::Bind(level, _) if level != Level::Workgroup);
         let reads = finish || compute.value.iter().any(|value| reads(*value));
         for bound in around.iter().filter(is_bound) {
@@ -78,13 +78,6 @@ fn is_reduced(program: &Program, axis: AxisId, stage: StageId) -> bool {
     }
 }
 
-fn finish_of(program: &Program, stage: StageId) -> Option<ExprId> {
-    match &program.stages[stage].body {
-        Body::Reduce { finish, .. } => Some(*finish),
-        Body::Map(_) => None,
-    }
-}
-
 /// Adds the owners' dimensions to a buffer, its accesses, and the loops around what writes it.
 fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Around]) {
     let extents: Vec<ExprId> = owners.iter().map(|l| program.axes[l.axis].extent).collect();
@@ -100,16 +93,7 @@ fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Arou
             wrapped.into_iter().for_each(|new| *node = new);
         }
     }
-    let mut finishes = Vec::new();
-    index_all(program, body, buffer, &index, &mut finishes);
-    for stage in finishes {
-        if let Some(finish) = finish_of(program, stage) {
-            let new = indexed(program, finish, buffer, &index);
-            if let Body::Reduce { finish, .. } = &mut program.stages[stage].body {
-                *finish = new;
-            }
-        }
-    }
+    index_all(program, body, buffer, &index);
 }
 
 /// Whether a node writes a buffer, and binds no invocations around that.
@@ -121,24 +105,19 @@ fn writes(node: &Node, buffer: BufferId) -> bool {
     }
 }
 
-fn index_all(program: &mut Program, nodes: &mut Block, buffer: BufferId, index: &[ExprId], stages: &mut Vec<StageId>) {
+fn index_all(program: &Program, nodes: &mut Block, buffer: BufferId, index: &[ExprId]) {
     walk::each_mut(nodes, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
-            for value in &mut compute.value {
-                *value = indexed(program, *value, buffer, index);
-            }
+            compute.values_mut().for_each(|value| *value = indexed(program, *value, buffer, index));
             for Access { index: old, .. } in compute.dst.iter_mut().filter(|d| d.buffer == buffer) {
                 old.splice(0..0, index.iter().copied());
-            }
-            if !stages.contains(&compute.stage) {
-                stages.push(compute.stage);
             }
         }
     });
 }
 
 /// An expression whose reads of a buffer have more indices in front.
-fn indexed(program: &mut Program, value: ExprId, buffer: BufferId, index: &[ExprId]) -> ExprId {
+fn indexed(program: &Program, value: ExprId, buffer: BufferId, index: &[ExprId]) -> ExprId {
     program.exprs.replace(value, &mut |exprs, id| match exprs.get(id).clone() {
         Expr::Read(read) if read.buffer == buffer => {
             let dtype = exprs.dtype(id);

@@ -5,7 +5,7 @@
 
 use crate::diag::{Error, Errors};
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, Body, BufferId, Exec, Level, NodeKind, Program, Space, StageId};
+use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Level, NodeKind, Program, Space};
 use crate::schedule::promote::Copied;
 
 /// Warns of a copy that nothing reuses.
@@ -56,7 +56,7 @@ impl Count<'_> {
         block.iter().try_fold(0i64, |total, node| {
             let more = match &node.kind {
                 NodeKind::Compute(c) if c.stage == self.copy.stage => 0,
-                NodeKind::Compute(c) => match self.reads(c.stage, &c.value) {
+                NodeKind::Compute(c) => match self.reads(c) {
                     0 => 0,
                     reads => times?.checked_mul(reads)?,
                 },
@@ -76,13 +76,8 @@ impl Count<'_> {
         }
     }
 
-    fn reads(&self, stage: StageId, values: &[crate::expr::ExprId]) -> i64 {
-        let exprs = &self.program.exprs;
-        let finish = match &self.program.stages[stage].body {
-            Body::Reduce { finish, .. } => Some(*finish),
-            Body::Map(_) => None,
-        };
-        let reads = values.iter().copied().chain(finish).flat_map(|v| exprs.reads(v));
+    fn reads(&self, compute: &Compute) -> i64 {
+        let reads = compute.values().flat_map(|v| self.program.exprs.reads(v));
         reads.filter(|r| r.buffer == self.copy.buffer).count() as i64
     }
 }

@@ -11,7 +11,7 @@ use crate::diag::{Error, list};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Read};
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, Body, Exec, Node, NodeKind, Program, StageId};
+use crate::nest::{AxisId, Block, Exec, Node, NodeKind};
 use crate::schedule::attach::is_invocation;
 use crate::schedule::hull::bound;
 use crate::schedule::{Applied, StageNest};
@@ -47,13 +47,9 @@ struct Seen {
 /// The reads under a place: of the stage itself, of its result if that is computed there, and of what is attached deeper.
 pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, Read)> {
     let mut values: Vec<ExprId> = nest.path.compute.value.clone();
-    if let Body::Reduce { finish, .. } = &nest.program.stages[nest.stage].body
-        && place.has_result
-    {
-        values.push(*finish);
-    }
+    values.extend(nest.path.compute.finish.filter(|_| place.has_result));
     for attached in nest.placed.attached.iter().filter(|a| place.serves(a, nest.place_of(a))) {
-        values.extend([&attached.before, &attached.after].into_iter().flat_map(|block| values_of(nest.program, block)));
+        values.extend([&attached.before, &attached.after].into_iter().flat_map(|block| values_of(block)));
     }
     let exprs = &nest.program.exprs;
     let mut found: Vec<(ExprId, Read)> = Vec::new();
@@ -72,29 +68,16 @@ pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> 
 }
 
 /// What a block computes, the results of its reductions included.
-pub(in crate::schedule) fn values_of(program: &Program, block: &[Node]) -> Vec<ExprId> {
-    let mut values = Vec::new();
-    for node in walk::nodes(block) {
-        let NodeKind::Compute(compute) = &node.kind else { continue };
-        values.extend(&compute.value);
-        if let Body::Reduce { finish, .. } = &program.stages[compute.stage].body {
-            values.push(*finish);
-        }
-    }
-    values
-}
-
-/// The stages that a block computes.
-pub(in crate::schedule) fn stages(block: &Block) -> Vec<StageId> {
-    let stage = |node: &Node| if let NodeKind::Compute(compute) = &node.kind { Some(compute.stage) } else { None };
-    walk::nodes(block).filter_map(stage).collect()
+fn values_of(block: &[Node]) -> Vec<ExprId> {
+    let compute = |node: &Node| if let NodeKind::Compute(compute) = &node.kind { compute.values().collect() } else { Vec::new() };
+    walk::nodes(block).flat_map(compute).collect()
 }
 
 /// Shows every value that a block computes to `f`, which may replace it.
 pub(super) fn values_mut(block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
     walk::each_mut(block, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
-            compute.value.iter_mut().for_each(&mut *f);
+            compute.values_mut().for_each(&mut *f);
         }
     });
 }
@@ -106,7 +89,7 @@ pub(super) fn loops(block: &Block) -> impl Iterator<Item = (AxisId, Exec)> {
 
 /// Whether a block reads a buffer of that name.
 pub(super) fn block_reads(nest: &StageNest<'_>, block: &Block, name: &str) -> bool {
-    let values = values_of(nest.program, block);
+    let values = values_of(block);
     values.iter().flat_map(|v| nest.program.exprs.reads(*v)).any(|r| nest.program.buffers[r.buffer].name == name)
 }
 

@@ -97,7 +97,7 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     let block = loops(
         nest,
         &footprint.axes,
-        Compute { stage, phase: Phase::Whole, dst: vec![dst], value: vec![value], preds: vec![] },
+        Compute { stage, phase: Phase::Whole, dst: vec![dst], value: vec![value], finish: None, preds: vec![] },
         span,
     );
     let filled = value::filled_axes(nest, &wanted, &footprint);
@@ -215,6 +215,7 @@ pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: Bu
     }
     let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
     nest.path.compute.value.iter_mut().for_each(&mut moved);
+    nest.path.compute.finish.iter_mut().filter(|_| wanted.place.has_result).for_each(&mut moved);
     let deep = |a: &Attached, nest: &StageNest<'_>| wanted.place.serves(a, nest.place_of(a));
     let mut attached = std::mem::take(&mut nest.placed.attached);
     for a in &mut attached {
@@ -222,24 +223,9 @@ pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: Bu
             let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
             footprint::values_mut(&mut a.before, &mut moved);
             footprint::values_mut(&mut a.after, &mut moved);
-            for stage in footprint::stages(&a.before).into_iter().chain(footprint::stages(&a.after)) {
-                finish_mut(nest, stage, &new);
-            }
         }
     }
     nest.placed.attached = attached;
-    if wanted.place.has_result {
-        finish_mut(nest, nest.stage, &new);
-    }
-}
-
-/// Replaces reads in what a stage stores of its reduction.
-fn finish_mut(nest: &mut StageNest<'_>, stage: StageId, new: &std::collections::HashMap<ExprId, ExprId>) {
-    let Body::Reduce { finish, .. } = &nest.program.stages[stage].body else { return };
-    let finish = nest.program.exprs.replace(*finish, &mut |_, id| new.get(&id).copied());
-    if let Body::Reduce { finish: old, .. } = &mut nest.program.stages[stage].body {
-        *old = finish;
-    }
 }
 
 /// Whether the last axis is not the one along which the source lies.

@@ -58,7 +58,8 @@ pub(super) fn apply(nest: &mut StageNest<'_>, wanted: Wanted<'_>) -> Applied {
         }
     }
     let preds = nest.program.predicates(&roots);
-    let block = loops(nest, &axes, Compute { stage, phase: Phase::Whole, dst, value: vec![value], preds }, wanted.span);
+    let block =
+        loops(nest, &axes, Compute { stage, phase: Phase::Whole, dst, value: vec![value], finish: None, preds }, wanted.span);
 
     let index = parts.iter().map(|(old, _)| nest.program.exprs.axis(*old)).collect();
     nest.path.compute.dst = vec![Access { buffer, index }];
