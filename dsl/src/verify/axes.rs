@@ -1,7 +1,7 @@
 //! Axes: what a leaf names is bound around it, part by part, each once; splits and fusions say the truth.
 
 use super::Rule;
-use super::context::Checks;
+use super::context::{Checks, MadeOf};
 use super::site::Site;
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
@@ -75,7 +75,15 @@ impl<'v> Checks<'v> {
     fn reaches_all(&self, site: &Site<'_>) {
         let written = || site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
         let named = self.named(&written().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
-        let consumed = self.made_of(named, site).consumed;
+        let MadeOf { consumed, leaves, .. } = self.made_of(named, site);
+        if let Some([a, b]) = self.entangled(&leaves, site) {
+            let (line, a, b) = (self.line(site), self.name(a), self.name(b));
+            self.refuse(
+                Rule::Axes,
+                site.span(),
+                format!("`{line}` leaves out values, as `{a}` and `{b}` do not vary independently"),
+            );
+        }
         let adds = matches!(&site.node.kind, NodeKind::AllReduce(reduction) if reduction.how == How::Atomic);
         if adds || written().any(|touch| *self.space(touch.buffer) == Space::Update) {
             self.visits_no_twice(site, &consumed);

@@ -256,6 +256,23 @@ impl<'v> Checks<'v> {
         made
     }
 
+    /// Two of some leaves, if there are such, that do not vary independently: they are bound to one coordinate, or one to the linear index,
+    /// which is made of the other's.
+    pub(super) fn entangled(&self, leaves: &BTreeSet<AxisId>, site: &Site<'_>) -> Option<[AxisId; 2]> {
+        let bound: Vec<(AxisId, Level, Slot)> = leaves
+            .iter()
+            .filter(|leaf| !self.single(**leaf))
+            .filter_map(|leaf| match site.exec(*leaf) {
+                Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some((*leaf, level, slot)),
+                _ => None,
+            })
+            .collect();
+        let one = |a: &Slot, b: &Slot| a == b || [a, b].contains(&&Slot::Linear);
+        let other =
+            |n: usize, (_, level, slot): &(AxisId, Level, Slot)| bound[n + 1..].iter().find(|(_, l, s)| l == level && one(s, slot));
+        bound.iter().enumerate().find_map(|(n, first)| Some([first.0, other(n, first)?.0]))
+    }
+
     /// Whether the axis is bound to more invocations than it has values.
     pub(super) fn has_inactive(&self, axis: AxisId, site: &Site<'_>) -> bool {
         match site.exec(axis) {
@@ -366,7 +383,7 @@ impl<'v> Checks<'v> {
         let NodeKind::Compute(compute) = &site.node.kind else { return Vec::new() };
         let within = |axis: &AxisId| {
             let made = self.made_of([*axis], site);
-            let bound = |leaf: &AxisId| site.binds(*leaf) || self.single(*leaf);
+            let bound = |leaf: &AxisId| site.binds(*leaf) || self.is_one(*leaf);
             made.leaves.iter().all(bound) && made.past.iter().all(|past| self.guarded(*past, site))
         };
         self.program.family(compute.stage).into_iter().filter(within).collect()

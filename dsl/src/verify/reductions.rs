@@ -89,11 +89,11 @@ impl Checks<'_> {
         }
     }
 
-    /// The parts of the reduction's axes reach every point.
+    /// The parts of the reduction's axes reach every point, once; of an axis of which this stage has some, they reach every one.
     fn every_point(&self, site: &Site<'_>, stage: StageId) {
         let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
-        let consumed = self.made_of(over.iter().copied(), site).consumed;
-        self.visits_no_twice(site, &consumed);
+        self.visits_no_twice(site, &self.made_of(over.iter().copied(), site).consumed);
+        let consumed = self.made_of(self.reduced(site), site).consumed;
         for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
             let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
             let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));

@@ -44,7 +44,7 @@ impl Checks<'_> {
             }
             let sides = [touch, reader.1].map(|touch| matrix_side(touch, dimension, buffer.shape.len()));
             let Some(range) = self.range(site, *to, sides[0], depth) else { return false };
-            if range.free.iter().any(|axis| free.iter().any(|other| self.entangled(site, *axis, *other))) {
+            if range.free.iter().any(|axis| free.iter().any(|other| self.is_made_of(site, *axis, *other))) {
                 return false;
             }
             free.extend(&range.free);
@@ -151,7 +151,7 @@ impl Checks<'_> {
             let loose: Vec<bool> = made.leaves.iter().filter(|leaf| !self.single(**leaf)).map(varies).collect();
             if loose.iter().all(|own| !own) {
                 from.axes.insert(axis, times);
-            } else if loose.iter().all(|own| *own) && self.reached(&made) {
+            } else if loose.iter().all(|own| *own) && self.reached(&made, site) {
                 steps.push((times, self.literal(axis)?));
                 free.push(axis);
             } else if let Fate::Split(split) = &self.program.axes[axis].fate
@@ -174,12 +174,12 @@ impl Checks<'_> {
     }
 
     /// Whether loops reach all values of an axis through its splits.
-    fn reached(&self, made: &MadeOf) -> bool {
-        made.consumed.iter().all(|axis| self.covers(*axis))
+    fn reached(&self, made: &MadeOf, site: &Site<'_>) -> bool {
+        made.consumed.iter().all(|axis| self.covers(*axis)) && self.entangled(&made.leaves, site).is_none()
     }
 
-    /// Whether two axes do not vary independently.
-    fn entangled(&self, site: &Site<'_>, a: AxisId, b: AxisId) -> bool {
+    /// Whether one of two axes is made of the other.
+    fn is_made_of(&self, site: &Site<'_>, a: AxisId, b: AxisId) -> bool {
         let within = |a: AxisId, b: AxisId| {
             let made = self.made_of([a], site);
             let digits = |axis: AxisId| matches!(self.program.axes[axis].fate, Fate::Fused { .. });

@@ -190,12 +190,6 @@ impl Subject {
         mutants(&self.variant.nest)
     }
 
-    /// Whether stages are computed within the nests of others, which are no copies.
-    pub fn has_placed(&self) -> bool {
-        let nest = &self.variant.nest;
-        nest.hosts.keys().any(|stage| !nest.stages[*stage].is_copy(nest))
-    }
-
     /// Who finds a mutant.
     pub fn judge(&self, mutant: &Program) -> Found {
         match catch_unwind(AssertUnwindSafe(|| verify_lowered(mutant, &self.profile))) {
