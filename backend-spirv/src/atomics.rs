@@ -1,8 +1,9 @@
 //! Reductions by atomics: each invocation takes its state into a place in device memory.
 
-use crate::emit::{Emit, Result};
+use crate::Result;
+use crate::emit::Emit;
 use crate::resolve::View;
-use crate::values::ValueId;
+use crate::resolve::values::ValueId;
 use rspirv::spirv::{Capability, MemorySemantics, Op, Scope as SpirvScope};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
@@ -20,11 +21,10 @@ impl Emit<'_> {
             self.module.capability(Capability::AtomicFloat32AddEXT);
             self.module.extension("SPV_EXT_shader_atomic_float_add");
         }
-        self.resolved.clear();
-        self.preds.clone_from(&c.preds);
+        self.resolver.begin(&c.preds);
         let dtype = self.program.buffers[to.buffer].dtype;
         let index: Vec<ValueId> = to.index.iter().map(|i| self.resolve(*i)).collect::<Result<_>>()?;
-        let (flat, guard) = (self.flat(to.buffer, &index)?, self.in_range(View::ALL)?);
+        let (flat, guard) = self.resolving(|r| Ok((r.flat(to.buffer, &index)?, r.in_range(View::ALL)?)))?;
         self.under(guard, |e| {
             let chunks = e.value(*state)?;
             let value = e.before_store(&chunks, dtype, 1, true)?;
@@ -35,7 +35,7 @@ impl Emit<'_> {
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())
         })?;
-        self.forget_recent(to.buffer);
+        self.resolver.reads.forget(to.buffer);
         Ok(())
     }
 }

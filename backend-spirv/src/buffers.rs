@@ -4,23 +4,18 @@
 //! them, which are different types of the same memory. Shared memory is an array of elements, or of vectors where lanes
 //! reach it.
 
-use crate::emit::{Emit, Result};
+use crate::Result;
+use crate::emit::Emit;
 use crate::hash::Map;
 use crate::module::{Id, Member, Type};
-use crate::values::ValueId;
+use crate::resolve::values::ValueId;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
-use tilewright_dsl::launch::{BufferUse, DType, Feature};
+use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{BufferId, Space};
 
 /// The buffers of a dispatch.
 #[derive(Default)]
 pub(crate) struct Buffers {
-    /// Those in device memory: the binding of each is its place.
-    pub(crate) global: Vec<(BufferId, BufferUse)>,
-    /// Elements of a shared array's vectors, where it is more than 1.
-    pub(crate) group: Map<BufferId, u32>,
-    /// Whether invocations see each other's writes to device memory across a barrier.
-    pub(crate) coherent: bool,
     views: Map<(BufferId, u32), Id>,
     /// A buffer's address as it is among the parameters.
     first: Map<BufferId, Id>,
@@ -37,21 +32,6 @@ pub(crate) struct Place {
 }
 
 impl Emit<'_> {
-    /// How a dispatch uses a buffer in device memory, and its binding.
-    pub(crate) fn usage(&self, buffer: BufferId) -> Option<(u32, BufferUse)> {
-        let at = self.buffers.global.iter().position(|(b, _)| *b == buffer)?;
-        Some((at as u32, self.buffers.global[at].1))
-    }
-
-    /// Whether reading a buffer gives the same whenever it is done.
-    pub(crate) fn is_constant(&self, buffer: BufferId) -> bool {
-        match self.program.buffers[buffer].space {
-            Space::Constant(_) => true,
-            Space::Shared | Space::Register | Space::Fragment { .. } => false,
-            _ => self.usage(buffer).is_some_and(|(_, usage)| !usage.writes),
-        }
-    }
-
     /// The type that `count` elements have in memory.
     pub(crate) fn memory_type(&mut self, dtype: DType, count: u32) -> Result<Id> {
         let scalar = match dtype {
@@ -87,14 +67,14 @@ impl Emit<'_> {
     /// Whether buffers are reached by address. Halves that are only stored are not: without arithmetic in f16, push
     /// constants may not hold pointers to them.
     pub(crate) fn by_address(&self) -> bool {
-        let halves = || self.buffers.global.iter().any(|(b, _)| self.program.buffers[*b].dtype == DType::F16);
+        let halves = || self.resolver.uses.global.iter().any(|(b, _)| self.program.buffers[*b].dtype == DType::F16);
         self.profile.has(Feature::Address) && (self.native_f16() || !halves())
     }
 
     /// The block that a buffer in device memory is, seen as such vectors.
     fn memory_block(&mut self, of: Id, stride: u32, read_only: bool) -> Id {
         let array = self.module.ty(Type::Runtime(of, stride));
-        let coherent = self.buffers.coherent && !read_only;
+        let coherent = self.resolver.uses.coherent && !read_only;
         self.module.ty(Type::Block(vec![Member { of: array, offset: 0, read_only, coherent }]))
     }
 
@@ -122,7 +102,7 @@ impl Emit<'_> {
 
     /// The address of a buffer as a pointer to such vectors: the parameter itself for the first view.
     fn address_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
-        let Some((_, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
+        let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
         self.features.insert(Feature::Address);
         let pointer = self.address_type(buffer, of, stride)?;
         let id = match self.buffers.first.get(&buffer).copied() {
@@ -136,7 +116,7 @@ impl Emit<'_> {
 
     /// The type of a pointer to a buffer, seen as such vectors.
     fn address_type(&mut self, buffer: BufferId, of: Id, stride: u32) -> Result<Id> {
-        let Some((_, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
+        let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
         let block = self.memory_block(of, stride, !usage.writes);
         Ok(self.module.pointer(StorageClass::PhysicalStorageBuffer, block))
     }
@@ -154,7 +134,7 @@ impl Emit<'_> {
     }
 
     fn descriptor_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
-        let Some((binding, usage)) = self.usage(buffer) else { return Err(self.unknown_buffer(buffer)) };
+        let Some((binding, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
         let block = self.memory_block(of, stride, !usage.writes);
         let id = self.module.global(StorageClass::StorageBuffer, block, None);
         self.module.decorate(id, Decoration::DescriptorSet, &[0]);
@@ -172,8 +152,8 @@ impl Emit<'_> {
         if self.by_address() {
             return;
         }
-        for n in 0..self.buffers.global.len() {
-            let (buffer, usage) = self.buffers.global[n];
+        for n in 0..self.resolver.uses.global.len() {
+            let (buffer, usage) = self.resolver.uses.global[n];
             let views = [1, 2, 4, 8].map(|count| self.buffers.views.get(&(buffer, count)).copied());
             let several = views.iter().flatten().count() > 1;
             for id in views.into_iter().flatten() {
@@ -196,7 +176,7 @@ impl Emit<'_> {
         let mut total = u64::from(b.versions.max(1));
         for (n, extent) in b.shape.iter().enumerate() {
             let value = self.resolve(*extent)?;
-            let Some(extent) = self.values.as_int(value).and_then(|e| u64::try_from(e).ok()) else {
+            let Some(extent) = self.resolver.values.as_int(value).and_then(|e| u64::try_from(e).ok()) else {
                 return Err(self.error(format!("the shape of `{}` must be literal: it is local memory", b.name)));
             };
             let pad = if n + 1 == b.shape.len() { u64::from(b.row_pad) } else { 0 };
@@ -205,14 +185,9 @@ impl Emit<'_> {
         u32::try_from(total).map_err(|_| self.error(format!("`{}` does not fit into any local memory", b.name)))
     }
 
-    /// The group that a shared array's elements are kept in.
-    pub(crate) fn shared_group(&self, buffer: BufferId) -> u32 {
-        self.buffers.group.get(&buffer).copied().unwrap_or(1)
-    }
-
     fn shared_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
         let dtype = self.program.buffers[buffer].dtype;
-        let group = self.shared_group(buffer);
+        let group = self.resolver.uses.shared_group(buffer);
         let scalar = self.scalar_type(if dtype == DType::Bool { DType::U32 } else { dtype })?;
         let base = self.shared_variable(buffer, scalar, group)?;
         let of = self.vector_of(scalar, count);
@@ -221,8 +196,8 @@ impl Emit<'_> {
             let index = self.scalar(index)?;
             self.ins(level, Op::AccessChain, pointer, &[base, index])
         } else {
-            let by = self.values.int(group.into());
-            let (row, column) = (self.values.floor_div(index, by), self.values.floor_mod(index, by));
+            let by = self.resolver.values.int(group.into());
+            let (row, column) = (self.resolver.values.floor_div(index, by), self.resolver.values.floor_mod(index, by));
             let (row, column) = (self.scalar(row)?, self.scalar(column)?);
             self.ins(level, Op::AccessChain, pointer, &[base, row, column])
         };

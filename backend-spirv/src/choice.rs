@@ -3,10 +3,11 @@
 //! There is a driver that makes pairs of halves and gets the choices in them wrong (`docs/drivers.md`). So no instruction chooses between
 //! halves: their bits are combined under a mask, of which a compiler does not know that it is one of two.
 
-use crate::emit::{Emit, Result};
+use crate::Result;
+use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::Id;
-use crate::values::{Kind, Op as ValueOp, ValueId};
+use crate::resolve::values::{Kind, Op as ValueOp, ValueId};
 use rspirv::spirv::Op;
 use tilewright_dsl::launch::DType;
 
@@ -18,7 +19,7 @@ impl Emit<'_> {
     pub(crate) fn choice_of(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let arms = [ids[1], ids[2]];
         if self.is_half(at) || of[1..].iter().any(|arm| self.is_widened_half(*arm)) {
-            let level = self.values.node(of[0]).level;
+            let level = self.resolver.values.node(of[0]).level;
             return self.choice_of_bits(at, (ids[0], level), arms);
         }
         let [yes, no] = self.with_hidden_zeros(at, arms, [of[1], of[2]])?;
@@ -122,7 +123,7 @@ impl Emit<'_> {
 
     /// Whether it is a half in an f32.
     fn is_widened_half(&self, id: ValueId) -> bool {
-        let half = |of: &ValueId| self.values.dtype(*of) == DType::F16 && self.native_f16();
-        matches!(&self.values.node(id).kind, Kind::Op(ValueOp::Cast(DType::F32), of) if half(&of[0]))
+        let half = |of: &ValueId| self.resolver.values.dtype(*of) == DType::F16 && self.native_f16();
+        matches!(&self.resolver.values.node(id).kind, Kind::Op(ValueOp::Cast(DType::F32), of) if half(&of[0]))
     }
 }

@@ -1,6 +1,7 @@
 //! From a program's plan to its launch program.
 
-use crate::emit::{Emit, Result};
+use crate::Result;
+use crate::emit::Emit;
 use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::launch::{self, Addressing, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};
@@ -36,22 +37,25 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
 /// Emits one dispatch: what it requires of the device, and what of its indices the launch checks.
 fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
     let mut e = Emit::new(program, profile, dispatch.local);
-    e.span = dispatch.body.first().map_or(SpanId::NONE, |n| n.span);
-    e.scan(dispatch)?;
-    let local = e.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
+    e.resolver.span = dispatch.body.first().map_or(SpanId::NONE, |n| n.span);
+    e.resolver.scan(dispatch)?;
+    let local = e.resolver.grid.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
     e.check_local(local)?;
     let grid = grid(program, dispatch)?;
-    e.reach.grid = grid.clone().map(Some);
+    e.resolver.reach.grid = grid.clone().map(Some);
     e.block(&dispatch.body)?;
     e.check_shared()?;
-    let addresses = e.by_address() && !e.buffers.global.is_empty();
-    let buffers: Vec<_> = e.buffers.global.iter().map(|(_, usage)| *usage).collect();
+    let addresses = e.by_address() && !e.resolver.uses.global.is_empty();
+    let buffers: Vec<_> = e.resolver.uses.global.iter().map(|(_, usage)| *usage).collect();
     let block = e.prologue(addresses, buffers.len() as u32);
     e.decorate_aliases();
     if addresses {
         e.features.insert(Feature::Address);
         e.module.capability(rspirv::spirv::Capability::PhysicalStorageBufferAddresses);
         e.module.extension("SPV_KHR_physical_storage_buffer");
+    }
+    if e.resolver.grid.subgroup.is_some() {
+        e.features.insert(Feature::SubgroupSize);
     }
     let mut code = block.code;
     if let Some(function) = e.regions.first() {
@@ -62,7 +66,7 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
         invocations: dispatch.local.iter().product(),
         local,
         shared_bytes: e.shared_bytes,
-        subgroup: e.subgroup,
+        subgroup: e.resolver.grid.subgroup,
     };
     let made = launch::Dispatch {
         name: dispatch.name.clone(),
@@ -76,7 +80,7 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
         constants: block.constants,
         spilled: block.spilled,
     };
-    Ok((made, requires, e.reach.limits))
+    Ok((made, requires, e.resolver.reach.limits))
 }
 
 /// What two dispatches require together.

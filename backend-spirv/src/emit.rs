@@ -4,141 +4,64 @@
 //! region of its level, however deep the emission stands: as an outer region's code is still open while an inner one is
 //! built, what is appended to it stands before the inner one.
 
+use crate::Result;
 use crate::chunks::Chunks;
 use crate::hash::Map;
-use crate::indices::Indices;
-use crate::invocations::Grid;
 use crate::module::{Code, Id, Module, Type};
-use crate::nan::Class;
 use crate::params::Params;
-use crate::reach::Reach;
-use crate::resolve::Resolved;
-use crate::values::poly::{Sum, Term};
-use crate::values::{Kind, Load, Op as ValueOp, ValueId, Values};
+use crate::resolve::class::Classes;
+use crate::resolve::fuse::Fuse;
+use crate::resolve::values::poly::{Sum, Term};
+use crate::resolve::values::{Kind, Load, Op as ValueOp, ValueId};
+use crate::resolve::{Bound, Resolver, View, Wanted};
 use crate::{buffers::Buffers, far::Far, registers::Registers};
 use rspirv::spirv::{Decoration, Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use std::rc::Rc;
-use tilewright_dsl::arena::Id as _;
-use tilewright_dsl::diag::{Error, SpanId};
+use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{AxisId, BufferId, Pred, Program, print};
+use tilewright_dsl::nest::{AxisId, Program};
 use tilewright_dsl::profile::Profile;
-
-/// Axes that an extent names, and their predicates.
-pub(crate) type Clamped = Rc<(Vec<AxisId>, Vec<Pred>)>;
-
-/// An emission step's result.
-pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 /// The emitter of one dispatch.
 pub(crate) struct Emit<'p> {
     pub(crate) program: &'p Program,
     pub(crate) profile: &'p Profile,
+    pub(crate) resolver: Resolver<'p>,
     pub(crate) module: Module,
-    pub(crate) values: Values,
     /// What has been written, by value.
     done: Vec<Chunks>,
-    /// What the launch checks of indices.
-    pub(crate) reach: Reach,
+    /// The function, and every loop or branch that is open.
     pub(crate) regions: Vec<Region>,
-    instances: u32,
     /// Variables of the function: they stand in its first block.
     pub(crate) variables: Code,
     pub(crate) params: Params,
     pub(crate) buffers: Buffers,
     pub(crate) far: Far,
     pub(crate) registers: Registers,
+    pub(crate) classes: Classes,
+    pub(crate) fuse: Fuse,
     pub(crate) features: BTreeSet<Feature>,
-    /// What is known of floats, and of what was written to buffers.
-    pub(crate) classes: Map<ValueId, Class>,
-    pub(crate) held: Map<BufferId, Class>,
-    /// What reductions combine, and what that is made of: sums of products are fused there.
-    pub(crate) combined: Map<ValueId, ()>,
-    /// Values read from accumulators of sums in f16: an `Fma` that adds to one is not decorated.
-    pub(crate) accumulators: Map<ValueId, ()>,
     /// Zeros that a compiler does not know: their type, components, and whether they are negative.
     pub(crate) zeros: Map<(DType, u32, bool), Id>,
-    /// Floats, and whether a compiler may find what they are.
-    pub(crate) literals: Map<ValueId, bool>,
     /// Masks of conditions that are computed before all loops, and whether halves are chosen by them.
     pub(crate) masks: Map<(Id, bool), Id>,
-    pub(crate) subgroup: Option<u32>,
-    /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
-    pub(crate) row: Option<u32>,
     pub(crate) shared_bytes: u32,
     /// Barriers, loops and branches written so far.
     pub(crate) barriers: u32,
     pub(crate) loops: u32,
     pub(crate) branches: u32,
-    pub(crate) local: [u32; 3],
-    /// The values of the axes that loops bind, and whether they tell invocations apart.
-    pub(crate) bound: Vec<Option<Bound>>,
-    /// The axes that are written out around here, and how often.
-    pub(crate) unrolled: Vec<(AxisId, u32)>,
-    /// The axes of the serial loops around.
-    pub(crate) serial: Vec<AxisId>,
-    /// The axis in lanes, and how many.
-    pub(crate) lanes: Option<(AxisId, u32)>,
-    /// The predicates of the compute at hand.
-    pub(crate) preds: Vec<Pred>,
-    /// What the compute at hand has resolved.
-    pub(crate) resolved: Map<(ExprId, u8), Resolved>,
-    /// Put aside while a combination is resolved.
-    pub(crate) scratch: Map<(ExprId, u8), Resolved>,
-    /// What indices came to.
-    pub(crate) indices: Indices,
-    pub(crate) grid: Grid,
     /// Shared arrays of reductions: which component of a state, its type, how many.
     pub(crate) arrays: Vec<((usize, DType, u32), Id)>,
-    /// The state and the item that a combination names.
-    pub(crate) state: Vec<ValueId>,
-    pub(crate) item: Vec<ValueId>,
-    /// What was read from memory that is written, since it last may have changed.
-    pub(crate) recent: Map<BufferId, Map<(u32, ValueId), ValueId>>,
-    /// Dims that conditions make multiples of a literal.
-    pub(crate) multiples: Map<u32, i64>,
-    /// Of every dim, whether it is known when the pipeline is made.
-    pub(crate) pinned: Vec<bool>,
-    /// Of a compute's read: how many elements of neighbouring unrolled iterations to load at once.
-    pub(crate) groups: Map<(usize, ExprId), u32>,
-    /// The compute at hand, by its place in the nest.
-    pub(crate) compute: usize,
-    /// Of computes, by their place in the nest: whether they must not run where they are out of range.
-    pub(crate) confined: Map<usize, bool>,
-    /// Of axes whose extents name others: these, and the predicates that clamp them.
-    pub(crate) clamped: Map<AxisId, Option<Clamped>>,
-    /// Of axes: whether loops may run over one that has no value.
-    pub(crate) over_nothing: Map<AxisId, bool>,
-    /// The node to blame.
-    pub(crate) span: SpanId,
 }
 
-/// An axis that a loop binds.
-#[derive(Clone, Copy)]
-pub(crate) struct Bound {
-    pub(crate) value: ValueId,
-    /// It is another one in each invocation, subgroup or lane of one.
-    pub(crate) owner: bool,
-}
-
-/// An open loop or branch.
+/// The code of an open loop or branch.
+#[derive(Default)]
 pub(crate) struct Region {
     pub(crate) code: Code,
-    /// Unlike any other region's.
-    pub(crate) instance: u32,
-    /// It may not run at all.
-    pub(crate) skippable: bool,
     /// What the loops in it come to, all iterations written out, in words.
     pub(crate) weight: u64,
-}
-
-impl Region {
-    fn new(instance: u32, skippable: bool) -> Region {
-        Region { code: Code::default(), instance, skippable, weight: 0 }
-    }
 }
 
 impl<'p> Emit<'p> {
@@ -146,92 +69,78 @@ impl<'p> Emit<'p> {
         Emit {
             program,
             profile,
+            resolver: Resolver::new(program, profile, local),
             module: Module::default(),
-            values: Values::default(),
             done: Vec::new(),
-            reach: Reach::default(),
-            regions: vec![Region::new(0, false)],
-            instances: 0,
+            regions: vec![Region::default()],
             variables: Code::default(),
             params: Params::default(),
             buffers: Buffers::default(),
             far: Far::default(),
             registers: Registers::default(),
+            classes: Classes::default(),
+            fuse: Fuse::default(),
             features: BTreeSet::new(),
-            classes: Map::default(),
-            held: Map::default(),
-            combined: Map::default(),
-            accumulators: Map::default(),
             zeros: Map::default(),
-            literals: Map::default(),
             masks: Map::default(),
-            subgroup: None,
-            row: None,
             shared_bytes: 0,
             barriers: 0,
             loops: 0,
             branches: 0,
-            local,
-            bound: vec![None; program.axes.len()],
-            unrolled: Vec::new(),
-            serial: Vec::new(),
-            lanes: None,
-            preds: Vec::new(),
-            resolved: Map::default(),
-            scratch: Map::default(),
-            indices: Indices::default(),
-            grid: Grid::default(),
             arrays: Vec::new(),
-            state: Vec::new(),
-            item: Vec::new(),
-            recent: Map::default(),
-            multiples: crate::params::multiples(program),
-            pinned: crate::params::pinned(program),
-            groups: Map::default(),
-            compute: 0,
-            confined: Map::default(),
-            clamped: Map::default(),
-            over_nothing: Map::default(),
-            span: SpanId::NONE,
         }
     }
 
     /// An error at the node at hand.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
-        Error::new(self.span, message)
+        self.resolver.error(message)
     }
 
     /// What should not have come here.
     pub(crate) fn defect(&self, message: impl Into<String>) -> Error {
-        self.error(message).defect(&print::plan(self.program))
+        self.resolver.defect(message)
     }
 
     /// Uses a feature, which the profile must have.
     pub(crate) fn need(&mut self, feature: Feature, what: &str, help: &str) -> Result<()> {
-        if !self.profile.has(feature) {
-            let (feature, profile) = (feature.name(), &self.profile.name);
-            let message = format!("{what} needs the feature `{feature}`, which the profile `{profile}` does not have");
-            return Err(self.error(message).help(help.to_string()));
-        }
+        self.resolver.has(feature, what, help)?;
         self.features.insert(feature);
         Ok(())
     }
 
-    /// The value of a bound axis.
-    pub(crate) fn bound(&self, axis: AxisId) -> Option<Bound> {
-        self.bound[axis.index()]
+    /// What `find` resolves. What that wants at once is written, also where it comes to an error: the first one counts.
+    pub(crate) fn resolving<T>(&mut self, find: impl FnOnce(&mut Resolver<'p>) -> Result<T>) -> Result<T> {
+        let found = find(&mut self.resolver);
+        for wanted in std::mem::take(&mut self.resolver.wanted) {
+            match wanted {
+                Wanted::Param(n) => _ = self.named(n)?,
+                Wanted::Load { value, buffer, index } => {
+                    self.classes.read(buffer, value);
+                    let node = self.resolver.values.node(value);
+                    let chunks = self.load_at(buffer, index, node.width, node.dtype, node.level)?;
+                    self.define(value, chunks);
+                }
+                Wanted::Register { value, buffer, at } => self.load_register(value, buffer, at)?,
+            }
+        }
+        found
+    }
+
+    /// The value of an expression over all lanes.
+    pub(crate) fn resolve(&mut self, id: ExprId) -> Result<ValueId> {
+        self.resolving(|r| r.resolve(id))
+    }
+
+    /// The value of an expression in a view.
+    pub(crate) fn resolve_in(&mut self, id: ExprId, view: View) -> Result<ValueId> {
+        self.resolving(|r| Ok(r.resolve_in(id, view)?.0))
     }
 
     /// Binds an axis while `f` runs.
     pub(crate) fn binding<T>(&mut self, axis: AxisId, bound: Bound, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if !self.is_looped(axis) {
-            let name = &self.program.axes[axis].name;
-            return Err(self.defect(format!("no one looked at the loop over `{name}`")));
-        }
-        self.note_axis(bound.value, axis);
-        let before = self.bound[axis.index()].replace(bound);
+        let before = self.resolver.bind(axis, bound)?;
         let result = f(self);
-        self.bound[axis.index()] = before;
+        self.resolver.unbind(axis, before);
         result
     }
 }
@@ -239,7 +148,7 @@ impl<'p> Emit<'p> {
 /// Regions.
 impl Emit<'_> {
     pub(crate) fn level(&self) -> u32 {
-        self.regions.len() as u32 - 1
+        self.resolver.level()
     }
 
     /// The code that the emission stands at.
@@ -255,12 +164,12 @@ impl Emit<'_> {
     /// Builds a region and takes it off again. Nothing read before may be taken for what is there inside or after.
     pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
         self.flush()?;
-        self.instances += 1;
-        self.regions.push(Region::new(self.instances, skippable));
+        self.resolver.open(skippable);
+        self.regions.push(Region::default());
         let result = f(self).and_then(|()| self.flush());
-        let region = self.regions.pop();
+        let mut region = self.regions.pop().unwrap_or_default();
+        self.resolver.close();
         result?;
-        let mut region = region.unwrap_or_else(|| Region::new(0, skippable));
         region.weight = region.weight.saturating_add(region.code.0.len() as u64);
         Ok(region)
     }
@@ -275,7 +184,7 @@ impl Emit<'_> {
     /// Writes the registers that wait to be written, and forgets what any memory holds.
     fn flush(&mut self) -> Result<()> {
         self.flush_registers()?;
-        self.recent.clear();
+        self.resolver.reads.recent.clear();
         Ok(())
     }
 
@@ -320,10 +229,9 @@ impl Emit<'_> {
 
 /// Types.
 impl Emit<'_> {
-    /// Whether f16 is computed with as such. Without the feature it can only be loaded, stored and converted; between,
-    /// it travels as the f32 of the same value.
+    /// Whether f16 is computed with as such: [`Resolver::native_f16`].
     pub(crate) fn native_f16(&self) -> bool {
-        self.profile.has(Feature::F16)
+        self.resolver.native_f16()
     }
 
     /// The type that a dtype has in registers.
@@ -372,7 +280,7 @@ impl Emit<'_> {
         {
             return Ok(*done);
         }
-        let node = self.values.node(id).clone();
+        let node = self.resolver.values.node(id).clone();
         let level = node.level;
         let chunks = match node.kind {
             Kind::Const(c) => Chunks::one(self.constant(c)?),
@@ -382,7 +290,7 @@ impl Emit<'_> {
             Kind::Coordinate(which) => Chunks::one(self.coordinate(which)?),
             Kind::Param(n) => Chunks::one(self.param(n)?),
             Kind::Op(op, operands) => {
-                let (op, operands) = self.fused(id, op, operands);
+                let (op, operands) = self.fuse.fused(&mut self.resolver.values, id, op, operands);
                 self.operation(op, &operands, node.dtype, node.width, level)?
             }
             Kind::Load(load) => self.load(load, node.dtype, level)?,
@@ -402,7 +310,7 @@ impl Emit<'_> {
     /// Says what a value is.
     pub(crate) fn define(&mut self, id: ValueId, chunks: Chunks) {
         if self.done.len() <= id.index() {
-            self.done.resize(self.values.len().max(id.index() + 1), Chunks::default());
+            self.done.resize(self.resolver.values.len().max(id.index() + 1), Chunks::default());
         }
         self.done[id.index()] = chunks;
     }
@@ -423,16 +331,16 @@ impl Emit<'_> {
         let mut rest = Sum { lost: false, ..sum.clone() };
         let last = if sum.constant != 0 {
             rest.constant = 0;
-            self.values.int(sum.constant)
+            self.resolver.values.int(sum.constant)
         } else {
             match rest.terms.pop() {
                 Some(term) if rest.terms.is_empty() => return self.product(&term, width, level),
-                Some(term) => self.values.sum(Sum::of(term)),
-                None => self.values.int(0),
+                Some(term) => self.resolver.values.sum(Sum::of(term)),
+                None => self.resolver.values.int(0),
             }
         };
-        let rest = self.values.sum(rest);
-        let (a, b) = (self.values.widen(rest, width), self.values.widen(last, width));
+        let rest = self.resolver.values.sum(rest);
+        let (a, b) = (self.resolver.values.widen(rest, width), self.resolver.values.widen(last, width));
         let (a, b) = (self.value(a)?, self.value(b)?);
         self.each_chunk(DType::I32, width, |e, ty, i| Ok(e.ins(level, Op::IAdd, ty, &[a[i], b[i]])))
     }
@@ -441,18 +349,18 @@ impl Emit<'_> {
     fn product(&mut self, term: &Term, width: u32, level: u32) -> Result<Chunks> {
         let mut factors = term.factors.clone();
         let deepest = (0..factors.len()).max_by_key(|i| {
-            let node = self.values.node(factors[*i]);
+            let node = self.resolver.values.node(factors[*i]);
             (node.width > 1, node.level)
         });
         let Some(deepest) = deepest else { return Err(self.defect("a product without factors")) };
         let last = factors.remove(deepest);
         let rest = if factors.is_empty() {
-            self.values.int(term.by)
+            self.resolver.values.int(term.by)
         } else {
-            let order = self.values.order(&factors);
-            self.values.sum(Sum::of(Term { order, factors, by: term.by }))
+            let order = self.resolver.values.order(&factors);
+            self.resolver.values.sum(Sum::of(Term { order, factors, by: term.by }))
         };
-        let (a, b) = (self.values.widen(last, width), self.values.widen(rest, width));
+        let (a, b) = (self.resolver.values.widen(last, width), self.resolver.values.widen(rest, width));
         let (a, b) = (self.value(a)?, self.value(b)?);
         self.each_chunk(DType::I32, width, |e, ty, i| Ok(e.ins(level, Op::IMul, ty, &[a[i], b[i]])))
     }
@@ -491,15 +399,15 @@ impl Emit<'_> {
             ValueOp::Part(n) => Ok(Chunks::one(self.value(operands[0])?[n as usize])),
             ValueOp::Join => self.join(operands, dtype, width, level),
             _ => {
-                let of = self.values.dtype(operands[operands.len() - 1]);
+                let of = self.resolver.values.dtype(operands[operands.len() - 1]);
                 if op.needs_all_bits() {
-                    operands.iter().try_for_each(|operand| self.must_fit(*operand))?;
+                    operands.iter().try_for_each(|operand| self.resolver.must_fit(*operand))?;
                 }
                 let all: SmallVec<[Chunks; 3]> = operands.iter().map(|v| self.value(*v)).collect::<Result<_>>()?;
                 let (count, each) = chunks_of(width);
                 let site = crate::math::Site { level, n: each, of, dtype };
                 // What a literal operand is decides how much care its operation needs.
-                let known: SmallVec<[Option<Const>; 3]> = operands.iter().map(|v| self.literal(*v)).collect();
+                let known: SmallVec<[Option<Const>; 3]> = operands.iter().map(|v| self.resolver.values.literal(*v)).collect();
                 (0..count as usize)
                     .map(|i| {
                         let ids: SmallVec<[Id; 3]> = all.iter().map(|c| c[i]).collect();
@@ -507,15 +415,6 @@ impl Emit<'_> {
                     })
                     .collect()
             }
-        }
-    }
-
-    /// The literal that a value is, in all lanes.
-    pub(crate) fn literal(&self, id: ValueId) -> Option<Const> {
-        match &self.values.node(id).kind {
-            Kind::Const(c) => Some(*c),
-            Kind::Op(ValueOp::Splat(_), of) => self.literal(of[0]),
-            _ => None,
         }
     }
 }

@@ -4,10 +4,11 @@
 //! (`docs/drivers.md`). So the address itself is computed, and made a pointer to the block that the buffer is, of which element 0 is meant:
 //! that type says what a driver may assume of the memory.
 
-use crate::emit::{Emit, Result};
+use crate::Result;
+use crate::emit::Emit;
 use crate::hash::Map;
 use crate::module::Id;
-use crate::values::ValueId;
+use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
 use tilewright_dsl::launch::{Feature, MOST};
 use tilewright_dsl::nest::BufferId;
@@ -36,7 +37,7 @@ impl Emit<'_> {
 
     /// The address of an element of a buffer that begins where `base` points, as a pointer of the type of `base`.
     pub(crate) fn far(&mut self, buffer: BufferId, base: Id, block: Id, index: ValueId, stride: u32) -> Result<Id> {
-        let level = self.values.node(index).level;
+        let level = self.resolver.values.node(index).level;
         let address = self.far_address(buffer, base, index, stride)?;
         Ok(self.ins(level, Op::ConvertUToPtr, block, &[address]))
     }
@@ -47,11 +48,11 @@ impl Emit<'_> {
             return Ok(*id);
         }
         self.features.insert(Feature::Int64);
-        let (level, ty) = (self.values.node(index).level, self.module.u64_type());
-        let (from, by) = match self.values.constant_part(index).filter(|c| c.abs() <= MOST_ADDED) {
+        let (level, ty) = (self.resolver.values.node(index).level, self.module.u64_type());
+        let (from, by) = match self.resolver.values.constant_part(index).filter(|c| c.abs() <= MOST_ADDED) {
             Some(constant) => {
-                let less = self.values.int(-constant);
-                let rest = self.values.plus(index, less);
+                let less = self.resolver.values.int(-constant);
+                let rest = self.resolver.values.plus(index, less);
                 (self.far_address(buffer, base, rest, stride)?, self.module.u64((constant * i64::from(stride)).cast_unsigned()))
             }
             None => (self.far_start(buffer, base), self.far_offset(index, stride)?),
@@ -75,7 +76,7 @@ impl Emit<'_> {
         if let Some(id) = self.far.offsets.get(&(index, stride)) {
             return Ok(*id);
         }
-        let (level, ty) = (self.values.node(index).level, self.module.u64_type());
+        let (level, ty) = (self.resolver.values.node(index).level, self.module.u64_type());
         let id = self.scalar(index)?;
         let wide = self.ins(level, Op::SConvert, ty, &[id]);
         let bytes = self.module.u64(stride.into());

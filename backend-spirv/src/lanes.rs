@@ -1,10 +1,11 @@
 //! Lanes: how vectors are put together and taken apart. A value of up to four components is one SPIR-V vector; a longer
 //! one is several of four.
 
+use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::{Emit, Result};
+use crate::emit::Emit;
 use crate::module::Id;
-use crate::values::{Kind, ValueId};
+use crate::resolve::values::{Kind, ValueId};
 use rspirv::spirv::Op;
 use smallvec::SmallVec;
 use tilewright_dsl::launch::DType;
@@ -13,7 +14,7 @@ impl Emit<'_> {
     /// A scalar in all components.
     pub(crate) fn splat(&mut self, of: ValueId, dtype: DType, width: u32, level: u32) -> Result<Chunks> {
         let scalar = self.scalar(of)?;
-        let constant = matches!(self.values.node(of).kind, Kind::Const(_));
+        let constant = matches!(self.resolver.values.node(of).kind, Kind::Const(_));
         let mut first = None;
         self.each_chunk(dtype, width, |e, ty, _| {
             let parts: SmallVec<[Id; 4]> = SmallVec::from_elem(scalar, width.min(4) as usize);

@@ -2,14 +2,12 @@
 //!
 //! [`compile()`] goes through the plan of a [`Program`](tilewright_dsl::nest::Program), a dispatch at a time:
 //!
-//! - `scan` finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
-//! - `nest` walks over loops and computes; `invocations` says where an invocation stands, `all_reduce` reduces
-//!   across them;
-//! - `resolve` turns expressions into `values` under the loops around them, `predicate` keeps them in range;
-//! - `reach` finds what of them 32 bits must hold, and has the launch check it;
-//! - `access`, `buffers` and `registers` reach memory, `params` what the launch brings;
-//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `fuse` which
-//!   products become an `Fma`, `nan` where drivers take what may be NaN for a number, and `hidden` keeps from them what they get wrong;
+//! - `nest` walks over loops and computes; `all_reduce` reduces across invocations, by `subgroups` or `atomics` where it can;
+//! - `resolve` says what expressions come to there: a folder of its own, which knows no SPIR-V. Its `Resolver` gives values, and knows
+//!   what can be known of them: ranges, lanes, what need not be read again, and what the launch must check;
+//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan` where drivers take what
+//!   may be NaN for a number, `hidden` and `choice` keep from them what they get wrong;
+//! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;
 //! - `module` interns types and constants and assembles the words.
 //!
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
@@ -23,10 +21,8 @@ mod chunks;
 mod compile;
 mod emit;
 mod far;
-mod fuse;
 mod hash;
 mod hidden;
-mod indices;
 mod invocations;
 mod lanes;
 mod math;
@@ -34,12 +30,13 @@ mod module;
 mod nan;
 mod nest;
 mod params;
-mod predicate;
-mod reach;
 mod registers;
 mod resolve;
-mod scan;
 mod subgroups;
-mod values;
 
 pub use compile::compile;
+
+use tilewright_dsl::diag::Error;
+
+/// A step's result.
+type Result<T> = std::result::Result<T, Error>;

@@ -3,9 +3,10 @@
 //! SPIR-V leaves much undefined that the language defines: division by zero, shifts by more than 31, casts out of
 //! range, powers of negative numbers. Each gets its extra instructions, unless a literal operand makes them needless.
 
-use crate::emit::{Emit, Result};
+use crate::Result;
+use crate::emit::Emit;
 use crate::module::Id;
-use crate::values::{Op as ValueOp, ValueId};
+use crate::resolve::values::{Op as ValueOp, ValueId};
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
@@ -44,7 +45,7 @@ impl Emit<'_> {
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
                 let is_integer = at.of.is_int();
-                let may_be_found = to.is_float() && is_integer && self.may_be_found(of[0]);
+                let may_be_found = to.is_float() && is_integer && self.resolver.may_be_found(of[0]);
                 let id = if may_be_found { self.hidden(at, ids[0])? } else { ids[0] };
                 self.cast(at, to, id)
             }
@@ -53,7 +54,7 @@ impl Emit<'_> {
                 let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?;
                 let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
                 // `NoContraction` here makes a convolution in f16 take 1.23 times as long with NVIDIA's driver.
-                if !self.accumulators.contains_key(&of[2]) {
+                if !self.fuse.is_accumulator(of[2]) {
                     self.as_written(id);
                 }
                 Ok(id)
@@ -296,7 +297,7 @@ impl Emit<'_> {
         match op {
             Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
             Binary::And => {
-                let operands = self.hidden_if(at, ids, of, Self::may_be_choice)?;
+                let operands = self.hidden_if(at, ids, of, |r, v| r.may_be_choice(v))?;
                 self.same(at, Op::BitwiseAnd, &operands)
             }
             Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
@@ -318,7 +319,7 @@ impl Emit<'_> {
             }
             Binary::Div | Binary::Rem => self.division(op, at, a, b, known.get(1).copied().flatten()),
             Binary::FloorDiv | Binary::FloorMod => {
-                let natural = of.iter().all(|v| !signed || self.values.nonnegative(*v));
+                let natural = of.iter().all(|v| !signed || self.resolver.values.nonnegative(*v));
                 self.floor(op, at, a, b, natural, known.get(1).copied().flatten())
             }
             Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
@@ -334,7 +335,7 @@ impl Emit<'_> {
             (_, DType::I32) => Ext::SMax,
             (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
         };
-        let operands = self.hidden_if(at, ids, of, |e, v| at.of == DType::I32 && e.may_be_negation(v))?;
+        let operands = self.hidden_if(at, ids, of, |r, v| at.of == DType::I32 && r.may_be_negation(v))?;
         self.same_ext(at, op, &operands)
     }
 

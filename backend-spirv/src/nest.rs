@@ -1,21 +1,19 @@
 //! The walk over the nest: loops, computes, barriers, branches.
 
+use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::{Bound, Emit, Region, Result};
+use crate::emit::{Emit, Region};
 use crate::math::Site;
 use crate::module::{Code, Id};
 use crate::resolve::View;
-use crate::values::{Kind, Op as ValueOp, ValueId};
+use crate::resolve::values::{Op as ValueOp, ValueId};
+use crate::resolve::{Bound, Resolver};
 use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
-use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Compare, Expr};
-use tilewright_dsl::facts::Prover;
-use tilewright_dsl::launch::{Bounds, DType};
-use tilewright_dsl::nest::{
-    AxisId, Block, Body, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase, Scope, Space, StageId,
-};
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope};
 
 /// A loop of fewer words than this has no hint against unrolling: for some it pays that the driver does it. The words are those of the
 /// body times the iterations times the copies that enclosing `unroll`s make. Others have the hint: the schedule decides what is unrolled.
@@ -39,7 +37,7 @@ impl Emit<'_> {
     }
 
     fn node(&mut self, node: &Node) -> Result<()> {
-        self.span = node.span;
+        self.resolver.span = node.span;
         match &node.kind {
             NodeKind::Loop(l) => self.loop_node(l),
             NodeKind::Alloc { body, .. } => self.block(body),
@@ -49,10 +47,9 @@ impl Emit<'_> {
             NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {
-                self.resolved.clear();
-                self.preds.clear();
+                self.resolver.begin(&[]);
                 let cond = self.resolve(*cond)?;
-                match self.values.as_bool(cond) {
+                match self.resolver.values.as_bool(cond) {
                     Some(true) => self.block(then),
                     Some(false) => self.block(other),
                     None => self.branch(cond, then, other),
@@ -71,37 +68,30 @@ impl Emit<'_> {
             Exec::Unroll => self.unroll(l),
             Exec::Lanes => self.in_lanes(l),
             Exec::Bind(level, slot) => {
-                let bound = self.coordinate_of(l.axis, level, slot)?;
+                let bound = self.resolving(|r| r.coordinate_of(l.axis, level, slot))?;
                 self.binding(l.axis, bound, |e| e.block(&l.body))
             }
         }
     }
 
-    /// An axis's extent where its loop stands.
-    fn extent(&mut self, axis: AxisId) -> Result<ValueId> {
-        self.resolved.clear();
-        self.preds.clear();
-        self.extent_in(axis, View::ALL)
-    }
-
     fn literal_extent(&mut self, axis: AxisId, what: &str) -> Result<u32> {
-        let extent = self.extent(axis)?;
+        let extent = self.resolving(|r| r.extent(axis))?;
         let name = &self.program.axes[axis].name;
         let error = || self.error(format!("the extent of `{name}` must be a literal: it is {what}"));
-        self.values.as_int(extent).and_then(|n| u32::try_from(n).ok()).ok_or_else(error)
+        self.resolver.values.as_int(extent).and_then(|n| u32::try_from(n).ok()).ok_or_else(error)
     }
 
     fn unroll(&mut self, l: &Loop) -> Result<()> {
-        let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.span);
+        let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.resolver.span);
         let before = (self.words_so_far(), self.barriers, self.loops, self.branches);
-        self.unrolled.push((l.axis, extent));
+        self.resolver.unrolled.push((l.axis, extent));
         for n in 0..extent {
-            let value = self.values.int(n.into());
-            self.span = span;
+            let value = self.resolver.values.int(n.into());
+            self.resolver.span = span;
             self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
         }
-        self.unrolled.pop();
-        self.span = span;
+        self.resolver.unrolled.pop();
+        self.resolver.span = span;
         let (loops, branches) = (self.loops - before.2, self.branches - before.3);
         if extent > 1 && loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
             let name = &self.program.axes[l.axis].name;
@@ -125,11 +115,6 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// How often the enclosing unrolled loops replicate the code at hand.
-    fn copies(&self) -> u64 {
-        self.unrolled.iter().fold(1, |copies, (_, extent)| copies.saturating_mul((*extent).into()))
-    }
-
     /// Words of instructions that the open regions have.
     fn words_so_far(&self) -> u64 {
         self.regions.iter().map(|region| region.code.0.len() as u64).sum()
@@ -137,42 +122,42 @@ impl Emit<'_> {
 
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
         let width = self.literal_extent(l.axis, "in lanes")?;
-        if self.lanes.is_some() {
+        if self.resolver.lanes.is_some() {
             return Err(self.error("a loop in lanes stands in another one").help("one axis of a stage can be in lanes"));
         }
         if width == 1 {
-            let value = self.values.int(0);
+            let value = self.resolver.values.int(0);
             return self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
         }
         if !matches!(width, 2 | 4 | 8 | 16) {
             return Err(self.error(format!("{width} lanes are not possible")).help("2, 4, 8 or 16 are"));
         }
-        let value = self.values.lane(width);
-        self.lanes = Some((l.axis, width));
+        let value = self.resolver.values.lane(width);
+        self.resolver.lanes = Some((l.axis, width));
         let result = self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
-        self.lanes = None;
+        self.resolver.lanes = None;
         result
     }
 
     /// A loop that stays one.
     fn serial(&mut self, l: &Loop) -> Result<()> {
-        let extent = self.extent(l.axis)?;
-        self.serial.push(l.axis);
+        let extent = self.resolving(|r| r.extent(l.axis))?;
+        self.resolver.serial.push(l.axis);
         let result = self.iterations(l, extent);
-        self.serial.pop();
+        self.resolver.serial.pop();
         result
     }
 
     /// A serial loop's iterations: none, one, or those of a variable for a counter.
     fn iterations(&mut self, l: &Loop, extent: ValueId) -> Result<()> {
-        if let Some(n) = self.values.as_int(extent).filter(|n| *n <= 1) {
-            let value = self.values.int(0);
+        if let Some(n) = self.resolver.values.as_int(extent).filter(|n| *n <= 1) {
+            let value = self.resolver.values.int(0);
             return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
         }
-        let zero = self.values.int(0);
+        let zero = self.resolver.values.int(0);
         let Some((first, then, other)) = self.in_two(l)? else { return self.range(l.axis, zero..extent, &l.body) };
-        let end = self.values.apply(ValueOp::Binary(Binary::Min), &[first, extent]);
-        let start = self.values.apply(ValueOp::Binary(Binary::Max), &[first, zero]);
+        let end = self.resolver.values.apply(ValueOp::Binary(Binary::Min), &[first, extent]);
+        let start = self.resolver.values.apply(ValueOp::Binary(Binary::Max), &[first, zero]);
         self.range(l.axis, zero..end, then)?;
         self.range(l.axis, start..extent, other)
     }
@@ -189,16 +174,15 @@ impl Emit<'_> {
         if self.program.exprs.uses_axis(end, &mut |axis| self.program.is_made_of(axis, l.axis)) {
             return Ok(None);
         }
-        self.resolved.clear();
-        self.preds.clear();
+        self.resolver.begin(&[]);
         Ok(Some((self.resolve(end)?, then, other)))
     }
 
     /// Some iterations of a serial loop.
     fn range(&mut self, axis: AxisId, range: Range<ValueId>, body: &Block) -> Result<()> {
-        let bounds = self.values.node(range.end).range;
+        let bounds = self.resolver.values.node(range.end).range;
         // Nothing is known of how many there are from a start on.
-        let skippable = bounds.0 < 1 || self.values.as_int(range.start) != Some(0);
+        let skippable = bounds.0 < 1 || self.resolver.values.as_int(range.start) != Some(0);
         self.counted(range, skippable, |e, value| e.binding(axis, Bound { value, owner: false }, |e| e.block(body)))
     }
 
@@ -212,24 +196,24 @@ impl Emit<'_> {
         let extent = range.end;
         let int = self.scalar_type(DType::I32)?;
         let counter = self.variable(int);
-        self.must_fit(extent)?;
+        self.resolver.must_fit(extent)?;
         self.loops += 1;
-        let one = self.values.int(1);
+        let one = self.resolver.values.int(1);
         let (end, start, one) = (self.scalar(extent)?, self.scalar(range.start)?, self.scalar(one)?);
         let at = self.module.id();
         let inner = self.region(skippable, |e| {
-            let value = e.counter(extent);
+            let value = e.resolver.counter(extent);
             e.define(value, Chunks::one(at));
             body(e, value)
         })?;
-        let written_out = match self.values.as_int(extent) {
+        let written_out = match self.resolver.values.as_int(extent) {
             Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
             None => u64::MAX,
         };
-        let (copies, is_known) = (self.copies(), self.values.as_int(extent).is_some());
+        let (copies, is_known) = (self.resolver.copies(), self.resolver.values.as_int(extent).is_some());
         // The driver knows a bound that is a specialization constant, and how much it comes to.
         let control = if written_out.saturating_mul(copies) < SMALL
-            || (written_out == u64::MAX && (copies == 1 || !is_known) && self.is_folded(extent))
+            || (written_out == u64::MAX && (copies == 1 || !is_known) && self.resolver.is_folded(extent))
         {
             LoopControl::NONE
         } else {
@@ -263,15 +247,6 @@ impl Emit<'_> {
         code.op(Op::Branch, &[header]);
         code.op(Op::Label, &[merge]);
         Ok(())
-    }
-
-    /// A new loop's counter.
-    fn counter(&mut self, extent: ValueId) -> ValueId {
-        let (level, instance) = (self.level(), self.regions.last().map_or(0, |r| r.instance));
-        let Bounds(_, most) = self.values.node(extent).range.plus(Bounds::of(-1));
-        let counter = self.values.add(Kind::Counter(instance), DType::I32, 1, level, Bounds(0, most.max(0)));
-        self.note_counter(counter, extent);
-        counter
     }
 
     fn branch(&mut self, cond: ValueId, then: &Block, other: &Block) -> Result<()> {
@@ -315,13 +290,13 @@ impl Emit<'_> {
             Scope::Device => return Err(self.defect("no barrier holds a whole device")),
         };
         let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
-        if self.buffers.coherent {
+        if self.resolver.uses.coherent {
             semantics |= MemorySemantics::UNIFORM_MEMORY;
         }
         let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(semantics.bits()));
         self.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
         self.barriers += 1;
-        self.recent.clear();
+        self.resolver.reads.recent.clear();
         Ok(())
     }
 }
@@ -329,18 +304,17 @@ impl Emit<'_> {
 /// Computes.
 impl<'p> Emit<'p> {
     fn compute(&mut self, c: &Compute) -> Result<()> {
-        self.resolved.clear();
-        self.preds.clone_from(&c.preds);
-        self.compute = std::ptr::from_ref(c) as usize;
-        if self.preds.len() > 64 {
+        self.resolver.begin(&c.preds);
+        self.resolver.compute = std::ptr::from_ref(c) as usize;
+        if c.preds.len() > 64 {
             return Err(self.error("more than 64 predicates on one compute"));
         }
         let reduction = matches!(self.program.stages[c.stage].body, Body::Reduce { .. });
         match c.phase {
-            Phase::Update if self.must_not_run(c) => self.update_guarded(c),
+            Phase::Update if self.resolver.must_not_run(c) => self.update_guarded(c),
             Phase::Update => self.update(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish if self.must_not_run(c) => self.assign_guarded(c),
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish if self.resolver.must_not_run(c) => self.assign_guarded(c),
             Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => self.assign(c),
         }
     }
@@ -350,102 +324,12 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// Whether a compute must not even read, or write registers, where it is out of range.
-    fn must_not_run(&mut self, c: &Compute) -> bool {
-        // Asked again in each iteration that is written out.
-        if let Some(known) = self.confined.get(&self.compute) {
-            return *known;
-        }
-        let guarded =
-            self.reads_updated(c) || self.runs_into_others(c) || c.preds.iter().any(|pred| self.runs_over_nothing(pred.axis));
-        self.confined.insert(self.compute, guarded);
-        guarded
-    }
-
-    /// Whether a compute that can be out of range reads a tensor that it updates: it would read, at the clamped index, what
-    /// another invocation writes. Or whether it writes back a shared copy of which nothing was written there.
-    fn reads_updated(&self, c: &Compute) -> bool {
-        let stored = |b: BufferId| self.program.buffers[b].space.is_global();
-        let hosted = self.program.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
-        let updated = |b: BufferId| match self.program.buffers[b].space {
-            Space::Update => true,
-            Space::Shared => hosted,
-            _ => false,
-        };
-        !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
-    }
-
-    /// Whether what it writes past the end of an axis is the register of another point: of an index that is made of that axis and
-    /// others, the next tile begins there.
-    fn runs_into_others(&self, c: &Compute) -> bool {
-        let mut parts: Vec<AxisId> = Vec::new();
-        for place in c.dst.iter().filter(|place| self.program.buffers[place.buffer].space == Space::Register) {
-            for index in &place.index {
-                self.program.exprs.uses_axis(*index, &mut |axis| {
-                    parts.extend(self.parts(axis));
-                    false
-                });
-            }
-        }
-        while let Some(axis) = parts.pop() {
-            if c.preds.iter().any(|pred| pred.axis == axis) {
-                return true;
-            }
-            parts.extend(self.parts(axis));
-        }
-        false
-    }
-
-    /// What an axis is made of here.
-    fn parts(&self, axis: AxisId) -> &'p [AxisId] {
-        match &self.program.axes[axis].fate {
-            _ if self.bound[axis.index()].is_some() => &[],
-            Fate::Live => &[],
-            Fate::Split(split) => &split.parts,
-            Fate::Fused { into, .. } => std::slice::from_ref(into),
-        }
-    }
-
-    /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose
-    /// extents do not follow from the axis's, or which are made of such.
-    pub(crate) fn runs_over_nothing(&mut self, axis: AxisId) -> bool {
-        if let Some(known) = self.over_nothing.get(&axis) {
-            return *known;
-        }
-        let runs = self.may_run_over_nothing(axis);
-        self.over_nothing.insert(axis, runs);
-        runs
-    }
-
-    fn may_run_over_nothing(&mut self, axis: AxisId) -> bool {
-        let (axes, exprs) = (&self.program.axes, &self.program.exprs);
-        let extent = axes[axis].extent;
-        let split = match &axes[axis].fate {
-            Fate::Live => return false,
-            Fate::Fused { into, .. } => return self.runs_over_nothing(*into),
-            Fate::Split(split) => split,
-        };
-        if exprs.as_int(extent).is_some_and(|n| n > 0) {
-            return false;
-        }
-        // The quotient, rounded up: of nothing it is nothing.
-        let prover = Prover::new(self.program);
-        let follows = |part: &AxisId| match exprs.get(axes[*part].extent) {
-            Expr::Binary(Binary::FloorDiv, whole, by) => exprs.as_int(*by).is_some_and(|by| {
-                let most = prover.poly(extent).and_then(|e| e.plus(by - 1));
-                most.is_some_and(|most| prover.less_equal(*whole, &most))
-            }),
-            _ => axes[*part].extent == extent,
-        };
-        !split.parts.iter().any(|part| follows(part) && !self.runs_over_nothing(*part)) && !prover.positive(extent)
-    }
-
     /// Assigns with the reads, too, under the guard. Lanes that are not all in range have a guard each.
     fn assign_guarded(&mut self, c: &Compute) -> Result<()> {
         self.guarded(&mut |e, lane| match lane {
             None => e.assign(c),
             Some(view) => c.dst.iter().zip(&c.value).try_for_each(|(to, value)| {
-                let value = e.resolve_in(*value, view)?.0;
+                let value = e.resolve_in(*value, view)?;
                 e.store_one(to, value, view)
             }),
         })
@@ -456,12 +340,8 @@ impl<'p> Emit<'p> {
         self.guarded(&mut |e, lane| match lane {
             None => e.update(c),
             Some(view) => {
-                let items: Vec<ValueId> = c.value.iter().map(|v| Ok(e.resolve_in(*v, view)?.0)).collect::<Result<_>>()?;
-                e.note_states(c, &items)?;
-                let states: Vec<ValueId> = c.dst.iter().map(|place| e.load_one(place, view)).collect::<Result<_>>()?;
-                let monoid = e.monoid(c.stage)?;
-                e.note_accumulators(monoid, &states);
-                let combined = e.combined(monoid, states, items)?;
+                let items = c.value.iter().map(|v| e.resolve_in(*v, view)).collect::<Result<_>>()?;
+                let combined = e.taken_in(c, items, |r, place| r.load_one(place, view))?;
                 c.dst.iter().zip(combined).try_for_each(|(to, value)| e.store_one(to, value, view))
             }
         })
@@ -469,13 +349,13 @@ impl<'p> Emit<'p> {
 
     /// Code where the compute is in range: for all lanes at once, or for each in its view.
     fn guarded(&mut self, f: &mut dyn FnMut(&mut Self, Option<View>) -> Result<()>) -> Result<()> {
-        let guard = self.in_range(View::ALL)?;
-        if self.values.width(guard) == 1 {
+        let guard = self.resolving(|r| r.in_range(View::ALL))?;
+        if self.resolver.values.width(guard) == 1 {
             return self.under(guard, |e| f(e, None));
         }
-        for lane in 0..self.lanes.map_or(1, |(_, lanes)| lanes) {
+        for lane in 0..self.resolver.lane_count() {
             let view = View::ALL.lane(lane);
-            let guard = self.in_range(view)?;
+            let guard = self.resolving(|r| r.in_range(view))?;
             self.under(guard, |e| f(e, Some(view)))?;
         }
         Ok(())
@@ -483,7 +363,7 @@ impl<'p> Emit<'p> {
 
     /// Code under a condition.
     pub(crate) fn under(&mut self, cond: ValueId, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        match self.values.as_bool(cond) {
+        match self.resolver.values.as_bool(cond) {
             Some(true) => f(self),
             Some(false) => Ok(()),
             None => {
@@ -497,25 +377,28 @@ impl<'p> Emit<'p> {
 
     /// `dst = combine(dst, value)`.
     fn update(&mut self, c: &Compute) -> Result<()> {
-        let monoid = self.monoid(c.stage)?;
+        let monoid = self.resolver.monoid(c.stage)?;
         let mut items: Vec<ValueId> = c.value.iter().map(|v| self.resolve(*v)).collect::<Result<_>>()?;
-        let counts = self.item_counts()?;
+        let counts = self.resolving(|r| r.item_counts())?;
         for (item, identity) in items.iter_mut().zip(&monoid.identity) {
             let identity = self.resolve(*identity)?;
-            *item = self.choose(counts, *item, identity);
+            *item = self.resolver.choose(counts, *item, identity);
         }
-        self.note_states(c, &items)?;
-        let states: Vec<ValueId> = c.dst.iter().map(|place| self.load_state(place)).collect::<Result<_>>()?;
-        self.note_accumulators(monoid, &states);
-        let combined = self.combined(monoid, states, items)?;
+        let combined = self.taken_in(c, items, |r, place| r.load_state(place))?;
         c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    pub(crate) fn monoid(&self, stage: StageId) -> Result<&'p Monoid> {
-        let program = self.program;
-        match &program.stages[stage].body {
-            Body::Reduce { monoid, .. } => Ok(monoid),
-            Body::Map(_) => Err(self.defect("an update of what is no reduction")),
-        }
+    /// The states that items are combined with, as `load` reads them, after that.
+    fn taken_in(
+        &mut self,
+        c: &Compute,
+        items: Vec<ValueId>,
+        load: impl Fn(&mut Resolver<'p>, &Access) -> Result<ValueId>,
+    ) -> Result<Vec<ValueId>> {
+        let monoid = self.resolver.monoid(c.stage)?;
+        self.classes.note_states(&self.resolver, monoid, c, &items);
+        let states: Vec<ValueId> = c.dst.iter().map(|place| self.resolving(|r| load(r, place))).collect::<Result<_>>()?;
+        self.fuse.note_accumulators(&self.resolver, monoid, &states);
+        self.combined(monoid, states, items)
     }
 }

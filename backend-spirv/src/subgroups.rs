@@ -5,30 +5,21 @@
 //! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
 //! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Emit::thread`).
 
-use crate::all_reduce::{Digit, State};
+use crate::Result;
+use crate::all_reduce::State;
 use crate::chunks::Chunks;
-use crate::emit::{Emit, Result};
+use crate::emit::Emit;
 use crate::module::Id;
-use crate::values::{Coordinate, ValueId};
+use crate::resolve::values::{Coordinate, ValueId};
 use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{AllReduce, Level, Monoid, Scope};
-
-/// The subgroups that share a reduction.
-struct Subgroups {
-    /// How many, and which of them.
-    count: u32,
-    member: ValueId,
-    /// How many such, and which of those.
-    teams: u32,
-    team: ValueId,
-}
+use tilewright_dsl::nest::{AllReduce, Monoid, Scope};
 
 impl Emit<'_> {
     /// One state of a subgroup, in each of its invocations; so for each of several.
     pub(crate) fn across_lanes(&mut self, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
-        let size = self.fixed_subgroup()?;
+        let size = self.resolver.fixed_subgroup()?;
         self.module.capability(Capability::GroupNonUniform);
         let op = monoid.of_subgroups(&self.program.exprs).and_then(|(op, dtype)| group_op(op, dtype));
         if op.is_some() {
@@ -59,7 +50,7 @@ impl Emit<'_> {
     /// A group operation on one value, whose other operand stands before it (or behind). Halves travel as f32: devices need
     /// not have any of these on them.
     fn group_operation(&mut self, op: Op, operand: u32, value: ValueId, before: bool) -> Result<ValueId> {
-        let (dtype, level) = (self.values.dtype(value), self.level());
+        let (dtype, level) = (self.resolver.values.dtype(value), self.level());
         let halves = dtype == DType::F16 && self.native_f16();
         let ty = self.scalar_type(if halves { DType::F32 } else { dtype })?;
         let mut id: Id = self.scalar(value)?;
@@ -79,24 +70,24 @@ impl Emit<'_> {
     /// One state of a team of subgroups, in each of its invocations. Each subgroup leaves its own in shared memory; then each
     /// takes all of them in, every lane the one of its number and those a subgroup's size further.
     pub(crate) fn across_subgroups(&mut self, c: &AllReduce, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
-        let size = self.fixed_subgroup()?;
+        let size = self.resolver.fixed_subgroup()?;
         let states = self.across_lanes(monoid, states)?;
-        let of = self.subgroups_of(c, size)?;
-        if of.count == 1 {
+        let of = self.resolving(|r| r.team_of_subgroups(c, size))?;
+        if of.size == 1 {
             return Ok(states);
         }
-        let shared = self.scratch(&states, of.count * of.teams)?;
-        let base = self.values.scaled(of.team, of.count.into());
-        let own = self.values.plus(base, of.member);
-        let (lane, one) = (self.coordinate_value(Coordinate::SubgroupLane, size.into()), self.values.int(1));
-        let first = self.values.less(lane, one);
+        let shared = self.scratch(&states, of.size * of.teams)?;
+        let base = self.resolver.values.scaled(of.team, of.size.into());
+        let own = self.resolver.values.plus(base, of.member);
+        let (lane, one) = (self.resolver.coordinate_value(Coordinate::SubgroupLane, size.into()), self.resolver.values.int(1));
+        let first = self.resolver.values.less(lane, one);
         self.under(first, |e| e.put(&shared, own, &states))?;
         self.barrier(Scope::Workgroup)?;
         let mut all: Option<Vec<State>> = None;
-        for begin in (0..of.count).step_by(size as usize) {
-            let begin = self.values.int(begin.into());
-            let member = self.values.plus(begin, lane);
-            let next = self.get_or_identity(&shared, monoid, (base, member, of.count))?;
+        for begin in (0..of.size).step_by(size as usize) {
+            let begin = self.resolver.values.int(begin.into());
+            let member = self.resolver.values.plus(begin, lane);
+            let next = self.get_or_identity(&shared, monoid, (base, member, of.size))?;
             all = Some(match all {
                 Some(before) => self.combined_each(monoid, before, next)?,
                 None => next,
@@ -115,33 +106,16 @@ impl Emit<'_> {
         monoid: &Monoid,
         (base, member, count): (ValueId, ValueId, u32),
     ) -> Result<Vec<State>> {
-        let (count, last) = (self.values.int(count.into()), self.values.int((count - 1).into()));
-        let inside = self.values.less(member, count);
-        let clamped = self.values.extreme(Binary::Min, member, last);
-        let at = self.values.plus(base, clamped);
+        let (count, last) = (self.resolver.values.int(count.into()), self.resolver.values.int((count - 1).into()));
+        let inside = self.resolver.values.less(member, count);
+        let clamped = self.resolver.values.extreme(Binary::Min, member, last);
+        let at = self.resolver.values.plus(base, clamped);
         let found = self.get(shared, at)?;
         let identity: State = monoid.identity.iter().map(|e| self.resolve(*e)).collect::<Result<_>>()?;
         let one = |e: &mut Self, state: State| {
-            state.into_iter().zip(&identity).map(|(found, identity)| e.choose(inside, found, *identity)).collect()
+            state.into_iter().zip(&identity).map(|(found, identity)| e.resolver.choose(inside, found, *identity)).collect()
         };
         Ok(found.into_iter().map(|state| one(self, state)).collect())
-    }
-
-    /// Which subgroups make up a team.
-    fn subgroups_of(&mut self, c: &AllReduce, size: u32) -> Result<Subgroups> {
-        if self.grid.subgroups.is_empty() {
-            let counts = self.coordinates()?.into_iter().filter(|at| self.is_reduced(c, at.level, at.slot)).map(|at| at.count);
-            let (team, all) = (counts.product::<u32>(), self.local.iter().product::<u32>());
-            let (count, teams) = (team / size, all / team.max(1));
-            let subgroup = self.coordinate_value(Coordinate::Subgroup, (all / size).into());
-            let each = self.values.int(count.max(1).into());
-            let (team, member) = (self.values.floor_div(subgroup, each), self.values.floor_mod(subgroup, each));
-            return Ok(Subgroups { count, member, teams, team });
-        }
-        let subgroups = self.coordinates()?.into_iter().filter(|at| at.level == Level::Subgroup);
-        let (reduced, others): (Vec<Digit>, Vec<Digit>) = subgroups.partition(|at| self.is_reduced(c, at.level, at.slot));
-        let ((count, member), (teams, team)) = (self.place_among(&reduced), self.place_among(&others));
-        Ok(Subgroups { count, member, teams, team })
     }
 }
 

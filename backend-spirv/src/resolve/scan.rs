@@ -1,7 +1,9 @@
 //! What must be known of a dispatch before its first instruction: which buffers it reads and writes, which axes are
 //! bound to what, and which local buffers are reached in lanes.
 
-use crate::emit::{Emit, Result};
+use super::Resolver;
+use crate::Result;
+use crate::hash::Map;
 use std::collections::BTreeMap;
 use tilewright_dsl::expr::{Expr, ExprId, Read};
 use tilewright_dsl::launch::BufferUse;
@@ -24,7 +26,38 @@ struct Scan<'p> {
     by_subgroup: bool,
 }
 
-impl Emit<'_> {
+/// How a dispatch uses buffers.
+#[derive(Default)]
+pub(crate) struct Uses {
+    /// Those in device memory: the binding of each is its place.
+    pub(crate) global: Vec<(BufferId, BufferUse)>,
+    /// Whether invocations see each other's writes to device memory across a barrier.
+    pub(crate) coherent: bool,
+    /// Elements of a shared array's vectors, where it is more than 1.
+    shared: Map<BufferId, u32>,
+    /// Elements of a register's variable, where it is more than 1.
+    registers: Map<BufferId, u32>,
+}
+
+impl Uses {
+    /// How a buffer in device memory is used, and its binding.
+    pub(crate) fn of(&self, buffer: BufferId) -> Option<(u32, BufferUse)> {
+        let at = self.global.iter().position(|(b, _)| *b == buffer)?;
+        Some((at as u32, self.global[at].1))
+    }
+
+    /// The group that a shared array's elements are kept in.
+    pub(crate) fn shared_group(&self, buffer: BufferId) -> u32 {
+        self.shared.get(&buffer).copied().unwrap_or(1)
+    }
+
+    /// The group that the elements of registers are kept in.
+    pub(crate) fn register_group(&self, buffer: BufferId) -> u32 {
+        self.registers.get(&buffer).copied().unwrap_or(1)
+    }
+}
+
+impl Resolver<'_> {
     /// Looks through a dispatch.
     pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
         let tensors = Tensors::of(self.program);
@@ -32,46 +65,55 @@ impl Emit<'_> {
         let mut scan = Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, by_subgroup: false };
         scan.block(&dispatch.body, self);
         // Which threads make up a subgroup is known of a row only by how they are counted.
-        if scan.by_subgroup && self.grid.subgroups.is_empty() && self.local[1..] != [1, 1] {
-            self.row = Some(self.fixed_subgroup()?);
+        if scan.by_subgroup && self.grid.subgroups.is_empty() && self.grid.local[1..] != [1, 1] {
+            self.grid.row = Some(self.fixed_subgroup()?);
         }
-        self.buffers.global = scan.uses.into_values().collect();
+        self.uses.global = scan.uses.into_values().collect();
         // Only what is written and read again in one dispatch needs to be seen by others.
-        self.buffers.coherent = scan.barriers && self.buffers.global.iter().any(|(_, u)| u.reads && u.writes);
+        self.uses.coherent = scan.barriers && self.uses.global.iter().any(|(_, u)| u.reads && u.writes);
         for (buffer, lanes) in scan.rows.into_values() {
             let b = &self.program.buffers[buffer];
             let Some(row) = b.shape.last().and_then(|e| self.program.exprs.as_int(*e)) else { continue };
             let group = lanes.min(4);
             match b.space {
-                Space::Register if row % i64::from(group) == 0 => _ = self.registers.group.insert(buffer, group),
+                Space::Register if row % i64::from(group) == 0 => _ = self.uses.registers.insert(buffer, group),
                 Space::Shared if (row + i64::from(b.row_pad)) % i64::from(group) == 0 => {
-                    self.buffers.group.insert(buffer, group);
+                    self.uses.shared.insert(buffer, group);
                 }
                 _ => {}
             }
         }
         Ok(())
     }
+
+    /// Whether reading a buffer gives the same whenever it is done.
+    pub(crate) fn is_constant(&self, buffer: BufferId) -> bool {
+        match self.program.buffers[buffer].space {
+            Space::Constant(_) => true,
+            Space::Shared | Space::Register | Space::Fragment { .. } => false,
+            _ => self.uses.of(buffer).is_some_and(|(_, usage)| !usage.writes),
+        }
+    }
 }
 
 impl Scan<'_> {
-    fn block(&mut self, block: &Block, emit: &mut Emit<'_>) {
-        block.iter().for_each(|node| self.node(node, emit));
+    fn block(&mut self, block: &Block, resolver: &mut Resolver<'_>) {
+        block.iter().for_each(|node| self.node(node, resolver));
     }
 
-    fn node(&mut self, node: &Node, emit: &mut Emit<'_>) {
+    fn node(&mut self, node: &Node, resolver: &mut Resolver<'_>) {
         let outer = self.lanes;
         match &node.kind {
             NodeKind::Loop(l) => {
-                emit.note_loop(l.axis);
+                resolver.note_loop(l.axis);
                 match l.exec {
                     Exec::Lanes => {
                         let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent);
                         self.lanes = extent.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1).map(|n| (l.axis, n));
                     }
-                    Exec::Bind(Level::Workgroup, slot) => once(&mut emit.grid.workgroups, (l.axis, slot)),
-                    Exec::Bind(Level::Thread, slot) => once(&mut emit.grid.threads, (l.axis, slot)),
-                    Exec::Bind(level, slot) => once(&mut emit.grid.subgroups, (l.axis, level, slot)),
+                    Exec::Bind(Level::Workgroup, slot) => once(&mut resolver.grid.workgroups, (l.axis, slot)),
+                    Exec::Bind(Level::Thread, slot) => once(&mut resolver.grid.threads, (l.axis, slot)),
+                    Exec::Bind(level, slot) => once(&mut resolver.grid.subgroups, (l.axis, level, slot)),
                     Exec::Serial | Exec::Unroll => {}
                 }
             }
@@ -86,7 +128,7 @@ impl Scan<'_> {
             NodeKind::Alloc { .. } | NodeKind::Copy(_) | NodeKind::Fragment(_) => {}
         }
         for block in node.blocks() {
-            self.block(block, emit);
+            self.block(block, resolver);
         }
         self.lanes = outer;
     }

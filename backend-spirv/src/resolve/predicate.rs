@@ -1,13 +1,14 @@
 //! Predicates: axes that run past their extents (the nest's page says what that means).
 
-use crate::emit::{Emit, Result};
-use crate::resolve::{Mask, View};
-use crate::values::poly::ByLane;
-use crate::values::{Op, ValueId};
+use super::Resolver;
+use super::expr::{Mask, View};
+use super::values::poly::ByLane;
+use super::values::{Op, ValueId};
+use crate::Result;
 use tilewright_dsl::expr::{Binary, Const};
 use tilewright_dsl::nest::{AxisId, AxisKind, Tail};
 
-impl Emit<'_> {
+impl Resolver<'_> {
     /// `min(value, extent - 1)`. Where a whole vector is inside or outside, the number of the vector is clamped, so that
     /// it stays one access.
     pub(crate) fn clamped(&mut self, value: ValueId, extent: ValueId) -> ValueId {

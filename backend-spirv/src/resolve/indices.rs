@@ -4,10 +4,11 @@
 //! clamp it. So it is found by these, in whatever compute it stands; and so is whether a predicate holds. A place in memory is found by
 //! its indices.
 
-use crate::emit::{Emit, Result};
+use super::Resolver;
+use super::expr::{Mask, Resolved, View};
+use super::values::ValueId;
+use crate::Result;
 use crate::hash::{Map, Places, hash, hash_words};
-use crate::resolve::{Mask, Resolved, View};
-use crate::values::ValueId;
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::arena::Id as _;
@@ -30,7 +31,12 @@ pub(crate) struct Indices {
     /// Places that were asked for, and where each is in the list.
     places: Vec<Place>,
     known_places: Places,
+    /// Of axes whose extents name others: these, and the predicates that clamp them.
+    pub(super) clamped: Map<AxisId, Option<Clamped>>,
 }
+
+/// Axes that an extent names, and their predicates.
+type Clamped = Rc<(Vec<AxisId>, Vec<Pred>)>;
 
 /// The axes that something can depend on and that loops bind; `None` if it is more than a function of axes, because it reads.
 type Sources = Option<Rc<[AxisId]>>;
@@ -97,14 +103,14 @@ impl Asked {
     }
 }
 
-impl Emit<'_> {
-    /// The value of an index in a view: [`Emit::resolve_in`]'s.
-    pub(crate) fn index_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
+impl Resolver<'_> {
+    /// The value of an index in a view: [`Resolver::resolve_in`]'s.
+    pub(super) fn index_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
         self.remembered(Asked::Value(id), view, |e| e.resolve_in(id, view))
     }
 
-    /// Whether an axis is within its extent: [`Emit::new_within`]'s.
-    pub(crate) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
+    /// Whether an axis is within its extent: [`Resolver::new_within`]'s.
+    pub(super) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         Ok(self.remembered(Asked::Within(axis), view, |e| Ok((e.new_within(axis, view)?, 0)))?.0)
     }
 
@@ -118,7 +124,7 @@ impl Emit<'_> {
     }
 
     /// Whether the indices of a place are within its buffer, as `find` finds out.
-    pub(crate) fn stays_inside(
+    pub(super) fn stays_inside(
         &mut self,
         buffer: BufferId,
         index: &[ExprId],
@@ -178,14 +184,14 @@ impl Emit<'_> {
     }
 
     /// Notes that a loop binds an axis. Of all loops this must be known before anything is resolved in them.
-    pub(crate) fn note_loop(&mut self, axis: AxisId) {
+    pub(super) fn note_loop(&mut self, axis: AxisId) {
         let looped = &mut self.indices.looped;
         looped.resize(looped.len().max(axis.index() + 1), false);
         looped[axis.index()] = true;
     }
 
     /// Whether it is known that a loop binds an axis: else what is remembered would not change with it.
-    pub(crate) fn is_looped(&self, axis: AxisId) -> bool {
+    pub(super) fn is_looped(&self, axis: AxisId) -> bool {
         self.indices.looped.get(axis.index()).is_some_and(|looped| *looped)
     }
 

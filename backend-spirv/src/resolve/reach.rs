@@ -5,11 +5,12 @@
 //! within 32 bits, the launch computes between which sizes the integer lies (`hull`), and is refused where 32 bits do not
 //! hold these.
 //!
-//! [`Values`]: crate::values::Values
+//! [`Values`]: super::values::Values
 
-use crate::emit::{Emit, Result};
+use super::Resolver;
+use super::values::{Coordinate, Kind, Op, ValueId};
+use crate::Result;
 use crate::hash::Map;
-use crate::values::{Coordinate, Kind, Op, ValueId};
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{DType, Interval, Limit, MOST, REACH, Size};
@@ -30,14 +31,14 @@ pub(crate) struct Reach {
     pub(crate) limits: Vec<Limit>,
 }
 
-impl Emit<'_> {
+impl Resolver<'_> {
     /// Notes that a value is a counter, below an extent.
-    pub(crate) fn note_counter(&mut self, counter: ValueId, extent: ValueId) {
+    pub(super) fn note_counter(&mut self, counter: ValueId, extent: ValueId) {
         self.reach.extents.insert(counter, extent);
     }
 
     /// Notes that a value is an axis's.
-    pub(crate) fn note_axis(&mut self, value: ValueId, axis: AxisId) {
+    pub(super) fn note_axis(&mut self, value: ValueId, axis: AxisId) {
         let root = matches!(self.program.axes[axis].def, AxisDef::Root(_));
         if root || !self.reach.names.contains_key(&value) {
             self.reach.names.insert(value, axis);
@@ -61,7 +62,7 @@ impl Emit<'_> {
 
     /// Whether a size is within reach because what the dispatch writes has at most [`MOST`] elements. Of no elements, it is not run.
     fn is_implied(&self, most: &Size) -> bool {
-        let written = self.buffers.global.iter().filter(|(_, usage)| usage.writes);
+        let written = self.uses.global.iter().filter(|(_, usage)| usage.writes);
         let counts = written.filter_map(|(buffer, _)| {
             let shape = self.program.buffers[*buffer].shape.iter();
             shape.map(|extent| self.launch_size(*extent)).reduce(|a, b| Some(a?.times(b?))).flatten()

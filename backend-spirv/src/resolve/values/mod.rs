@@ -8,7 +8,7 @@
 //!
 //! An *index* is an exact integer, of which the device computes the low 32 bits; *data* is its 32 bits. What depends on
 //! more than the low bits of an index (a comparison, a quotient) is right only where 32 bits hold it: from its [`range`],
-//! or because the launch checks it ([`crate::reach`]).
+//! or because the launch checks it ([`super::reach`]).
 //!
 //! A value that depends on the lane is a vector ([`Node::width`]).
 
@@ -285,6 +285,15 @@ impl Values {
         match self.node(id).kind {
             Kind::Const(c) if c.dtype == DType::I32 => Some(i64::from(c.bits as i32)),
             Kind::Sum(ref sum) if sum.terms.is_empty() && !sum.lost => Some(sum.constant),
+            _ => None,
+        }
+    }
+
+    /// The literal that a value is, in all lanes.
+    pub(crate) fn literal(&self, id: ValueId) -> Option<Const> {
+        match &self.node(id).kind {
+            Kind::Const(c) => Some(*c),
+            Kind::Op(Op::Splat(_), of) => self.literal(of[0]),
             _ => None,
         }
     }

@@ -3,13 +3,14 @@
 //! One expression can be asked for in several *views*: over all lanes, in one lane, or as a register's index, where the
 //! axes bound to invocations take no part and nothing is clamped (a register's index must be constant).
 
-use crate::emit::{Emit, Result};
-use crate::values::{Op, Operands, ValueId};
+use super::Resolver;
+use super::values::{Op, Operands, ValueId};
+use crate::Result;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides, Unary};
+use tilewright_dsl::expr::{Binary, Compare, Const, Expr, ExprId, Unary};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Pred, Space, Tail};
+use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Monoid, Pred, Tail};
 
 /// How an expression is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +49,18 @@ pub(crate) type Mask = u64;
 /// A resolved expression.
 pub(crate) type Resolved = (ValueId, Mask);
 
-impl Emit<'_> {
+impl Resolver<'_> {
+    /// The combination of two states.
+    pub(crate) fn combination(&mut self, monoid: &Monoid, state: Vec<ValueId>, item: Vec<ValueId>) -> Result<Vec<ValueId>> {
+        // States and items are others in each combination: what names them is not to be remembered.
+        std::mem::swap(&mut self.resolved, &mut self.scratch);
+        self.resolved.clear();
+        (self.state, self.item) = (state, item);
+        let combined = monoid.combine.iter().map(|e| self.resolve(*e)).collect();
+        std::mem::swap(&mut self.resolved, &mut self.scratch);
+        combined
+    }
+
     /// The value of an expression over all lanes.
     pub(crate) fn resolve(&mut self, id: ExprId) -> Result<ValueId> {
         Ok(self.resolve_in(id, View::ALL)?.0)
@@ -70,12 +82,12 @@ impl Emit<'_> {
     fn resolve_new(&mut self, id: ExprId, view: View) -> Result<Resolved> {
         let exprs = &self.program.exprs;
         Ok(match exprs.get(id) {
-            Expr::Const(c) => (self.literal_value(*c)?, 0),
+            Expr::Const(c) => (self.values.constant(*c), 0),
             Expr::Axis(axis) => self.axis(*axis, view)?,
-            Expr::Dim(dim) => (self.dim(*dim)?, 0),
+            Expr::Dim(dim) => (self.dim(*dim), 0),
             Expr::Scalar(scalar) => {
-                let travels = self.scalar_param(*scalar)?;
-                (self.arrived(travels, exprs.dtype(id))?, 0)
+                let travels = self.scalar_param(*scalar);
+                (self.arrived(travels, exprs.dtype(id)), 0)
             }
             Expr::Read(read) => self.read(id, read, view)?,
             Expr::Unary(Unary::Index, a) => {
@@ -105,20 +117,16 @@ impl Emit<'_> {
         of.get(n as usize).copied().ok_or_else(missing)
     }
 
-    fn literal_value(&mut self, c: Const) -> Result<ValueId> {
-        Ok(self.values.constant(c))
-    }
-
     /// A scalar argument as the kernel sees it.
-    fn arrived(&mut self, travels: ValueId, dtype: DType) -> Result<ValueId> {
-        Ok(match dtype {
+    fn arrived(&mut self, travels: ValueId, dtype: DType) -> ValueId {
+        match dtype {
             DType::F16 => self.values.apply(Op::Cast(DType::F16), &[travels]),
             DType::Bool => {
                 let zero = self.values.constant(Const { dtype: DType::U32, bits: 0 });
-                self.values.apply(Op::Compare(tilewright_dsl::expr::Compare::Ne), &[travels, zero])
+                self.values.apply(Op::Compare(Compare::Ne), &[travels, zero])
             }
             DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => travels,
-        })
+        }
     }
 
     fn operate(&mut self, op: Op, of: &[ExprId], view: View) -> Result<Resolved> {
@@ -141,7 +149,7 @@ impl Emit<'_> {
             && self.program.exprs.as_int(id).is_none()
         {
             let exact = self.exact_quotient(op, a, b)?;
-            return Ok((if let Some(exact) = exact { exact } else { self.size_param(size)? }, 0));
+            return Ok((exact.unwrap_or_else(|| self.size_param(size)), 0));
         }
         let ((x, m), (y, n)) = (self.resolve_in(a, view)?, self.resolve_in(b, view)?);
         let values = &mut self.values;
@@ -187,7 +195,7 @@ impl Emit<'_> {
             return Ok(self.values.int(value));
         }
         // Asked again in each iteration that is written out.
-        let clamped = self.clamped.get_or_insert_with(axis, || {
+        let clamped = self.indices.clamped.get_or_insert_with(axis, || {
             let mut named = Vec::new();
             program.exprs.uses_axis(extent, &mut |a| {
                 named.push(a);
@@ -287,93 +295,5 @@ impl Emit<'_> {
         }
         let extent = self.extent_in(digits[digit], view)?;
         Ok(self.values.floor_mod(quotient, extent))
-    }
-
-    /// The value of a read.
-    fn read(&mut self, id: ExprId, read: &Read, view: View) -> Result<Resolved> {
-        let program = self.program;
-        let buffer = &program.buffers[read.buffer];
-        if buffer.space == Space::Register {
-            return Ok((self.read_register(read.buffer, &read.index, view)?, 0));
-        }
-        let (flat, mask, inside) = self.kept_inside(read, view)?;
-        let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {
-            // Neither one element nor consecutive ones: lane by lane.
-            let lanes = self.lanes.map_or(1, |(_, n)| n);
-            let parts: Result<_> = (0..lanes).map(|l| Ok(self.resolve_in(id, view.lane(l))?.0)).collect();
-            return Ok((self.values.op(Op::Join, parts?), mask));
-        };
-        if let Outside::Fill(fill, _) = &read.outside {
-            let fill = self.resolve_in(*fill, view)?.0;
-            value = self.values.select(inside, value, fill);
-        }
-        Ok((self.filled(value, mask, view)?, mask))
-    }
-
-    /// The row-major index of a read, the predicates it depends on, and whether it is inside.
-    fn kept_inside(&mut self, read: &Read, view: View) -> Result<(ValueId, Mask, ValueId)> {
-        if read.outside == Outside::Never {
-            let (flat, mask) = self.place_in(read.buffer, &read.index, view)?;
-            return Ok((flat, mask, self.values.boolean(true)));
-        }
-        let (mut index, mut mask) = (Vec::with_capacity(read.index.len()), 0);
-        for i in &read.index {
-            let (value, m) = self.index_in(*i, view)?;
-            index.push(value);
-            mask |= m;
-        }
-        let inside = self.keep_inside(read, &mut index, view)?;
-        Ok((self.flat(read.buffer, &index)?, mask, inside))
-    }
-
-    /// Clamps the indices of a read that may leave its buffer; whether it is inside.
-    pub(crate) fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
-        let mut inside = self.values.boolean(true);
-        let (sides, whole): (&Sides, bool) = match &read.outside {
-            Outside::Never => return Ok(inside),
-            Outside::Clamp(sides) => (sides, false),
-            Outside::Fill(_, sides) => (sides, true),
-        };
-        let program = self.program;
-        let shape = &program.buffers[read.buffer].shape;
-        let versions = index.len().saturating_sub(shape.len());
-        for (dim, (low, high)) in sides.iter().enumerate() {
-            let Some(at) = index.get_mut(versions + dim).map(|v| *v) else { continue };
-            let (zero, extent) = (self.values.int(0), self.resolve_in(shape[dim], view)?.0);
-            // Where vectors are on one side or the other, it is their number that is looked at, and they stay whole: what is
-            // outside is not used. The nearest element is, of each lane.
-            let (at, extent, width) = if whole { self.vectors(at, extent) } else { (at, extent, 1) };
-            let mut clamped = at;
-            if *low {
-                let below = self.values.less(at, zero);
-                let above = self.negated(below);
-                inside = self.values.and(inside, above);
-            }
-            if *high {
-                let below = self.values.less(at, extent);
-                inside = self.values.and(inside, below);
-                let one = self.values.int(1);
-                let last = self.values.minus(extent, one);
-                // An empty dimension has no last element: stay at its start.
-                let last = self.values.extreme(Binary::Max, last, zero);
-                clamped = self.values.extreme(Binary::Min, clamped, last);
-            }
-            if *low {
-                clamped = self.values.extreme(Binary::Max, clamped, zero);
-            }
-            if width > 1 {
-                let (first, lane) = (self.values.scaled(clamped, width.into()), self.values.lane(width));
-                clamped = self.values.plus(first, lane);
-            }
-            index[versions + dim] = clamped;
-        }
-        Ok(inside)
-    }
-
-    fn negated(&mut self, cond: ValueId) -> ValueId {
-        match self.values.as_bool(cond) {
-            Some(known) => self.values.boolean(!known),
-            None => self.values.apply(Op::Unary(tilewright_dsl::expr::Unary::Not), &[cond]),
-        }
     }
 }

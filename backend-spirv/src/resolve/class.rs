@@ -1,0 +1,177 @@
+//! Classes of floats: which may be NaN where a driver's compiler takes them for numbers ([`crate::nan`]).
+
+use super::Resolver;
+use super::values::{Kind, Op, ValueId, Values};
+use crate::hash::Map;
+use tilewright_dsl::expr::{Binary, Unary};
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::{BufferId, Compute, Monoid};
+
+/// What is known of floats, and of what was written to buffers.
+#[derive(Default)]
+pub(crate) struct Classes {
+    of: Map<ValueId, Class>,
+    held: Map<BufferId, Class>,
+}
+
+/// What is known of a float. A truth is suspect if it is made of comparisons of floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Class {
+    /// It may be NaN.
+    pub(crate) nan: bool,
+    /// No compiler can know a range of it.
+    free: bool,
+}
+
+impl Class {
+    /// Of what is read from memory, or given.
+    const UNKNOWN: Class = Class { nan: true, free: true };
+    const SUSPECT: Class = Class { nan: true, free: false };
+    const NUMBER: Class = Class { nan: false, free: false };
+
+    pub(crate) fn is_suspect(self) -> bool {
+        self.nan && !self.free
+    }
+
+    /// Of what is one or the other: a range of one is a range of it, at some place.
+    fn or(self, other: Class) -> Class {
+        match (self.nan, other.nan) {
+            (true, true) => Class { nan: true, free: self.free && other.free },
+            (true, false) => self,
+            (false, _) => other,
+        }
+    }
+}
+
+impl Classes {
+    /// The class of a value.
+    pub(crate) fn class(&mut self, values: &Values, id: ValueId) -> Class {
+        if let Some(known) = self.of.get(&id) {
+            return *known;
+        }
+        let class = self.new_class(values, id);
+        self.of.insert(id, class);
+        class
+    }
+
+    fn new_class(&mut self, values: &Values, id: ValueId) -> Class {
+        let node = values.node(id);
+        if node.dtype == DType::Bool {
+            return self.class_of_truth(values, id);
+        }
+        if !node.dtype.is_float() {
+            return Class::NUMBER;
+        }
+        let (op, of) = match &node.kind {
+            Kind::Const(c) if c.value().is_nan() => return Class::SUSPECT,
+            Kind::Op(op, of) => (*op, of.clone()),
+            Kind::Load(_) | Kind::Param(_) | Kind::Moment(_) => return Class::UNKNOWN,
+            _ => return Class::NUMBER,
+        };
+        match op {
+            Op::Unary(op) => {
+                let of = self.class(values, of[0]);
+                Class { nan: of.nan || makes_nan(op), free: of.free && is_onto(op) }
+            }
+            Op::Binary(Binary::Min | Binary::Max) => {
+                let (a, b) = (self.class(values, of[0]), self.class(values, of[1]));
+                Class { nan: a.nan && b.nan, free: a.free && b.free }
+            }
+            Op::Binary(op) => Class { nan: true, free: self.is_free(values, op, of[0], of[1]) },
+            // Not reached: an `Fma` is formed where instructions are written, and no value is one.
+            Op::Fma => Class::SUSPECT,
+            Op::Select => self.class_of_choice(values, of[0], of[1], of[2]),
+            Op::Cast(_) | Op::Index => self.class(values, of[0]),
+            Op::Splat(_) | Op::Extract(_) | Op::Part(_) => self.class(values, of[0]),
+            Op::Join => of.iter().map(|v| self.class(values, *v)).reduce(Class::or).unwrap_or(Class::SUSPECT),
+            Op::Compare(_) => Class::NUMBER,
+        }
+    }
+
+    /// Whether the result of arithmetic can be any number, whatever range one of the operands has.
+    fn is_free(&mut self, values: &Values, op: Binary, a: ValueId, b: ValueId) -> bool {
+        // A square is not negative, and no less if one side is negated.
+        let related = unsigned(values, a) == unsigned(values, b);
+        match op {
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => {
+                !related && (self.class(values, a).free || self.class(values, b).free)
+            }
+            _ => false,
+        }
+    }
+
+    fn class_of_choice(&mut self, values: &Values, cond: ValueId, yes: ValueId, no: ValueId) -> Class {
+        let (a, b) = (self.class(values, yes), self.class(values, no));
+        if let Kind::Op(Op::Unary(Unary::IsNan), of) = &values.node(cond).kind
+            && of[0] == no
+        {
+            return Class { nan: a.nan, free: a.free && b.free };
+        }
+        match self.class(values, cond).is_suspect() {
+            // `if x < 0 { -x } else { x }` is an absolute value.
+            true => Class { nan: a.nan || b.nan, free: false },
+            false => Class { nan: a.nan || b.nan, free: a.free || b.free },
+        }
+    }
+
+    fn class_of_truth(&mut self, values: &Values, id: ValueId) -> Class {
+        let Kind::Op(op, of) = &values.node(id).kind else { return Class::NUMBER };
+        let (op, of) = (*op, of.clone());
+        let suspect = match op {
+            Op::Compare(_) | Op::Unary(Unary::IsNan) => values.dtype(of[0]).is_float(),
+            _ => of.iter().any(|v| values.dtype(*v) == DType::Bool && self.class(values, *v).is_suspect()),
+        };
+        if suspect { Class::SUSPECT } else { Class::NUMBER }
+    }
+
+    /// Notes what is written to a buffer: a compiler may see through memory, and sees through registers.
+    pub(crate) fn write(&mut self, values: &Values, buffer: BufferId, value: ValueId) {
+        if values.dtype(value).is_float() {
+            let class = self.class(values, value);
+            self.join_class(buffer, class);
+        }
+    }
+
+    fn join_class(&mut self, buffer: BufferId, class: Class) {
+        let before = self.held.get(&buffer).copied().unwrap_or(Class::NUMBER);
+        self.held.insert(buffer, before.or(class));
+    }
+
+    /// A value was read from a buffer that is written.
+    pub(crate) fn read(&mut self, buffer: BufferId, value: ValueId) {
+        let class = self.held.get(&buffer).copied().unwrap_or(Class::UNKNOWN);
+        self.of.insert(value, class);
+    }
+
+    /// Notes what a reduction's state may come to, before it is read in a loop. A sum, a product, a minimum or a maximum compares no
+    /// state with anything; what else may be NaN is suspect from the beginning.
+    pub(crate) fn note_states(&mut self, resolver: &Resolver<'_>, monoid: &Monoid, c: &Compute, items: &[ValueId]) {
+        if monoid.operation(&resolver.program.exprs).is_some() {
+            return;
+        }
+        let may_be_nan = items.iter().any(|item| self.class(&resolver.values, *item).nan);
+        for to in c.dst.iter().filter(|_| may_be_nan) {
+            self.join_class(to.buffer, Class::SUSPECT);
+        }
+    }
+}
+
+/// Whether a function can be NaN of what is not.
+fn makes_nan(op: Unary) -> bool {
+    use Unary::*;
+    !matches!(op, Neg | Abs | Sign | Floor | Ceil | Round | Trunc | Exp | Exp2 | Atan | Sinh | Cosh | Tanh | Asinh)
+}
+
+/// Whether a function of any number is any number.
+fn is_onto(op: Unary) -> bool {
+    use Unary::*;
+    matches!(op, Neg | Floor | Ceil | Round | Trunc | Ln | Log2 | Tan | Sinh | Asinh | Atanh)
+}
+
+/// What a value is the negative of, or the value.
+fn unsigned(values: &Values, id: ValueId) -> ValueId {
+    match &values.node(id).kind {
+        Kind::Op(Op::Unary(Unary::Neg | Unary::Abs), of) => unsigned(values, of[0]),
+        _ => id,
+    }
+}

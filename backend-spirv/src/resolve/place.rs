@@ -1,0 +1,69 @@
+//! Where an element lies in its buffer: its row-major index, versions, padding and swizzles included.
+
+use super::indices::Extents;
+use super::values::poly::ByLane;
+use super::values::{Op, ValueId};
+use super::{Resolver, View};
+use crate::Result;
+use tilewright_dsl::expr::Binary;
+use tilewright_dsl::nest::BufferId;
+
+impl Resolver<'_> {
+    /// [`Resolver::flat`] of indices that were not asked for before, and of extents that may be known.
+    pub(super) fn new_flat(&mut self, buffer: BufferId, index: &[ValueId], extents: Option<&Extents>) -> Result<ValueId> {
+        let b = &self.program.buffers[buffer];
+        let versions = usize::from(b.versions > 1);
+        if index.len() != b.shape.len() + versions {
+            return Err(self.error(format!("`{}` has {} dimensions, not {}", b.name, b.shape.len(), index.len() - versions)));
+        }
+        let mut flat = self.values.int(0);
+        if versions == 1 {
+            let count = self.values.int(b.versions.into());
+            flat = self.values.floor_mod(index[0], count);
+        }
+        let row = index.len().checked_sub(2).map(|at| index[at]);
+        for (n, (extent, index)) in b.shape.iter().zip(&index[versions..]).enumerate() {
+            let last = n + 1 == b.shape.len();
+            let index = if last && b.swizzle > 0 { self.swizzled(buffer, row, *index)? } else { *index };
+            let mut extent = match extents {
+                Some(extents) => extents[n],
+                None => self.resolve_in(*extent, View::ALL)?.0,
+            };
+            if last && b.row_pad > 0 {
+                let pad = self.values.int(b.row_pad.into());
+                extent = self.values.plus(extent, pad);
+            }
+            let (rows, index) = (self.values.times(flat, extent), self.values.as_index(index));
+            flat = self.values.plus(rows, index);
+        }
+        Ok(flat)
+    }
+
+    /// Where an element of a swizzled row lies: its group's number is permuted by the row's. Lanes within one group stay
+    /// consecutive.
+    fn swizzled(&mut self, buffer: BufferId, row: Option<ValueId>, index: ValueId) -> Result<ValueId> {
+        let b = &self.program.buffers[buffer];
+        let by = i64::from(b.swizzle);
+        let length = b.shape.last().and_then(|e| self.program.exprs.as_int(*e)).unwrap_or(0);
+        let groups = length / by;
+        let (Some(row), true) = (row, groups > 0) else { return Ok(index) };
+        let modulo = self.values.int(groups & groups.wrapping_neg());
+        let permuted = self.values.floor_mod(row, modulo);
+        let width = self.values.width(index);
+        let (at, lane) = match self.values.by_lane(index) {
+            ByLane::Linear { base, step: 1 } if by % i64::from(width) == 0 && self.values.is_multiple(base, width.into()) => {
+                (base, Some(self.values.lane(width)))
+            }
+            _ => (index, None),
+        };
+        let group = self.values.int(by);
+        let (number, within) = (self.values.floor_div(at, group), self.values.floor_mod(at, group));
+        let number = self.values.apply(Op::Binary(Binary::Xor), &[number, permuted]);
+        let start = self.values.times(number, group);
+        let place = self.values.plus(start, within);
+        Ok(match lane {
+            Some(lane) => self.values.plus(place, lane),
+            None => place,
+        })
+    }
+}

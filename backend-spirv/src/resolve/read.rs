@@ -1,0 +1,336 @@
+//! Reads: which elements at a time, what lies outside, and what need not be read again.
+//!
+//! A read of what the dispatch does not write is a value like others. One of memory that is written is a moment's: it is wanted at once.
+
+use super::expr::{Mask, Resolved};
+use super::values::poly::{ByLane, Term};
+use super::values::{Kind, Load, Op, Operands, ValueId};
+use super::{Bound, Resolver, View, Wanted};
+use crate::Result;
+use crate::hash::Map;
+use tilewright_dsl::arena::Id as _;
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Outside, Read, Sides, Unary};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
+use tilewright_dsl::nest::{Access, BufferId, Space};
+
+/// What is known of reads.
+#[derive(Default)]
+pub(crate) struct Reads {
+    /// What was read from memory that is written, since it last may have changed.
+    pub(crate) recent: Map<BufferId, Map<(u32, ValueId), ValueId>>,
+    /// What registers' variables hold, as far as it is known.
+    pub(crate) registers: Map<(BufferId, i64), ValueId>,
+    /// Of a compute's read: how many elements of neighbouring unrolled iterations to load at once.
+    groups: Map<(usize, ExprId), u32>,
+}
+
+impl Reads {
+    /// Forgets what was read from a buffer.
+    pub(crate) fn forget(&mut self, buffer: BufferId) {
+        if let Some(recent) = self.recent.get_mut(&buffer) {
+            recent.clear();
+        }
+    }
+}
+
+impl Resolver<'_> {
+    /// The value of a read.
+    pub(super) fn read(&mut self, id: ExprId, read: &Read, view: View) -> Result<Resolved> {
+        let program = self.program;
+        let buffer = &program.buffers[read.buffer];
+        if buffer.space == Space::Register {
+            return Ok((self.read_register(read.buffer, &read.index, view)?, 0));
+        }
+        let (flat, mask, inside) = self.kept_inside(read, view)?;
+        let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {
+            // Neither one element nor consecutive ones: lane by lane.
+            let lanes = self.lane_count();
+            let parts: Result<_> = (0..lanes).map(|l| Ok(self.resolve_in(id, view.lane(l))?.0)).collect();
+            return Ok((self.values.op(Op::Join, parts?), mask));
+        };
+        if let Outside::Fill(fill, _) = &read.outside {
+            let fill = self.resolve_in(*fill, view)?.0;
+            value = self.values.select(inside, value, fill);
+        }
+        Ok((self.filled(value, mask, view)?, mask))
+    }
+
+    /// The row-major index of a read, the predicates it depends on, and whether it is inside.
+    fn kept_inside(&mut self, read: &Read, view: View) -> Result<(ValueId, Mask, ValueId)> {
+        if read.outside == Outside::Never {
+            let (flat, mask) = self.place_in(read.buffer, &read.index, view)?;
+            return Ok((flat, mask, self.values.boolean(true)));
+        }
+        let (mut index, mut mask) = (Vec::with_capacity(read.index.len()), 0);
+        for i in &read.index {
+            let (value, m) = self.index_in(*i, view)?;
+            index.push(value);
+            mask |= m;
+        }
+        let inside = self.keep_inside(read, &mut index, view)?;
+        Ok((self.flat(read.buffer, &index)?, mask, inside))
+    }
+
+    /// Clamps the indices of a read that may leave its buffer; whether it is inside.
+    fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
+        let mut inside = self.values.boolean(true);
+        let (sides, whole): (&Sides, bool) = match &read.outside {
+            Outside::Never => return Ok(inside),
+            Outside::Clamp(sides) => (sides, false),
+            Outside::Fill(_, sides) => (sides, true),
+        };
+        let program = self.program;
+        let shape = &program.buffers[read.buffer].shape;
+        let versions = index.len().saturating_sub(shape.len());
+        for (dim, (low, high)) in sides.iter().enumerate() {
+            let Some(at) = index.get_mut(versions + dim).map(|v| *v) else { continue };
+            let (zero, extent) = (self.values.int(0), self.resolve_in(shape[dim], view)?.0);
+            // Where vectors are on one side or the other, it is their number that is looked at, and they stay whole: what is
+            // outside is not used. The nearest element is, of each lane.
+            let (at, extent, width) = if whole { self.vectors(at, extent) } else { (at, extent, 1) };
+            let mut clamped = at;
+            if *low {
+                let below = self.values.less(at, zero);
+                let above = self.negated(below);
+                inside = self.values.and(inside, above);
+            }
+            if *high {
+                let below = self.values.less(at, extent);
+                inside = self.values.and(inside, below);
+                let one = self.values.int(1);
+                let last = self.values.minus(extent, one);
+                // An empty dimension has no last element: stay at its start.
+                let last = self.values.extreme(Binary::Max, last, zero);
+                clamped = self.values.extreme(Binary::Min, clamped, last);
+            }
+            if *low {
+                clamped = self.values.extreme(Binary::Max, clamped, zero);
+            }
+            if width > 1 {
+                let (first, lane) = (self.values.scaled(clamped, width.into()), self.values.lane(width));
+                clamped = self.values.plus(first, lane);
+            }
+            index[versions + dim] = clamped;
+        }
+        Ok(inside)
+    }
+
+    fn negated(&mut self, cond: ValueId) -> ValueId {
+        match self.values.as_bool(cond) {
+            Some(known) => self.values.boolean(!known),
+            None => self.values.apply(Op::Unary(Unary::Not), &[cond]),
+        }
+    }
+
+    /// What a read gives at a row-major index, over all lanes. `None`: each lane must read for itself.
+    fn fetch_lanes(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<Option<ValueId>> {
+        match self.values.by_lane(flat) {
+            ByLane::Uniform => self.fetch_grouped(id, buffer, flat).map(Some),
+            ByLane::Linear { base, step: 1 } => Ok(self.row(buffer, base, self.values.width(flat))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Consecutive elements, by lane. `None`: they are reached one by one.
+    fn row(&mut self, buffer: BufferId, base: ValueId, width: u32) -> Option<ValueId> {
+        let count = self.wide(buffer, base, width)?;
+        let each = (0..width / count).map(|n| {
+            let offset = self.values.int((n * count).into());
+            let at = self.values.plus(base, offset);
+            self.fetch(buffer, at, count)
+        });
+        let parts: Operands = each.collect();
+        Some(if parts.len() == 1 { parts[0] } else { self.values.op(Op::Join, parts) })
+    }
+
+    /// How many elements at a time `width` consecutive ones can be reached by, if not one by one.
+    pub(crate) fn wide(&self, buffer: BufferId, base: ValueId, width: u32) -> Option<u32> {
+        let b = &self.program.buffers[buffer];
+        let at_once = match b.space {
+            Space::Constant(_) => return None,
+            Space::Shared => {
+                let group = self.uses.shared_group(buffer);
+                (group > 1 && group == width.min(4)).then_some(group)?
+            }
+            _ if b.dtype == DType::F16 && width >= 8 && self.native_f16() && self.values.is_multiple(base, 8) => 8,
+            _ => width.min(4),
+        };
+        self.values.is_multiple(base, at_once.into()).then_some(at_once)
+    }
+
+    /// One element; loaded together with its neighbours, if unrolled iterations read those.
+    fn fetch_grouped(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<ValueId> {
+        if let Space::Constant(data) = &self.program.buffers[buffer].space
+            && let Some(c) = self.values.as_int(flat).and_then(|at| data.get(usize::try_from(at).ok()?))
+        {
+            return Ok(self.values.constant(*c));
+        }
+        let group = self.group_of(id, buffer)?;
+        let sum = self.values.as_sum(flat);
+        let offset = sum.constant.rem_euclid(group.into());
+        if group > 1 && !sum.lost && sum.terms.iter().all(|t| t.by % i64::from(group) == 0) {
+            let offset_value = self.values.int(offset);
+            let base = self.values.minus(flat, offset_value);
+            let vector = self.fetch(buffer, base, group);
+            return Ok(self.values.extract(vector, offset as u32));
+        }
+        Ok(self.fetch(buffer, flat, 1))
+    }
+
+    /// How many elements at once a read of the compute at hand should load: 4 or 2, if an axis that is written out runs
+    /// over consecutive ones and that many of them.
+    fn group_of(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
+        if self.unrolled.is_empty() {
+            return Ok(1);
+        }
+        let key = (self.compute, id);
+        if let Some(known) = self.reads.groups.get(&key) {
+            return Ok(*known);
+        }
+        self.reads.groups.insert(key, 1);
+        let group = match self.program.buffers[buffer].space {
+            Space::Constant(_) => 1,
+            // What another invocation has written of the group meanwhile is not this one's to read.
+            ref space if space.is_global() && self.uses.coherent && !self.is_constant(buffer) => 1,
+            Space::Shared if self.uses.shared_group(buffer) == 1 => 1,
+            _ => self.consecutive(id, buffer)?,
+        };
+        self.reads.groups.insert(key, group);
+        Ok(group)
+    }
+
+    /// Looks at a read with the unrolled axes as unknowns: does one of them count consecutive elements?
+    fn consecutive(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
+        let program = self.program;
+        let Expr::Read(read) = program.exprs.get(id) else { return Ok(1) };
+        let unrolled = self.unrolled.clone();
+        let is_unrolled = &mut |axis| unrolled.iter().any(|(a, _)| program.is_made_of(axis, *a));
+        // Which element of what is written meanwhile? That of an unknown cannot be read.
+        let mut is_of_unknown = |e: &Expr| match e {
+            Expr::Read(r) => !self.is_constant(r.buffer) && r.index.iter().any(|i| program.exprs.uses_axis(*i, is_unrolled)),
+            _ => false,
+        };
+        if read.index.iter().any(|i| program.exprs.any(*i, &mut is_of_unknown)) {
+            return Ok(1);
+        }
+        let mut unknowns = Vec::new();
+        let before = self.bound.clone();
+        let resolved = std::mem::take(&mut self.resolved);
+        for (axis, extent) in &unrolled {
+            let unknown = self.values.unknown(Bounds(0, i64::from(*extent) - 1));
+            unknowns.push((unknown, *extent));
+            self.bound[axis.index()] = Some(Bound { value: unknown, owner: false });
+        }
+        let index: Result<Vec<ValueId>> = read.index.iter().map(|i| Ok(self.resolve_in(*i, View::ALL)?.0)).collect();
+        // Neighbours that may lie outside are not loaded together, though each of them would be clamped.
+        let flat = index.and_then(|mut index| {
+            self.keep_inside(read, &mut index, View::ALL)?;
+            self.flat(buffer, &index)
+        });
+        let all_read = self.loops_run_alike(&unknowns);
+        self.bound = before;
+        self.resolved = resolved;
+        let (sum, all_read) = (self.values.as_sum(flat?), all_read?);
+        if sum.lost {
+            return Ok(1);
+        }
+        let runs = |t: &Term, (unknown, extent): &(ValueId, u32), group: u32| {
+            t.factors.as_slice() == [*unknown] && t.by == 1 && extent % group == 0
+        };
+        // Groups that are read as a whole, or that no end of the buffer cuts.
+        let rows = program.buffers[buffer].shape.last().copied();
+        let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
+        let holds = |group: u32| {
+            let by = i64::from(group);
+            let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
+            // Of two axes that count elements, each begins anywhere in the other's groups.
+            let mut others = sum.terms.iter().filter(|t| !along(t));
+            let whole =
+                all_read && sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
+            sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
+        };
+        let group = [4, 2].into_iter().find(|group| holds(*group)).unwrap_or(1);
+        Ok(match self.program.buffers[buffer].space {
+            Space::Shared if self.uses.shared_group(buffer) != group => 1,
+            _ => group,
+        })
+    }
+
+    /// Whether no loop around may run in some unrolled iterations and be empty in others, which then read nothing.
+    fn loops_run_alike(&mut self, unknowns: &[(ValueId, u32)]) -> Result<bool> {
+        for axis in self.serial.clone() {
+            let extent = self.extent_in(axis, View::ALL)?;
+            let differs = unknowns.iter().any(|(unknown, _)| self.values.depends(extent, *unknown));
+            if differs && self.values.node(extent).range.0 < 1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// `count` elements from a row-major index on, which `count` divides.
+    fn fetch(&mut self, buffer: BufferId, flat: ValueId, count: u32) -> ValueId {
+        let dtype = self.program.buffers[buffer].dtype;
+        let index = self.values.divided(flat, count.into());
+        if self.is_constant(buffer) {
+            return self.pure_load(buffer, index, count, dtype);
+        }
+        if let Some(known) = self.reads.recent.get(&buffer).and_then(|r| r.get(&(count, index))) {
+            return *known;
+        }
+        let level = self.level();
+        let value = self.values.moment(dtype, count, level);
+        self.wanted.push(Wanted::Load { value, buffer, index });
+        self.reads.recent.get_or_insert_with(buffer, Map::default).insert((count, index), value);
+        value
+    }
+
+    /// A load of what does not change: written where its index is known, but not above what may not run.
+    fn pure_load(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType) -> ValueId {
+        let least = self.values.node(index).level as usize;
+        let floor = self.regions.iter().rposition(|r| r.skippable).unwrap_or(0);
+        // The same load may be there already, further out.
+        for region in &self.regions[..floor] {
+            let load = Load { buffer, count, index, region: region.instance };
+            if let Some(known) = self.values.find(&Kind::Load(load), dtype) {
+                return known;
+            }
+        }
+        let load = Load { buffer, count, index, region: self.regions[floor].instance };
+        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, REACH)
+    }
+
+    /// One lane's value of an accumulator.
+    pub(crate) fn load_one(&mut self, from: &Access, view: View) -> Result<ValueId> {
+        if self.program.buffers[from.buffer].space == Space::Register {
+            return self.read_register(from.buffer, &from.index, view);
+        }
+        let flat = self.place_in(from.buffer, &from.index, view)?.0;
+        Ok(self.fetch(from.buffer, flat, 1))
+    }
+
+    /// The value at a place that is read and written.
+    pub(crate) fn load_state(&mut self, from: &Access) -> Result<ValueId> {
+        if self.program.buffers[from.buffer].space == Space::Register {
+            return self.read_register(from.buffer, &from.index, View::ALL);
+        }
+        let flat = self.place_in(from.buffer, &from.index, View::ALL)?.0;
+        let state = match self.values.by_lane(flat) {
+            ByLane::Uniform => Some(self.fetch(from.buffer, flat, 1)),
+            ByLane::Linear { base, step: 1 } => self.row(from.buffer, base, self.lane_count()),
+            _ => None,
+        };
+        if let Some(state) = state {
+            return Ok(state);
+        }
+        let lanes = self.lane_count();
+        let parts: Result<Operands> = (0..lanes)
+            .map(|l| {
+                let view = View::ALL.lane(l);
+                let flat = self.place_in(from.buffer, &from.index, view)?.0;
+                Ok(self.fetch(from.buffer, flat, 1))
+            })
+            .collect();
+        Ok(self.values.op(Op::Join, parts?))
+    }
+}

@@ -1,0 +1,196 @@
+//! Registers: which ones an index names, and what they hold.
+//!
+//! An index must be a literal here: a register file cannot be indexed at run time. What runs past the end of an axis reads the nearest
+//! element of a dimension, the first one where it is counted backwards, and writes none.
+
+use super::values::poly::ByLane;
+use super::values::{Op, Operands, ValueId};
+use super::{Resolver, View, Wanted};
+use crate::Result;
+use smallvec::SmallVec;
+use tilewright_dsl::arena::Id as _;
+use tilewright_dsl::diag::{self, Error};
+use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::launch::Bounds;
+use tilewright_dsl::nest::BufferId;
+
+/// A register's index, dimension by dimension.
+type Index = SmallVec<[ValueId; 4]>;
+
+/// Elements of a register buffer.
+#[derive(Clone, Copy)]
+pub(crate) enum Elements {
+    One(i64),
+    /// Consecutive ones, by lane.
+    Row(i64),
+    /// This one and every so many, by lane.
+    Strided(i64, i64),
+}
+
+/// An index that leaves its buffer.
+pub(crate) struct Past {
+    index: Index,
+    /// In which lanes.
+    pub(crate) beyond: SmallVec<[bool; 16]>,
+}
+
+impl Elements {
+    pub(crate) fn lane(self, lane: u32) -> i64 {
+        match self {
+            Elements::One(at) => at,
+            Elements::Row(at) => at + i64::from(lane),
+            Elements::Strided(at, step) => at + step * i64::from(lane),
+        }
+    }
+}
+
+impl Resolver<'_> {
+    /// The value of registers.
+    pub(crate) fn read_register(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<ValueId> {
+        if let Some(past) = self.past_end(buffer, index, view)? {
+            return self.read_nearest(buffer, &past);
+        }
+        let at = self.elements(buffer, index, view)?;
+        if let Elements::One(at) = at {
+            return Ok(self.read_one(buffer, at));
+        }
+        let lanes = self.lane_count();
+        let group = self.uses.register_group(buffer);
+        if let Elements::Row(first) = at
+            && is_whole(first, lanes, group)
+        {
+            let parts = (0..lanes / group).map(|n| self.read_variable(buffer, first / i64::from(group) + i64::from(n)));
+            let parts: Operands = parts.collect();
+            return Ok(if parts.len() == 1 { parts[0] } else { self.values.op(Op::Join, parts) });
+        }
+        let parts = (0..lanes).map(|l| self.read_one(buffer, at.lane(l))).collect();
+        Ok(self.values.op(Op::Join, parts))
+    }
+
+    fn read_one(&mut self, buffer: BufferId, at: i64) -> ValueId {
+        let group = i64::from(self.uses.register_group(buffer));
+        let variable = self.read_variable(buffer, at.div_euclid(group));
+        self.values.extract(variable, at.rem_euclid(group) as u32)
+    }
+
+    pub(crate) fn read_variable(&mut self, buffer: BufferId, at: i64) -> ValueId {
+        if let Some(value) = self.reads.registers.get(&(buffer, at)) {
+            return *value;
+        }
+        let (dtype, group, level) = (self.program.buffers[buffer].dtype, self.uses.register_group(buffer), self.level());
+        let value = self.values.moment(dtype, group, level);
+        self.wanted.push(Wanted::Register { value, buffer, at });
+        self.reads.registers.insert((buffer, at), value);
+        value
+    }
+
+    /// An index of which a lane at least is past an end of a dimension: its flat number would be that of another element.
+    pub(crate) fn past_end(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Option<Past>> {
+        // What has no predicates is within its extents.
+        if self.preds.is_empty() {
+            return Ok(None);
+        }
+        let view = view.of_register();
+        let inside = |e: &mut Self| {
+            let index = e.index(index, view)?;
+            Ok(e.is_inside(buffer, &index))
+        };
+        if self.stays_inside(buffer, index, view, inside)? {
+            return Ok(None);
+        }
+        let (index, lanes) = (self.index(index, view)?, self.lane_count());
+        let beyond: SmallVec<[bool; 16]> = (0..lanes).map(|lane| self.is_beyond(buffer, &index, lane)).collect();
+        Ok(beyond.contains(&true).then_some(Past { index, beyond }))
+    }
+
+    fn index(&mut self, index: &[ExprId], view: View) -> Result<Index> {
+        index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect()
+    }
+
+    /// Whether no lane is past an end of a dimension, whatever it is.
+    fn is_inside(&self, buffer: BufferId, index: &Index) -> bool {
+        let shape = &self.program.buffers[buffer].shape;
+        let versions = index.len().saturating_sub(shape.len());
+        shape.iter().zip(&index[versions..]).all(|(extent, at)| {
+            let extent = self.program.exprs.as_int(*extent);
+            let Bounds(low, high) = self.values.node(*at).range;
+            extent.is_none_or(|extent| low >= 0 && high < extent)
+        })
+    }
+
+    fn is_beyond(&mut self, buffer: BufferId, index: &Index, lane: u32) -> bool {
+        (0..index.len()).any(|n| self.index_and_last(buffer, index, n, lane).is_some_and(|(at, last)| at < 0 || at > last))
+    }
+
+    /// A lane's index in a dimension, if it is known, and the last one that there is.
+    fn index_and_last(&mut self, buffer: BufferId, index: &Index, dimension: usize, lane: u32) -> Option<(i64, i64)> {
+        let shape = &self.program.buffers[buffer].shape;
+        // A version comes first, and is taken modulo their number.
+        let extent = *shape.get(dimension.checked_sub(index.len().checked_sub(shape.len())?)?)?;
+        let last = self.program.exprs.as_int(extent)? - 1;
+        let at = match self.values.by_lane(index[dimension]) {
+            ByLane::Uniform => self.values.as_int(index[dimension])?,
+            ByLane::Linear { base, step } => self.values.as_int(base)? + step * i64::from(lane),
+            ByLane::Other => return None,
+        };
+        Some((at, last))
+    }
+
+    /// The elements of an index, lane by lane; past an end of a dimension, the nearest ones there.
+    fn read_nearest(&mut self, buffer: BufferId, Past { index, beyond }: &Past) -> Result<ValueId> {
+        let uniform = index.iter().all(|at| self.values.width(*at) == 1);
+        let lanes = if uniform { 1 } else { beyond.len() as u32 };
+        let mut parts = Operands::new();
+        for lane in 0..lanes {
+            let mut nearest = index.clone();
+            for (n, nearest) in nearest.iter_mut().enumerate() {
+                if let Some((at, last)) = self.index_and_last(buffer, index, n, lane) {
+                    *nearest = self.values.int(at.clamp(0, last.max(0)));
+                }
+            }
+            let flat = self.flat(buffer, &nearest)?;
+            let at = self.elements_at(buffer, flat)?.lane(lane);
+            parts.push(self.read_one(buffer, at));
+        }
+        Ok(if parts.len() == 1 { parts[0] } else { self.values.op(Op::Join, parts) })
+    }
+
+    /// Which elements an index names.
+    pub(crate) fn elements(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Elements> {
+        let view = view.of_register();
+        let flat = self.place_in(buffer, index, view)?.0;
+        self.elements_at(buffer, flat)
+    }
+
+    fn elements_at(&mut self, buffer: BufferId, flat: ValueId) -> Result<Elements> {
+        let by_lane = self.values.by_lane(flat);
+        let known = match by_lane {
+            ByLane::Uniform => self.values.as_int(flat).map(Elements::One),
+            ByLane::Linear { base, step: 1 } => self.values.as_int(base).map(Elements::Row),
+            ByLane::Linear { base, step } => self.values.as_int(base).map(|at| Elements::Strided(at, step)),
+            ByLane::Other => None,
+        };
+        known.ok_or_else(|| self.indexed_at_run_time(buffer, flat))
+    }
+
+    fn indexed_at_run_time(&self, buffer: BufferId, flat: ValueId) -> Error {
+        let name = &self.program.buffers[buffer].name;
+        let error = self.error(format!("the register tile `{name}` is indexed at run time"));
+        let axes: Vec<&str> = self
+            .program
+            .axes
+            .ids()
+            .filter(|a| self.bound[a.index()].is_some_and(|b| !b.owner && self.values.depends(flat, b.value)))
+            .map(|a| self.program.axes[a].name.as_str())
+            .collect();
+        match axes.is_empty() {
+            true => error.help("its indices must be literals once loops are unrolled"),
+            false => error.help(format!("unroll {}", diag::list(axes))),
+        }
+    }
+}
+
+/// Whether lanes from an element on are whole variables of a group of elements.
+pub(crate) fn is_whole(first: i64, lanes: u32, group: u32) -> bool {
+    group == lanes.min(4) && first % i64::from(group) == 0
+}
