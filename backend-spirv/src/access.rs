@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
-use crate::module::{Id, Type};
+use crate::module::Id;
 use crate::resolve::View;
 use crate::resolve::values::ValueId;
 use crate::resolve::values::poly::ByLane;
@@ -37,7 +37,7 @@ impl Emit<'_> {
         Ok(match dtype {
             DType::F16 if count == 8 => {
                 let word = self.module.u32_type();
-                let (pair, four) = (self.vector_of(word, 2), self.vector_type(dtype, 4)?);
+                let (pair, four) = (self.module.vector(word, 2), self.vector_type(dtype, 4)?);
                 let half = |e: &mut Self, at: u32| {
                     let words = e.ins(level, Op::VectorShuffle, pair, &[loaded, loaded, at, at + 1]);
                     e.ins(level, Op::Bitcast, four, &[words])
@@ -49,23 +49,12 @@ impl Emit<'_> {
                 Chunks::one(self.ins(level, Op::FConvert, ty, &[loaded]))
             }
             DType::Bool => {
-                let zero = self.words(0, count);
+                let zero = self.module.words(0, count);
                 let ty = self.vector_type(DType::Bool, count)?;
                 Chunks::one(self.ins(level, Op::INotEqual, ty, &[loaded, zero]))
             }
             DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => Chunks::one(loaded),
         })
-    }
-
-    /// The same 32-bit word in every component.
-    fn words(&mut self, bits: u32, count: u32) -> Id {
-        let word = self.module.uint(bits);
-        if count == 1 {
-            return word;
-        }
-        let of = self.module.u32_type();
-        let ty = self.module.ty(Type::Vector(of, count));
-        self.module.composite(ty, &vec![word; count as usize])
     }
 
     /// What is computed with, as it lies in memory.
@@ -74,7 +63,7 @@ impl Emit<'_> {
         Ok(match dtype {
             DType::F16 if count == 8 => {
                 let word = self.module.u32_type();
-                let (pair, four) = (self.vector_of(word, 2), self.vector_of(word, 4));
+                let (pair, four) = (self.module.vector(word, 2), self.module.vector(word, 4));
                 let low = self.ins(level, Op::Bitcast, pair, &[chunks[0]]);
                 let high = self.ins(level, Op::Bitcast, pair, &[chunks[1]]);
                 self.ins(level, Op::VectorShuffle, four, &[low, high, 0, 1, 2, 3])
@@ -84,7 +73,7 @@ impl Emit<'_> {
                 self.ins(level, Op::FConvert, ty, &[chunks[0]])
             }
             DType::Bool => {
-                let (one, zero) = (self.words(1, count), self.words(0, count));
+                let (one, zero) = (self.module.words(1, count), self.module.words(0, count));
                 let ty = self.memory_type(dtype, count)?;
                 self.ins(level, Op::Select, ty, &[chunks[0], one, zero])
             }
@@ -182,8 +171,8 @@ impl Emit<'_> {
         };
         let merge = guard.map(|cond| {
             let (then, merge) = (self.module.id(), self.module.id());
-            self.branches += 1;
-            let code = self.here();
+            self.written.branches += 1;
+            let code = self.function.here();
             code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
             code.op(Op::BranchConditional, &[cond, then, merge]);
             code.op(Op::Label, &[then]);
@@ -194,11 +183,11 @@ impl Emit<'_> {
             if let Some(bytes) = aligned {
                 operands.extend([MemoryAccess::ALIGNED.bits(), bytes]);
             }
-            self.here().op(Op::Store, &operands);
+            self.function.here().op(Op::Store, &operands);
         }
         if let Some(merge) = merge {
-            self.here().op(Op::Branch, &[merge]);
-            self.here().op(Op::Label, &[merge]);
+            self.function.here().op(Op::Branch, &[merge]);
+            self.function.here().op(Op::Label, &[merge]);
         }
         self.resolver.reads.forget(buffer);
         Ok(())

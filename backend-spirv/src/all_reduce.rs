@@ -10,6 +10,9 @@ use rspirv::spirv::{Op, StorageClass};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AllReduce, How, Monoid, Scope};
 
+/// Shared arrays of reductions: which component of a state, its type, how many.
+pub(crate) type Arrays = Vec<((usize, DType, u32), Id)>;
+
 /// The components of a reduction's state.
 pub(crate) type State = Vec<ValueId>;
 
@@ -108,7 +111,7 @@ impl Emit<'_> {
         let array = self.module.ty(Type::Array(of, elements, None));
         let id = self.module.global(StorageClass::Workgroup, array, None);
         let bytes = if held == DType::F16 && self.native_f16() { 2 } else { 4 };
-        self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
+        self.buffers.shared_bytes = self.buffers.shared_bytes.saturating_add(elements.saturating_mul(bytes));
         self.arrays.push((key, id));
         Ok(id)
     }
@@ -125,7 +128,7 @@ impl Emit<'_> {
             let value = self.scalar(*value)?;
             let (place, _) = self.element(*array, *dtype, at)?;
             let value = self.before_store(&[value], *dtype, 1, false)?;
-            self.here().op(Op::Store, &[place, value]);
+            self.function.here().op(Op::Store, &[place, value]);
         }
         Ok(())
     }

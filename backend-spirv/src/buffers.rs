@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::emit::Emit;
+use crate::far::Far;
 use crate::hash::Map;
 use crate::module::{Id, Member, Type};
 use crate::resolve::values::ValueId;
@@ -20,6 +21,10 @@ pub(crate) struct Buffers {
     /// A buffer's address as it is among the parameters.
     first: Map<BufferId, Id>,
     locals: Map<BufferId, Id>,
+    /// What was computed of addresses in 64 bits.
+    pub(crate) far: Far,
+    /// What variables in shared memory take.
+    pub(crate) shared_bytes: u32,
 }
 
 /// A pointer to some elements.
@@ -37,7 +42,7 @@ impl Emit<'_> {
         let scalar = match dtype {
             DType::F16 if count == 8 => {
                 let word = self.module.u32_type();
-                return Ok(self.vector_of(word, 4));
+                return Ok(self.module.vector(word, 4));
             }
             DType::F16 => {
                 self.need(Feature::Storage16, "f16 in memory", "take another profile, or tensors of `f32`")?;
@@ -51,7 +56,7 @@ impl Emit<'_> {
             DType::Bool => self.module.u32_type(),
             DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.scalar_type(dtype)?,
         };
-        Ok(self.vector_of(scalar, count))
+        Ok(self.module.vector(scalar, count))
     }
 
     /// A pointer to `count` elements of a buffer, the `index`-th of such.
@@ -170,27 +175,12 @@ impl Emit<'_> {
         self.defect(format!("`{}` is used but was not found", self.program.buffers[buffer].name))
     }
 
-    /// Elements of a shared or register buffer, padding and versions included.
-    pub(crate) fn local_elements(&mut self, buffer: BufferId) -> Result<u32> {
-        let b = &self.program.buffers[buffer];
-        let mut total = u64::from(b.versions.max(1));
-        for (n, extent) in b.shape.iter().enumerate() {
-            let value = self.resolve(*extent)?;
-            let Some(extent) = self.resolver.values.as_int(value).and_then(|e| u64::try_from(e).ok()) else {
-                return Err(self.error(format!("the shape of `{}` must be literal: it is local memory", b.name)));
-            };
-            let pad = if n + 1 == b.shape.len() { u64::from(b.row_pad) } else { 0 };
-            total = total.saturating_mul(extent + pad);
-        }
-        u32::try_from(total).map_err(|_| self.error(format!("`{}` does not fit into any local memory", b.name)))
-    }
-
     fn shared_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
         let dtype = self.program.buffers[buffer].dtype;
         let group = self.resolver.uses.shared_group(buffer);
         let scalar = self.scalar_type(if dtype == DType::Bool { DType::U32 } else { dtype })?;
         let base = self.shared_variable(buffer, scalar, group)?;
-        let of = self.vector_of(scalar, count);
+        let of = self.module.vector(scalar, count);
         let pointer = self.module.pointer(StorageClass::Workgroup, of);
         let pointer = if count == group {
             let index = self.scalar(index)?;
@@ -208,10 +198,10 @@ impl Emit<'_> {
         if let Some(id) = self.buffers.locals.get(&buffer) {
             return Ok(*id);
         }
-        let elements = self.local_elements(buffer)?;
+        let elements = self.resolving(|r| r.local_elements(buffer))?;
         let bytes = if self.program.buffers[buffer].dtype == DType::F16 && self.native_f16() { 2 } else { 4 };
-        self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
-        let of = self.vector_of(scalar, group);
+        self.buffers.shared_bytes = self.buffers.shared_bytes.saturating_add(elements.saturating_mul(bytes));
+        let of = self.module.vector(scalar, group);
         let array = self.module.ty(Type::Array(of, elements / group, None));
         let id = self.module.global(StorageClass::Workgroup, array, None);
         self.module.name(id, &self.program.buffers[buffer].name);

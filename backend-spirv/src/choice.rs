@@ -7,7 +7,7 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::Id;
-use crate::resolve::values::{Kind, Op as ValueOp, ValueId};
+use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
 use tilewright_dsl::launch::DType;
 
@@ -18,7 +18,7 @@ impl Emit<'_> {
     /// One of two values.
     pub(crate) fn choice_of(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let arms = [ids[1], ids[2]];
-        if self.is_half(at) || of[1..].iter().any(|arm| self.is_widened_half(*arm)) {
+        if self.is_half(at) || of[1..].iter().any(|arm| self.resolver.is_widened_half(*arm)) {
             let level = self.resolver.values.node(of[0]).level;
             return self.choice_of_bits(at, (ids[0], level), arms);
         }
@@ -71,7 +71,7 @@ impl Emit<'_> {
     fn mask(&mut self, at: Site, (cond, level): (Id, u32)) -> Result<Id> {
         let is_half = self.is_half(at);
         // What stands before all loops is written once.
-        if let Some(mask) = self.masks.get(&(cond, is_half)).filter(|_| level == 0) {
+        if let Some(mask) = self.opaque.masks.get(&(cond, is_half)).filter(|_| level == 0) {
             return Ok(*mask);
         }
         let count = self.word_count(at);
@@ -86,7 +86,7 @@ impl Emit<'_> {
         let zero = self.zero_of(DType::I32, count, false)?;
         let mask = self.ins(level, Op::BitwiseXor, words, &[known, zero]);
         if level == 0 {
-            self.masks.insert((cond, is_half), mask);
+            self.opaque.masks.insert((cond, is_half), mask);
         }
         Ok(mask)
     }
@@ -119,11 +119,5 @@ impl Emit<'_> {
 
     fn is_half(&self, at: Site) -> bool {
         at.dtype == DType::F16 && self.native_f16()
-    }
-
-    /// Whether it is a half in an f32.
-    fn is_widened_half(&self, id: ValueId) -> bool {
-        let half = |of: &ValueId| self.resolver.values.dtype(*of) == DType::F16 && self.native_f16();
-        matches!(&self.resolver.values.node(id).kind, Kind::Op(ValueOp::Cast(DType::F32), of) if half(&of[0]))
     }
 }

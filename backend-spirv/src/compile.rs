@@ -58,19 +58,17 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
         e.features.insert(Feature::SubgroupSize);
     }
     let mut code = block.code;
-    if let Some(function) = e.regions.first() {
-        code.append(&function.code);
-    }
+    code.append(e.function.here());
     let requires = Requires {
         features: e.features.iter().copied().collect(),
         invocations: dispatch.local.iter().product(),
         local,
-        shared_bytes: e.shared_bytes,
+        shared_bytes: e.buffers.shared_bytes,
         subgroup: e.resolver.grid.subgroup,
     };
     let made = launch::Dispatch {
         name: dispatch.name.clone(),
-        spirv: e.module.finish(local, addresses, &e.variables, &code),
+        spirv: e.module.finish(local, addresses, &e.function.variables, &code),
         grid,
         local,
         buffers,
@@ -111,8 +109,8 @@ impl Emit<'_> {
     }
 
     fn check_shared(&self) -> Result<()> {
-        if self.shared_bytes > self.profile.shared_bytes {
-            let (wanted, there) = (self.shared_bytes, self.profile.shared_bytes);
+        if self.buffers.shared_bytes > self.profile.shared_bytes {
+            let (wanted, there) = (self.buffers.shared_bytes, self.profile.shared_bytes);
             let message =
                 format!("{wanted} bytes of shared memory are wanted, and the profile `{}` has {there}", self.profile.name);
             return Err(self.error(message).help("make the tiles smaller that are kept there"));

@@ -1,21 +1,23 @@
-//! The emitter of one dispatch: its state, its regions, and how values become instructions.
+//! The emitter of one dispatch: its contexts, and how values become instructions.
 //!
-//! Instructions go to *regions*: the function, and every loop or branch that is open. A pure value is written to the
-//! region of its level, however deep the emission stands: as an outer region's code is still open while an inner one is
-//! built, what is appended to it stands before the inner one.
+//! A pure value is written to the region of its level ([`Function`]), once, when it is first needed.
 
 use crate::Result;
+use crate::all_reduce::Arrays;
+use crate::buffers::Buffers;
 use crate::chunks::Chunks;
-use crate::hash::Map;
-use crate::module::{Code, Id, Module, Type};
+use crate::function::{Function, Region};
+use crate::hidden::Opaque;
+use crate::module::{Id, Module, Type};
 use crate::params::Params;
+use crate::registers::Registers;
 use crate::resolve::class::Classes;
 use crate::resolve::fuse::Fuse;
 use crate::resolve::values::poly::{Sum, Term};
 use crate::resolve::values::{Kind, Load, Op as ValueOp, ValueId};
 use crate::resolve::{Bound, Resolver, View, Wanted};
-use crate::{buffers::Buffers, far::Far, registers::Registers};
-use rspirv::spirv::{Decoration, Op, StorageClass};
+use crate::unroll::Written;
+use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_dsl::diag::Error;
@@ -30,38 +32,19 @@ pub(crate) struct Emit<'p> {
     pub(crate) profile: &'p Profile,
     pub(crate) resolver: Resolver<'p>,
     pub(crate) module: Module,
+    pub(crate) function: Function,
     /// What has been written, by value.
     done: Vec<Chunks>,
-    /// The function, and every loop or branch that is open.
-    pub(crate) regions: Vec<Region>,
-    /// Variables of the function: they stand in its first block.
-    pub(crate) variables: Code,
     pub(crate) params: Params,
     pub(crate) buffers: Buffers,
-    pub(crate) far: Far,
     pub(crate) registers: Registers,
+    pub(crate) arrays: Arrays,
     pub(crate) classes: Classes,
     pub(crate) fuse: Fuse,
+    pub(crate) opaque: Opaque,
+    pub(crate) written: Written,
+    /// The features that the variant requires.
     pub(crate) features: BTreeSet<Feature>,
-    /// Zeros that a compiler does not know: their type, components, and whether they are negative.
-    pub(crate) zeros: Map<(DType, u32, bool), Id>,
-    /// Masks of conditions that are computed before all loops, and whether halves are chosen by them.
-    pub(crate) masks: Map<(Id, bool), Id>,
-    pub(crate) shared_bytes: u32,
-    /// Barriers, loops and branches written so far.
-    pub(crate) barriers: u32,
-    pub(crate) loops: u32,
-    pub(crate) branches: u32,
-    /// Shared arrays of reductions: which component of a state, its type, how many.
-    pub(crate) arrays: Vec<((usize, DType, u32), Id)>,
-}
-
-/// The code of an open loop or branch.
-#[derive(Default)]
-pub(crate) struct Region {
-    pub(crate) code: Code,
-    /// What the loops in it come to, all iterations written out, in words.
-    pub(crate) weight: u64,
 }
 
 impl<'p> Emit<'p> {
@@ -71,23 +54,17 @@ impl<'p> Emit<'p> {
             profile,
             resolver: Resolver::new(program, profile, local),
             module: Module::default(),
+            function: Function::default(),
             done: Vec::new(),
-            regions: vec![Region::default()],
-            variables: Code::default(),
             params: Params::default(),
             buffers: Buffers::default(),
-            far: Far::default(),
             registers: Registers::default(),
+            arrays: Arrays::default(),
             classes: Classes::default(),
             fuse: Fuse::default(),
+            opaque: Opaque::default(),
+            written: Written::default(),
             features: BTreeSet::new(),
-            zeros: Map::default(),
-            masks: Map::default(),
-            shared_bytes: 0,
-            barriers: 0,
-            loops: 0,
-            branches: 0,
-            arrays: Vec::new(),
         }
     }
 
@@ -151,34 +128,15 @@ impl Emit<'_> {
         self.resolver.level()
     }
 
-    /// The code that the emission stands at.
-    pub(crate) fn here(&mut self) -> &mut Code {
-        let level = self.level();
-        self.at(level)
-    }
-
-    fn at(&mut self, level: u32) -> &mut Code {
-        &mut self.regions[level as usize].code
-    }
-
     /// Builds a region and takes it off again. Nothing read before may be taken for what is there inside or after.
     pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
         self.flush()?;
         self.resolver.open(skippable);
-        self.regions.push(Region::default());
+        self.function.open();
         let result = f(self).and_then(|()| self.flush());
-        let mut region = self.regions.pop().unwrap_or_default();
         self.resolver.close();
-        result?;
-        region.weight = region.weight.saturating_add(region.code.0.len() as u64);
-        Ok(region)
-    }
-
-    /// Adds what an inner region weighs to the one at hand: an inner loop counts with all its iterations.
-    pub(crate) fn weigh(&mut self, weight: u64) {
-        if let Some(region) = self.regions.last_mut() {
-            region.weight = region.weight.saturating_add(weight);
-        }
+        let region = self.function.close();
+        result.map(|()| region)
     }
 
     /// Writes the registers that wait to be written, and forgets what any memory holds.
@@ -193,16 +151,11 @@ impl Emit<'_> {
         let id = self.module.id();
         let mut words: SmallVec<[u32; 8]> = SmallVec::from_slice(&[ty, id]);
         words.extend_from_slice(operands);
-        self.at(level).op(op, &words);
+        self.function.at(level).op(op, &words);
         if matches!(op, Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) {
-            self.as_written(id);
+            self.module.as_written(id);
         }
         id
-    }
-
-    /// Decorates with `NoContraction`. Without it drivers take `(x + q) - x` for `q`, and `x - x` for 0.
-    pub(crate) fn as_written(&mut self, id: Id) {
-        self.module.decorate(id, Decoration::NoContraction, &[]);
     }
 
     /// An extended instruction.
@@ -222,7 +175,7 @@ impl Emit<'_> {
         let ty = self.module.pointer(StorageClass::Function, of);
         let id = self.module.id();
         let operands: Vec<u32> = [ty, id, StorageClass::Function as u32].into_iter().chain(first).collect();
-        self.variables.op(Op::Variable, &operands);
+        self.function.variables.op(Op::Variable, &operands);
         id
     }
 }
@@ -258,11 +211,7 @@ impl Emit<'_> {
     /// A scalar's or a vector's type.
     pub(crate) fn vector_type(&mut self, dtype: DType, n: u32) -> Result<Id> {
         let scalar = self.scalar_type(dtype)?;
-        Ok(self.vector_of(scalar, n))
-    }
-
-    pub(crate) fn vector_of(&mut self, scalar: Id, n: u32) -> Id {
-        if n == 1 { scalar } else { self.module.ty(Type::Vector(scalar, n)) }
+        Ok(self.module.vector(scalar, n))
     }
 }
 

@@ -44,7 +44,7 @@ impl Emit<'_> {
 
     /// What is constant in an index is added last, so that the instructions of an access can hold it.
     fn far_address(&mut self, buffer: BufferId, base: Id, index: ValueId, stride: u32) -> Result<Id> {
-        if let Some(id) = self.far.addresses.get(&(buffer, index, stride)) {
+        if let Some(id) = self.buffers.far.addresses.get(&(buffer, index, stride)) {
             return Ok(*id);
         }
         self.features.insert(Feature::Int64);
@@ -58,22 +58,22 @@ impl Emit<'_> {
             None => (self.far_start(buffer, base), self.far_offset(index, stride)?),
         };
         let id = self.ins(level, Op::IAdd, ty, &[from, by]);
-        self.far.addresses.insert((buffer, index, stride), id);
+        self.buffers.far.addresses.insert((buffer, index, stride), id);
         Ok(id)
     }
 
     fn far_start(&mut self, buffer: BufferId, base: Id) -> Id {
-        if let Some(id) = self.far.starts.get(&buffer) {
+        if let Some(id) = self.buffers.far.starts.get(&buffer) {
             return *id;
         }
         let ty = self.module.u64_type();
         let id = self.ins(0, Op::ConvertPtrToU, ty, &[base]);
-        self.far.starts.insert(buffer, id);
+        self.buffers.far.starts.insert(buffer, id);
         id
     }
 
     fn far_offset(&mut self, index: ValueId, stride: u32) -> Result<Id> {
-        if let Some(id) = self.far.offsets.get(&(index, stride)) {
+        if let Some(id) = self.buffers.far.offsets.get(&(index, stride)) {
             return Ok(*id);
         }
         let (level, ty) = (self.resolver.values.node(index).level, self.module.u64_type());
@@ -81,7 +81,7 @@ impl Emit<'_> {
         let wide = self.ins(level, Op::SConvert, ty, &[id]);
         let bytes = self.module.u64(stride.into());
         let id = self.ins(level, Op::IMul, ty, &[wide, bytes]);
-        self.far.offsets.insert((index, stride), id);
+        self.buffers.far.offsets.insert((index, stride), id);
         Ok(id)
     }
 }

@@ -5,12 +5,22 @@
 
 use crate::Result;
 use crate::emit::Emit;
+use crate::hash::Map;
 use crate::math::Site;
 use crate::module::Id;
 use crate::resolve::Resolver;
 use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
 use tilewright_dsl::launch::DType;
+
+/// What a compiler does not see through.
+#[derive(Default)]
+pub(crate) struct Opaque {
+    /// Zeros that it does not know: their type, components, and whether they are negative.
+    zeros: Map<(DType, u32, bool), Id>,
+    /// Masks of conditions that are computed before all loops, and whether halves are chosen by them.
+    pub(crate) masks: Map<(Id, bool), Id>,
+}
 
 impl Emit<'_> {
     /// An integer of which a compiler knows nothing.
@@ -62,7 +72,7 @@ impl Emit<'_> {
 
     /// The launch's zero in every component, as a type; written once.
     pub(crate) fn zero_of(&mut self, dtype: DType, n: u32, is_negative: bool) -> Result<Id> {
-        if let Some(id) = self.zeros.get(&(dtype, n, is_negative)) {
+        if let Some(id) = self.opaque.zeros.get(&(dtype, n, is_negative)) {
             return Ok(*id);
         }
         let ty = self.vector_type(dtype, n)?;
@@ -83,7 +93,7 @@ impl Emit<'_> {
                 self.ins(0, Op::Bitcast, ty, &[word])
             }
         };
-        self.zeros.insert((dtype, n, is_negative), id);
+        self.opaque.zeros.insert((dtype, n, is_negative), id);
         Ok(id)
     }
 

@@ -2,13 +2,16 @@
 //!
 //! [`compile()`] goes through the plan of a [`Program`](tilewright_dsl::nest::Program), a dispatch at a time:
 //!
-//! - `nest` walks over loops and computes; `all_reduce` reduces across invocations, by `subgroups` or `atomics` where it can;
+//! - `nest` walks over loops and computes, `unroll` writes loops out; `all_reduce` reduces across invocations, by `subgroups` or `atomics`
+//!   where it can;
 //! - `resolve` says what expressions come to there: a folder of its own, which knows no SPIR-V. Its `Resolver` gives values, and knows
 //!   what can be known of them: ranges, lanes, what need not be read again, and what the launch must check;
 //! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan` where drivers take what
 //!   may be NaN for a number, `hidden` and `choice` keep from them what they get wrong;
 //! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;
-//! - `module` interns types and constants and assembles the words.
+//! - `function` holds the code of open loops and branches, `module` interns types and constants and assembles the words.
+//!
+//! `Emit` has what all of these work on, a dispatch's state: the `Resolver`, and a context for each concern, defined in its file.
 //!
 //! Everything is linear in what is emitted, and the same program gives the same bytes.
 
@@ -21,6 +24,7 @@ mod chunks;
 mod compile;
 mod emit;
 mod far;
+mod function;
 mod hash;
 mod hidden;
 mod invocations;
@@ -33,6 +37,7 @@ mod params;
 mod registers;
 mod resolve;
 mod subgroups;
+mod unroll;
 
 pub use compile::compile;
 

@@ -55,7 +55,7 @@ impl Emit<'_> {
                 let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
                 // `NoContraction` here makes a convolution in f16 take 1.23 times as long with NVIDIA's driver.
                 if !self.fuse.is_accumulator(of[2]) {
-                    self.as_written(id);
+                    self.module.as_written(id);
                 }
                 Ok(id)
             }

@@ -268,6 +268,27 @@ impl Module {
         id
     }
 
+    /// A scalar's type, or that of vectors of it.
+    pub(crate) fn vector(&mut self, scalar: Id, n: u32) -> Id {
+        if n == 1 { scalar } else { self.ty(Type::Vector(scalar, n)) }
+    }
+
+    /// The same 32-bit word in every component.
+    pub(crate) fn words(&mut self, bits: u32, count: u32) -> Id {
+        let word = self.uint(bits);
+        if count == 1 {
+            return word;
+        }
+        let of = self.u32_type();
+        let ty = self.vector(of, count);
+        self.composite(ty, &vec![word; count as usize])
+    }
+
+    /// Decorates with `NoContraction`. Without it drivers take `(x + q) - x` for `q`, and `x - x` for 0.
+    pub(crate) fn as_written(&mut self, id: Id) {
+        self.decorate(id, Decoration::NoContraction, &[]);
+    }
+
     /// A built-in input variable of a type.
     pub(crate) fn builtin(&mut self, which: BuiltIn, of: Id) -> Id {
         if let Some(id) = self.builtins.get(&(which as u32)) {

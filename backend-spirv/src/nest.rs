@@ -2,7 +2,8 @@
 
 use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::{Emit, Region};
+use crate::emit::Emit;
+use crate::function::Region;
 use crate::math::Site;
 use crate::module::{Code, Id};
 use crate::resolve::View;
@@ -18,18 +19,6 @@ use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Nod
 /// A loop of fewer words than this has no hint against unrolling: for some it pays that the driver does it. The words are those of the
 /// body times the iterations times the copies that enclosing `unroll`s make. Others have the hint: the schedule decides what is unrolled.
 const SMALL: u64 = 8192;
-
-/// Words of instructions times barriers that a loop written out may come to. Drivers for CPUs split a workgroup's invocations at each
-/// barrier, over all that is alive there: beyond this lavapipe compiles for seconds, and for minutes at a hundred times of it.
-const BETWEEN_BARRIERS: u64 = 1 << 19;
-
-/// Branches in all copies of a loop that is written out, where a loop that stays a loop counts as [`LOOP`] of them. What NVIDIA's driver takes
-/// for a module grows with these far more than with its words: 60 loops, or 800 branches, can be 10 seconds, and thousands are
-/// minutes. For modules of many words without them there is a limit of their own (`tilewright_dsl::length`).
-const BRANCHES: u32 = 640;
-
-/// Branches that a loop counts as.
-const LOOP: u32 = 20;
 
 impl Emit<'_> {
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
@@ -74,54 +63,8 @@ impl Emit<'_> {
         }
     }
 
-    fn literal_extent(&mut self, axis: AxisId, what: &str) -> Result<u32> {
-        let extent = self.resolving(|r| r.extent(axis))?;
-        let name = &self.program.axes[axis].name;
-        let error = || self.error(format!("the extent of `{name}` must be a literal: it is {what}"));
-        self.resolver.values.as_int(extent).and_then(|n| u32::try_from(n).ok()).ok_or_else(error)
-    }
-
-    fn unroll(&mut self, l: &Loop) -> Result<()> {
-        let (extent, span) = (self.literal_extent(l.axis, "unrolled")?, self.resolver.span);
-        let before = (self.words_so_far(), self.barriers, self.loops, self.branches);
-        self.resolver.unrolled.push((l.axis, extent));
-        for n in 0..extent {
-            let value = self.resolver.values.int(n.into());
-            self.resolver.span = span;
-            self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
-        }
-        self.resolver.unrolled.pop();
-        self.resolver.span = span;
-        let (loops, branches) = (self.loops - before.2, self.branches - before.3);
-        if extent > 1 && loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
-            let name = &self.program.axes[l.axis].name;
-            return Err(self
-                .error(format!("`{name}` written out {extent} times makes {loops} loops and {branches} branches"))
-                .note(format!(
-                    "at most {BRANCHES} branches are written out, and a loop counts as {LOOP}: drivers compile more for seconds"
-                ))
-                .help("unroll a smaller tile, or `reorder` so that the loops within it stand around it"));
-        }
-        let (words, barriers) = (self.words_so_far() - before.0, u64::from(self.barriers - before.1));
-        if extent > 1 && words.saturating_mul(barriers) > BETWEEN_BARRIERS {
-            let name = &self.program.axes[l.axis].name;
-            let message =
-                format!("`{name}` written out {extent} times makes {barriers} barriers among {words} words of instructions");
-            return Err(self
-                .error(message)
-                .note(format!("barriers times words are at most {BETWEEN_BARRIERS}: drivers compile more of them for seconds"))
-                .help("unroll a smaller tile, or leave the loop around the barriers a loop: `serial`"));
-        }
-        Ok(())
-    }
-
-    /// Words of instructions that the open regions have.
-    fn words_so_far(&self) -> u64 {
-        self.regions.iter().map(|region| region.code.0.len() as u64).sum()
-    }
-
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
-        let width = self.literal_extent(l.axis, "in lanes")?;
+        let width = self.resolving(|r| r.literal_extent(l.axis, "in lanes"))?;
         if self.resolver.lanes.is_some() {
             return Err(self.error("a loop in lanes stands in another one").help("one axis of a stage can be in lanes"));
         }
@@ -197,7 +140,7 @@ impl Emit<'_> {
         let int = self.scalar_type(DType::I32)?;
         let counter = self.variable(int);
         self.resolver.must_fit(extent)?;
-        self.loops += 1;
+        self.written.loops += 1;
         let one = self.resolver.values.int(1);
         let (end, start, one) = (self.scalar(extent)?, self.scalar(range.start)?, self.scalar(one)?);
         let at = self.module.id();
@@ -227,8 +170,8 @@ impl Emit<'_> {
         };
         let truth = self.module.bool_type();
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
-        self.weigh(written_out);
-        let code = self.here();
+        self.function.weigh(written_out);
+        let code = self.function.here();
         code.op(Op::Store, &[counter, start]);
         code.op(Op::Branch, &[header]);
         code.op(Op::Label, &[header]);
@@ -253,16 +196,16 @@ impl Emit<'_> {
         let cond = self.scalar(cond)?;
         let then = self.region(true, |e| e.block(then))?;
         let other = self.region(true, |e| e.block(other))?;
-        self.weigh(then.weight.saturating_add(other.weight));
+        self.function.weigh(then.weight.saturating_add(other.weight));
         self.select(cond, &then.code, &other.code);
         Ok(())
     }
 
     /// A structured `if`.
     fn select(&mut self, cond: Id, then: &Code, other: &Code) {
-        self.branches += 1;
+        self.written.branches += 1;
         let [yes, no, merge] = [(); 3].map(|()| self.module.id());
-        let code = self.here();
+        let code = self.function.here();
         code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
         code.op(Op::BranchConditional, &[cond, yes, no]);
         for (label, body) in [(yes, then), (no, other)] {
@@ -275,7 +218,7 @@ impl Emit<'_> {
 
     /// A structured `if` without `else`.
     pub(crate) fn branch_if(&mut self, cond: Id, then: &Region) {
-        self.weigh(then.weight);
+        self.function.weigh(then.weight);
         self.select(cond, &then.code, &Code::default());
     }
 
@@ -294,8 +237,8 @@ impl Emit<'_> {
             semantics |= MemorySemantics::UNIFORM_MEMORY;
         }
         let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(semantics.bits()));
-        self.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
-        self.barriers += 1;
+        self.function.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
+        self.written.barriers += 1;
         self.resolver.reads.recent.clear();
         Ok(())
     }

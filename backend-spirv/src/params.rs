@@ -6,7 +6,7 @@
 use crate::Result;
 use crate::emit::Emit;
 use crate::hash::Map;
-use crate::module::{Code, Id, Member, Type};
+use crate::module::{Code, Id, Member, Module, Type};
 use crate::resolve::Param as Named;
 use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
 use tilewright_dsl::launch::{DType, Param, ParamValue, Size};
@@ -126,7 +126,7 @@ impl Emit<'_> {
         let mut code = Code::default();
         let spilled = offset > self.profile.push_bytes;
         if !entries.is_empty() {
-            let place = self.block_place(members, spilled, addresses, binding, &mut code);
+            let place = Place::of_block(&mut self.module, members, (spilled, addresses), binding, &mut code);
             for (n, entry) in entries.iter().enumerate() {
                 if let ParamValue::Address(tensor) = entry.value {
                     self.name_address(place.block, n as u32, tensor);
@@ -154,39 +154,6 @@ impl Emit<'_> {
             self.module.name_member(block, member, &self.program.buffers[*buffer].name);
         }
     }
-
-    /// Where the block lies.
-    fn block_place(&mut self, mut members: Vec<Member>, spilled: bool, addresses: bool, binding: u32, code: &mut Code) -> Place {
-        members.iter_mut().for_each(|m| m.read_only = spilled);
-        let block = self.module.ty(Type::Block(members));
-        match (spilled, addresses) {
-            (false, _) => {
-                let class = StorageClass::PushConstant;
-                Place { base: self.module.global(class, block, None), class, block }
-            }
-            (true, true) => {
-                // The push constants hold the block's address.
-                let class = StorageClass::PhysicalStorageBuffer;
-                let pointer = self.module.pointer(class, block);
-                let member = Member { of: pointer, offset: 0, read_only: false, coherent: false };
-                let outer = self.module.ty(Type::Block(vec![member]));
-                let variable = self.module.global(StorageClass::PushConstant, outer, None);
-                let to_pointer = self.module.pointer(StorageClass::PushConstant, pointer);
-                let (zero, at, base) = (self.module.uint(0), self.module.id(), self.module.id());
-                code.op(Op::AccessChain, &[to_pointer, at, variable, zero]);
-                code.op(Op::Load, &[pointer, base, at]);
-                Place { base, class, block }
-            }
-            (true, false) => {
-                let class = StorageClass::StorageBuffer;
-                let base = self.module.global(class, block, None);
-                self.module.decorate(base, Decoration::DescriptorSet, &[0]);
-                self.module.decorate(base, Decoration::Binding, &[binding]);
-                self.module.decorate(base, Decoration::NonWritable, &[]);
-                Place { base, class, block }
-            }
-        }
-    }
 }
 
 struct Place {
@@ -194,4 +161,45 @@ struct Place {
     class: StorageClass,
     /// Its type.
     block: Id,
+}
+
+impl Place {
+    /// Where the block lies.
+    fn of_block(
+        module: &mut Module,
+        mut members: Vec<Member>,
+        (spilled, addresses): (bool, bool),
+        binding: u32,
+        code: &mut Code,
+    ) -> Place {
+        members.iter_mut().for_each(|m| m.read_only = spilled);
+        let block = module.ty(Type::Block(members));
+        match (spilled, addresses) {
+            (false, _) => {
+                let class = StorageClass::PushConstant;
+                Place { base: module.global(class, block, None), class, block }
+            }
+            (true, true) => {
+                // The push constants hold the block's address.
+                let class = StorageClass::PhysicalStorageBuffer;
+                let pointer = module.pointer(class, block);
+                let member = Member { of: pointer, offset: 0, read_only: false, coherent: false };
+                let outer = module.ty(Type::Block(vec![member]));
+                let variable = module.global(StorageClass::PushConstant, outer, None);
+                let to_pointer = module.pointer(StorageClass::PushConstant, pointer);
+                let (zero, at, base) = (module.uint(0), module.id(), module.id());
+                code.op(Op::AccessChain, &[to_pointer, at, variable, zero]);
+                code.op(Op::Load, &[pointer, base, at]);
+                Place { base, class, block }
+            }
+            (true, false) => {
+                let class = StorageClass::StorageBuffer;
+                let base = module.global(class, block, None);
+                module.decorate(base, Decoration::DescriptorSet, &[0]);
+                module.decorate(base, Decoration::Binding, &[binding]);
+                module.decorate(base, Decoration::NonWritable, &[]);
+                Place { base, class, block }
+            }
+        }
+    }
 }

@@ -114,7 +114,7 @@ impl Emit<'_> {
         for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
             if let Some(value) = self.resolver.reads.registers.get(&(buffer, at)).copied() {
                 let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
-                self.here().op(Op::Store, &[variable, id]);
+                self.function.here().op(Op::Store, &[variable, id]);
             }
         }
         self.registers.waits.clear();

@@ -3,7 +3,7 @@
 //! (`docs/drivers.md`). Of several subgroups, each leaves its state in shared memory.
 //!
 //! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
-//! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Emit::thread`).
+//! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Resolver::thread`).
 
 use crate::Result;
 use crate::all_reduce::State;

@@ -4,6 +4,7 @@ use super::Resolver;
 use super::values::poly::{Sum, Term};
 use super::values::{Kind, Load, Op, ValueId};
 use tilewright_dsl::expr::{Binary, Const};
+use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::Space;
 
 impl Resolver<'_> {
@@ -121,5 +122,11 @@ impl Resolver<'_> {
             [term] => unknown(term),
             _ => terms.iter().any(unknown) && terms.iter().all(|t| (known(t) || unknown(t)) && t.factors.iter().all(is_leaf)),
         }
+    }
+
+    /// Whether it is a half in an f32.
+    pub(crate) fn is_widened_half(&self, id: ValueId) -> bool {
+        let half = |of: &ValueId| self.values.dtype(*of) == DType::F16 && self.native_f16();
+        matches!(&self.values.node(id).kind, Kind::Op(Op::Cast(DType::F32), of) if half(&of[0]))
     }
 }

@@ -106,12 +106,12 @@ impl Asked {
 impl Resolver<'_> {
     /// The value of an index in a view: [`Resolver::resolve_in`]'s.
     pub(super) fn index_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
-        self.remembered(Asked::Value(id), view, |e| e.resolve_in(id, view))
+        self.remembered(Asked::Value(id), view, |r| r.resolve_in(id, view))
     }
 
     /// Whether an axis is within its extent: [`Resolver::new_within`]'s.
     pub(super) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
-        Ok(self.remembered(Asked::Within(axis), view, |e| Ok((e.new_within(axis, view)?, 0)))?.0)
+        Ok(self.remembered(Asked::Within(axis), view, |r| Ok((r.new_within(axis, view)?, 0)))?.0)
     }
 
     /// The row-major index of a place, none of whose indices is looked at alone.
@@ -120,7 +120,7 @@ impl Resolver<'_> {
             return self.new_place(buffer, index, view);
         }
         let place = self.asked_place(buffer, index);
-        self.remembered(Asked::Place(place), view, |e| e.new_place(buffer, index, view))
+        self.remembered(Asked::Place(place), view, |r| r.new_place(buffer, index, view))
     }
 
     /// Whether the indices of a place are within its buffer, as `find` finds out.
@@ -132,9 +132,9 @@ impl Resolver<'_> {
         find: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
         let place = self.asked_place(buffer, index);
-        let inside = self.remembered(Asked::Inside(place), view, |e| {
-            let inside = find(e)?;
-            Ok((e.values.boolean(inside), 0))
+        let inside = self.remembered(Asked::Inside(place), view, |r| {
+            let inside = find(r)?;
+            Ok((r.values.boolean(inside), 0))
         })?;
         Ok(self.values.as_bool(inside.0) == Some(true))
     }

@@ -248,6 +248,14 @@ impl Resolver<'_> {
         self.extent_in(axis, View::ALL)
     }
 
+    /// The same, which must be a literal.
+    pub(crate) fn literal_extent(&mut self, axis: AxisId, what: &str) -> Result<u32> {
+        let extent = self.extent(axis)?;
+        let name = &self.program.axes[axis].name;
+        let error = || self.error(format!("the extent of `{name}` must be a literal: it is {what}"));
+        self.values.as_int(extent).and_then(|n| u32::try_from(n).ok()).ok_or_else(error)
+    }
+
     /// How often the enclosing unrolled loops replicate the code at hand.
     pub(crate) fn copies(&self) -> u64 {
         self.unrolled.iter().fold(1, |copies, (_, extent)| copies.saturating_mul((*extent).into()))

@@ -66,4 +66,19 @@ impl Resolver<'_> {
             None => place,
         })
     }
+
+    /// Elements of a shared buffer, padding and versions included.
+    pub(crate) fn local_elements(&mut self, buffer: BufferId) -> Result<u32> {
+        let b = &self.program.buffers[buffer];
+        let mut total = u64::from(b.versions.max(1));
+        for (n, extent) in b.shape.iter().enumerate() {
+            let value = self.resolve(*extent)?;
+            let Some(extent) = self.values.as_int(value).and_then(|e| u64::try_from(e).ok()) else {
+                return Err(self.error(format!("the shape of `{}` must be literal: it is local memory", b.name)));
+            };
+            let pad = if n + 1 == b.shape.len() { u64::from(b.row_pad) } else { 0 };
+            total = total.saturating_mul(extent + pad);
+        }
+        u32::try_from(total).map_err(|_| self.error(format!("`{}` does not fit into any local memory", b.name)))
+    }
 }

@@ -73,7 +73,7 @@ impl Resolver<'_> {
 
     /// Whether an update's item counts: the predicates of the reduction that are not filled.
     pub(crate) fn item_counts(&mut self) -> Result<ValueId> {
-        self.all_hold(View::ALL, |e, n| e.of_reduction(n) && e.preds[n].tail != Tail::RoundUp)
+        self.all_hold(View::ALL, |r, n| r.of_reduction(n) && r.preds[n].tail != Tail::RoundUp)
     }
 
     fn of_reduction(&self, n: usize) -> bool {
@@ -82,7 +82,7 @@ impl Resolver<'_> {
 
     /// A read's value, or 0 where it is past the end of a reduction whose tiles are rounded up.
     pub(crate) fn filled(&mut self, value: ValueId, mask: Mask, view: View) -> Result<ValueId> {
-        let rounded = |e: &Self, n: usize| mask >> n & 1 == 1 && e.of_reduction(n) && e.preds[n].tail == Tail::RoundUp;
+        let rounded = |r: &Self, n: usize| mask >> n & 1 == 1 && r.of_reduction(n) && r.preds[n].tail == Tail::RoundUp;
         if !(0..self.preds.len()).any(|n| rounded(self, n)) {
             return Ok(value);
         }

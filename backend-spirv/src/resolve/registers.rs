@@ -91,9 +91,9 @@ impl Resolver<'_> {
             return Ok(None);
         }
         let view = view.of_register();
-        let inside = |e: &mut Self| {
-            let index = e.index(index, view)?;
-            Ok(e.is_inside(buffer, &index))
+        let inside = |r: &mut Self| {
+            let index = r.index(index, view)?;
+            Ok(r.is_inside(buffer, &index))
         };
         if self.stays_inside(buffer, index, view, inside)? {
             return Ok(None);
