@@ -196,7 +196,7 @@ fn what_is_not_right_is_refused() {
             changed
         }),
         ("atomics on something else", Rule::Flow, {
-            let mut changed = atomic.clone();
+            let changed = atomic.clone();
             let two = changed.exprs.constant(Const::number(2.0, DType::F32));
             change(&changed, "write y_state", &move |node, program| {
                 if let NodeKind::Compute(compute) = &mut node.kind {

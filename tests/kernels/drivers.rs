@@ -387,7 +387,7 @@ fn certain_paddings_of_halves() {
     }
 }
 
-/// The same of elements of tables that a compiler knows, and of what it computes from literals.
+/// Products with zeros that a compiler knows from a table, or computes from literals.
 #[test]
 fn zeros_of_tables() {
     let zeros = ["t[k]", "(t[k] - 1.0)", "(u[k] as f32)", "((if k == 1 { 1.0 } else { q[i] }) - 1.0)", "(t[k] * t[2 - k])"];

@@ -217,7 +217,7 @@ fn copies_of_one_block() {
     check(kernel, schedule, &[&[("N", 6)], &[("N", 7)]]);
 }
 
-/// A digit of a digit of what runs past its end: that it is below its extent was not seen at so high a power.
+/// A digit of a digit of an axis that runs past its end: the proof that it is below its extent needs a product of four dims.
 #[test]
 fn digits_of_digits() {
     let kernel = "fn k<N, M>(t: i32[N], x: f32[M]) -> y: f32[N, N, N, N] { y[i, j, h, w] = x.pad(0.0)[t[h]]; }";
@@ -234,8 +234,8 @@ fn digits_of_digits() {
     check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 3), ("M", 5)]]);
 }
 
-/// Tiles of what a peel leaves of a fused axis, beside an axis of one value: what differs by that alone has one length. And the
-/// points of a triangle within a pack, of which one side alone can have fewer than none.
+/// Two extents that name different axes of one value are the same: in tiles of the tail of a fused axis. And the points of a triangle
+/// within a pack: one of its two sides can have fewer than none.
 #[test]
 fn lengths_of_the_same() {
     let kernel = "fn k<M, K, H>(x: f32[M, H, K]) -> y: f32[M, K, H] {

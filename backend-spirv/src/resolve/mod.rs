@@ -176,7 +176,7 @@ impl<'p> Resolver<'p> {
         let program = self.program;
         match &program.stages[stage].body {
             Body::Reduce { monoid, .. } => Ok(monoid),
-            Body::Map(_) => Err(self.defect("an update of what is no reduction")),
+            Body::Map(_) => Err(self.defect("an update of a stage that reduces nothing")),
         }
     }
 }

@@ -205,7 +205,7 @@ impl Resolver<'_> {
         let Expr::Read(read) = program.exprs.get(id) else { return Ok(1) };
         let unrolled = self.unrolled.clone();
         let is_unrolled = &mut |axis| unrolled.iter().any(|(a, _)| program.is_made_of(axis, *a));
-        // Which element of what is written meanwhile? That of an unknown cannot be read.
+        // An index that itself reads at an unknown index can be computed where that reads a table.
         let mut is_of_unknown = |e: &Expr| match e {
             Expr::Read(r) => !self.is_constant(r.buffer) && r.index.iter().any(|i| program.exprs.uses_axis(*i, is_unrolled)),
             _ => false,

@@ -77,8 +77,8 @@ impl Walk<'_> {
         other
     }
 
-    /// Whether conditions say in so many words that an axis is in a full tile, and the point in the tile is within that: by the predicates
-    /// that are left, or because it is in a full tile itself.
+    /// Whether one of the conditions is that the axis is in a full tile, and the point is within the tile: by the predicates that are left,
+    /// or because it is in a full tile itself.
     fn is_full(&self, axis: AxisId, kept: &[AxisId], conds: &[ExprId]) -> bool {
         let Some(full) = self.program.in_full_tile(axis) else { return false };
         let Fate::Split(split) = &self.program.axes[axis].fate else { return false };

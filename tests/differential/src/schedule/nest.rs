@@ -88,7 +88,7 @@ pub struct Axis {
     pub roots: u32,
     /// Whether it is part of what `shift` moves back: two invocations would write one element.
     pub shifted: bool,
-    /// Whether it counts the tiles of what was peeled: threads are no place for it.
+    /// Whether it counts the tiles of a peeled axis, which cannot go to threads.
     pub counts_tiles: bool,
     /// Whether a copy, or what is computed inside it, takes it as it is.
     pub fixed: bool,

@@ -103,8 +103,8 @@ pub(crate) fn said(program: &mut Program, text: &str) {
 }
 
 /// Replaces a part of every expression of the first compute whose line contains `text`.
-pub(crate) fn replace(program: &mut Program, text: &str, f: impl Fn(&mut Exprs, ExprId) -> Option<ExprId>) {
-    let mut exprs = std::mem::take(&mut program.exprs);
+pub(crate) fn replace(program: &mut Program, text: &str, f: impl Fn(&Exprs, ExprId) -> Option<ExprId>) {
+    let exprs = std::mem::take(&mut program.exprs);
     let mut plan = std::mem::take(&mut program.plan);
     program.exprs = exprs.clone();
     for dispatch in &mut plan {

@@ -4,7 +4,7 @@ use crate::edit::*;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Exec, NodeKind, Phase, Program, Scope, Tail, print};
+use tilewright_dsl::nest::{Body, Exec, NodeKind, Phase, Program, Scope, Tail, print};
 use tilewright_dsl::verify::{Rule, verify_lowered};
 use tilewright_nests::build::*;
 use tilewright_nests::{HaloConv, TiledMatmul, roomy};
@@ -263,9 +263,11 @@ fn scheduled() -> Program {
         let finish = remove(p, "finish output");
         unwrap(p, "register acc");
         let NodeKind::Compute(finish) = finish.kind else { panic!("no compute") };
+        let Body::Reduce { finish: stored, .. } = p.stages[finish.stage].body else { panic!("no reduction") };
         compute_at(p, "update acc", |c| {
             c.phase = Phase::Whole;
             c.dst = finish.dst;
+            c.finish = Some(stored);
             let known = c.preds.clone();
             c.preds.extend(finish.preds.into_iter().filter(|pred| !known.contains(pred)));
         });
