@@ -57,7 +57,7 @@ impl Emit<'_> {
         if team.size == 1 {
             return Ok(states);
         }
-        let shared = self.scratch(&states, team.size * team.teams)?;
+        let shared = self.shared_states(&states, team.size * team.teams)?;
         let base = self.resolver.values.scaled(team.team, team.size.into());
         let own = self.resolver.values.plus(base, team.member);
         self.put(&shared, own, &states)?;
@@ -87,13 +87,13 @@ impl Emit<'_> {
     }
 
     /// Shared arrays for such states, of so many elements.
-    pub(crate) fn scratch(&mut self, states: &[State], elements: u32) -> Result<Vec<Vec<(Id, DType)>>> {
+    pub(crate) fn shared_states(&mut self, states: &[State], elements: u32) -> Result<Vec<Vec<(Id, DType)>>> {
         let mut arrays = Vec::new();
         for (lane, state) in states.iter().enumerate() {
             let mut of = Vec::new();
             for (component, value) in state.iter().enumerate() {
                 let dtype = self.resolver.values.dtype(*value);
-                of.push((self.scratch_array(lane * state.len() + component, dtype, elements)?, dtype));
+                of.push((self.shared_array(lane * state.len() + component, dtype, elements)?, dtype));
             }
             arrays.push(of);
         }
@@ -101,7 +101,7 @@ impl Emit<'_> {
     }
 
     /// The `n`-th array of that type and length.
-    fn scratch_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
+    fn shared_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
         let held = if dtype == DType::Bool { DType::U32 } else { dtype };
         let key = (n, held, elements);
         if let Some((_, id)) = self.arrays.iter().find(|(k, _)| *k == key) {

@@ -4,8 +4,8 @@
 //!
 //! - `nest` walks over loops and computes, `unroll` writes loops out; `all_reduce` reduces across invocations, by `subgroups` or `atomics`
 //!   where it can;
-//! - `resolve` says what expressions come to there: a folder of its own, which knows no SPIR-V. Its `Resolver` gives values, and knows
-//!   what can be known of them: ranges, lanes, what need not be read again, and what the launch must check;
+//! - `resolve` turns expressions into values at the current point of the walk: a folder of its own, which knows no SPIR-V. Its `Resolver`
+//!   also finds the values' ranges and lanes, what need not be read again, and what the launch must check;
 //! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan` where drivers take what
 //!   may be NaN for a number, `hidden` and `choice` keep from them what they get wrong;
 //! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;

@@ -76,7 +76,7 @@ impl Emit<'_> {
         if of.size == 1 {
             return Ok(states);
         }
-        let shared = self.scratch(&states, of.size * of.teams)?;
+        let shared = self.shared_states(&states, of.size * of.teams)?;
         let base = self.resolver.values.scaled(of.team, of.size.into());
         let own = self.resolver.values.plus(base, of.member);
         let (lane, one) = (self.resolver.coordinate_value(Coordinate::SubgroupLane, size.into()), self.resolver.values.int(1));

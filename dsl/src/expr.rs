@@ -192,7 +192,7 @@ pub enum Compare {
 /// The hash-consed expressions of a program. Equal expressions have equal ids.
 #[derive(Clone, Default)]
 pub struct Exprs {
-    /// They stay where they are, so that a shared table can grow: to ask of an expression is no change of a program.
+    /// Nodes never move, so expressions can be added through a shared reference.
     nodes: FrozenVec<Box<Node>>,
     known: RefCell<Map<(Expr, DType), ExprId>>,
 }

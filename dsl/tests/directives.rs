@@ -173,3 +173,20 @@ fn the_tail_of_lanes() {
         &["distribute(i => workgroup(y))", "tile(j: 8 peel)", "serial(j_o)", "vectorize(j, 4)", "unroll(j)"]
     ));
 }
+
+/// Copies of full tiles, which read nothing past the end: no clamps.
+#[test]
+fn copies_of_full_tiles() {
+    insta::assert_snapshot!(steps(
+        MATMUL,
+        "",
+        &[
+            "tile(i: 4 peel, j: 8) => workgroup(y, x)",
+            "distribute(j => thread(x))",
+            "tile(k: 8 peel)",
+            "reorder(k_o, i, k)",
+            "promote(a => p[i, k], at: k_o, to: shared)",
+            "unroll(i)"
+        ]
+    ));
+}

@@ -2,7 +2,7 @@
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{SpanId, Spans};
-use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId};
+use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId, Outside, Read};
 use tilewright_dsl::launch::Relation;
 use tilewright_dsl::nest::{Block, Condition, Fate, NodeKind, Pred, Program, Tail, walk};
 use tilewright_dsl::profile::Profile;
@@ -97,6 +97,24 @@ fn a_side_that_computes_something_else() {
             walk::each_mut(then, &mut |node| {
                 if let NodeKind::Compute(compute) = &mut node.kind {
                     compute.value[0] = p.exprs.sum(compute.value[0], compute.value[0]);
+                }
+            });
+        });
+    });
+    assert!(said.contains("compute different things"), "{said}");
+}
+
+/// A read without the clamp that it needs: the branch is on the tiles of another axis.
+#[test]
+fn a_read_that_may_leave_its_tensor() {
+    let copied = "tile(i: 4) => workgroup(y); distribute(j => workgroup(x)); tile(k: 4 peel => k_o); reorder(k_o, i, k); \
+        promote(a => p[i, k], at: k_o, to: register); unroll(i, k);";
+    let said = changed(copied, |p| {
+        at_the_branch(p, &mut |p, _, then, _| {
+            walk::each_mut(then, &mut |node| {
+                let NodeKind::Compute(compute) = &mut node.kind else { return };
+                if let Expr::Read(read @ Read { outside: Outside::Clamp(_), .. }) = p.exprs.get(compute.value[0]).clone() {
+                    compute.value[0] = p.exprs.read(read.buffer, p.exprs.dtype(compute.value[0]), read.index);
                 }
             });
         });

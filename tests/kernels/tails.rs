@@ -168,6 +168,29 @@ fn peeled_points() {
     check(kernel, schedule, &[&[("N", 0)], &[("N", 7)], &[("N", 21)]]);
 }
 
+/// Full tiles leave out the clamps and fills of what copies read there, and no other: halos of padded and of clamped reads, an axis that is
+/// not peeled, and registers.
+#[test]
+fn copies_of_full_tiles() {
+    for outside in ["pad(0.5)", "clamp()"] {
+        let blur = format!(
+            "fn blur<N, M>(x: f32[N, M]) -> y: f32[N, M] {{ y[i, j] = sum(k in 0..3) {{ x.{outside}[i + k - 1, j + k - 1] }}; }}"
+        );
+        for text in [
+            "tile(i: 4 peel, j: 8 peel) => workgroup(y, x); promote(x => p, at: workgroup, to: shared); distribute(j => thread(x)); serial(i);",
+            "tile(j: 8 peel, i: 4) => workgroup(x, y); promote(x => p, at: workgroup, to: shared); distribute(j => thread(x)); serial(i);",
+            "tile(i: 4 peel => i_o); serial(i_o); distribute(j => workgroup(x)); promote(x => p, at: i_o, to: register); unroll(i, k);",
+        ] {
+            for profile in profiles() {
+                let variant = variant(&blur, &format!("V: blur for p {{ {text} }}"), &profile);
+                for (n, m) in [(1, 1), (4, 8), (3, 9), (9, 31), (17, 64)] {
+                    variant.check(&[("N", n), ("M", m)], &[]);
+                }
+            }
+        }
+    }
+}
+
 /// Beside copies, stages within the nest, partial results, lanes and atomics; one grid for the tiles of two peeled axes.
 #[test]
 fn peeled_beside_other_directives() {

@@ -53,11 +53,11 @@ impl Resolver<'_> {
     /// The combination of two states.
     pub(crate) fn combination(&mut self, monoid: &Monoid, state: Vec<ValueId>, item: Vec<ValueId>) -> Result<Vec<ValueId>> {
         // States and items are others in each combination: what names them is not to be remembered.
-        std::mem::swap(&mut self.resolved, &mut self.scratch);
+        std::mem::swap(&mut self.resolved, &mut self.outer);
         self.resolved.clear();
         (self.state, self.item) = (state, item);
         let combined = monoid.combine.iter().map(|e| self.resolve(*e)).collect();
-        std::mem::swap(&mut self.resolved, &mut self.scratch);
+        std::mem::swap(&mut self.resolved, &mut self.outer);
         combined
     }
 

@@ -1,8 +1,8 @@
 //! Resolution: what expressions mean where the emission stands, as [`values`], and what is known of these. Nothing here knows SPIR-V.
 //!
 //! The walk over the nest ([`crate::nest`]) says what loops bind and which predicates a compute has; a [`Resolver`] gives the values of
-//! expressions under them, and [`crate::emit`] writes these as instructions. What cannot wait until its value is used is in
-//! [`Resolver::wanted`]: reads of memory that is written, and the launch's parameters, whose ids are given in the order of their first use.
+//! expressions under them, and [`crate::emit`] writes these as instructions. [`Resolver::wanted`] queues what must be emitted at once, in
+//! order: reads of memory that is written, and the launch's parameters. `Emit::resolving` empties it, so whatever resolves goes through that.
 //!
 //! - [`scan`] finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
 //! - [`expr`] turns expressions and axes into values, [`predicate`] keeps them in range, and [`indices`] remembers what comes again;
@@ -67,8 +67,8 @@ pub(crate) struct Resolver<'p> {
     preds: Vec<Pred>,
     /// What it has resolved.
     resolved: Map<(ExprId, u8), Resolved>,
-    /// Put aside while a combination is resolved.
-    scratch: Map<(ExprId, u8), Resolved>,
+    /// What was resolved outside of the combination at hand.
+    outer: Map<(ExprId, u8), Resolved>,
     /// The state and the item that a combination names.
     state: Vec<ValueId>,
     item: Vec<ValueId>,
@@ -130,7 +130,7 @@ impl<'p> Resolver<'p> {
             compute: 0,
             preds: Vec::new(),
             resolved: Map::default(),
-            scratch: Map::default(),
+            outer: Map::default(),
             state: Vec::new(),
             item: Vec::new(),
             grid: invocations::Grid { local, ..Default::default() },

@@ -9,6 +9,7 @@ use super::all_reduce;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
+use crate::nest::print;
 use crate::nest::{
     Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
     Pred, Program, Space, StageId,
@@ -33,7 +34,9 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 /// One reduction's nest.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
-    let Some(finish) = path.compute.finish else { return Ok(path.close()) };
+    let Some(finish) = path.compute.finish else {
+        return Err(Error::new(path.span, "a reduction does not say what it stores").defect(&print::plan(program)));
+    };
     let outermost = |f: &Frame| {
         let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));
         f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))

@@ -4,11 +4,13 @@
 //! - The branch stands as far out as its condition is known, but within loops over workgroups. Where it would hold nothing but the loop
 //!   by which another one is known, both become one, there: several peeled axes of workgroups make two bodies.
 //! - What is no full tile of one axis is not peeled for others. So n axes make n + 1 bodies at most.
+//! - In full tiles, reads that cannot leave their tensors there are not clamped or filled (`inside`).
 
 use crate::diag::{Error, Errors, SpanId};
-use crate::expr::{Binary, ExprId};
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::facts::Prover;
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Program, Space, Tail};
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Pred, Program, Space, Tail};
 use std::collections::{BTreeSet, HashSet};
 
 /// A peeled axis.
@@ -97,6 +99,46 @@ fn looped(node: &Node) -> Option<(AxisId, Exec)> {
     }
 }
 
+/// Leaves out clamps and fills that a block's reads do not need, as a prover knows. A compute with predicates reads at clamped places, of
+/// which the prover does not know.
+fn keep_inside(program: &Program, prover: &Prover<'_>, block: &mut Block) {
+    let is_looped = |pred: &Pred| program.axes[pred.axis].fate == Fate::Live;
+    walk::each_mut(block, &mut |node| {
+        if let NodeKind::Compute(compute) = &mut node.kind
+            && compute.preds.iter().all(is_looped)
+        {
+            compute.values_mut().for_each(|value| *value = inside(program, prover, *value));
+        }
+    });
+}
+
+/// A value without the clamps and fills that it does not need.
+fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
+    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
+        Expr::Select(cond, _, element) => match *exprs.get(*cond) {
+            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && prover.less(a, b) => Some(inside(program, prover, *element)),
+            _ => None,
+        },
+        Expr::Read(Read { buffer, index, outside: outside @ (Outside::Clamp(sides) | Outside::Fill(_, sides)) }) => {
+            let shape = &program.buffers[*buffer].shape;
+            let needed = |((index, extent), (low, high)): ((&ExprId, &ExprId), &(bool, bool))| {
+                (*low && !prover.nonneg(*index), *high && !prover.less(*index, *extent))
+            };
+            let left: Sides = index.iter().zip(shape).zip(sides).map(needed).collect();
+            if left == *sides {
+                return None;
+            }
+            let outside = match outside {
+                _ if left.iter().all(|(low, high)| !low && !high) => Outside::Never,
+                Outside::Fill(fill, _) => Outside::Fill(*fill, left),
+                _ => Outside::Clamp(left),
+            };
+            Some(exprs.add(Expr::Read(Read { buffer: *buffer, index: index.clone(), outside }), exprs.dtype(id)))
+        }
+        _ => None,
+    })
+}
+
 /// A dispatch at work.
 struct Work<'w> {
     program: &'w mut Program,
@@ -132,7 +174,10 @@ impl Work<'_> {
             NodeKind::AllReduce(reduction) => reduction.preds.retain(|pred| !full.contains(&pred.axis)),
             _ => {}
         });
-        let passed = passed.iter().chain(&known).copied().collect();
+        let passed: BTreeSet<usize> = passed.iter().chain(&known).copied().collect();
+        let leaves = Prover::on_leaves(self.program);
+        let full = passed.iter().fold(leaves, |prover, n| prover.assuming(self.peels[*n].cond, true));
+        keep_inside(self.program, &full, &mut then);
         let then = self.within(then, around, &[], &passed);
         vec![Node::new(NodeKind::Branch { cond, then, other: body }, span)]
     }

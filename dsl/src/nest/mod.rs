@@ -11,8 +11,8 @@
 //! An axis's value lies in `0..extent`. Directives never rename an axis inside an expression: they *consume* it
 //! ([`Fate`]) and make others. An expression's `Axis(a)` means
 //! - the loop's value, where a loop around it binds `a`;
-//! - else, by `a`'s fate: of a split axis, the sum of its parts, each times the product of the later parts' extents; of a
-//!   fused axis, its digit of the fused one's value (`into / (product of later extents) % own extent`, where the first
+//! - else, by `a`'s fate: of a split axis, the sum of its parts, each times the product of the later parts' extents (where the
+//!   last tile is moved back, [`Tail::Shift`] says what); of a fused axis, its digit of the fused one's value (`into / (product of later extents) % own extent`, where the first
 //!   needs no `%`).
 //!
 //! So an axis is not a loop: after lowering, one axis can be bound by three loops (of init, update and finish).
@@ -57,6 +57,10 @@
 //! ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]) whose buffer is the copy; where a result is promoted, it is the
 //! one that writes it back, and the host writes the copy. A stage that is computed at a loop of another shares that loop's axis:
 //! its own root's [`Fate`] is a split whose parts are the other's axis and its own, so that one axis can be a part of several.
+//! [`Program::placed`] says which element of the algorithm's stage each of its elements is.
+//!
+//! A stage is what the algorithm says, in every form of a nest. What a reduction stores besides its state may read copies, as its
+//! items may: before lowering that is its compute's [`Compute::finish`].
 
 mod axis;
 pub mod build;
@@ -121,8 +125,8 @@ pub struct Program {
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
-    /// Of stages that are computed where they are read: which element of the algorithm's stage each of theirs is, as a read of what that one
-    /// defines, over their axes and the nest's. The verifier takes it from there.
+    /// For each stage that `compute_at` placed: a read of what the algorithm's stage defines, over the placed stage's axes and the host's.
+    /// It names the element that each of its elements is.
     pub placed: BTreeMap<StageId, ExprId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,

@@ -26,7 +26,10 @@ impl StageNest<'_> {
                 inner.extend(Some(a).filter(|_| grid));
                 false
             });
-            let needs = grid || self.program.exprs.uses_axis(extent, &mut |a| inner.contains(&a));
+            // What counts as 0 here may take the inner axes with it: the extent names them all the same.
+            let program = &*self.program;
+            let names = &mut |a| inner.iter().any(|inner| program.passes(a, *inner));
+            let needs = grid || program.exprs.uses_axis(program.axes[axis].extent, names);
             let mut bound = axis;
             if needs {
                 let Some(most) = largest(self.program, extent, &inner) else {

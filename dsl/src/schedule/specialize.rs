@@ -5,7 +5,7 @@
 //!
 //! Refused: no facts; facts that no launch can tell (`finite(x)`); facts that contradict the head's; and what the schedule's
 //! directives refuse under them, which is said at the statement. A version that nobody would miss is a warning, and is left out: its
-//! modules are those of the schedule without it, or an earlier version is taken wherever it could be.
+//! dispatches are those of the schedule without it, or an earlier version is taken wherever it could be.
 
 use super::head;
 use crate::diag::{Error, Errors};
@@ -69,7 +69,7 @@ impl Specialize<'_> {
             return None;
         }
         let error = Error::new(self.statement.span, "this specialization changes nothing, and is left out");
-        Some(error.note("with and without these facts, the modules are the same, and so is what a launch checks of indices"))
+        Some(error.note("with and without these facts, the dispatches are the same, and so is what a launch checks of indices"))
     }
 
     /// The warning, where the facts of an earlier one hold wherever these do. `specialized` was compiled under these.

@@ -256,20 +256,19 @@ impl<'v> Checks<'v> {
         made
     }
 
-    /// Two of some leaves, if there are such, that do not vary independently: they are bound to one coordinate, or one to the linear index,
-    /// which is made of the other's.
+    /// Two of some leaves, if there are such, that do not vary independently: both are bound to invocations, and the coordinate of one tells
+    /// of the other's. The linear index is made of all coordinates of its level, and threads of subgroups and lanes.
     pub(super) fn entangled(&self, leaves: &BTreeSet<AxisId>, site: &Site<'_>) -> Option<[AxisId; 2]> {
-        let bound: Vec<(AxisId, Level, Slot)> = leaves
-            .iter()
-            .filter(|leaf| !self.single(**leaf))
-            .filter_map(|leaf| match site.exec(*leaf) {
-                Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some((*leaf, level, slot)),
-                _ => None,
-            })
-            .collect();
-        let one = |a: &Slot, b: &Slot| a == b || [a, b].contains(&&Slot::Linear);
-        let other =
-            |n: usize, (_, level, slot): &(AxisId, Level, Slot)| bound[n + 1..].iter().find(|(_, l, s)| l == level && one(s, slot));
+        let slot = |leaf: &AxisId| match site.exec(*leaf) {
+            Some(Exec::Bind(level, slot)) if level != Level::Workgroup && !self.single(*leaf) => Some((*leaf, level, slot)),
+            _ => None,
+        };
+        let bound: Vec<(AxisId, Level, Slot)> = leaves.iter().filter_map(slot).collect();
+        let tells = |a: &(AxisId, Level, Slot), b: &(AxisId, Level, Slot)| match a.1 == b.1 {
+            true => a.2 == b.2 || [a.2, b.2].contains(&Slot::Linear),
+            false => [a.1, b.1].contains(&Level::Thread),
+        };
+        let other = |n: usize, first: &(AxisId, Level, Slot)| bound[n + 1..].iter().find(|second| tells(first, second));
         bound.iter().enumerate().find_map(|(n, first)| Some([first.0, other(n, first)?.0]))
     }
 

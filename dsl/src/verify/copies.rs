@@ -14,8 +14,6 @@ use std::collections::HashMap;
 /// What stands where copies are read.
 #[derive(Debug)]
 pub(super) struct Traced {
-    /// The stages that fill copies, by these.
-    copies: HashMap<BufferId, StageId>,
     /// The values of leaves and stages that read copies, with the tensors behind those.
     values: HashMap<ExprId, ExprId>,
 }
@@ -38,17 +36,12 @@ impl Traced {
             all.extend(stage.also.iter().map(|(_, value)| *value));
         }
         let values = all.into_iter().map(|value| (value, trace(program, &copies, value))).collect();
-        Traced { copies, values }
+        Traced { values }
     }
 
     /// A value with the tensors behind the copies that it reads.
     pub(super) fn value(&self, value: ExprId) -> ExprId {
         self.values.get(&value).copied().unwrap_or(value)
-    }
-
-    /// Whether elements of a buffer are known to be elements of tensors.
-    pub(super) fn tells(&self, buffer: BufferId) -> bool {
-        self.copies.contains_key(&buffer)
     }
 }
 
@@ -136,7 +129,7 @@ impl Checks<'_> {
     /// Whether two indices are equal wherever the second is defined: no divisor in it is 0.
     pub(super) fn same_index(&self, a: ExprId, b: ExprId) -> bool {
         let cheap = || self.provers.leaves.equal(a, b) || self.provers.roots.equal(a, b);
-        // Two floors are seen to be one number where each is.
+        // Both are one literal by their bounds: of two floors the prover may not see it otherwise.
         let number = |e: ExprId| self.provers.roots.lower(e).filter(|n| self.provers.roots.upper(e) == Some(*n));
         let one = || number(a).is_some_and(|n| number(b) == Some(n));
         a == b || cheap() || one() || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)

@@ -26,6 +26,9 @@ impl Checks<'_> {
         let (program, exprs) = (self.program, &self.program.exprs);
         let Expr::Read(read) = exprs.get(element) else { return None };
         let stage = &program.stages[program.definition(read.buffer)?];
+        if !stage.also.is_empty() {
+            return None;
+        }
         let (kept, inside) = points(exprs, &stage.axes, &program.buffers[read.buffer], read);
         // What is computed where the fill stands is not used, and may be anything.
         let mut places = match read.outside {

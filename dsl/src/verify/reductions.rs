@@ -7,7 +7,7 @@
 //!   part of the result, and all-reduces of exactly those must stand between ([`all_reduces`](super::all_reduces)).
 
 use super::Rule;
-use super::context::Checks;
+use super::context::{Checks, MadeOf};
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
 use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Loop, NodeKind, Phase, StageId};
@@ -89,11 +89,20 @@ impl Checks<'_> {
         }
     }
 
-    /// The parts of the reduction's axes reach every point, once; of an axis of which this stage has some, they reach every one.
+    /// The parts of the reduction's axes reach every point, once. Where the stage has only some parts of an axis, all of its parts together
+    /// reach every point.
     fn every_point(&self, site: &Site<'_>, stage: StageId) {
         let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
         self.visits_no_twice(site, &self.made_of(over.iter().copied(), site).consumed);
-        let consumed = self.made_of(self.reduced(site), site).consumed;
+        let MadeOf { consumed, leaves, .. } = self.made_of(self.reduced(site), site);
+        if let Some([a, b]) = self.entangled(&leaves, site) {
+            let (line, a, b) = (self.line(site), self.name(a), self.name(b));
+            self.refuse(
+                Rule::Reduction,
+                site.span(),
+                format!("`{line}` leaves out points, as `{a}` and `{b}` do not vary independently"),
+            );
+        }
         for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
             let (name, extent) = (self.name(axis), self.printer.expr(self.extent(axis)));
             let what = format!("`{}` does not visit every point: the parts of `{name}` do not reach {extent}", self.line(site));

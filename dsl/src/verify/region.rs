@@ -48,6 +48,9 @@ impl Checks<'_> {
                 return false;
             }
             free.extend(&range.free);
+            if self.entangled(&self.made_of(free.iter().copied(), site).leaves, site).is_some() {
+                return false;
+            }
             // What is kept inside its buffer can be anywhere in it.
             if bounds::sides(reader.1, dimension) != (true, true) {
                 let all = range.from.is_constant() && range.from.constant <= 0;
@@ -151,7 +154,7 @@ impl Checks<'_> {
             let loose: Vec<bool> = made.leaves.iter().filter(|leaf| !self.single(**leaf)).map(varies).collect();
             if loose.iter().all(|own| !own) {
                 from.axes.insert(axis, times);
-            } else if loose.iter().all(|own| *own) && self.reached(&made, site) {
+            } else if loose.iter().all(|own| *own) && self.reached(&made) {
                 steps.push((times, self.literal(axis)?));
                 free.push(axis);
             } else if let Fate::Split(split) = &self.program.axes[axis].fate
@@ -174,8 +177,8 @@ impl Checks<'_> {
     }
 
     /// Whether loops reach all values of an axis through its splits.
-    fn reached(&self, made: &MadeOf, site: &Site<'_>) -> bool {
-        made.consumed.iter().all(|axis| self.covers(*axis)) && self.entangled(&made.leaves, site).is_none()
+    fn reached(&self, made: &MadeOf) -> bool {
+        made.consumed.iter().all(|axis| self.covers(*axis))
     }
 
     /// Whether one of two axes is made of the other.

@@ -1,9 +1,10 @@
 //! Branches: both sides compute the same, and where the condition holds, what the first side has no predicates for is within its
-//! extent (`peel` leaves them out). So to all other checks a branch is its second side, which has them all.
+//! extent, and what it reads without a clamp or a fill is within its tensor (`peel` leaves them out). So to all other checks a branch is its second side, which has them all.
 
 use super::Rule;
 use crate::diag::{Error, Errors, SpanId};
-use crate::expr::{Binary, Expr, ExprId};
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::facts::Prover;
 use crate::nest::print::Printer;
 use crate::nest::{AxisId, Block, Dispatch, Exec, Fate, Level, Loop, Node, NodeKind, Program, Scope, Tail, walk};
 use std::collections::HashSet;
@@ -56,13 +57,16 @@ impl Walk<'_> {
         self.conds.pop();
         let other = self.block(other);
         let pairs: Vec<(&Node, &Node)> = walk::nodes(&then).zip(walk::nodes(&other)).collect();
-        let more = |(a, b): &(&Node, &Node)| a.preds().iter().any(|pred| !b.preds().contains(pred));
-        if bare(&then) != bare(&other) || pairs.iter().any(more) {
+        let conds: Vec<ExprId> = self.conds.iter().copied().chain([cond]).collect();
+        let leaves = Prover::on_leaves(self.program);
+        let full = conds.iter().fold(leaves, |prover, cond| prover.assuming(*cond, true));
+        let differ =
+            |(a, b): &(&Node, &Node)| a.preds().iter().any(|pred| !b.preds().contains(pred)) || !self.same_values(a, b, &full);
+        if bare(&then) != bare(&other) || pairs.iter().any(differ) {
             let cond = Printer::new(self.program).expr(cond);
             let what = format!("{}: the sides of the branch on `{cond}` compute different things", Rule::Value);
             self.errors.push(Error::new(span, what));
         }
-        let conds: Vec<ExprId> = self.conds.iter().copied().chain([cond]).collect();
         for (a, b) in pairs {
             // What is filled runs past its end.
             let kept: Vec<AxisId> = a.preds().iter().filter(|pred| pred.tail != Tail::RoundUp).map(|pred| pred.axis).collect();
@@ -75,6 +79,60 @@ impl Walk<'_> {
             }
         }
         other
+    }
+
+    /// Whether two computes have the same values, but that the first one's reads are not clamped or filled where the condition keeps them
+    /// inside. Where it has predicates on what is made of loops' axes, it reads at clamped places, of which the prover does not know.
+    fn same_values(&self, a: &Node, b: &Node, full: &Prover<'_>) -> bool {
+        let (NodeKind::Compute(a), NodeKind::Compute(b)) = (&a.kind, &b.kind) else { return true };
+        let is_plain = a.preds.iter().all(|pred| self.program.axes[pred.axis].fate == Fate::Live);
+        let same = a.value == b.value && a.finish == b.finish;
+        let pairs = || a.values().zip(b.values());
+        same || (is_plain && a.values().count() == b.values().count() && pairs().all(|(a, b)| self.same_inside(a, b, full)))
+    }
+
+    fn same_inside(&self, got: ExprId, wanted: ExprId, full: &Prover<'_>) -> bool {
+        let exprs = &self.program.exprs;
+        let (mut open, mut seen) = (vec![(got, wanted)], HashSet::new());
+        while let Some((got, wanted)) = open.pop() {
+            if got == wanted || !seen.insert((got, wanted)) {
+                continue;
+            }
+            match (exprs.get(got), exprs.get(wanted)) {
+                (Expr::Read(got), Expr::Read(wanted)) if got.buffer == wanted.buffer && got.index == wanted.index => {
+                    if !self.is_inside(got, wanted, full) {
+                        return false;
+                    }
+                }
+                (a, b) if a.map(&mut |_| got) == b.map(&mut |_| got) => open.extend(a.operands().into_iter().zip(b.operands())),
+                // What is past the end of an axis is filled.
+                (_, Expr::Select(cond, _, element)) => match *exprs.get(*cond) {
+                    Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && full.less(a, b) => open.push((got, *element)),
+                    _ => return false,
+                },
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether a read is inside wherever it does not say what is outside, and the other does.
+    fn is_inside(&self, got: &Read, wanted: &Read, full: &Prover<'_>) -> bool {
+        let sides = |outside: &Outside| match outside {
+            Outside::Never => got.index.iter().map(|_| (false, false)).collect::<Sides>(),
+            Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.clone(),
+        };
+        let alike = match (&got.outside, &wanted.outside) {
+            (Outside::Never, Outside::Clamp(_) | Outside::Fill(..)) | (Outside::Clamp(_), Outside::Clamp(_)) => true,
+            (Outside::Fill(got, _), Outside::Fill(wanted, _)) => got == wanted,
+            _ => false,
+        };
+        let dimensions = got.index.iter().zip(&self.program.buffers[got.buffer].shape);
+        alike
+            && dimensions.zip(sides(&got.outside).iter().zip(&sides(&wanted.outside))).all(|((index, extent), (got, wanted))| {
+                (got.0 == wanted.0 || (wanted.0 && full.nonneg(*index)))
+                    && (got.1 == wanted.1 || (wanted.1 && full.less(*index, *extent)))
+            })
     }
 
     /// Whether one of the conditions is that the axis is in a full tile, and the point is within the tile: by the predicates that are left,
@@ -123,11 +181,15 @@ impl Walk<'_> {
     }
 }
 
-/// A block without predicates.
+/// A block without predicates and values.
 fn bare(block: &Block) -> Block {
     let mut block = block.clone();
     walk::each_mut(&mut block, &mut |node| match &mut node.kind {
-        NodeKind::Compute(compute) => compute.preds.clear(),
+        NodeKind::Compute(compute) => {
+            compute.preds.clear();
+            compute.value.clear();
+            compute.finish = None;
+        }
         NodeKind::AllReduce(reduction) => reduction.preds.clear(),
         _ => {}
     });

@@ -94,6 +94,7 @@ impl<'p> Walk<'p> {
         let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new(), inner: Vec::new() };
         match &node.kind {
             NodeKind::Compute(compute) => {
+                // What a whole reduction stores is looked at when it is lowered.
                 site.reads(self.program, &compute.value, Role::of_reads(compute.phase));
                 for dst in &compute.dst {
                     site.reads(self.program, &dst.index, Role::Plain);

@@ -78,11 +78,11 @@ impl Checks<'_> {
             place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
+        // Matrices, copies in several versions, and what copy nodes fill, which are no stages.
         let is_untold = |buffer: BufferId| {
-            !self.space(buffer).is_global()
-                && !matches!(self.space(buffer), Space::Constant(_))
-                && !accumulators.contains(&buffer)
-                && !self.provers.traced.tells(buffer)
+            let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+            let is_other = || matches!(self.space(buffer), Space::Fragment { .. }) || self.program.buffers[buffer].versions > 1;
+            is_local && !accumulators.contains(&buffer) && (is_other() || self.program.definition(buffer).is_none())
         };
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: &ExprId| self.provers.traced.value(*value);
@@ -102,7 +102,6 @@ impl Checks<'_> {
                 }
                 // What is written back from memory on other axes.
                 (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
-                // Matrices, and copies in several versions.
                 (Expr::Read(read), _) if is_untold(read.buffer) => {}
                 (Expr::Read(read), Expr::Read(wanted)) => match self.same_read(read, wanted) {
                     Some(left) => open.extend(left),
