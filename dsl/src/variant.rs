@@ -201,7 +201,11 @@ impl Compiler<'_> {
         if let Some(shadowed) = specialize.is_shadowed(taken, &compiled.program) {
             return Ok(Some(shadowed));
         }
-        if let Some(idle) = specialize.is_idle(&variant.program, &program) {
+        // Where the nests are the same, the backend may still have found wider accesses.
+        let words = |p: &launch::Program| p.dispatches.iter().map(|d| d.spirv.len()).sum::<usize>();
+        if words(&program) >= words(&variant.program)
+            && let Some(idle) = specialize.is_idle(&variant.nest, &compiled.program)
+        {
             return Ok(Some(idle));
         }
         // What is long here is mostly long without these facts, which was a warning then.

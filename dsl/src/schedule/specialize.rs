@@ -5,13 +5,12 @@
 //!
 //! Refused: no facts; facts that no launch can tell (`finite(x)`); facts that contradict the head's; and what the schedule's
 //! directives refuse under them, which is said at the statement. A version that nobody would miss is a warning, and is left out: its
-//! dispatches are those of the schedule without it, or an earlier version is taken wherever it could be.
+//! nest and its proofs are those of the schedule without it, or an earlier version is taken wherever it could be.
 
 use super::head;
 use crate::diag::{Error, Errors};
 use crate::facts::Prover;
-use crate::launch;
-use crate::nest::Program;
+use crate::nest::{Program, print};
 use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
 
@@ -63,13 +62,14 @@ impl Specialize<'_> {
         Errors(errors.0.into_iter().map(blame).collect())
     }
 
-    /// The warning, where a launch under the facts does what it does without them.
-    pub(crate) fn is_idle(&self, plain: &launch::Program, specialized: &launch::Program) -> Option<Error> {
-        if plain.dispatches != specialized.dispatches || plain.limits != specialized.limits {
+    /// The warning, where a program that was compiled under the facts is the one that was compiled without them.
+    pub(crate) fn is_idle(&self, plain: &Program, specialized: &Program) -> Option<Error> {
+        let proved = |p: &Program| p.ledger.iter().map(|o| (o.what.clone(), o.state)).collect::<Vec<_>>();
+        if proved(plain) != proved(specialized) || print::plan(plain) != print::plan(specialized) {
             return None;
         }
         let error = Error::new(self.statement.span, "this specialization changes nothing, and is left out");
-        Some(error.note("with and without these facts, the dispatches are the same, and so is what a launch checks of indices"))
+        Some(error.note("the nest is the same with and without these facts, and so is what is proved of it"))
     }
 
     /// The warning, where the facts of an earlier one hold wherever these do. `specialized` was compiled under these.
