@@ -1,4 +1,5 @@
-//! What a read of a stage's result asks of the stage: the values of its axes, kept inside, and whether the read is inside.
+//! What a read of a stage's result asks of the stage: the values of its axes, kept inside, and whether the read is inside. It is part of what
+//! a nest means: passes and the verifier both take it from here.
 
 use super::{AxisId, Buffer};
 use crate::expr::{Binary, Compare, ExprId, Exprs, Outside, Read};
