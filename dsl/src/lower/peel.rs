@@ -177,7 +177,9 @@ impl Work<'_> {
         let passed: BTreeSet<usize> = passed.iter().chain(&known).copied().collect();
         let leaves = Prover::on_leaves(self.program);
         let full = passed.iter().fold(leaves, |prover, n| prover.assuming(self.peels[*n].cond, true));
-        keep_inside(self.program, &full, &mut then);
+        if !full.is_impossible() {
+            keep_inside(self.program, &full, &mut then);
+        }
         let then = self.within(then, around, &[], &passed);
         vec![Node::new(NodeKind::Branch { cond, then, other: body }, span)]
     }
