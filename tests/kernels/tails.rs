@@ -191,6 +191,23 @@ fn copies_of_full_tiles() {
     }
 }
 
+/// Full tiles that no size has: there anything is proved, and the sides of the branch were told apart.
+#[test]
+fn full_tiles_of_no_size() {
+    let kernel = "fn k<N>(x: f32[N], y: &mut f32[N, N]) {
+        let s[]: f32[] = prod(k in 0..N) { x.clamp()[((k * k) * k) % 65537] };
+        y[i, j] = s[];
+    }";
+    let schedule = "V: k for p where N <= 7 {
+        pack(x[a] => [a / 4 % 2, a / 8, a % 4], when: prepare);
+        tile(j: 8 peel => z1) => workgroup(y);
+        compute_at(s, i, to: shared);
+        unroll(j);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 1)], &[("N", 7)]]);
+}
+
 /// Beside copies, stages within the nest, partial results, lanes and atomics; one grid for the tiles of two peeled axes.
 #[test]
 fn peeled_beside_other_directives() {
