@@ -250,7 +250,7 @@ fn softmax_in_one_dispatch() {
     );
 }
 
-/// Full tiles and the tail, of what is reduced and of what is not.
+/// Peeled tiles of reduced axes, and of parallel ones.
 #[test]
 fn peeled() {
     let directives = [

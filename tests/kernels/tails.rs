@@ -168,8 +168,8 @@ fn peeled_points() {
     check(kernel, schedule, &[&[("N", 0)], &[("N", 7)], &[("N", 21)]]);
 }
 
-/// Full tiles leave out the clamps and fills of what copies read there, and no other: halos of padded and of clamped reads, an axis that is
-/// not peeled, and registers.
+/// In full tiles, copies leave out the clamps and fills that they do not need. A halo still needs them, and so does an axis that is not
+/// peeled.
 #[test]
 fn copies_of_full_tiles() {
     for outside in ["pad(0.5)", "clamp()"] {

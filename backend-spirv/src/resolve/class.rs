@@ -7,7 +7,7 @@ use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{BufferId, Compute, Monoid};
 
-/// What is known of floats, and of what was written to buffers.
+/// The NaN classes of float values, and of what buffers hold.
 #[derive(Default)]
 pub(crate) struct Classes {
     of: Map<ValueId, Class>,
@@ -156,7 +156,7 @@ impl Classes {
     }
 }
 
-/// Whether a function can be NaN of what is not.
+/// Whether a function can give NaN for an argument that is not NaN.
 fn makes_nan(op: Unary) -> bool {
     use Unary::*;
     !matches!(op, Neg | Abs | Sign | Floor | Ceil | Round | Trunc | Exp | Exp2 | Atan | Sinh | Cosh | Tanh | Asinh)

@@ -1,6 +1,7 @@
 //! Reads: which elements at a time, what lies outside, and what need not be read again.
 //!
-//! A read of what the dispatch does not write is a value like others. One of memory that is written is a moment's: it is wanted at once.
+//! A read of memory that the dispatch does not write is a value like others, and is emitted when it is used. Memory that is written may
+//! change, so its reads are emitted at once.
 
 use super::expr::{Mask, Resolved};
 use super::values::poly::{ByLane, Term};
@@ -285,7 +286,8 @@ impl Resolver<'_> {
         value
     }
 
-    /// A load of what does not change: written where its index is known, but not above what may not run.
+    /// A load of memory that does not change. It is emitted in the outermost region that knows its index, but not outside of a region that
+    /// may be skipped.
     fn pure_load(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType) -> ValueId {
         let least = self.values.node(index).level as usize;
         let floor = self.regions.iter().rposition(|r| r.skippable).unwrap_or(0);

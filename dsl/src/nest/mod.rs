@@ -12,8 +12,8 @@
 //! ([`Fate`]) and make others. An expression's `Axis(a)` means
 //! - the loop's value, where a loop around it binds `a`;
 //! - else, by `a`'s fate: of a split axis, the sum of its parts, each times the product of the later parts' extents (where the
-//!   last tile is moved back, [`Tail::Shift`] says what); of a fused axis, its digit of the fused one's value (`into / (product of later extents) % own extent`, where the first
-//!   needs no `%`).
+//!   last tile is moved back, [`Tail::Shift`] says what); of a fused axis, its digit of the fused one's value
+//!   (`into / (product of later extents) % own extent`, where the first needs no `%`).
 //!
 //! So an axis is not a loop: after lowering, one axis can be bound by three loops (of init, update and finish).
 //! An axis of extent 1 can be bound by none: its value is 0.
@@ -125,8 +125,8 @@ pub struct Program {
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
-    /// For each stage that `compute_at` placed: a read of what the algorithm's stage defines, over the placed stage's axes and the host's.
-    /// It names the element that each of its elements is.
+    /// The stages that `compute_at` placed, each with the element of the algorithm's stage that its own element is: a read of that stage's
+    /// buffer, whose indices name the placed stage's axes and the host's.
     pub placed: BTreeMap<StageId, ExprId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,

@@ -1,9 +1,9 @@
 //! Copies: what a leaf reads of one is what its stage reads of the tensor that was copied, or of the stage that is computed where it is
 //! read.
 //!
-//! A read of a copy is put in terms of the tensor: the copy's stage says what element of it stands where ([`Program::placed`] does of what is
-//! computed), and the read says where it looks. Of what is left, buffers and operations are the stage's own, and indices are equal. Past the
-//! end of an axis a copy may hold whatever it likes: that is for `fills` and the predicates.
+//! A read of a copy is replaced by the element of the tensor that the copy holds there. The copy's stage says which that is; for a stage that
+//! is computed where it is read, [`Program::placed`] does. After that, buffers and operations must be those of the reader's stage, and indices
+//! must be equal. Past the end of an axis a copy may hold anything: `fills` and the predicates see to that.
 
 use super::context::Checks;
 use super::site::Site;
@@ -45,8 +45,8 @@ impl Traced {
     }
 }
 
-/// The stages whose elements are those of a tensor: copies, and what is computed where it is read. By what they fill, of what one stage
-/// fills.
+/// The stages whose elements are elements of a tensor (copies, and stages that are computed where they are read), by the buffer that each
+/// fills. A buffer that several stages fill is left out.
 fn copies(program: &Program) -> HashMap<BufferId, StageId> {
     let mut filled: HashMap<BufferId, Vec<StageId>> = HashMap::new();
     for id in program.stages.ids() {

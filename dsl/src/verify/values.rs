@@ -69,7 +69,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether values are those wanted. They read accumulators where those name the state, and copies of what is wanted.
+    /// Whether values are those wanted. A value reads an accumulator where the wanted one names the state, and a copy where that one reads the
+    /// tensor.
     fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
         let values: Vec<ExprId> = compute.values().collect();
         let axes = &self.program.stages[compute.stage].axes;
