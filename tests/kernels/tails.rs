@@ -254,3 +254,34 @@ fn peeled_beside_other_directives() {
         "V: k for p { tile(i: 16 peel) => workgroup(x); compute_at(s, workgroup, to: shared); distribute(i => thread(x)); }";
     check(window, placed, &[&[("N", 1)], &[("N", 16)], &[("N", 37)]]);
 }
+
+/// Past the end of `i` the loop over `k` runs as it does at the last `i`, while a copy is made at `i` itself: full tiles of `j` say
+/// nothing of that.
+#[test]
+fn full_tiles_under_the_tail_of_another_axis() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = prod(k in i..N, q in 0..N) { x[k] }; }";
+    let filled = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in i..N, q in 0..N) { x[k] }; }";
+    let tile = "tile(j: 2 peel => z1, i: 3 => z2) => workgroup(y, x); serial(i); unroll(j);";
+    for (kernel, promote) in [
+        (kernel, "promote(x => c, at: q, to: register);"),
+        (kernel, "promote(x => c, at: k, to: shared);"),
+        (filled, "promote(x => c, at: q, to: register, fill: 0.0);"),
+        (filled, "tile(k: 2 round_up => k_o); promote(x => c, at: k_o, to: shared, fill: 0.0);"),
+    ] {
+        check(kernel, &format!("V: k for p {{ {tile} {promote} }}"), &[&[("N", 1)], &[("N", 2)], &[("N", 7)]]);
+    }
+}
+
+/// Of two fills one within the other, the outer one goes in full tiles.
+#[test]
+fn full_tiles_of_what_is_filled_twice() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..i) { x.pad(0.5)[k] }; }";
+    let schedule = "V: k for p {
+        split(k, [2, 2, _] => z1, z2, z3);
+        tile(z1: 1 => z4, z3: 2 peel);
+        promote(x => c[z1, z2, z3], at: z3_o, to: register, fill: 1.5);
+        unroll(z2, z3);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 33)]]);
+}

@@ -99,32 +99,10 @@ fn sides(program: &Program, read: &Read, index: &[ExprId], known: &Sides) -> Sid
     let prover = Prover::new(program);
     let side = |(n, (index, extent)): (usize, (&ExprId, &ExprId))| {
         let (low, high) = known.get(n).copied().unwrap_or((false, false));
-        if is_clamped_apart(program, *index) || is_clamped_apart(program, read.index[n]) {
+        if program.is_clamped_apart(*index) || program.is_clamped_apart(read.index[n]) {
             return (true, true);
         }
         (low || !prover.nonneg(*index), high || !prover.less(*index, *extent))
     };
     index.iter().zip(&program.buffers[read.buffer].shape).enumerate().map(side).collect()
-}
-
-/// Whether the extents of an index's axes, at any depth, name what can run past its own extent: there it counts as clamped, and
-/// in the index it does not.
-fn is_clamped_apart(program: &Program, index: ExprId) -> bool {
-    let named = |e: ExprId| {
-        let mut axes = Vec::new();
-        program.exprs.uses_axis(e, &mut |a| {
-            axes.push(a);
-            false
-        });
-        axes
-    };
-    let (mut open, mut seen) = (named(index), HashSet::new());
-    while let Some(axis) = open.pop() {
-        let bounds = named(program.axes[axis].extent);
-        if !program.predicates(&bounds).is_empty() {
-            return true;
-        }
-        open.extend(bounds.into_iter().filter(|a| seen.insert(*a)));
-    }
-    false
 }

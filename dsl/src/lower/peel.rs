@@ -114,15 +114,17 @@ fn keep_inside(program: &Program, prover: &Prover<'_>, block: &mut Block) {
 
 /// A value without the clamps and fills that it does not need.
 fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
+    let is_sure = |index: ExprId| !program.is_clamped_apart(index);
     program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
         Expr::Select(cond, _, element) => match *exprs.get(*cond) {
-            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && prover.less(a, b) => Some(inside(program, prover, *element)),
+            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && is_sure(a) && is_sure(b) && prover.less(a, b) => Some(inside(program, prover, *element)),
             _ => None,
         },
         Expr::Read(Read { buffer, index, outside: outside @ (Outside::Clamp(sides) | Outside::Fill(_, sides)) }) => {
             let shape = &program.buffers[*buffer].shape;
             let needed = |((index, extent), (low, high)): ((&ExprId, &ExprId), &(bool, bool))| {
-                (*low && !prover.nonneg(*index), *high && !prover.less(*index, *extent))
+                let is_sure = is_sure(*index);
+                (*low && !(is_sure && prover.nonneg(*index)), *high && !(is_sure && prover.less(*index, *extent)))
             };
             let left: Sides = index.iter().zip(shape).zip(sides).map(needed).collect();
             if left == *sides {

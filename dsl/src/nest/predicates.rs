@@ -62,18 +62,45 @@ impl Program {
     /// An axis's extent as it counts everywhere: what it names and what that is made of, where it can be past its own extent, counts as the
     /// last value within. `None`: that is a digit of a fused axis, or moved back.
     pub fn clamped_extent(&self, axis: AxisId) -> Option<ExprId> {
-        let mut named = Vec::new();
         let extent = self.axes[axis].extent;
-        self.exprs.uses_axis(extent, &mut |axis| {
-            named.push(axis);
-            false
-        });
         let clamped: Vec<(AxisId, ExprId)> =
-            named.into_iter().map(|axis| Some((axis, self.clamped(axis)?))).collect::<Option<_>>()?;
+            self.named(extent).into_iter().map(|axis| Some((axis, self.clamped(axis)?))).collect::<Option<_>>()?;
         Some(self.exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) => clamped.iter().find(|(a, _)| a == axis).map(|(_, value)| *value),
             _ => None,
         }))
+    }
+
+    /// Whether an axis that an index depends on ends where another one says that can be past its own extent. In the end of a loop that one
+    /// counts as its last value within, and in the index it does not: what the loop's end says of the two together does not hold.
+    pub fn is_clamped_apart(&self, index: ExprId) -> bool {
+        let (mut open, mut seen) = (self.named(index), HashSet::new());
+        while let Some(axis) = open.pop() {
+            if !seen.insert(axis) {
+                continue;
+            }
+            let ends = self.named(self.axes[axis].extent);
+            if !self.predicates(&ends).is_empty() {
+                return true;
+            }
+            open.extend(ends);
+            match &self.axes[axis].fate {
+                Fate::Live => {}
+                Fate::Split(split) => open.extend(&split.parts),
+                Fate::Fused { into, .. } => open.push(*into),
+            }
+        }
+        false
+    }
+
+    /// The axes that an expression names.
+    fn named(&self, e: ExprId) -> Vec<AxisId> {
+        let mut named = Vec::new();
+        self.exprs.uses_axis(e, &mut |axis| {
+            named.push(axis);
+            false
+        });
+        named
     }
 
     /// The value of an axis, clamped.

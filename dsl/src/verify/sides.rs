@@ -97,6 +97,7 @@ impl Walk<'_> {
         let exprs = &self.program.exprs;
         let (mut open, mut seen) = (vec![(got, wanted)], HashSet::new());
         while let Some((got, wanted)) = open.pop() {
+            let (got, wanted) = (self.unfilled(got, full), self.unfilled(wanted, full));
             if got == wanted || !seen.insert((got, wanted)) {
                 continue;
             }
@@ -107,15 +108,26 @@ impl Walk<'_> {
                     }
                 }
                 (a, b) if a.map(&mut |_| got) == b.map(&mut |_| got) => open.extend(a.operands().into_iter().zip(b.operands())),
-                // What is past the end of an axis is filled.
-                (_, Expr::Select(cond, _, element)) => match *exprs.get(*cond) {
-                    Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && full.less(a, b) => open.push((got, *element)),
-                    _ => return false,
-                },
                 _ => return false,
             }
         }
         true
+    }
+
+    /// What is filled past the end of axes, where none of them is past its end: the element.
+    fn unfilled(&self, mut value: ExprId, full: &Prover<'_>) -> ExprId {
+        let exprs = &self.program.exprs;
+        let is_sure = |index: ExprId| !self.program.is_clamped_apart(index);
+        while let Expr::Select(cond, _, element) = *exprs.get(value)
+            && let Expr::Compare(Compare::Ge, a, b) = *exprs.get(cond)
+            && exprs.is_index(a)
+            && is_sure(a)
+            && is_sure(b)
+            && full.less(a, b)
+        {
+            value = element;
+        }
+        value
     }
 
     /// Whether a read is inside wherever it does not say what is outside, and the other does.
@@ -132,8 +144,9 @@ impl Walk<'_> {
         let dimensions = got.index.iter().zip(&self.program.buffers[got.buffer].shape);
         alike
             && dimensions.zip(sides(&got.outside).iter().zip(&sides(&wanted.outside))).all(|((index, extent), (got, wanted))| {
-                (got.0 == wanted.0 || (wanted.0 && full.nonneg(*index)))
-                    && (got.1 == wanted.1 || (wanted.1 && full.less(*index, *extent)))
+                let is_sure = !self.program.is_clamped_apart(*index);
+                (got.0 == wanted.0 || (wanted.0 && is_sure && full.nonneg(*index)))
+                    && (got.1 == wanted.1 || (wanted.1 && is_sure && full.less(*index, *extent)))
             })
     }
 
