@@ -84,7 +84,13 @@ impl Emit<'_> {
 
     /// A loop that stays one.
     fn serial(&mut self, l: &Loop) -> Result<()> {
-        let extent = self.resolving(|r| r.extent(l.axis))?;
+        let extent = match l.end {
+            None => self.resolving(|r| r.extent(l.axis))?,
+            Some(end) => {
+                self.resolver.begin(&[]);
+                self.resolve(end)?
+            }
+        };
         self.resolver.serial.push(l.axis);
         let result = self.iterations(l, extent);
         self.resolver.serial.pop();

@@ -173,7 +173,7 @@ fn what_is_not_right_is_refused() {
                 let mut axis = program.axes[i].clone();
                 (axis.name, axis.extent) = ("often".into(), program.exprs.axis(i));
                 let (axis, inner) = (program.axes.push(axis), node.clone());
-                node.kind = NodeKind::Loop(Loop { axis, exec: Exec::Serial, body: vec![inner] });
+                node.kind = NodeKind::Loop(Loop::new(axis, Exec::Serial, vec![inner]));
                 true
             })
         }),

@@ -4,7 +4,7 @@ use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{SpanId, Spans};
 use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId, Outside, Read};
 use tilewright_dsl::launch::Relation;
-use tilewright_dsl::nest::{Block, Condition, Fate, NodeKind, Pred, Program, Tail, walk};
+use tilewright_dsl::nest::{Block, Condition, Exec, Fate, Loop, NodeKind, Pred, Program, Tail, walk};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 use tilewright_dsl::verify::verify;
@@ -153,7 +153,7 @@ fn a_condition_that_differs_where_invocations_meet() {
     let team = "tile(i: 8) => workgroup(y); distribute(i => thread(y)); tile(j: 4 peel => j_o); serial(j_o, j); tile(k: 8 => k_o); \
         distribute(k => thread(x), by: tree);";
     let said = changed(team, |p| narrowed(p, "i"));
-    assert!(said.contains("can differ among those who must take the same side"), "{said}");
+    assert!(said.contains("can differ among those who must go the same way"), "{said}");
 }
 
 #[test]
@@ -182,4 +182,39 @@ fn a_tile_moved_back_over_what_counts() {
     assert!(said.contains("visits points of `k` twice"), "{said}");
     let said = changed("distribute(j => workgroup(x)); tile(i: 8) => workgroup(y); serial(i);", |p| shifted(p, true));
     assert!(said.contains("workgroups that differ in `i_workgroup`"), "{said}");
+}
+
+/// The serial loops that end before their extent.
+fn ended(p: &mut Program, f: &mut dyn FnMut(&mut Program, &mut Loop)) {
+    let mut plan = std::mem::take(&mut p.plan);
+    for dispatch in &mut plan {
+        walk::each_mut(&mut dispatch.body, &mut |node| match &mut node.kind {
+            NodeKind::Loop(l) if l.end.is_some() => f(p, l),
+            _ => {}
+        });
+    }
+    p.plan = plan;
+}
+
+#[test]
+fn loops_that_end_too_early() {
+    let changes: [fn(&mut Program, &mut Loop); 3] = [
+        |p, l| {
+            let one = p.exprs.int(1);
+            l.end = l.end.map(|end| p.exprs.difference(end, one));
+        },
+        |_, l| {
+            walk::each_mut(&mut l.body, &mut |node| {
+                if let NodeKind::Compute(compute) = &mut node.kind {
+                    compute.preds.clear();
+                }
+            });
+        },
+        |_, l| l.exec = Exec::Unroll,
+    ];
+    for change in changes {
+        let said =
+            changed("distribute(j => workgroup(x)); serial(i); tile(k: 8 peel => k_o);", |p| ended(p, &mut |p, l| change(p, l)));
+        assert!(said.contains("the loop over `k'` may end too early"), "{said}");
+    }
 }

@@ -285,3 +285,14 @@ fn full_tiles_of_what_is_filled_twice() {
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 33)]]);
 }
+
+/// A serial loop over the points of the last tile ends with the axis.
+#[test]
+fn tails_end_with_the_axis() {
+    let schedule =
+        "V: matmul for p { tile(i: 4 peel) => workgroup(y); serial(i); distribute(j => workgroup(x)); tile(k: 8 peel => k_o); }";
+    let variant = variant(MATMUL, schedule, &profiles()[0]);
+    for (m, n, k) in [(1, 1, 1), (8, 2, 8), (7, 3, 3), (9, 1, 37), (3, 3, 0)] {
+        variant.check(&[("M", m), ("N", n), ("K", k)], &[]);
+    }
+}

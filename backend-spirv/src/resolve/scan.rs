@@ -106,6 +106,7 @@ impl Scan<'_> {
         match &node.kind {
             NodeKind::Loop(l) => {
                 resolver.note_loop(l.axis);
+                l.end.into_iter().for_each(|end| self.expr(end));
                 match l.exec {
                     Exec::Lanes => {
                         let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent);

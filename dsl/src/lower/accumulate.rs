@@ -104,7 +104,7 @@ fn parallel(program: &Program, frames: &[Frame]) -> Vec<Frame> {
 /// A leaf in loops.
 pub(super) fn wrap(frames: &[Frame], span: SpanId, leaf: NodeKind) -> Block {
     frames.iter().rev().fold(vec![Node::new(leaf, span)], |body, frame| match frame.as_loop() {
-        Some((axis, exec)) => vec![Node::new(NodeKind::Loop(Loop { axis, exec, body }), frame.span)],
+        Some((axis, exec)) => vec![Node::new(NodeKind::Loop(Loop::new(axis, exec, body)), frame.span)],
         None => body,
     })
 }

@@ -95,7 +95,7 @@ fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -
         return true;
     }
     let named: Vec<ExprId> = match &node.kind {
-        NodeKind::Loop(l) => vec![program.axes[l.axis].extent],
+        NodeKind::Loop(l) => vec![l.end.unwrap_or(program.axes[l.axis].extent)],
         NodeKind::Compute(c) => c.values().chain(c.dst.iter().flat_map(|place| place.index.iter().copied())).collect(),
         NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
         NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),

@@ -83,7 +83,8 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
             },
             NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
             NodeKind::Branch { cond, .. } => value(*cond, touched),
-            NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
+            NodeKind::Loop(l) => l.end.into_iter().for_each(|end| value(end, touched)),
+            NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 //! - The branch stands as far out as its condition is known, but within loops over workgroups. Where it would hold nothing but the loop
 //!   by which another one is known, both become one, there: several peeled axes of workgroups make two bodies.
 //! - What is no full tile of one axis is not peeled for others. So n axes make n + 1 bodies at most.
+//! - Elsewhere, a serial loop over the points ends where the axis does, if all within it has its predicate.
 //! - In full tiles, reads that cannot leave their tensors there are not clamped or filled (`inside`).
 
 use crate::diag::{Error, Errors, SpanId};
@@ -117,7 +118,9 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
     let is_sure = |index: ExprId| !program.is_clamped_apart(index);
     program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
         Expr::Select(cond, _, element) => match *exprs.get(*cond) {
-            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && is_sure(a) && is_sure(b) && prover.less(a, b) => Some(inside(program, prover, *element)),
+            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && is_sure(a) && is_sure(b) && prover.less(a, b) => {
+                Some(inside(program, prover, *element))
+            }
             _ => None,
         },
         Expr::Read(Read { buffer, index, outside: outside @ (Outside::Clamp(sides) | Outside::Fill(_, sides)) }) => {
@@ -139,6 +142,18 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
         }
         _ => None,
     })
+}
+
+/// Ends the serial loops over the points of a tile where the axis ends.
+fn end_at_extent(program: &Program, axis: AxisId, block: &mut Block) {
+    let Some(left) = program.left_in_tile(axis) else { return };
+    walk::each_mut(block, &mut |node| {
+        if let NodeKind::Loop(l) = &mut node.kind
+            && program.may_end(l, axis)
+        {
+            l.end = Some(left);
+        }
+    });
 }
 
 /// A dispatch at work.
@@ -164,7 +179,7 @@ impl Work<'_> {
         let conds: Vec<(ExprId, SpanId)> = known.iter().map(|n| (self.peels[*n].cond, self.peels[*n].span)).collect();
         let both = |(all, span), (cond, _)| (self.program.exprs.binary(Binary::And, all, cond), span);
         let Some((cond, span)) = conds.into_iter().reduce(both) else { return body };
-        let full: Vec<AxisId> = known.iter().map(|n| self.peels[*n].axis).collect();
+        let full_axes: Vec<AxisId> = known.iter().map(|n| self.peels[*n].axis).collect();
         for n in &known {
             let right = self.can_differ(*n, &body);
             self.errors.keep(right);
@@ -172,8 +187,8 @@ impl Work<'_> {
         }
         let mut then = body.clone();
         walk::each_mut(&mut then, &mut |node| match &mut node.kind {
-            NodeKind::Compute(compute) => compute.preds.retain(|pred| !full.contains(&pred.axis)),
-            NodeKind::AllReduce(reduction) => reduction.preds.retain(|pred| !full.contains(&pred.axis)),
+            NodeKind::Compute(compute) => compute.preds.retain(|pred| !full_axes.contains(&pred.axis)),
+            NodeKind::AllReduce(reduction) => reduction.preds.retain(|pred| !full_axes.contains(&pred.axis)),
             _ => {}
         });
         let passed: BTreeSet<usize> = passed.iter().chain(&known).copied().collect();
@@ -183,7 +198,9 @@ impl Work<'_> {
             keep_inside(self.program, &full, &mut then);
         }
         let then = self.within(then, around, &[], &passed);
-        vec![Node::new(NodeKind::Branch { cond, then, other: body }, span)]
+        let mut other = body;
+        full_axes.iter().for_each(|axis| end_at_extent(self.program, *axis, &mut other));
+        vec![Node::new(NodeKind::Branch { cond, then, other }, span)]
     }
 
     /// The blocks of a block's nodes.

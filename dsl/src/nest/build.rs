@@ -57,7 +57,7 @@ impl Program {
         let leaf = vec![Node::new(NodeKind::Compute(compute), stage.span)];
         let nest = |body: Block, axis: AxisId| {
             let span = self.axes[axis].span;
-            vec![Node::new(NodeKind::Loop(Loop { axis, exec: Exec::Serial, body }), span)]
+            vec![Node::new(NodeKind::Loop(Loop::new(axis, Exec::Serial, body)), span)]
         };
         let body = axes.into_iter().rev().fold(leaf, nest);
         Dispatch { name: stage.name, local: [1, 1, 1], body }

@@ -72,8 +72,17 @@ pub struct Loop {
     pub axis: AxisId,
     /// How its iterations are executed.
     pub exec: Exec,
+    /// Before which iteration a serial loop ends, where that is not its extent: behind it, no leaf's predicates hold. It may be negative.
+    pub end: Option<ExprId>,
     /// What is executed.
     pub body: Block,
+}
+
+impl Loop {
+    /// A loop over the whole of an axis.
+    pub fn new(axis: AxisId, exec: Exec, body: Block) -> Loop {
+        Loop { axis, exec, end: None, body }
+    }
 }
 
 /// How a loop's iterations are executed.

@@ -75,7 +75,7 @@ impl Frame {
     /// The node around a body, and its siblings.
     pub fn close(self, body: Block) -> Block {
         let kind = match self.head {
-            Head::Loop { axis, exec } => NodeKind::Loop(Loop { axis, exec, body }),
+            Head::Loop { axis, exec } => NodeKind::Loop(Loop::new(axis, exec, body)),
             Head::Alloc { buffer } => NodeKind::Alloc { buffer, body },
         };
         let mut block = self.before;

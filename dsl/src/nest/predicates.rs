@@ -1,6 +1,8 @@
 //! Which predicates a point of a stage needs: every inexact axis that it is made of.
 
-use super::{AxisDef, AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
+use super::{
+    AxisDef, AxisId, AxisKind, Body, BufferId, Exec, Fate, Loop, Node, NodeKind, Pred, Program, Space, StageId, Tail, walk,
+};
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use std::collections::HashSet;
 
@@ -140,6 +142,39 @@ impl Program {
         // Reads are at the clamped tile.
         let (tile, full) = (self.clamped(tile)?, self.exprs.binary(Binary::FloorDiv, extent, points));
         Some(self.exprs.compare(Compare::Lt, tile, full))
+    }
+
+    /// Of an axis that is split into tiles and points, how many points of a tile are within it: more than there are in a full one, negative
+    /// behind the last. `None` as for [`Program::in_full_tile`].
+    pub fn left_in_tile(&self, axis: AxisId) -> Option<ExprId> {
+        let Expr::Compare(_, tile, _) = *self.exprs.get(self.in_full_tile(axis)?) else { return None };
+        let Fate::Split(split) = &self.axes[axis].fate else { return None };
+        let points = self.axes[*split.parts.last()?].extent;
+        let before = self.exprs.product(tile, points);
+        let left = self.exprs.difference(self.clamped_extent(axis)?, before);
+        Some(self.exprs.binary(Binary::Min, points, left))
+    }
+
+    /// Whether a loop over the points of an axis's tiles may end where the axis does: all that it does there is under the axis's predicate, or
+    /// fills registers that are its own.
+    pub fn may_end(&self, l: &Loop, axis: AxisId) -> bool {
+        let is_point =
+            matches!(&self.axes[axis].fate, Fate::Split(split) if matches!(split.parts[..], [_, point] if point == l.axis));
+        let allocated = |node: &Node| if let NodeKind::Alloc { buffer, .. } = node.kind { Some(buffer) } else { None };
+        let own: HashSet<BufferId> = walk::nodes(&l.body).filter_map(allocated).collect();
+        let is_register = |buffer: BufferId| self.buffers[buffer].space == Space::Register;
+        is_point
+            && l.exec == Exec::Serial
+            && walk::nodes(&l.body).all(|node| match &node.kind {
+                NodeKind::Loop(_) | NodeKind::Branch { .. } => true,
+                NodeKind::Alloc { buffer, .. } => is_register(*buffer),
+                NodeKind::Compute(c) => {
+                    let is_own = c.dst.iter().all(|place| own.contains(&place.buffer));
+                    let is_shared = c.dst.iter().any(|place| self.buffers[place.buffer].space == Space::Shared);
+                    !is_shared && (is_own || c.preds.iter().any(|pred| pred.axis == axis))
+                }
+                NodeKind::Copy(_) | NodeKind::Fragment(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => false,
+            })
     }
 
     /// Whether what is read past the end of an axis, rounded up, is filled. Whole tiles of a parallel axis run either way:

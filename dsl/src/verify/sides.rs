@@ -36,17 +36,29 @@ impl Walk<'_> {
     fn node(&mut self, node: Node) -> Block {
         let Node { kind, span } = node;
         let kind = match kind {
-            NodeKind::Loop(Loop { axis, exec, body }) => {
-                self.around.push((axis, exec));
-                let body = self.block(body);
+            NodeKind::Loop(l) => {
+                self.ends(&l, span);
+                self.around.push((l.axis, l.exec));
+                let body = self.block(l.body);
                 self.around.pop();
-                NodeKind::Loop(Loop { axis, exec, body })
+                NodeKind::Loop(Loop::new(l.axis, l.exec, body))
             }
             NodeKind::Alloc { buffer, body } => NodeKind::Alloc { buffer, body: self.block(body) },
             NodeKind::Branch { cond, then, other } => return self.branch(cond, then, other, span),
             leaf => leaf,
         };
         vec![Node { kind, span }]
+    }
+
+    /// What a loop leaves out at its end are points past the end of an axis, of which all within it has the predicate.
+    fn ends(&mut self, l: &Loop, span: SpanId) {
+        let Some(end) = l.end else { return };
+        let program = self.program;
+        self.is_uniform(end, &l.body, span);
+        if !program.axes.ids().any(|axis| program.may_end(l, axis) && program.left_in_tile(axis) == Some(end)) {
+            let what = format!("{}: the loop over `{}` may end too early", Rule::Value, Printer::new(program).axis(l.axis));
+            self.errors.push(Error::new(span, what));
+        }
     }
 
     fn branch(&mut self, cond: ExprId, then: Block, other: Block, span: SpanId) -> Block {
@@ -166,7 +178,7 @@ impl Walk<'_> {
         cond == what || matches!(*self.program.exprs.get(cond), Expr::Binary(Binary::And, a, b) if both(a, b))
     }
 
-    /// All lanes take the same side, and so do all invocations that must arrive together in one.
+    /// By a condition, or a loop's end, all lanes go the same way, and so do all invocations that must arrive together in what it governs.
     fn is_uniform(&mut self, cond: ExprId, sides: &[Node], span: SpanId) {
         let live = self.program.axes.ids().filter(|axis| self.program.axes[*axis].fate == Fate::Live);
         let leaves: HashSet<AxisId> = self.around.iter().map(|(axis, _)| *axis).chain(live).collect();
@@ -174,7 +186,7 @@ impl Walk<'_> {
         let unbound = |axis: AxisId| !self.around.iter().any(|(a, _)| *a == axis) && !self.program.is_single(axis);
         if self.program.exprs.uses_axis(over, &mut |axis| unbound(axis)) {
             let cond = Printer::new(self.program).expr(cond);
-            let what = format!("{}: the condition `{cond}` names an axis that no loop around binds", Rule::Axes);
+            let what = format!("{}: `{cond}` names an axis that no loop around binds", Rule::Axes);
             self.errors.push(Error::new(span, what));
         }
         let meet = walk::nodes(sides).any(|node| match &node.kind {
@@ -190,7 +202,7 @@ impl Walk<'_> {
         let differs = self.program.exprs.uses_axis(over, &mut |axis| differs(axis));
         if differs || !self.program.exprs.reads(over).is_empty() {
             let cond = Printer::new(self.program).expr(cond);
-            let what = format!("{}: the condition `{cond}` can differ among those who must take the same side", Rule::Uniformity);
+            let what = format!("{}: `{cond}` can differ among those who must go the same way", Rule::Uniformity);
             self.errors.push(Error::new(span, what));
         }
     }

@@ -316,7 +316,7 @@ pub fn leaf(compute: Compute) -> Block {
 
 /// Loops around a block, outermost first.
 pub fn nest(loops: &[(AxisId, Exec)], body: Block) -> Block {
-    let wrap = |body, (axis, exec): &(AxisId, Exec)| vec![node(NodeKind::Loop(Loop { axis: *axis, exec: *exec, body }))];
+    let wrap = |body, (axis, exec): &(AxisId, Exec)| vec![node(NodeKind::Loop(Loop::new(*axis, *exec, body)))];
     loops.iter().rev().fold(body, wrap)
 }
 

@@ -172,7 +172,8 @@ fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
             (exprs, reduction.preds.iter().map(|pred| pred.axis).collect())
         }
         NodeKind::Branch { cond, .. } => (vec![*cond], Vec::new()),
-        NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => (Vec::new(), Vec::new()),
+        NodeKind::Loop(l) => (l.end.into_iter().collect(), Vec::new()),
+        NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => (Vec::new(), Vec::new()),
     }
 }
 

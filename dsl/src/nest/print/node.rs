@@ -10,7 +10,7 @@ impl Printer<'_> {
     pub(super) fn looped(&self, looped: &Loop) -> String {
         let (axis, extent) = (self.axis(looped.axis), self.expr(self.program.axes[looped.axis].extent));
         match looped.exec {
-            Exec::Serial => format!("for {axis} in 0..{extent}"),
+            Exec::Serial => format!("for {axis} in 0..{}", looped.end.map_or(extent, |end| self.expr(end))),
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
             Exec::Bind(level, slot) => {

@@ -89,7 +89,7 @@ fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Arou
             let wrapped = owners
                 .iter()
                 .rev()
-                .fold(vec![inner], |body, l| vec![Node::new(NodeKind::Loop(Loop { axis: l.axis, exec: l.exec, body }), l.span)]);
+                .fold(vec![inner], |body, l| vec![Node::new(NodeKind::Loop(Loop::new(l.axis, l.exec, body)), l.span)]);
             wrapped.into_iter().for_each(|new| *node = new);
         }
     }

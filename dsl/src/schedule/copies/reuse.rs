@@ -28,10 +28,9 @@ pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
     let (Some(elements), Some(Some(reads))) = (elements, reads) else { return };
     if reads <= elements {
         let source = if buffer.space == Space::Register { "an invocation" } else { "a workgroup" };
-        let error = Error::new(
-            copy.span,
-            format!("nothing reuses `{}`: {source} copies {elements} elements and reads {reads}", buffer.name),
-        );
+        let noun = if elements == 1 { "element" } else { "elements" };
+        let what = format!("nothing reuses `{}`: {source} copies {elements} {noun} and reads {reads}", buffer.name);
+        let error = Error::new(copy.span, what);
         warnings.push(error.help("leave the copy out, or promote further out"));
     }
 }

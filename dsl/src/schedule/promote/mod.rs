@@ -203,7 +203,7 @@ pub(super) fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, spa
     axes.iter()
         .rev()
         .filter(|a| !nest.program.is_single(**a))
-        .fold(leaf, |body, axis| vec![Node::new(NodeKind::Loop(Loop { axis: *axis, exec: Exec::Serial, body }), span)])
+        .fold(leaf, |body, axis| vec![Node::new(NodeKind::Loop(Loop::new(*axis, Exec::Serial, body)), span)])
 }
 
 /// Lets the nest read the copy instead of its source.

@@ -36,7 +36,7 @@ pub(crate) fn unwrap(program: &mut Program, text: &str) {
 pub(crate) fn wrap(program: &mut Program, text: &str, axis: AxisId, exec: Exec) {
     at(program, text, |block, place| {
         let body = vec![block.remove(place)];
-        block.insert(place, node(NodeKind::Loop(Loop { axis, exec, body })));
+        block.insert(place, node(NodeKind::Loop(Loop::new(axis, exec, body))));
     });
 }
 
