@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
 use crate::schedule::precompute::Preparation;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head, pack, pin, placement, precompute};
+use crate::schedule::{self, At, Watch, head, pack, pin, placement, precompute, winograd};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;
@@ -128,16 +128,38 @@ pub(crate) fn algebra(
     choice: &Choice,
     checked: &Checked,
 ) -> Result<(Program, Rewritten), Errors> {
+    let mut program = headed(kernel, schedule, choice, checked)?;
+    pack::come_first(schedule)?;
+    pack::not_inlined(schedule)?;
+    let mut rewritten = Rewritten::default();
+    winograd::apply(&mut program, schedule, &mut rewritten)?;
+    pack::apply(&mut program, schedule, &mut rewritten)?;
+    precompute::apply(&program, schedule, &mut rewritten)?;
+    Ok((program, rewritten))
+}
+
+/// The algorithm as a schedule decomposes it, if it does: what its devices round, and in which order. The tensors of the algorithm have
+/// the same ids in it.
+///
+/// # Errors
+/// What is wrong with the schedule's head and decompositions.
+pub fn decomposed(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<Option<Program>, Errors> {
+    if !winograd::is_in(schedule) {
+        return Ok(None);
+    }
+    let mut program = headed(kernel, schedule, choice, &Checked::default())?;
+    winograd::apply(&mut program, schedule, &mut Rewritten::default())?;
+    Ok(Some(program))
+}
+
+/// A kernel's stages under a schedule's head.
+fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Checked) -> Result<Program, Errors> {
     let bindings = head::bindings(kernel, schedule)?;
     let mut program = checked.program(kernel, &bindings)?;
     tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;
-    pack::come_first(schedule)?;
-    pack::not_inlined(schedule)?;
-    let mut rewritten = pack::apply(&mut program, schedule)?;
-    precompute::apply(&program, schedule, &mut rewritten)?;
-    Ok((program, rewritten))
+    Ok(program)
 }
 
 /// Compiles a program of stages that no schedule speaks of, each under the heuristic one.

@@ -1,7 +1,8 @@
 //! What the differential tests found of partial results, of reductions across invocations and what stands around them, and of
 //! results in copies, made small. Each was wrong once.
 
-use crate::harness::{check, of_subgroups, refused, variant};
+use crate::harness::{check, instructions, of_subgroups, profiles, refused, variant};
+use spirv::Op;
 
 /// What a reduction reads for its result had an owner among the invocations that share the reduction, which the result has left
 /// behind.
@@ -391,4 +392,18 @@ fn partial_results_of_a_triangle() {
         }
     }";
     check(kernel, schedule, &[&[("N", 3)]]);
+}
+
+/// Partial results of an axis without values: the place of one was the index -1, which no module may have as a literal.
+#[test]
+fn partial_results_of_nothing() {
+    let kernel = "fn k<M>(x5: f32[M]) -> y0: f32[] { y0[] = max(k in 1..1) { 1.0 }; }";
+    let schedule = "V: k for p { tile(k: 1 => z1); rfactor(z1 => y0_part); y0_part { distribute(z1 => thread(x)); } }";
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        let modules = variant.program.dispatches.iter().map(|d| instructions(&d.spirv));
+        let negative = modules.flatten().any(|(opcode, words)| opcode == Op::Constant as u32 && words.last() == Some(&u32::MAX));
+        assert!(!negative);
+        variant.check(&[("M", 0)], &[]);
+    }
 }

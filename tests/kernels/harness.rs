@@ -10,8 +10,8 @@ use tilewright_differential::compare::compare;
 use tilewright_differential::compile::Refusal;
 pub use tilewright_differential::inputs::Fill;
 use tilewright_differential::run::{Inputs, admits, arguments, launch};
+use tilewright_differential::wanted::wanted;
 use tilewright_differential::{compile, validate::validate};
-use tilewright_dsl::algorithm::evaluate::evaluate;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{Program, print};
 use tilewright_dsl::profile::Profile;
@@ -41,6 +41,7 @@ fn seed() -> u64 {
 pub struct Variant {
     pub program: launch::Program,
     algorithm: Program,
+    decomposed: Option<Program>,
     /// Loaded on each device, once: a driver compiles for longer than a launch takes.
     loaded: OnceLock<Vec<DynKernel>>,
 }
@@ -98,7 +99,7 @@ pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Vec<(String, 
 
 fn validated(made: compile::Variant) -> Variant {
     validate(&made).unwrap_or_else(|said| panic!("{said}\n{}", print::plan(&made.nest)));
-    Variant { program: made.program, algorithm: made.algorithm, loaded: OnceLock::new() }
+    Variant { program: made.program, algorithm: made.algorithm, decomposed: made.decomposed, loaded: OnceLock::new() }
 }
 
 impl Variant {
@@ -118,7 +119,7 @@ impl Variant {
         let algorithm = &self.algorithm;
         let seed = seed();
         let inputs = Inputs::new(algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed)).expect("shapes");
-        let wanted = evaluate(algorithm, &inputs.given).expect("the evaluation");
+        let wanted = wanted(algorithm, self.decomposed.as_ref(), &inputs.given).expect("the evaluation");
         for kernel in self.loaded() {
             for (id, values) in launch(kernel, &self.program, algorithm, &inputs).expect("it runs") {
                 let name = &algorithm.buffers[id].name;

@@ -30,3 +30,4 @@ mod semantics;
 mod stencil;
 mod tails;
 mod versions;
+mod winograd;

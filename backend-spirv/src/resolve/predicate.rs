@@ -14,7 +14,11 @@ impl Resolver<'_> {
     pub(crate) fn clamped(&mut self, value: ValueId, extent: ValueId) -> ValueId {
         let one = self.values.int(1);
         let (at, count, width) = self.vectors(value, extent);
-        let last = self.values.minus(count, one);
+        let mut last = self.values.minus(count, one);
+        // Nothing runs over an axis that has no values, and an index that is a literal is not negative.
+        if self.values.as_int(last).is_some_and(|last| last < 0) {
+            last = self.values.int(0);
+        }
         let clamped = self.values.extreme(Binary::Min, at, last);
         if width == 1 {
             return clamped;

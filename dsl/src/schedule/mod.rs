@@ -40,6 +40,7 @@ pub mod tile;
 pub mod tune;
 pub mod unroll;
 pub mod vectorize;
+pub(crate) mod winograd;
 
 pub use items::{At, Outcome, Watch, apply};
 use promote::place_varying;

@@ -1,6 +1,6 @@
 //! From text to a variant, as the macros do it, with what it was made of.
 
-use tilewright_dsl::compile::compile_watched;
+use tilewright_dsl::compile::{compile_watched, decomposed};
 use tilewright_dsl::diag::{Errors, Spans};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{Program, print};
@@ -16,6 +16,8 @@ pub struct Variant {
     pub program: launch::Program,
     /// The algorithm that it must agree with.
     pub algorithm: Program,
+    /// The algorithm as the schedule decomposes it, if it does.
+    pub decomposed: Option<Program>,
     /// The nest that its words were made of.
     pub nest: Program,
     /// Those of what is computed when inputs are prepared.
@@ -89,7 +91,8 @@ impl Parsed {
     fn choice(&self, choice: &Choice, profile: &Profile) -> Result<Variant, Errors> {
         let made = compile(&self.kernel, &self.schedule, profile, choice, tilewright_spirv::compile)?;
         let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
-        Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), nest: made.nest, prepared })
+        let decomposed = decomposed(&self.kernel, &self.schedule, choice)?;
+        Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), decomposed, nest: made.nest, prepared })
     }
 }
 

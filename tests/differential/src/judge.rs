@@ -12,7 +12,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tilewright::{Device, DeviceKind, Error, Options};
-use tilewright_dsl::algorithm::evaluate::evaluate;
 use tilewright_dsl::length::is_long;
 use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
@@ -229,7 +228,8 @@ impl Judge {
                 },
             };
             if wanted.is_none() {
-                wanted = Some(evaluate(algorithm, &inputs.given).map_err(|text| Find::new(Kind::Evaluation, text))?);
+                let values = crate::wanted::wanted(algorithm, variant.decomposed.as_ref(), &inputs.given);
+                wanted = Some(values.map_err(|text| Find::new(Kind::Evaluation, text))?);
             }
             let Some(wanted) = &wanted else { continue };
             for (id, values) in results {

@@ -24,5 +24,6 @@ pub mod run;
 pub mod schedule;
 pub mod shrink;
 pub mod validate;
+pub mod wanted;
 
 pub use case::{Case, Pair, pair};

@@ -46,12 +46,12 @@ pub(crate) struct Rewritten {
 }
 
 /// Applies a schedule's packs, in order.
-pub(crate) fn apply(program: &mut Program, schedule: &Schedule) -> Result<Rewritten, Errors> {
-    let (mut errors, mut rewritten) = (Errors::new(), Rewritten::default());
+pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
+    let mut errors = Errors::new();
     for (pack, statement) in packs(schedule) {
-        errors.keep(one(program, pack, statement, &mut rewritten));
+        errors.keep(one(program, pack, statement, rewritten));
     }
-    errors.into_result().map(|()| rewritten)
+    errors.into_result()
 }
 
 /// A schedule's packs.

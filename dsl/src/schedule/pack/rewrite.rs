@@ -232,7 +232,7 @@ fn over_rows(program: &mut Program, to: BufferId, names: &[String], shape: &[Exp
 }
 
 /// Reads of a stage that may now lie outside of what they read take the nearest element: what becomes of it is not used.
-fn guard(program: &mut Program, stage: StageId) {
+pub(crate) fn guard(program: &mut Program, stage: StageId) {
     // A read within the index of another makes that another one.
     while guard_reads(program, stage) {}
 }

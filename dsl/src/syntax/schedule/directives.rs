@@ -2,6 +2,7 @@
 //! pages and of the generator.
 
 use super::statements::{pack, pin, precompute, specialize, tune};
+use super::winograd::decompose_winograd;
 use super::{Directive, DirectiveKind, Item, Statement, StatementKind, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::{Cursor, Name};
@@ -28,7 +29,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 19] = [
+pub const DIRECTIVES: [Row; 20] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -43,6 +44,7 @@ pub const DIRECTIVES: [Row; 19] = [
     Row { name: "inline", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Inline)) },
     Row { name: "root", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Root)) },
     Row { name: "show", parse: Nest(show) },
+    Row { name: "decompose_winograd", parse: Whole(decompose_winograd) },
     Row { name: "pack", parse: Whole(|c| c.inside(Delimiter::Parenthesis, pack)) },
     Row { name: "pin", parse: Whole(pin) },
     Row { name: "precompute", parse: Whole(precompute) },
@@ -51,7 +53,7 @@ pub const DIRECTIVES: [Row; 19] = [
 ];
 
 /// Those that the design has and this version has not.
-const LATER: [&str; 4] = ["pipeline", "mma", "dot", "decompose_winograd"];
+const LATER: [&str; 3] = ["pipeline", "mma", "dot"];
 
 /// Reads a directive from after its name on.
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Error> {

@@ -11,9 +11,11 @@ mod statements;
 mod target;
 mod tiles;
 mod vectorize;
+mod winograd;
 
 pub use directives::{DIRECTIVES, Row};
 pub use statements::{Pack, Statement, StatementKind, Tune, When};
+pub use winograd::Winograd;
 
 use super::expr::Expr;
 use super::{Name, Prefix};

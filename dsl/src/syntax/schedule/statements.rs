@@ -2,6 +2,7 @@
 //!
 //! The trees and the parsers. They stand beside directives, outside blocks.
 
+use super::Winograd;
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::{Cursor, Name};
@@ -33,6 +34,8 @@ pub enum StatementKind {
     Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
     Tune(Tune),
+    /// `decompose_winograd(y => v, u, g, m: 4, tolerance: 2e-6)`.
+    Winograd(Winograd),
 }
 
 /// `tune B in [64, 128] = 64`: a constant with candidates.
@@ -75,7 +78,7 @@ pub enum When {
 impl StatementKind {
     /// Whether it rewrites the algebra, before there are nests.
     pub fn rewrites(&self) -> bool {
-        matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_))
+        matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Winograd(_))
     }
 }
 

@@ -1,0 +1,164 @@
+//! The matrices of F(m, r), exactly: Toom and Cook's interpolation at rational points, transposed to a filter (Winograd, *Arithmetic
+//! Complexity of Computations*, 1980, chapter 5; Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016).
+//!
+//! With `n = m + r - 1`, of which `n - 1` points are finite and the last is infinite, `y = AT ((G w) * (BT x))` elementwise has
+//! `y[i] = sum(k) w[k] x[i + k]`.
+
+use num_rational::Ratio;
+use num_traits::{CheckedDiv, CheckedMul, CheckedSub, One, Signed, ToPrimitive, Zero};
+
+/// A coefficient.
+pub(super) type Rational = Ratio<i64>;
+
+/// The three matrices, by rows.
+#[derive(Clone, Debug)]
+pub(super) struct Matrices {
+    /// `n` rows of `n`: of the input.
+    pub(super) input: Vec<Vec<Rational>>,
+    /// `n` rows of `r`: of the filter.
+    pub(super) filter: Vec<Vec<Rational>>,
+    /// `m` rows of `n`: of the result.
+    pub(super) result: Vec<Vec<Rational>>,
+}
+
+impl Matrices {
+    /// F(m, r) at `m + r - 2` finite points. `None`: two points are one, or a coefficient does not fit.
+    pub(super) fn new(m: usize, r: usize, points: &[Rational]) -> Option<Matrices> {
+        let n = m + r - 1;
+        if points.len() != n - 1 {
+            return None;
+        }
+        let (mut input, mut filter) = (Vec::new(), Vec::new());
+        for (j, point) in points.iter().enumerate() {
+            let others = || points.iter().enumerate().filter(move |(l, _)| *l != j).map(|(_, p)| *p);
+            let norm = others().try_fold(Rational::one(), |norm, p| norm.checked_mul(&point.checked_sub(&p)?))?;
+            if norm.is_zero() {
+                return None;
+            }
+            let mut row = product(others())?;
+            row.push(Rational::zero());
+            input.push(row);
+            let powers = powers(*point, r)?;
+            filter.push(powers.into_iter().map(|p| p.checked_div(&norm)).collect::<Option<_>>()?);
+        }
+        input.push(product(points.iter().copied())?);
+        // The first of the terms with even numbers, if there are any, is not negated, nor is its sum then.
+        let first = |row: &[Rational]| {
+            let of = |odd: usize| row.iter().copied().skip(odd).step_by(2).find(|c| !c.is_zero());
+            of(0).or(of(1))
+        };
+        filter.push(unit(r));
+        for (row, filter) in input.iter_mut().zip(&mut filter) {
+            if first(row).is_some_and(|c| c.is_negative()) {
+                row.iter_mut().chain(filter).for_each(|c| *c = -*c);
+            }
+        }
+        let columns = points.iter().map(|p| powers(*p, m)).chain([Some(unit(m))]).collect::<Option<Vec<_>>>()?;
+        let result = (0..m).map(|i| columns.iter().map(|column| column[i]).collect()).collect();
+        Some(Matrices { input, filter, result })
+    }
+
+    /// How much errors grow: `P = sum(i, p) AT[i, p]^2 |BT_p|^2 |G_p|^2 / (m r)`, the square of the factor by which the transforms of one
+    /// dimension make independent relative errors of the transformed items larger than those of a direct sum.
+    pub(super) fn growth(&self) -> f64 {
+        let squares = |row: &[Rational]| row.iter().map(|c| value(*c).powi(2)).sum::<f64>();
+        let (m, r) = (self.result.len(), self.filter[0].len());
+        let of_row = |row: &Vec<Rational>| {
+            let terms = row.iter().zip(self.input.iter().zip(&self.filter));
+            terms.map(|(c, (b, g))| value(*c).powi(2) * squares(b) * squares(g)).sum::<f64>()
+        };
+        self.result.iter().map(of_row).sum::<f64>() / (m * r) as f64
+    }
+
+    /// The most that rounding of all transformed items by one unit can change a result, where no input and no weight is larger than 1.
+    pub(super) fn worst(&self) -> f64 {
+        let size = |row: &[Rational]| row.iter().map(|c| value(*c).abs()).sum::<f64>();
+        let of_row = |row: &Vec<Rational>| {
+            let terms = row.iter().zip(self.input.iter().zip(&self.filter));
+            terms.map(|(c, (b, g))| value(*c).abs() * size(b) * size(g)).sum::<f64>()
+        };
+        self.result.iter().map(of_row).fold(0.0, f64::max)
+    }
+}
+
+/// A coefficient as the nearest `f64`.
+pub(super) fn value(c: Rational) -> f64 {
+    c.to_f64().unwrap_or(f64::NAN)
+}
+
+/// The points that are used where none are named, for `n - 1` finite ones: of all small rationals those of the least growth.
+pub(super) fn usual(count: usize) -> Option<Vec<Rational>> {
+    let pairs: &[(i64, i64)] = match count {
+        3 => &[(1, 1)],
+        5 => &[(2, 3), (3, 2)],
+        7 => &[(1, 2), (1, 1), (2, 1)],
+        _ => return None,
+    };
+    let both = pairs.iter().flat_map(|(a, b)| [Rational::new(*a, *b), Rational::new(-a, *b)]);
+    Some([Rational::zero()].into_iter().chain(both).collect())
+}
+
+/// The coefficients of the product of `x - p`, from the constant on.
+fn product(points: impl Iterator<Item = Rational>) -> Option<Vec<Rational>> {
+    points.into_iter().try_fold(vec![Rational::one()], |poly, point| {
+        let shifted = [Rational::zero()].into_iter().chain(poly.iter().copied());
+        let scaled = poly.iter().map(|c| c.checked_mul(&point)).chain([Some(Rational::zero())]);
+        shifted.zip(scaled).map(|(a, b)| a.checked_sub(&b?)).collect()
+    })
+}
+
+fn powers(of: Rational, count: usize) -> Option<Vec<Rational>> {
+    let next = |last: &Option<Rational>| last.map(|p| p.checked_mul(&of));
+    std::iter::successors(Some(Some(Rational::one())), next).take(count).collect()
+}
+
+/// What picks the highest coefficient: the row of the infinite point.
+fn unit(count: usize) -> Vec<Rational> {
+    (0..count).map(|k| if k + 1 == count { Rational::one() } else { Rational::zero() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `sum(j) AT[i, j] G[j, k] BT[j, s]` is 1 where `s = i + k`, else 0: what the three matrices are for, exactly.
+    fn check(m: usize, r: usize, points: &[Rational]) {
+        let matrices = Matrices::new(m, r, points).expect("distinct points");
+        for i in 0..m {
+            for k in 0..r {
+                for s in 0..m + r - 1 {
+                    let terms = (0..m + r - 1).map(|j| matrices.result[i][j] * matrices.filter[j][k] * matrices.input[j][s]);
+                    let wanted = if s == i + k { Rational::one() } else { Rational::zero() };
+                    assert_eq!(terms.sum::<Rational>(), wanted, "F({m}, {r}) at {i}, {k}, {s}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_identity() {
+        for (m, r) in [(2, 3), (4, 3), (6, 3), (2, 5)] {
+            check(m, r, &usual(m + r - 2).expect("points"));
+        }
+        let points: Vec<Rational> = [0, 1, -1, 2, -2].into_iter().map(Rational::from_integer).collect();
+        check(4, 3, &points);
+        check(2, 5, &points);
+        let points = [(1, 3), (5, 1), (-7, 2)].map(|(a, b)| Rational::new(a, b));
+        check(2, 3, &points);
+    }
+
+    #[test]
+    fn growth_of_the_usual_points() {
+        let growth = |m: usize, r: usize| Matrices::new(m, r, &usual(m + r - 2).expect("points")).expect("distinct").growth();
+        for (got, wanted) in [(growth(2, 3), 1.67), (growth(4, 3), 4.76), (growth(6, 3), 20.6)] {
+            assert!((got / wanted - 1.0).abs() < 0.01, "{got} is not {wanted}");
+        }
+        let points: Vec<Rational> = [0, 1, -1, 2, -2].into_iter().map(Rational::from_integer).collect();
+        assert!((Matrices::new(4, 3, &points).expect("distinct").growth() / 10.8 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn equal_points() {
+        assert!(Matrices::new(2, 3, &[Rational::one(), Rational::one(), Rational::zero()]).is_none());
+    }
+}

@@ -1,0 +1,196 @@
+//! `decompose_winograd(y => v, u, g, m: 4, store: f16, tolerance: 2e-3, points: [0, 1, -1, 2, -2])`: a convolution by Winograd's minimal
+//! filtering (Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016). Tiles of `m` results in each dimension take
+//! `m + r - 1` products in place of `m r`.
+//!
+//! It rewrites the algebra, before there are nests: other stages take the place of one ([`stages`]), which directives schedule as any.
+//! Sums in another order round differently, so how much is said ([`error`]), and held against a tolerance.
+//!
+//! Refused: what is no convolution of 3 or 5 taps with stride and dilation 1 in one or two dimensions ([`recognize`]); tiles other than of
+//! 2, 4 or 6 results, or of 2 for 5 taps; names that are used; points that are not distinct or too many; an error above the tolerance, or
+//! one that is not known.
+
+mod error;
+mod matrices;
+mod recognize;
+mod stages;
+
+use super::number;
+use crate::diag::{Error, Errors, SpanId};
+use crate::facts::Prover;
+use crate::launch::DType;
+use crate::nest::{BufferId, Program, State};
+use crate::schedule::pack::Rewritten;
+use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
+use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, Winograd};
+use error::Model;
+use matrices::{Matrices, Rational};
+use num_traits::CheckedDiv;
+use recognize::{Convolution, convolution};
+use stages::{Decomposition, Dimension};
+
+/// The largest tiles for windows of 3 and 5 taps, and all smaller ones.
+const TILES: [(usize, &[i64]); 2] = [(3, &[2, 4, 6]), (5, &[2])];
+
+/// Whether a schedule decomposes something.
+pub(crate) fn is_in(schedule: &Schedule) -> bool {
+    statements(schedule).next().is_some()
+}
+
+fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Winograd, SpanId)> {
+    schedule.items.iter().filter_map(|item| match item {
+        Item::Statement(Statement { kind: StatementKind::Winograd(winograd), span, .. }) => Some((winograd, *span)),
+        _ => None,
+    })
+}
+
+/// Applies a schedule's decompositions. The stages that they make are stored.
+pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
+    let (mut errors, mut stored) = (Errors::new(), Vec::new());
+    for (winograd, span) in statements(schedule) {
+        stored.extend(errors.keep(one(program, winograd, span)).into_iter().flatten());
+    }
+    rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.definition(buffer)));
+    errors.into_result()
+}
+
+fn one(program: &mut Program, winograd: &Winograd, span: SpanId) -> Result<[BufferId; 4], Error> {
+    for (n, name) in winograd.stages.iter().enumerate() {
+        let taken = program.stages.values().any(|s| s.name == name.text)
+            || program.buffers.values().any(|b| b.name == name.text)
+            || program.scalars.values().any(|s| s.name == name.text)
+            || winograd.stages[..n].iter().any(|other| other.text == name.text);
+        if taken {
+            return Err(
+                Error::new(name.span, format!("the name `{name}` is already used")).help("choose another name for the stage")
+            );
+        }
+    }
+    let of = convolution(program, &winograd.result)?;
+    let dimensions = dimensions(program, winograd, &of)?;
+    let sum = program.exprs.dtype(of.monoid.identity[0]);
+    let store = store(winograd, sum)?;
+    let channels = channels(program, winograd, &of)?;
+    let model = Model { dimensions: dimensions.iter().map(|d| &d.matrices).collect(), store, sum, channels };
+    judge(program, winograd, &of, &model, span)?;
+    let names = winograd.stages.clone().map(|name| name.text);
+    Ok(Decomposition { of, dimensions, names, store, span }.make(program))
+}
+
+/// The transforms of each window.
+fn dimensions(program: &mut Program, winograd: &Winograd, of: &Convolution) -> Result<Vec<Dimension>, Error> {
+    let m = number::positive(program, &winograd.m, "a tile")?;
+    of.windows
+        .iter()
+        .map(|window| {
+            let tiles = tiles(window.taps);
+            let Some(m) = tiles.iter().copied().find(|t| *t == m) else {
+                let choices = tiles.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+                let error = Error::new(winograd.m.span, format!("a tile of {m} results is not possible for {} taps", window.taps));
+                return Err(error.help(format!("possible is {choices}")));
+            };
+            let matrices = matrices(winograd, m as usize, window.taps)?;
+            Ok(Dimension { window: *window, m, matrices })
+        })
+        .collect()
+}
+
+/// The tiles that are possible for a window.
+fn tiles(taps: usize) -> &'static [i64] {
+    TILES.iter().find(|(of, _)| *of == taps).map_or(&[], |(_, tiles)| *tiles)
+}
+
+/// F(m, r) at the points that are named, or the usual ones.
+fn matrices(winograd: &Winograd, m: usize, taps: usize) -> Result<Matrices, Error> {
+    let count = m + taps - 2;
+    let Some((points, span)) = &winograd.points else {
+        let usual = matrices::usual(count).and_then(|points| Matrices::new(m, taps, &points));
+        return usual.ok_or_else(|| Error::new(winograd.m.span, format!("there are no usual points for F({m}, {taps})")));
+    };
+    if points.len() != count {
+        let error = Error::new(*span, format!("F({m}, {taps}) has {count} finite points, and {} are given", points.len()));
+        return Err(error.help("the infinite one is not written"));
+    }
+    let points = points.iter().map(rational).collect::<Result<Vec<_>, _>>()?;
+    Matrices::new(m, taps, &points).ok_or_else(|| {
+        Error::new(*span, "two of the points are equal, or products of them do not fit 64 bits")
+            .help("write small, distinct fractions")
+    })
+}
+
+/// `-2 / 3`.
+fn rational(expr: &Expr) -> Result<Rational, Error> {
+    let small = |n: u64| i64::try_from(n).ok().filter(|n| *n <= 1000).map(Rational::from_integer);
+    let value = match &expr.kind {
+        ExprKind::Int { value, suffix: None } => small(*value),
+        ExprKind::Neg(a) => Some(-rational(a)?),
+        ExprKind::Binary(BinaryOp::Div, _, a, b) => rational(a)?.checked_div(&rational(b)?),
+        _ => None,
+    };
+    value.ok_or_else(|| Error::new(expr.span, "this is no small fraction").help("write points as `0`, `-2` or `2/3`"))
+}
+
+/// The type in which transformed inputs and filters are stored.
+fn store(winograd: &Winograd, sum: DType) -> Result<DType, Error> {
+    match winograd.store {
+        Some((DType::F32, span)) if sum == DType::F16 => {
+            let error = Error::new(span, "what is stored as f32 is summed as f16");
+            Err(error.help("leave `store` out, or sum in f32: `x[…] as f32 * w[…] as f32`"))
+        }
+        Some((dtype, _)) => Ok(dtype),
+        None => Ok(sum),
+    }
+}
+
+/// The most products that a sum has.
+fn channels(program: &Program, winograd: &Winograd, of: &Convolution) -> Result<i64, Error> {
+    let prover = Prover::new(program);
+    of.channels.iter().try_fold(1i64, |product, axis| {
+        let extent = program.axes[*axis].extent;
+        let most = program.exprs.as_int(extent).or_else(|| prover.upper(extent)).and_then(|n| product.checked_mul(n.max(1)));
+        most.ok_or_else(|| {
+            let text = crate::nest::print::expr(program, extent);
+            let error = Error::new(
+                winograd.result.span,
+                format!("how many products `{}` sums has no bound, so its error has none", winograd.result),
+            );
+            error.help(format!("state one in the schedule's head: `where {text} <= 512`"))
+        })
+    })
+}
+
+/// Holds the expected error against the tolerance.
+fn judge(program: &mut Program, winograd: &Winograd, of: &Convolution, model: &Model<'_>, span: SpanId) -> Result<(), Error> {
+    let expected = model.expected();
+    let figures = || {
+        let taps = of.windows[0].taps;
+        let other = |m: &i64| {
+            let points = matrices::usual(*m as usize + taps - 2)?;
+            let matrices = Matrices::new(*m as usize, taps, &points)?;
+            let expected = Model { dimensions: vec![&matrices; of.windows.len()], ..*model }.expected();
+            Some(format!("{expected:.1e} with `m: {m}`"))
+        };
+        tiles(taps).iter().filter_map(other).collect::<Vec<_>>().join(", ")
+    };
+    let what = format!("the error of `{}` relative to its results, as expected of independent inputs and weights", winograd.result);
+    match winograd.tolerance {
+        None => {
+            let error = Error::new(span, format!("`decompose_winograd` has no `tolerance`: it rounds more than a direct sum"));
+            Err(error
+                .note(format!("{what}, would be {}", figures()))
+                .help(format!("write `tolerance: {:.0e}`, or what is still right", expected * 1.2)))
+        }
+        Some((tolerance, at)) if expected > tolerance => {
+            let error = Error::new(at, format!("{what}, is {expected:.1e}, above {tolerance:.0e}"));
+            Err(error.note(format!("it would be {}", figures())).help("write a smaller `m`, or a larger tolerance"))
+        }
+        Some((tolerance, _)) => {
+            let worst = model.worst();
+            program.owe(
+                format!("{what}, is {expected:.1e}, below {tolerance:.0e}; at most {worst:.1e} of the largest input times the largest weight times the number of products"),
+                State::Proved,
+                span,
+            );
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A convolution is recognized by its axes, in any layout: a sum of products of two factors, of which one, the input, depends on an axis of the
+//! result and one of the sum only as on their sum (a window), and the other, the filter, on the latter alone.
+
+use crate::diag::{Error, list};
+use crate::expr::{Binary, Expr, ExprId};
+use crate::launch::DType;
+use crate::nest::{AxisId, Body, Monoid, Program, StageId};
+use crate::syntax::Name;
+use std::collections::BTreeMap;
+
+/// A dimension in which a filter slides over the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    /// The axis of the result.
+    pub(super) out: AxisId,
+    /// The axis of the sum.
+    pub(super) tap: AxisId,
+    /// How many taps the filter has there.
+    pub(super) taps: usize,
+}
+
+/// A stage that is a convolution.
+#[derive(Debug)]
+pub(super) struct Convolution {
+    pub(super) stage: StageId,
+    /// One or two.
+    pub(super) windows: Vec<Window>,
+    /// The factor over which the windows slide.
+    pub(super) input: ExprId,
+    /// The other one.
+    pub(super) filter: ExprId,
+    /// The axes that are summed besides those of the windows.
+    pub(super) channels: Vec<AxisId>,
+    pub(super) monoid: Monoid,
+    /// What the result is, over the sum.
+    pub(super) finish: ExprId,
+}
+
+/// The convolution of a name.
+pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution, Error> {
+    let stage = stage(program, name)?;
+    let sum = |what: &str| {
+        Err(Error::new(name.span, format!("`{name}` is {what}"))
+            .help("Winograd's algorithm is for a sum of products: `y[i] = sum(f in 0..3, c in 0..C) { x[i + f, c] * w[f, c] }`"))
+    };
+    let Body::Reduce { monoid, over, lift, finish } = program.stages[stage].body.clone() else { return sum("no sum") };
+    let [item] = lift[..] else { return sum("no sum") };
+    if monoid.name != "sum" {
+        return sum(&format!("a `{}`, and no sum", monoid.name));
+    }
+    let dtype = program.exprs.dtype(item);
+    if !matches!(dtype, DType::F32 | DType::F16) {
+        let error = Error::new(name.span, format!("`{name}` is a sum of {dtype}, and the transforms have fractions"));
+        return Err(error.help("Winograd's algorithm is for f32 and f16"));
+    }
+    let Expr::Binary(Binary::Mul, a, b) = *program.exprs.get(item) else { return sum("a sum of what is no product") };
+    let all: Vec<AxisId> = program.root_axes(stage);
+    if let Some(axis) = all.iter().find(|axis| program.exprs.uses_axis(program.axes[**axis].extent, &mut |_| true)) {
+        let error = Error::new(name.span, format!("where `{}` ends depends on other axes", program.axes[*axis].name));
+        return Err(error.help("Winograd's algorithm is for ranges that sizes alone tell"));
+    }
+    let outs = program.stages[stage].axes.clone();
+    let found = |e: ExprId| pairs(program, e, &outs, &over);
+    let (input, filter, pairs) = match (found(a), found(b)) {
+        (pairs, none) if none.is_empty() => (a, b, pairs),
+        (none, pairs) if none.is_empty() => (b, a, pairs),
+        _ => return sum("a sum of products whose factors both slide over it"),
+    };
+    let found = Found { program, name, input, filter };
+    let windows = found.windows(pairs)?;
+    found.check(&windows)?;
+    let channels = over.into_iter().filter(|axis| windows.iter().all(|w| w.tap != *axis)).collect();
+    Ok(Convolution { stage, windows, input, filter, channels, monoid, finish })
+}
+
+/// The stage of a name.
+fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
+    let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
+    found.map(|(id, _)| id).ok_or_else(|| {
+        let names = list(program.stages.values().map(|s| s.name.as_str()));
+        Error::new(name.span, format!("there is no stage `{name}`")).help(format!("the stages are {names}"))
+    })
+}
+
+/// How often an axis of the result and one of the sum count in an index that both stand in.
+type Pairs = BTreeMap<(AxisId, AxisId), (i64, i64)>;
+
+fn pairs(program: &Program, e: ExprId, outs: &[AxisId], over: &[AxisId]) -> Pairs {
+    let mut pairs = Pairs::new();
+    for read in program.exprs.reads(e) {
+        for index in &read.index {
+            let axes = program.exprs.linear(*index).axes;
+            let times =
+                |among: &[AxisId]| axes.iter().filter(|(a, _)| among.contains(a)).map(|(a, n)| (*a, *n)).collect::<Vec<_>>();
+            for (out, n) in times(outs) {
+                pairs.extend(times(over).into_iter().map(|(tap, m)| ((out, tap), (n, m))));
+            }
+        }
+    }
+    pairs
+}
+
+/// What is found so far.
+struct Found<'f> {
+    program: &'f Program,
+    name: &'f Name,
+    input: ExprId,
+    filter: ExprId,
+}
+
+impl Found<'_> {
+    fn axis(&self, axis: AxisId) -> &str {
+        &self.program.axes[axis].name
+    }
+
+    fn error(&self, what: String) -> Error {
+        Error::new(self.name.span, what)
+    }
+
+    /// The windows that pairs are.
+    fn windows(&self, pairs: Pairs) -> Result<Vec<Window>, Error> {
+        let mut windows: Vec<Window> = Vec::new();
+        for ((out, tap), (stride, dilation)) in pairs {
+            let taps = self.literal(tap);
+            // Windows that do not overlap are no windows: groups of channels, say.
+            if taps == Some(1) || taps.is_none_or(|taps| stride.abs() >= taps) && stride != 1 {
+                continue;
+            }
+            let (o, f) = (self.axis(out), self.axis(tap));
+            if stride != 1 || dilation != 1 {
+                let what = if stride == 1 { ("dilation", dilation, f) } else { ("stride", stride, o) };
+                let error = self.error(format!("`{}` has the {} {} in `{}`", self.name, what.0, what.1, what.2));
+                return Err(error.help("Winograd's algorithm is for stride 1 and dilation 1"));
+            }
+            let taps = taps.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| self.unknown(tap))?;
+            if !matches!(taps, 3 | 5) {
+                let error = self.error(format!("the window over `{f}` has {taps} taps"));
+                return Err(error.help("windows of 3 and 5 are possible"));
+            }
+            if windows.iter().any(|w| w.out == out || w.tap == tap) {
+                return Err(self.error(format!("`{o}` and `{f}` are in windows with several axes")));
+            }
+            windows.push(Window { out, tap, taps });
+        }
+        match windows.len() {
+            0 => {
+                let error = self.error(format!(
+                    "`{}` has no window: no index is the sum of an axis of the result and one of the sum",
+                    self.name
+                ));
+                Err(error.help("Winograd's algorithm is for convolutions of 3 or 5 taps in one or two dimensions"))
+            }
+            1 | 2 => Ok(windows),
+            n => Err(self.error(format!("`{}` has windows in {n} dimensions", self.name)).help("one or two are possible")),
+        }
+    }
+
+    fn literal(&self, tap: AxisId) -> Option<i64> {
+        self.program.exprs.as_int(self.program.axes[tap].extent)
+    }
+
+    fn unknown(&self, tap: AxisId) -> Error {
+        let text = crate::nest::print::expr(self.program, self.program.axes[tap].extent);
+        let error = self.error(format!("how many taps the window over `{}` has is not known: `{text}`", self.axis(tap)));
+        error.help("make it a parameter of the kernel, as `FH = 3`, or state it as a fact")
+    }
+
+    /// That the factors depend on a window's axes as a convolution's do.
+    fn check(&self, windows: &[Window]) -> Result<(), Error> {
+        for window in windows {
+            let (o, f) = (self.axis(window.out), self.axis(window.tap));
+            if self.program.exprs.uses_axis(self.filter, &mut |axis| axis == window.out) {
+                return Err(self.error(format!("the filter depends on `{o}`, over which it slides")));
+            }
+            if !self.slides(self.input, window) {
+                let error = self.error(format!("the input depends on `{o}` and `{f}` otherwise than on `{o} + {f}`"));
+                return Err(error.help("Winograd's algorithm is for an input of which each element meets each tap"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a value depends on a window's axes only as on their sum.
+    fn slides(&self, e: ExprId, window: &Window) -> bool {
+        let exprs = &self.program.exprs;
+        if !exprs.uses_axis(e, &mut |axis| axis == window.out || axis == window.tap) {
+            return true;
+        }
+        if !exprs.is_index(e) {
+            return exprs.get(e).operands().into_iter().all(|operand| self.slides(operand, window));
+        }
+        let linear = exprs.linear(e);
+        let times = |axis| linear.axes.get(&axis).copied().unwrap_or(0);
+        let inner = |rest: ExprId| exprs.get(rest).operands().into_iter().all(|operand| self.slides(operand, window));
+        times(window.out) == times(window.tap) && linear.rest.iter().all(|(rest, _)| inner(*rest))
+    }
+}

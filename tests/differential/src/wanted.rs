@@ -1,0 +1,30 @@
+//! What a launch is to give: the values of the algorithm, as exact as its arithmetic. Where a schedule decomposes a stage, devices round as the
+//! decomposed algorithm does, so the bounds are those of that; its values must be the algorithm's.
+
+use std::collections::HashMap;
+use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate};
+use tilewright_dsl::nest::{BufferId, Program};
+
+/// The values of all tensors of the algorithm.
+///
+/// # Errors
+/// A fault of the kernel, or of the decomposition.
+pub fn wanted(algorithm: &Program, decomposed: Option<&Program>, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
+    let mut wanted = evaluate(algorithm, given)?;
+    let Some(decomposed) = decomposed else { return Ok(wanted) };
+    let others = evaluate(decomposed, given)?;
+    for (id, tensor) in &mut wanted {
+        let name = &algorithm.buffers[*id].name;
+        let other = others.get(id).ok_or_else(|| format!("the decomposed algorithm has no `{name}`"))?;
+        for (at, (value, other)) in tensor.values.iter_mut().zip(&other.values).enumerate() {
+            let (Value::Float(value), Value::Float(other)) = (value, other) else { continue };
+            let apart = (value.value - other.value).abs();
+            // The coefficients of the transforms are rounded, too.
+            if apart > other.error {
+                return Err(format!("`{name}`[{at}] is {} when decomposed, not {}", other.value, value.value));
+            }
+            value.error += other.error + apart;
+        }
+    }
+    Ok(wanted)
+}
