@@ -15,7 +15,7 @@ mod recognize;
 mod stages;
 
 use super::number;
-use crate::diag::{Error, Errors, SpanId};
+use crate::diag::{Error, Errors, SpanId, list};
 use crate::facts::Prover;
 use crate::launch::DType;
 use crate::nest::{BufferId, Program, State};
@@ -78,15 +78,17 @@ fn one(program: &mut Program, winograd: &Winograd, span: SpanId) -> Result<[Buff
 
 /// The transforms of each window.
 fn dimensions(program: &mut Program, winograd: &Winograd, of: &Convolution) -> Result<Vec<Dimension>, Error> {
-    let m = number::positive(program, &winograd.m, "a tile")?;
+    let m = number::positive(program, &winograd.m, "a tile").map_err(|error| {
+        if error.help.is_some() { error } else { error.help("tiles of 2, 4 and 6 results are possible for 3 taps, and of 2 for 5") }
+    })?;
     of.windows
         .iter()
         .map(|window| {
             let tiles = tiles(window.taps);
             let Some(m) = tiles.iter().copied().find(|t| *t == m) else {
-                let choices = tiles.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+                let choices = list(tiles.iter().map(|m| format!("m: {m}")));
                 let error = Error::new(winograd.m.span, format!("a tile of {m} results is not possible for {} taps", window.taps));
-                return Err(error.help(format!("possible is {choices}")));
+                return Err(error.help(format!("possible for {} taps: {choices}", window.taps)));
             };
             let matrices = matrices(winograd, m as usize, window.taps)?;
             Ok(Dimension { window: *window, m, matrices })
@@ -177,16 +179,18 @@ fn judge(program: &mut Program, winograd: &Winograd, of: &Convolution, model: &M
             let error = Error::new(span, format!("`decompose_winograd` has no `tolerance`: it rounds more than a direct sum"));
             Err(error
                 .note(format!("{what}, would be {}", figures()))
-                .help(format!("write `tolerance: {:.0e}`, or what is still right", expected * 1.2)))
+                .help(format!("write `tolerance: {:.1e}`, or what is still right", expected * 1.2)))
         }
         Some((tolerance, at)) if expected > tolerance => {
-            let error = Error::new(at, format!("{what}, is {expected:.1e}, above {tolerance:.0e}"));
-            Err(error.note(format!("it would be {}", figures())).help("write a smaller `m`, or a larger tolerance"))
+            let error = Error::new(at, format!("{what}, is {expected:.1e}, above {tolerance:e}"));
+            Err(error
+                .note(format!("at the usual points it would be {}", figures()))
+                .help("write a smaller `m`, other points, or a larger tolerance"))
         }
         Some((tolerance, _)) => {
             let worst = model.worst();
             program.owe(
-                format!("{what}, is {expected:.1e}, below {tolerance:.0e}; at most {worst:.1e} of the largest input times the largest weight times the number of products"),
+                format!("{what}, is {expected:.1e}, below {tolerance:e}; at most {worst:.1e} of the largest input times the largest weight times the number of products"),
                 State::Proved,
                 span,
             );

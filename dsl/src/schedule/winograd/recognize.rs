@@ -29,6 +29,8 @@ pub(super) struct Convolution {
     pub(super) input: ExprId,
     /// The other one.
     pub(super) filter: ExprId,
+    /// All its axes.
+    pub(super) axes: Vec<AxisId>,
     /// The axes that are summed besides those of the windows.
     pub(super) channels: Vec<AxisId>,
     pub(super) monoid: Monoid,
@@ -70,7 +72,7 @@ pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution,
     let windows = found.windows(pairs)?;
     found.check(&windows)?;
     let channels = over.into_iter().filter(|axis| windows.iter().all(|w| w.tap != *axis)).collect();
-    Ok(Convolution { stage, windows, input, filter, channels, monoid, finish })
+    Ok(Convolution { stage, axes: all, windows, input, filter, channels, monoid, finish })
 }
 
 /// The stage of a name.
@@ -138,7 +140,8 @@ impl Found<'_> {
                 return Err(error.help("windows of 3 and 5 are possible"));
             }
             if windows.iter().any(|w| w.out == out || w.tap == tap) {
-                return Err(self.error(format!("`{o}` and `{f}` are in windows with several axes")));
+                let error = self.error(format!("the window of `{o}` and `{f}` shares one of them with another window"));
+                return Err(error.help("Winograd's algorithm is for one axis of the sum to one of the result"));
             }
             windows.push(Window { out, tap, taps });
         }
@@ -170,7 +173,8 @@ impl Found<'_> {
         for window in windows {
             let (o, f) = (self.axis(window.out), self.axis(window.tap));
             if self.program.exprs.uses_axis(self.filter, &mut |axis| axis == window.out) {
-                return Err(self.error(format!("the filter depends on `{o}`, over which it slides")));
+                let error = self.error(format!("the filter depends on `{o}`, over which it slides"));
+                return Err(error.help("Winograd's algorithm is for one filter for all results"));
             }
             if !self.slides(self.input, window) {
                 let error = self.error(format!("the input depends on `{o}` and `{f}` otherwise than on `{o} + {f}`"));

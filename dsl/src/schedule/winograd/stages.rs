@@ -189,7 +189,7 @@ impl Decomposition {
 
     fn axis(&self, program: &mut Program, stage: StageId, name: &str, extent: i64) -> AxisId {
         let extent = program.exprs.int(extent);
-        let (name, kind, def) = (name.to_owned(), AxisKind::Parallel, AxisDef::Root(stage));
+        let (name, kind, def) = (self.unused(program, name), AxisKind::Parallel, AxisDef::Root(stage));
         program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span: self.span })
     }
 
@@ -216,12 +216,23 @@ impl Decomposition {
             if let Some(d) = self.dimensions.iter().find(|d| d.window.out == *axis) {
                 let m = program.exprs.int(d.m);
                 extent = program.exprs.ceil_div(extent, m);
-                name = format!("t{}", name.strip_prefix('o').unwrap_or(&name));
+                name = self.unused(program, &format!("t{}", name.strip_prefix('o').unwrap_or(&name)));
             }
             let (kind, def) = (AxisKind::Parallel, AxisDef::Root(stage));
             (*axis, program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span }))
         };
         Renamed { axes: of.iter().map(|axis| own(program, axis)).collect() }
+    }
+
+    /// A name that no axis of the convolution has.
+    fn unused(&self, program: &Program, name: &str) -> String {
+        let named = |axis: &AxisId| program.axes[*axis].name.as_str();
+        let own = self.of.axes.iter().map(named).collect::<Vec<_>>();
+        let mut name = name.to_owned();
+        while own.contains(&name.as_str()) {
+            name.push('_');
+        }
+        name
     }
 
     /// Sets a stage that was opened.

@@ -29,12 +29,16 @@ const FORM: &str = "it is written `decompose_winograd(y => v, u, g, m: 4, tolera
     inputs, the transformed filters and their products; the results of a tile; the relative error that is allowed";
 
 pub(super) fn decompose_winograd(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
-    let (winograd, end) = cursor.inside(Delimiter::Parenthesis, arguments)?;
+    let (winograd, end) = cursor.inside(Delimiter::Parenthesis, arguments).map_err(form)?;
     Ok((StatementKind::Winograd(winograd), end))
 }
 
+/// An error that says how it is written, where it says nothing else.
+fn form(error: Error) -> Error {
+    if error.help.is_none() { error.help(FORM) } else { error }
+}
+
 fn arguments(cursor: &mut Cursor<'_>) -> Result<Winograd, Error> {
-    let form = |error: Error| if error.help.is_none() { error.help(FORM) } else { error };
     let result = cursor.name("a convolution").map_err(form)?;
     cursor.expect("=>").map_err(form)?;
     let mut stage = |what: &str, first: bool| -> Result<Name, Error> {
@@ -56,7 +60,7 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Winograd, Error> {
             "m" => m.replace(expr::arithmetic(cursor)?).is_some(),
             "store" => store.replace(dtype(cursor)?).is_some(),
             "tolerance" => tolerance.replace(error(cursor)?).is_some(),
-            "points" => points.replace(cursor.list(Delimiter::Bracket, expr::arithmetic)?).is_some(),
+            "points" => points.replace(list(cursor)?).is_some(),
             _ => {
                 let help =
                     did_you_mean(&key.text, KEYS).unwrap_or_else(|| "there are `m`, `store`, `tolerance` and `points`".into());
@@ -64,11 +68,20 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Winograd, Error> {
             }
         };
         if again {
-            return Err(Error::new(key.span, format!("`{key}` is said twice")));
+            return Err(Error::new(key.span, format!("`{key}` is said twice")).help("leave one of them out"));
         }
+    }
+    if !cursor.is_empty() {
+        return Err(form(cursor.expected("`,`")));
     }
     let m = m.ok_or_else(|| Error::new(result.span, "how many results a tile has in each dimension is not said").help(FORM))?;
     Ok(Winograd { result, stages, m, store, tolerance, points })
+}
+
+/// `[0, 1, -1]`.
+fn list(cursor: &mut Cursor<'_>) -> Result<(Vec<Expr>, SpanId), Error> {
+    let list = cursor.list(Delimiter::Bracket, expr::arithmetic);
+    list.map_err(|error| if error.help.is_none() { error.help("points are written `[0, 1, -1]`") } else { error })
 }
 
 fn dtype(cursor: &mut Cursor<'_>) -> Result<(DType, SpanId), Error> {
@@ -82,12 +95,12 @@ fn dtype(cursor: &mut Cursor<'_>) -> Result<(DType, SpanId), Error> {
     }
 }
 
-/// A positive literal.
+/// A literal between 0 and 1.
 fn error(cursor: &mut Cursor<'_>) -> Result<(f64, SpanId), Error> {
     let value = expr::arithmetic(cursor)?;
     let wrong = |what: &str| Error::new(value.span, what).help("write the relative error that is allowed, as `2e-6`");
     match value.kind {
-        ExprKind::Float { value: tolerance, .. } if tolerance > 0.0 && tolerance.is_finite() => Ok((tolerance, value.span)),
+        ExprKind::Float { value: tolerance, .. } if tolerance > 0.0 && tolerance < 1.0 => Ok((tolerance, value.span)),
         ExprKind::Float { .. } | ExprKind::Int { .. } | ExprKind::Neg(_) => Err(wrong("a tolerance is above 0 and below 1")),
         _ => Err(wrong("a tolerance is a literal")),
     }

@@ -5,6 +5,7 @@
 //! compared or rounded only where a device has them exactly.
 
 mod builder;
+mod convolution;
 mod floats;
 mod integers;
 mod large;
@@ -13,5 +14,6 @@ mod skeleton;
 pub mod text;
 pub mod tree;
 
+pub(crate) use convolution::WINDOWS;
 pub use skeleton::{Generated, generate};
 pub use tree::Kernel;

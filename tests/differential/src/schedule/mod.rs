@@ -18,6 +18,7 @@ mod phases;
 pub mod places;
 mod statements;
 pub mod tree;
+mod winograd;
 
 use crate::kernel::tree::{GenericKind, Kernel, Role, Stage};
 use fastrand::Rng;
@@ -42,8 +43,10 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     }
     let whole = kernel;
     let mut kernel = kernel.clone();
+    let decomposed = winograd::decompose(&mut kernel, &mut schedule.facts, random);
     let packs = pack::packs(&mut kernel, random);
     let (kernel, mut stored) = (&kernel, packs.stored);
+    stored.extend(decomposed.iter().flat_map(|(_, stages)| stages.iter().cloned()));
     let pointwise = flow::pointwise(kernel).filter(|s| !stored.contains(&s.name) && random.u8(..100) < 45);
     let mut inlined: BTreeSet<String> = pointwise.map(|s| s.name.clone()).collect();
     let precomputed = match random.u8(..100) {
@@ -60,7 +63,8 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     }
     let mut schedule = maker.schedule;
     share_blocks(kernel, &mut schedule, random);
-    let rewrites = packs.directives.into_iter().chain(precomputed.iter().map(|name| directives::of("precompute", name)));
+    let decomposed = decomposed.into_iter().map(|(directive, _)| directive);
+    let rewrites = decomposed.chain(packs.directives).chain(precomputed.iter().map(|name| directives::of("precompute", name)));
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);
     statements::add(whole, &mut schedule, random);

@@ -57,7 +57,7 @@ impl Packs {
         let when = random.choice(whens.iter().copied());
         let axes: Vec<String> = match kernel.stages.iter().find(|s| s.name == name) {
             Some(stage) if random.bool() => stage.axes.clone(),
-            _ => ["a", "b", "c", "d"].iter().take(shape.len()).map(|a| (*a).to_owned()).collect(),
+            _ => ["a", "b", "c", "d", "e", "f", "g", "h"].iter().take(shape.len()).map(|a| (*a).to_owned()).collect(),
         };
         let text = |d: &Digit| match (d.by, d.count) {
             (1, None) => axes[d.of].clone(),

@@ -1,0 +1,97 @@
+//! Convolutions of stride 1 in any layout, with windows of 3 and 5 taps: what `decompose_winograd` is for. The axes of their windows are `i` and
+//! `j` in the result, `r` and `s` in the sum, by which schedules know them.
+
+use super::skeleton::Generated;
+use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
+use fastrand::Rng;
+use tilewright_launch::DType;
+
+/// The axes of windows: in the result, in the sum, and the dims.
+pub(crate) const WINDOWS: [(&str, &str, &str); 2] = [("i", "r", "H"), ("j", "s", "W")];
+
+/// Makes one.
+pub(super) fn generate(random: &mut Rng) -> Generated {
+    let count = if random.u8(..4) == 0 { 1 } else { 2 };
+    let windows: Vec<Window> = WINDOWS.into_iter().take(count).map(|names| Window::new(names, random)).collect();
+    let mut generics: Vec<Generic> = Vec::new();
+    let mut dim = |name: &str| {
+        generics.push(Generic { name: name.to_owned(), kind: GenericKind::Dim });
+        Expr::name(name)
+    };
+    windows.iter().for_each(|w| drop(dim(w.names.2)));
+    // Axes of batches, groups, channels and results, and their dims.
+    let [batch, group, channel, result] = [("b", "N", 40), ("e", "G", 20), ("c", "C", 90), ("k", "K", 85)]
+        .map(|(axis, name, percent)| (random.u8(..100) < percent).then(|| (axis, dim(name))));
+    let plain = |axis: &Option<(&'static str, Expr)>| axis.clone().map(|(axis, dim)| (Expr::name(axis), dim));
+    let items = random.choice([F32, F32, F16, Type::Generic]).unwrap_or(F32);
+    if items == Type::Generic {
+        generics.insert(0, Generic { name: "T".into(), kind: GenericKind::Dtype(vec![DType::F32, DType::F16]) });
+    }
+    let sum = if items == F32 || random.u8(..3) == 0 { items } else { F32 };
+    let tensor = |name: &str, outside: Outside, mut dims: Vec<(Expr, Expr)>, random: &mut Rng| {
+        random.shuffle(&mut dims);
+        let (index, shape) = dims.into_iter().unzip();
+        let read = Expr::new(ExprKind::Read { tensor: name.to_owned(), outside, index }, items);
+        (
+            Argument { name: name.to_owned(), ty: items, kind: ArgumentKind::Input(shape) },
+            if sum == items { read } else { read.cast(sum) },
+        )
+    };
+    let padded = windows.iter().any(|w| w.padded);
+    let slid = windows.iter().map(Window::input).chain([&batch, &group, &channel].into_iter().filter_map(plain)).collect();
+    let outside = if padded { Outside::Pad(random.choice(["0.0", "0.5"]).unwrap_or("0.0").to_owned()) } else { Outside::Never };
+    let (input, x) = tensor("x", outside, slid, random);
+    let taps = windows.iter().map(|w| (Expr::name(w.names.1), Expr::int(w.taps)));
+    let weights = taps.chain([&group, &channel, &result].into_iter().filter_map(plain)).collect();
+    let (filter, w) = tensor("w", Outside::Never, weights, random);
+    let x = if random.u8(..5) == 0 { x.method("abs", []) } else { x };
+    let body = if random.bool() { x.infix("*", w) } else { w.infix("*", x) };
+    let range = |axis: &str, high: Expr| Range { axis: axis.to_owned(), low: Expr::int(0), high, inclusive: false };
+    let mut ranges: Vec<Range> = windows.iter().map(|w| range(w.names.1, Expr::int(w.taps))).collect();
+    ranges.extend(channel.into_iter().map(|(axis, dim)| range(axis, dim)));
+    random.shuffle(&mut ranges);
+    let value = Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(body) }, sum);
+    let value = if random.u8(..3) == 0 { value.infix("*", Expr::literal("0.5", sum)) } else { value };
+    let mut dims: Vec<(String, Expr)> = windows.iter().map(|w| (w.names.0.to_owned(), Expr::name(w.names.2))).collect();
+    dims.extend([batch, group, result].into_iter().flatten().map(|(axis, dim)| (axis.to_owned(), dim)));
+    random.shuffle(&mut dims);
+    let (axes, shape): (Vec<String>, Vec<Expr>) = dims.into_iter().unzip();
+    let mut stages = vec![Stage { name: "y0".into(), role: Role::Output, ty: sum, shape, axes, value }];
+    if random.u8(..4) == 0 {
+        // What reads a result of it, too.
+        let mut last = stages[0].clone();
+        let index = last.axes.iter().map(Expr::name).collect();
+        last.value = Expr::new(ExprKind::Read { tensor: "s0".into(), outside: Outside::Never, index }, sum)
+            .method("max", [Expr::literal("0.0", sum)]);
+        stages[0] = Stage { name: "s0".into(), role: Role::Intermediate, ..stages[0].clone() };
+        stages.push(last);
+    }
+    let kernel = Kernel { generics, arguments: vec![input, filter], tables: Vec::new(), stages };
+    Generated { kernel, fills: Vec::new() }
+}
+
+const F32: Type = Type::Is(DType::F32);
+const F16: Type = Type::Is(DType::F16);
+
+struct Window {
+    names: (&'static str, &'static str, &'static str),
+    taps: i64,
+    padded: bool,
+}
+
+impl Window {
+    fn new(names: (&'static str, &'static str, &'static str), random: &mut Rng) -> Window {
+        Window { names, taps: if random.u8(..4) == 0 { 5 } else { 3 }, padded: random.bool() }
+    }
+
+    /// The index of the input, and its extent.
+    fn input(&self) -> (Expr, Expr) {
+        let (axis, tap, dim) = self.names;
+        let (at, extent) = (Expr::name(axis).infix("+", Expr::name(tap)), Expr::name(dim));
+        if self.padded {
+            (at.infix("-", Expr::int(self.taps / 2)), extent)
+        } else {
+            (at, extent.infix("+", Expr::int(self.taps - 1)))
+        }
+    }
+}
