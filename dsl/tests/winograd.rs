@@ -170,13 +170,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "fn k<N, C>(x: f32[N + 2, C]) -> y: f32[N] { y[i] = sum(t in 0..3, c in 0..C) { x[i + t, c] }; }",
         RIGHT,
     ),
-    (
-        "three factors",
-        "fn k<N, C>(x: f32[N + 2, C], w: f32[3, C], b: f32[C]) -> y: f32[N] {
-            y[i] = sum(t in 0..3, c in 0..C) { x[i + t, c] * w[t, c] * b[c] };
-        }",
-        RIGHT,
-    ),
+    ("inlined, though it is stored", FIR, "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-5); inline(v); }"),
     (
         "a matrix product",
         "fn k<M, N, C>(x: f32[M, C], w: f32[C, N]) -> y: f32[M, N] { y[i, j] = sum(c in 0..C) { x[i, c] * w[c, j] }; }",

@@ -90,13 +90,17 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     errors.into_result()
 }
 
-/// That no intermediate is inlined which is packed or precomputed, and so stored.
+/// That no intermediate is inlined which is packed, precomputed or part of a decomposition, and so stored.
 pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for item in &schedule.items {
         let Item::Directive(Directive { kind: DirectiveKind::Inline(names), .. }) = item else { continue };
         for (name, stored) in names.iter().filter_map(|name| Some((name, stores(schedule, name)?))) {
-            let what = if matches!(stored.kind, StatementKind::Pack(_)) { "packed" } else { "precomputed" };
+            let what = match stored.kind {
+                StatementKind::Pack(_) => "packed",
+                StatementKind::Winograd(_) => "part of a decomposition",
+                _ => "precomputed",
+            };
             let error = Error::new(name.span, format!("`{name}` is {what}, and cannot be inlined"));
             errors.push(error.note_at(stored.span, "it is stored, by this").help("leave one of them out"));
         }
@@ -110,6 +114,7 @@ fn stores<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
     statements.into_iter().find(|statement| match &statement.kind {
         StatementKind::Pack(pack) => pack.tensor.text == name.text,
         StatementKind::Precompute(names) => names.iter().any(|n| n.text == name.text),
+        StatementKind::Winograd(w) => w.stages.iter().chain([&w.result]).any(|n| n.text == name.text),
         _ => false,
     })
 }

@@ -46,7 +46,13 @@ fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Winograd, SpanId)> 
 /// Applies a schedule's decompositions. The stages that they make are stored.
 pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let (mut errors, mut stored) = (Errors::new(), Vec::new());
-    for (winograd, span) in statements(schedule) {
+    for (n, (winograd, span)) in statements(schedule).enumerate() {
+        let first = statements(schedule).take(n).find(|(other, _)| other.result.text == winograd.result.text);
+        if let Some((_, first)) = first {
+            let error = Error::new(span, format!("`{}` is decomposed twice", winograd.result));
+            errors.push(error.note_at(first, "first here").help("leave one of them out"));
+            continue;
+        }
         stored.extend(errors.keep(one(program, winograd, span)).into_iter().flatten());
     }
     rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.definition(buffer)));
@@ -58,6 +64,7 @@ fn one(program: &mut Program, winograd: &Winograd, span: SpanId) -> Result<[Buff
         let taken = program.stages.values().any(|s| s.name == name.text)
             || program.buffers.values().any(|b| b.name == name.text)
             || program.scalars.values().any(|s| s.name == name.text)
+            || program.dims.values().any(|d| d.name == name.text)
             || winograd.stages[..n].iter().any(|other| other.text == name.text);
         if taken {
             return Err(

@@ -55,24 +55,35 @@ pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution,
         let error = Error::new(name.span, format!("`{name}` is a sum of {dtype}, and the transforms have fractions"));
         return Err(error.help("Winograd's algorithm is for f32 and f16"));
     }
-    let Expr::Binary(Binary::Mul, a, b) = *program.exprs.get(item) else { return sum("a sum of what is no product") };
+    let factors = factors(program, item);
+    if factors.len() < 2 {
+        return sum("a sum of what is no product");
+    }
     let all: Vec<AxisId> = program.root_axes(stage);
     if let Some(axis) = all.iter().find(|axis| program.exprs.uses_axis(program.axes[**axis].extent, &mut |_| true)) {
         let error = Error::new(name.span, format!("where `{}` ends depends on other axes", program.axes[*axis].name));
         return Err(error.help("Winograd's algorithm is for ranges that sizes alone tell"));
     }
     let outs = program.stages[stage].axes.clone();
-    let found = |e: ExprId| pairs(program, e, &outs, &over);
-    let (input, filter, pairs) = match (found(a), found(b)) {
-        (pairs, none) if none.is_empty() => (a, b, pairs),
-        (none, pairs) if none.is_empty() => (b, a, pairs),
-        _ => return sum("a sum of products whose factors both slide over it"),
+    let pairs = |e: ExprId| pairs(program, e, &outs, &over);
+    let (slid, others): (Vec<ExprId>, Vec<ExprId>) = factors.into_iter().partition(|factor| !pairs(*factor).is_empty());
+    let [input] = slid[..] else {
+        return sum(if slid.is_empty() { "a sum without a window" } else { "a sum of products in which several factors slide" });
     };
-    let found = Found { program, name, input, filter };
+    let Some(filter) = others.into_iter().reduce(|a, b| program.exprs.product(a, b)) else { return sum("no product") };
+    let (pairs, found) = (pairs(input), Found { program, name, input, filter });
     let windows = found.windows(pairs)?;
     found.check(&windows)?;
     let channels = over.into_iter().filter(|axis| windows.iter().all(|w| w.tap != *axis)).collect();
     Ok(Convolution { stage, axes: all, windows, input, filter, channels, monoid, finish })
+}
+
+/// The factors of a product.
+fn factors(program: &Program, e: ExprId) -> Vec<ExprId> {
+    match *program.exprs.get(e) {
+        Expr::Binary(Binary::Mul, a, b) => [factors(program, a), factors(program, b)].concat(),
+        _ => vec![e],
+    }
 }
 
 /// The stage of a name.
@@ -148,7 +159,7 @@ impl Found<'_> {
         match windows.len() {
             0 => {
                 let error = self.error(format!(
-                    "`{}` has no window: no index is the sum of an axis of the result and one of the sum",
+                    "`{}` has no window that slides: no index is the sum of an axis of the result and one of the sum of several values",
                     self.name
                 ));
                 Err(error.help("Winograd's algorithm is for convolutions of 3 or 5 taps in one or two dimensions"))
