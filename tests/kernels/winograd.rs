@@ -1,7 +1,10 @@
 //! Convolutions by Winograd's algorithm against the direct sum, in all layouts and sizes.
 
-use crate::harness::{check, instructions, profiles, refused, variant};
+use crate::harness::{Fill, check, devices, instructions, profiles, refused, variant};
 use spirv::Op;
+use tilewright_differential::compile;
+use tilewright_differential::run::{Inputs, launch};
+use tilewright_dsl::algorithm::evaluate::evaluate;
 
 const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
     y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };
@@ -142,6 +145,40 @@ fn halves() {
     check(kernel, "V: k for p where C <= 9 { decompose_winograd(y => v, u, g, m: 4, store: f16, tolerance: 2e-3); }", &sizes);
     let all = kernel.replace("as f32 ", "").replace("as f32", "").replace(" as f16", "");
     check(&all, "V: k for p where C <= 9 { decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-2); }", &sizes);
+}
+
+/// The error that is stated before anything runs, measured: the root of the mean square of the differences from the exact convolution, in f64,
+/// relative to that of its results.
+#[test]
+fn the_stated_error() {
+    let kernel = "fn k<H, W, C, K>(x: f32[H + 2, W + 2, C], w: f32[3, 3, C, K]) -> y: f32[H, W, K] {
+        y[i, j, k] = sum(r in 0..3, s in 0..3, c in 0..C) { x[i + r, j + s, c] * w[r, s, c, k] };
+    }";
+    for (m, store, channels) in
+        [(2, "f32", 64), (4, "f32", 16), (4, "f32", 96), (6, "f32", 32), (2, "f16", 16), (4, "f16", 16), (6, "f16", 32)]
+    {
+        let schedule = format!(
+            "V: k for p where C == {channels} {{ decompose_winograd(y => v, u, g, m: {m}, store: {store}, tolerance: 0.1); }}"
+        );
+        let made = compile::variant(kernel, &schedule, &profiles()[0]).unwrap_or_else(|refusal| panic!("{}", refusal.text));
+        let ledger = made.nest.ledger.iter().find_map(|o| o.what.split_once("inputs and weights, is ")).expect("it is stated");
+        let stated: f64 = ledger.1.split(',').next().expect("a number").parse().expect("a number");
+        let dims = [("H", 24), ("W", 24), ("C", channels), ("K", 8)];
+        let inputs = Inputs::new(&made.algorithm, &dims, &[], &|_| Fill::Small, &mut fastrand::Rng::with_seed(7)).expect("shapes");
+        let wanted = evaluate(&made.algorithm, &inputs.given).expect("the evaluation");
+        // SAFETY: the compiler made it.
+        let kernel = unsafe { devices()[1].load_programs(vec![made.program.clone()]) }.expect("it loads");
+        let results = launch(&kernel, &made.program, &made.algorithm, &inputs).expect("it runs");
+        let (mut errors, mut squares) = (0.0, 0.0);
+        for (id, values) in results {
+            for (got, wanted) in values.iter().zip(&wanted[&id].values) {
+                errors += (got.number() - wanted.number()).powi(2);
+                squares += wanted.number().powi(2);
+            }
+        }
+        let measured = f64::sqrt(errors / squares);
+        assert!((measured / stated - 1.0).abs() < 0.15, "F({m}, 3), {store}, {channels} channels: {measured:e}, stated {stated:e}");
+    }
 }
 
 /// Layouts of what a decomposition makes are `pack`'s.

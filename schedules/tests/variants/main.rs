@@ -14,10 +14,13 @@ use tilewright::{Device, DynKernel, Error, Options};
 use tilewright_differential::compare::compare;
 use tilewright_differential::inputs::Fill;
 use tilewright_differential::run::{Inputs, admits, launch};
+use tilewright_differential::wanted::wanted;
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm;
+use tilewright_dsl::compile::decomposed;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::head;
+use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Tokens;
 use tilewright_launch::Program;
 use tilewright_schedules::catalog;
@@ -46,7 +49,9 @@ fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
     let algorithm = head::bindings(&subject.kernel, &subject.schedule).and_then(|b| algorithm::check(&subject.kernel, &b));
     let algorithm = algorithm.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
     let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
-    compile::Variant { program: made.program, algorithm, nest: made.nest, prepared }
+    let decomposed = decomposed(&subject.kernel, &subject.schedule, &Choice::default());
+    let decomposed = decomposed.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
+    compile::Variant { program: made.program, algorithm, decomposed, nest: made.nest, prepared }
 }
 
 /// The heuristic schedule that a kernel has of itself.
@@ -78,7 +83,7 @@ fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
 fn compare_at(variant: &compile::Variant, loaded: &[DynKernel], dims: Dims, scalars: &[f64]) {
     let (name, algorithm) = (key(&variant.program), &variant.algorithm);
     let inputs = Inputs::new(algorithm, dims, scalars, &|_| Fill::Small, &mut fastrand::Rng::new()).expect("shapes");
-    let wanted = algorithm::evaluate::evaluate(algorithm, &inputs.given).expect("the evaluation");
+    let wanted = wanted(algorithm, variant.decomposed.as_ref(), &inputs.given).expect("the evaluation");
     for kernel in loaded {
         let device = &kernel.device().info().name;
         let results = launch(kernel, &variant.program, algorithm, &inputs);
