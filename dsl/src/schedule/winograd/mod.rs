@@ -183,7 +183,7 @@ fn judge(program: &mut Program, winograd: &Winograd, of: &Convolution, model: &M
     let what = format!("the error of `{}` relative to its results, as expected of independent inputs and weights", winograd.result);
     match winograd.tolerance {
         None => {
-            let error = Error::new(span, format!("`decompose_winograd` has no `tolerance`: it rounds more than a direct sum"));
+            let error = Error::new(span, "`decompose_winograd` has no `tolerance`: it rounds more than a direct sum");
             Err(error
                 .note(format!("{what}, would be {}", figures()))
                 .help(format!("write `tolerance: {:.1e}`, or what is still right", expected * 1.2)))

@@ -258,7 +258,7 @@ impl Decomposition {
         &'d self,
         program: &Program,
         points: &[AxisId],
-        matrix: impl Fn(&'d Dimension) -> (&'d Vec<Vec<Rational>>, Shared),
+        matrix: impl Fn(&'d Dimension) -> Transform<'d>,
         item: &dyn Fn(&Program, &[i64]) -> ExprId,
     ) -> ExprId {
         let dimensions: Vec<_> = points.iter().copied().zip(self.dimensions.iter().map(matrix)).collect();
@@ -266,10 +266,13 @@ impl Decomposition {
     }
 }
 
+/// A matrix, by rows, and what these share.
+type Transform<'m> = (&'m [Vec<Rational>], Shared);
+
 /// The transform along the last dimensions, of items at `at` in those before.
 fn along(
     program: &Program,
-    dimensions: &[(AxisId, (&Vec<Vec<Rational>>, Shared))],
+    dimensions: &[(AxisId, Transform<'_>)],
     at: &mut Vec<i64>,
     item: &dyn Fn(&Program, &[i64]) -> ExprId,
 ) -> ExprId {
