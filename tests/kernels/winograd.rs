@@ -117,6 +117,10 @@ fn every_convolution() {
         y[i, g] = sum(t in 0..3, c in 0..4) { x[i + t, g * 4 + c] * w[t, c, g] };
     }";
     check(blocks, &of(4).replace("u, g", "u, q").replace(" where C <= 9", ""), &[&[("G", 3), ("N", 9)]]);
+    let scaled = "fn k<C, N>(x: f32[N + 2, C], w: f32[3, C], b: f32[C], y: &mut f32[N]) {
+        y[i] = sum(t in 0..3, c in 0..C) { b[c] * x[i + t, c] * w[t, c] * 0.5 } + y[i] * 2.0;
+    }";
+    check(scaled, &of(4), &[&[("C", 3), ("N", 9)], &[("C", 2), ("N", 1)]]);
 }
 
 /// Of an intermediate, and of two convolutions, one behind the other.

@@ -8,6 +8,7 @@ use crate::facts::Prover;
 use crate::launch::{DType, Digit, Layout};
 use crate::nest::points::{both, bring_inside};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Program, Space, Stage, StageId, State};
+use crate::schedule::atomics;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -60,7 +61,7 @@ impl Packing {
     fn temporary(&self, program: &mut Program) -> BufferId {
         let Buffer { name, dtype, shape: logical, .. } = program.buffers[self.buffer].clone();
         let shape = memory(program, &self.layout, &logical);
-        let name = unused(program, &format!("{name}_packed"));
+        let name = atomics::unused(program, &format!("{name}_packed"));
         let (space, span) = (Space::Temporary, self.span);
         let copy = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
         program.packed.push(self.packed(program, copy, Some(self.buffer)));
@@ -327,13 +328,4 @@ pub(super) fn memory(program: &mut Program, layout: &Layout, logical: &[ExprId])
 fn divides(program: &Program, layout: &Layout, axis: usize, logical: &[ExprId]) -> bool {
     let highest = layout.0.iter().find(|d| d.axis as usize == axis && d.modulo.is_none());
     highest.is_none_or(|d| d.divide == 1 || Prover::new(program).divides(i64::from(d.divide), logical[axis]))
-}
-
-/// A name that no buffer has.
-fn unused(program: &Program, name: &str) -> String {
-    let mut name = name.to_owned();
-    while program.buffers.values().any(|b| b.name == name) {
-        name.push('_');
-    }
-    name
 }

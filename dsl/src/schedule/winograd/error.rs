@@ -34,8 +34,8 @@ impl Model<'_> {
     /// The largest error that is possible, relative to the product of the largest input, the largest weight and the number of products.
     pub(super) fn worst(&self) -> f64 {
         let growth = self.dimensions.iter().map(|m| m.worst()).product::<f64>();
-        // Each transform rounds once a term and dimension, the sum once a product, a store once.
-        let transforms: usize = self.dimensions.iter().map(|m| 2 * m.input.len() + m.filter[0].len()).sum();
+        // A transform rounds once a term and dimension, and its coefficients; the sum once a product, a store once.
+        let transforms: usize = self.dimensions.iter().map(|m| 2 * m.input.len() + m.filter[0].len() + 3).sum();
         let rounded = (transforms as f64 + self.channels as f64) * roundoff(self.sum) + 2.0 * roundoff(self.store);
         growth * rounded / self.dimensions.iter().map(|m| m.filter[0].len() as f64).product::<f64>()
     }

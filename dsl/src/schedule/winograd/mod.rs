@@ -98,7 +98,8 @@ fn dimensions(program: &mut Program, winograd: &Winograd, of: &Convolution) -> R
                 return Err(error.help(format!("possible for {} taps: {choices}", window.taps)));
             };
             let matrices = matrices(winograd, m as usize, window.taps)?;
-            Ok(Dimension { window: *window, m, matrices })
+            let is_exact = Prover::new(program).divides(m, program.axes[window.out].extent);
+            Ok(Dimension { window: *window, m, matrices, is_exact })
         })
         .collect()
 }

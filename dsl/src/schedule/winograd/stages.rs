@@ -15,9 +15,9 @@ use super::recognize::{Convolution, Window};
 use crate::arena::{Arena, Id};
 use crate::diag::SpanId;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Read};
-use crate::facts::Prover;
 use crate::launch::DType;
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Program, Space, Stage, StageId};
+use crate::schedule::atomics;
 use crate::schedule::pack::rewrite::guard;
 use num_traits::{One, Signed, Zero};
 use std::collections::HashMap;
@@ -27,6 +27,8 @@ pub(super) struct Dimension {
     pub(super) window: Window,
     pub(super) m: i64,
     pub(super) matrices: Matrices,
+    /// Whether tiles end where the result does.
+    pub(super) is_exact: bool,
 }
 
 /// What the stages are made of.
@@ -82,14 +84,13 @@ impl Decomposition {
         let (mut known, mut inside) = (renamed.known(exprs), None);
         for (d, place) in self.dimensions.iter().zip(at) {
             let Window { out, tap, taps } = d.window;
-            let (m, place) = (exprs.int(d.m), exprs.int(*place));
-            let first = exprs.product(known[&out], m);
-            let here = exprs.sum(first, place);
+            let first = exprs.product(known[&out], exprs.int(d.m));
+            let here = exprs.sum(first, exprs.int(*place));
             known.insert(out, here);
             known.insert(tap, exprs.int(0));
             // Every tile has one result, and that has all its taps.
             let extent = program.axes[out].extent;
-            if exprs.as_int(place).is_some_and(|n| n >= taps as i64) && !Prover::new(program).divides(d.m, extent) {
+            if *place >= taps as i64 && !d.is_exact {
                 let more = exprs.int(taps as i64 - 1);
                 let end = exprs.sum(extent, more);
                 let within = exprs.compare(Compare::Lt, here, end);
@@ -162,7 +163,7 @@ impl Decomposition {
         };
         let value = self.transformed(program, &places, |d| (&d.matrices.result, Shared::Columns), &transform);
         let of = &program.stages[StageId::new(stage.index() + 1)].name;
-        let name = unused(program, &format!("{of}_tile"));
+        let name = atomics::unused(program, &format!("{of}_tile"));
         self.define(program, stage, name, (places, &renamed), Body::Map(value), dtype);
     }
 
@@ -419,13 +420,4 @@ fn open_before(program: &mut Program, at: StageId, count: usize) {
             *of = StageId::new(of.index() + count);
         }
     }
-}
-
-/// A name that no buffer has.
-fn unused(program: &Program, name: &str) -> String {
-    let mut name = name.to_owned();
-    while program.buffers.values().any(|b: &Buffer| b.name == name) {
-        name.push('_');
-    }
-    name
 }
