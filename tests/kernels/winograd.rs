@@ -117,6 +117,14 @@ fn every_convolution() {
         y[i, g] = sum(t in 0..3, c in 0..4) { x[i + t, g * 4 + c] * w[t, c, g] };
     }";
     check(blocks, &of(4).replace("u, g", "u, q").replace(" where C <= 9", ""), &[&[("G", 3), ("N", 9)]]);
+    let flat = "fn k<G, N>(x: f32[N + 2, G * 4], w: f32[3, G * 4]) -> y: f32[N, G] {
+        y[i, g] = sum(t in 0..3, c in 0..4) { x[i + t, g * 4 + c] * w[t, g * 4 + c] };
+    }";
+    check(flat, &of(4).replace("u, g", "u, q").replace(" where C <= 9", ""), &[&[("G", 3), ("N", 9)]]);
+    let causal = "fn k<C, N>(x: f32[N + 2, C], w: f32[3, C]) -> y: f32[N] {
+        y[i] = sum(t in 0..3, c in 0..C) { x[i + t, c] * (if t >= 1 { w.clamp()[t - 1, c] } else { 0.0 }) };
+    }";
+    check(causal, &of(2), &[&[("C", 3), ("N", 9)]]);
     let scaled = "fn k<C, N>(x: f32[N + 2, C], w: f32[3, C], b: f32[C], y: &mut f32[N]) {
         y[i] = sum(t in 0..3, c in 0..C) { b[c] * x[i + t, c] * w[t, c] * 0.5 } + y[i] * 2.0;
     }";
@@ -165,7 +173,7 @@ fn the_stated_error() {
             "V: k for p where C == {channels} {{ decompose_winograd(y => v, u, g, m: {m}, store: {store}, tolerance: 0.1); }}"
         );
         let made = compile::variant(kernel, &schedule, &profiles()[0]).unwrap_or_else(|refusal| panic!("{}", refusal.text));
-        let ledger = made.nest.ledger.iter().find_map(|o| o.what.split_once("inputs and weights, is ")).expect("it is stated");
+        let ledger = made.nest.ledger.iter().find_map(|o| o.what.split_once(", is ")).expect("it is stated");
         let stated: f64 = ledger.1.split(',').next().expect("a number").parse().expect("a number");
         let dims = [("H", 24), ("W", 24), ("C", channels), ("K", 8)];
         let inputs = Inputs::new(&made.algorithm, &dims, &[], &|_| Fill::Small, &mut fastrand::Rng::with_seed(7)).expect("shapes");

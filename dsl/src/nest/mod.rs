@@ -130,6 +130,8 @@ pub struct Program {
     pub placed: BTreeMap<StageId, ExprId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,
+    /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.
+    pub rows: Vec<AxisId>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.

@@ -72,7 +72,8 @@ pub struct Loop {
     pub axis: AxisId,
     /// How its iterations are executed.
     pub exec: Exec,
-    /// Before which iteration a serial loop ends, where that is not its extent: behind it, no leaf's predicates hold. It may be negative.
+    /// Before which iteration a serial loop ends, where that is not its extent: behind it, no
+    /// leaf's predicates hold, or it fills registers of the loop's own. It may be negative.
     pub end: Option<ExprId>,
     /// What is executed.
     pub body: Block,

@@ -1,10 +1,9 @@
 //! The heuristic schedule: right everywhere, fast nowhere in particular. All parallel axes are fused and run over 64
-//! invocations a workgroup; the reduction is a loop in each. Axes that choose among expressions, as those of a transform's rows do, are
-//! written out, so that of each choice one expression is left, and what several have in common is computed once.
+//! invocations a workgroup; the reduction is a loop in each. The rows of transforms (`Program::rows`) are written out,
+//! so that of each choice among them one is left, and what several have in common is computed once.
 
 use super::{Applied, StageNest, distribute, fuse, split};
 use crate::diag::SpanId;
-use crate::expr::{Compare, Expr};
 use crate::nest::path::Frame;
 use crate::nest::{AxisId, Exec, Level, Slot};
 use crate::syntax::schedule::Target;
@@ -12,12 +11,9 @@ use crate::syntax::schedule::Target;
 /// Invocations of a workgroup: half of what Vulkan guarantees, a multiple of every subgroup size.
 const INVOCATIONS: i64 = 64;
 
-/// Values of an axis that is written out, at most.
-const SHORT: i64 = 8;
-
 /// Schedules a stage that no directive speaks of.
 pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
-    let chosen: Vec<AxisId> = nest.path.axes().filter(|a| chooses(nest, *a)).collect();
+    let chosen: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
     let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !chosen.contains(a)).collect();
     write_out(nest, &chosen, blame);
     let axis = match parallel.as_slice() {
@@ -37,17 +33,6 @@ pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         distribute::bind(nest, &[part], &Target { level, slots: vec![(Slot::X, blame)], span: blame }, None, blame)?;
     }
     Ok(())
-}
-
-/// Whether a parallel axis is short, and values of it are compared with literals for equality: an expression for each.
-fn chooses(nest: &StageNest<'_>, axis: AxisId) -> bool {
-    let exprs = &nest.program.exprs;
-    let is_one = |e: &Expr| match *e {
-        Expr::Compare(Compare::Eq, a, b) => *exprs.get(a) == Expr::Axis(axis) && exprs.as_int(b).is_some(),
-        _ => false,
-    };
-    let is_short = exprs.as_int(nest.program.axes[axis].extent).is_some_and(|n| n <= SHORT);
-    !nest.is_reduction(axis) && is_short && nest.path.compute.value.iter().any(|value| exprs.any(*value, &mut |e| is_one(e)))
 }
 
 /// Moves the loops over axes inside of all others, and writes them out.

@@ -41,6 +41,7 @@ impl Walk<'_> {
                 self.around.push((l.axis, l.exec));
                 let body = self.block(l.body);
                 self.around.pop();
+                // To all other checks it is whole: what is left out is under predicates.
                 NodeKind::Loop(Loop::new(l.axis, l.exec, body))
             }
             NodeKind::Alloc { buffer, body } => NodeKind::Alloc { buffer, body: self.block(body) },

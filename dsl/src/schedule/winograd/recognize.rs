@@ -99,14 +99,20 @@ fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
 type Pairs = BTreeMap<(AxisId, AxisId), (i64, i64)>;
 
 fn pairs(program: &Program, e: ExprId, outs: &[AxisId], over: &[AxisId]) -> Pairs {
+    // Windows that do not overlap are no windows: groups of channels, say.
+    let slides = |tap: AxisId, stride: i64| match program.exprs.as_int(program.axes[tap].extent) {
+        Some(taps) => taps != 1 && (stride == 1 || stride.abs() < taps),
+        None => stride == 1,
+    };
     let mut pairs = Pairs::new();
     for read in program.exprs.reads(e) {
         for index in &read.index {
             let axes = program.exprs.linear(*index).axes;
-            let times =
-                |among: &[AxisId]| axes.iter().filter(|(a, _)| among.contains(a)).map(|(a, n)| (*a, *n)).collect::<Vec<_>>();
+            let times = |among: &[AxisId]| {
+                axes.iter().filter(|(a, n)| **n != 0 && among.contains(a)).map(|(a, n)| (*a, *n)).collect::<Vec<_>>()
+            };
             for (out, n) in times(outs) {
-                pairs.extend(times(over).into_iter().map(|(tap, m)| ((out, tap), (n, m))));
+                pairs.extend(times(over).into_iter().filter(|(tap, _)| slides(*tap, n)).map(|(tap, m)| ((out, tap), (n, m))));
             }
         }
     }
@@ -135,10 +141,6 @@ impl Found<'_> {
         let mut windows: Vec<Window> = Vec::new();
         for ((out, tap), (stride, dilation)) in pairs {
             let taps = self.literal(tap);
-            // Windows that do not overlap are no windows: groups of channels, say.
-            if taps == Some(1) || taps.is_none_or(|taps| stride.abs() >= taps) && stride != 1 {
-                continue;
-            }
             let (o, f) = (self.axis(out), self.axis(tap));
             if stride != 1 || dilation != 1 {
                 let what = if stride == 1 { ("dilation", dilation, f) } else { ("stride", stride, o) };
@@ -157,13 +159,6 @@ impl Found<'_> {
             windows.push(Window { out, tap, taps });
         }
         match windows.len() {
-            0 => {
-                let error = self.error(format!(
-                    "`{}` has no window that slides: no index is the sum of an axis of the result and one of the sum of several values",
-                    self.name
-                ));
-                Err(error.help("Winograd's algorithm is for convolutions of 3 or 5 taps in one or two dimensions"))
-            }
             1 | 2 => Ok(windows),
             n => Err(self.error(format!("`{}` has windows in {n} dimensions", self.name)).help("one or two are possible")),
         }

@@ -58,6 +58,7 @@ impl Decomposition {
         self.tile(program, tile, (product, &g));
         self.result(program, y, tile, &g);
         guard(program, input);
+        guard(program, filter);
         [input, filter, product, y].map(|stage| program.stages[stage].buffer)
     }
 
@@ -190,7 +191,7 @@ impl Decomposition {
 
     fn axis(&self, program: &mut Program, stage: StageId, name: &str, extent: i64) -> AxisId {
         let extent = program.exprs.int(extent);
-        let (name, kind, def) = (self.unused(program, name), AxisKind::Parallel, AxisDef::Root(stage));
+        let (name, kind, def) = (self.unused(program, stage, name), AxisKind::Parallel, AxisDef::Root(stage));
         program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span: self.span })
     }
 
@@ -217,7 +218,7 @@ impl Decomposition {
             if let Some(d) = self.dimensions.iter().find(|d| d.window.out == *axis) {
                 let m = program.exprs.int(d.m);
                 extent = program.exprs.ceil_div(extent, m);
-                name = self.unused(program, &format!("t{}", name.strip_prefix('o').unwrap_or(&name)));
+                name = self.unused(program, stage, &format!("t{}", name.strip_prefix('o').unwrap_or(&name)));
             }
             let (kind, def) = (AxisKind::Parallel, AxisDef::Root(stage));
             (*axis, program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span }))
@@ -225,12 +226,13 @@ impl Decomposition {
         Renamed { axes: of.iter().map(|axis| own(program, axis)).collect() }
     }
 
-    /// A name that no axis of the convolution has.
-    fn unused(&self, program: &Program, name: &str) -> String {
-        let named = |axis: &AxisId| program.axes[*axis].name.as_str();
-        let own = self.of.axes.iter().map(named).collect::<Vec<_>>();
+    /// A name that no axis of the convolution has, nor one of the stage.
+    fn unused(&self, program: &Program, stage: StageId, name: &str) -> String {
+        let own = program.axes.values().filter(|axis| axis.def == AxisDef::Root(stage));
+        let taken: Vec<&str> =
+            self.of.axes.iter().map(|axis| &program.axes[*axis]).chain(own).map(|axis| axis.name.as_str()).collect();
         let mut name = name.to_owned();
-        while own.contains(&name.as_str()) {
+        while taken.contains(&name.as_str()) {
             name.push('_');
         }
         name
@@ -257,11 +259,12 @@ impl Decomposition {
     /// The rows that `points` choose of a matrix for each dimension, applied to the items at all places: one dimension after the other.
     fn transformed<'d>(
         &'d self,
-        program: &Program,
+        program: &mut Program,
         points: &[AxisId],
         matrix: impl Fn(&'d Dimension) -> Transform<'d>,
         item: &dyn Fn(&Program, &[i64]) -> ExprId,
     ) -> ExprId {
+        program.rows.extend(points);
         let dimensions: Vec<_> = points.iter().copied().zip(self.dimensions.iter().map(matrix)).collect();
         along(program, &dimensions, &mut Vec::new(), item)
     }
