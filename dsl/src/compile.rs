@@ -138,8 +138,7 @@ pub(crate) fn algebra(
     Ok((program, rewritten))
 }
 
-/// The algorithm as a schedule decomposes it, if it does: what its devices round, and in which order. The tensors of the algorithm have
-/// the same ids in it.
+/// The algorithm as a schedule decomposes it, if it does. Devices round as this one says. The algorithm's tensors keep their ids.
 ///
 /// # Errors
 /// What is wrong with the schedule's head and decompositions.

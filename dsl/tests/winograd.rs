@@ -10,7 +10,7 @@ const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, I
     y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };
 }";
 
-/// All errors. A place's source has the number of what was parsed before, which depends on the tests that ran.
+/// All errors as text. The number in a source's name depends on which tests ran before, so it is left out.
 fn text(errors: &Errors, spans: &Spans) -> String {
     let text: String = errors.0.iter().map(|e| e.text(spans) + "\n").collect();
     let mut parts = text.split("<parsed string ");

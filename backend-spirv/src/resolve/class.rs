@@ -7,7 +7,7 @@ use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{BufferId, Compute, Monoid};
 
-/// The NaN classes of float values, and of what buffers hold.
+/// The NaN class of each float value, and of each buffer's elements.
 #[derive(Default)]
 pub(crate) struct Classes {
     of: Map<ValueId, Class>,

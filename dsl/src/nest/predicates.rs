@@ -133,26 +133,30 @@ impl Program {
     /// Of an axis that is split into tiles and points, whether a tile is full: then the axis is within its extent where the point is.
     /// `None` as for [`Program::clamped_extent`], or where the axis is not split so, or not by a positive literal.
     pub fn in_full_tile(&self, axis: AxisId) -> Option<ExprId> {
-        let Fate::Split(split) = &self.axes[axis].fate else { return None };
-        let [tile, point] = split.parts[..] else { return None };
-        if split.shifted().is_some() || self.exprs.as_int(self.axes[point].extent).is_none_or(|points| points <= 0) {
-            return None;
-        }
-        let (extent, points) = (self.clamped_extent(axis)?, self.axes[point].extent);
-        // Reads are at the clamped tile.
-        let (tile, full) = (self.clamped(tile)?, self.exprs.binary(Binary::FloorDiv, extent, points));
+        let (tile, points, extent) = self.tiled(axis)?;
+        let full = self.exprs.binary(Binary::FloorDiv, extent, points);
         Some(self.exprs.compare(Compare::Lt, tile, full))
     }
 
-    /// Of an axis that is split into tiles and points, how many points of a tile are within it: more than there are in a full one, negative
+    /// Of an axis that is split into tiles and points, how many points of a tile are within the axis: all of a full tile, none or fewer
     /// behind the last. `None` as for [`Program::in_full_tile`].
     pub fn left_in_tile(&self, axis: AxisId) -> Option<ExprId> {
-        let Expr::Compare(_, tile, _) = *self.exprs.get(self.in_full_tile(axis)?) else { return None };
-        let Fate::Split(split) = &self.axes[axis].fate else { return None };
-        let points = self.axes[*split.parts.last()?].extent;
+        let (tile, points, extent) = self.tiled(axis)?;
         let before = self.exprs.product(tile, points);
-        let left = self.exprs.difference(self.clamped_extent(axis)?, before);
+        let left = self.exprs.difference(extent, before);
         Some(self.exprs.binary(Binary::Min, points, left))
+    }
+
+    /// The tile that an axis is in, the points of a tile, and the axis's extent.
+    fn tiled(&self, axis: AxisId) -> Option<(ExprId, ExprId, ExprId)> {
+        let Fate::Split(split) = &self.axes[axis].fate else { return None };
+        let [tile, point] = split.parts[..] else { return None };
+        let points = self.axes[point].extent;
+        if split.shifted().is_some() || self.exprs.as_int(points).is_none_or(|points| points <= 0) {
+            return None;
+        }
+        // Reads are at the clamped tile.
+        Some((self.clamped(tile)?, points, self.clamped_extent(axis)?))
     }
 
     /// Whether a loop over the points of an axis's tiles may end where the axis does: all that it does there is under the axis's predicate, or

@@ -1,6 +1,6 @@
 //! The heuristic schedule: right everywhere, fast nowhere in particular. All parallel axes are fused and run over 64
-//! invocations a workgroup; the reduction is a loop in each. The rows of transforms (`Program::rows`) are written out,
-//! so that of each choice among them one is left, and what several have in common is computed once.
+//! invocations a workgroup; the reduction is a loop in each. The rows of transforms (`Program::rows`) are written out:
+//! each copy computes one row, and terms that rows share are computed once.
 
 use super::{Applied, StageNest, distribute, fuse, split};
 use crate::diag::SpanId;
@@ -13,9 +13,9 @@ const INVOCATIONS: i64 = 64;
 
 /// Schedules a stage that no directive speaks of.
 pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
-    let chosen: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
-    let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !chosen.contains(a)).collect();
-    write_out(nest, &chosen, blame);
+    let rows: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
+    let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !rows.contains(a)).collect();
+    write_out(nest, &rows, blame);
     let axis = match parallel.as_slice() {
         [] => {
             nest.refresh();

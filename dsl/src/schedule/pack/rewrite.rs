@@ -192,7 +192,12 @@ impl Packing {
         }
         let extent = extent(program, d, logical);
         let span = program.axes[of].span;
-        program.axes.push(Axis { name, extent, kind: AxisKind::Parallel, def: AxisDef::Root(stage), fate: Fate::Live, span })
+        let (kind, def) = (AxisKind::Parallel, AxisDef::Root(stage));
+        let new = program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span });
+        if d.divide == 1 && d.modulo.is_none() && program.rows.contains(&of) {
+            program.rows.push(new);
+        }
+        new
     }
 }
 

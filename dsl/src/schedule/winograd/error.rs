@@ -1,5 +1,5 @@
-//! How exact a decomposed convolution is, before anything runs: the root of the mean square of its error, relative to that of its results,
-//! for inputs and weights that are independent and of mean 0.
+//! The error of a decomposed convolution, known before anything runs: the root mean square of the errors, divided by that of the results, as
+//! expected for inputs and weights that are independent and have the mean 0.
 //!
 //! With `P` the growth of the transforms ([`Matrices::growth`], one for each dimension) and `e` the unit roundoff:
 //! - what is stored with roundoff `e` contributes `0.58 e sqrt(P P')`: `v` and `u` are each rounded once;
@@ -41,7 +41,7 @@ impl Model<'_> {
     }
 }
 
-/// Half of what lies between 1 and the next number.
+/// The unit roundoff: half the distance from 1 to the next larger number.
 fn roundoff(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 2f64.powi(-11),

@@ -2,12 +2,12 @@
 //! filtering (Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016). Tiles of `m` results in each dimension take
 //! `m + r - 1` products in place of `m r`.
 //!
-//! It rewrites the algebra, before there are nests: other stages take the place of one ([`stages`]), which directives schedule as any.
-//! Sums in another order round differently, so how much is said ([`error`]), and held against a tolerance.
+//! It rewrites the algebra, before there are nests: other stages replace the convolution ([`stages`]), and directives schedule these as any.
+//! The result rounds differently. The expected error is stated ([`error`]) and compared with a tolerance.
 //!
-//! Refused: what is no convolution of 3 or 5 taps with stride and dilation 1 in one or two dimensions ([`recognize`]); tiles other than of
-//! 2, 4 or 6 results, or of 2 for 5 taps; names that are used; points that are not distinct or too many; an error above the tolerance, or
-//! one that is not known.
+//! Refused: a stage that is not a convolution of 3 or 5 taps with stride and dilation 1 in one or two dimensions ([`recognize`]); other tiles
+//! than of 2, 4 or 6 results for 3 taps and of 2 for 5; names that are used; points that are equal, or of the wrong number; an error that is
+//! above the tolerance or has no bound.
 
 mod error;
 mod matrices;
@@ -168,7 +168,7 @@ fn channels(program: &Program, winograd: &Winograd, of: &Convolution) -> Result<
             let text = crate::nest::print::expr(program, extent);
             let error = Error::new(
                 winograd.result.span,
-                format!("how many products `{}` sums has no bound, so its error has none", winograd.result),
+                format!("the number of products that `{}` sums has no bound, so neither has its error", winograd.result),
             );
             error.help(format!("state one in the schedule's head: `where {text} <= 512`"))
         })
@@ -191,28 +191,27 @@ fn judge(program: &mut Program, winograd: &Winograd, of: &Convolution, model: &M
         };
         tiles(of.windows[0].taps).iter().filter_map(other).collect::<Vec<_>>().join(", ")
     };
-    let range = if model.store == DType::F16 { ", and tiles within the normal range of f16" } else { "" };
-    let what =
-        format!("the error of `{}` relative to its results, as expected of independent inputs and weights{range}", winograd.result);
+    let what = format!("the expected relative error of `{}` is", winograd.result);
     match winograd.tolerance {
         None => {
             let error = Error::new(span, "`decompose_winograd` has no `tolerance`: it rounds more than a direct sum");
             Err(error
-                .note(format!("{what}, would be {}", figures()))
+                .note(format!("{what} {}", figures()))
                 .help(format!("write `tolerance: {:.1e}`, or what is still right", expected * 1.2)))
         }
         Some((tolerance, at)) if expected > tolerance => {
-            let error = Error::new(at, format!("{what}, is {expected:.1e}, above {tolerance:e}"));
+            let error = Error::new(at, format!("{what} {expected:.1e}, above the tolerance {tolerance:e}"));
             Err(error
-                .note(format!("at the usual points it would be {}", figures()))
+                .note(format!("at the usual points it is {}", figures()))
                 .help("write a smaller `m`, other points, or a larger tolerance"))
         }
         Some((tolerance, _)) => {
             let worst = model.worst();
+            let range = if model.store == DType::F16 { ", and tiles within the normal range of f16" } else { "" };
             program.owe(
                 format!(
-                    "{what}, is {expected:.1e}, below {tolerance:e}; at most {worst:.1e} of the largest input times the largest weight times \
-                     the number of products"
+                    "{what} {expected:.1e}, within the tolerance {tolerance:e}, for independent inputs and weights{range}; an error is at most \
+                     {worst:.1e} of the largest input times the largest weight times the number of products"
                 ),
                 State::Assumed,
                 span,

@@ -57,7 +57,7 @@ pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution,
     }
     let factors = factors(program, item);
     if factors.len() < 2 {
-        return sum("a sum of what is no product");
+        return sum("a sum whose items are not products");
     }
     let all: Vec<AxisId> = program.root_axes(stage);
     if let Some(axis) = all.iter().find(|axis| program.exprs.uses_axis(program.axes[**axis].extent, &mut |_| true)) {

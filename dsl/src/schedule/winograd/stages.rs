@@ -41,7 +41,7 @@ pub(super) struct Decomposition {
     pub(super) span: SpanId,
 }
 
-/// How the axes of the convolution are called in one of the stages.
+/// One stage's axes for those of the convolution.
 struct Renamed {
     /// The stage's axes after those of the transforms, each for one of the convolution's; tiles for windows.
     axes: Vec<(AxisId, AxisId)>,
@@ -238,7 +238,7 @@ impl Decomposition {
         name
     }
 
-    /// Sets a stage that was opened.
+    /// Fills a place that [`open_before`] made.
     fn define(
         &self,
         program: &mut Program,
@@ -292,7 +292,7 @@ fn along(
     let exprs = &program.exprs;
     let mut rows = matrix.iter().map(|row| shared.combination(exprs, row, &items)).enumerate().rev();
     let last = rows.next().map(|(_, value)| value);
-    // Of an axis that is written out, one of these is left.
+    // Where the axis is written out, each copy has one of these rows.
     let point = exprs.axis(*point);
     let chosen = |others: Option<ExprId>, (n, value): (usize, ExprId)| {
         let is = exprs.compare(Compare::Eq, point, exprs.int(n as i64));
@@ -338,10 +338,10 @@ impl Shared {
     }
 }
 
-/// A sum with a sign before it, such that its first term has none.
+/// A sign, and a sum whose first term is not negated; `None`: a sum of no terms.
 type Sum = Option<(Rational, ExprId)>;
 
-/// The sum of terms, as a sign and a sum whose first term is positive: so a sum and its negative share all.
+/// The sum of terms. A sum and its negative differ in the sign alone, so they share an expression.
 fn total(exprs: &Exprs, terms: impl Iterator<Item = (Rational, ExprId)>) -> Sum {
     let mut terms = terms.filter(|(c, _)| !c.is_zero());
     let (first, item) = terms.next()?;
@@ -358,7 +358,7 @@ fn added(exprs: &Exprs, a: Sum, b: Sum) -> Sum {
     }
 }
 
-/// The value of a sum with its sign; of no terms, 0.
+/// The value of a sum; 0, if it has no terms.
 fn signed(exprs: &Exprs, sum: Sum, items: &[ExprId]) -> ExprId {
     let dtype = items.first().map_or(DType::F32, |item| exprs.dtype(*item));
     match sum {
