@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
 use crate::schedule::precompute::Preparation;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head, pack, pin, placement, precompute, winograd};
+use crate::schedule::{self, At, Watch, head, online, pack, pin, placement, precompute, winograd};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;
@@ -133,6 +133,7 @@ pub(crate) fn algebra(
     pack::not_inlined(schedule)?;
     let mut rewritten = Rewritten::default();
     winograd::apply(&mut program, schedule, &mut rewritten)?;
+    online::apply(&mut program, schedule, &mut rewritten)?;
     pack::apply(&mut program, schedule, &mut rewritten)?;
     precompute::apply(&program, schedule, &mut rewritten)?;
     Ok((program, rewritten))
@@ -143,11 +144,13 @@ pub(crate) fn algebra(
 /// # Errors
 /// What is wrong with the schedule's head and decompositions.
 pub fn decomposed(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<Option<Program>, Errors> {
-    if !winograd::is_in(schedule) {
+    if !winograd::is_in(schedule) && !online::is_in(schedule) {
         return Ok(None);
     }
     let mut program = headed(kernel, schedule, choice, &Checked::default())?;
-    winograd::apply(&mut program, schedule, &mut Rewritten::default())?;
+    let mut rewritten = Rewritten::default();
+    winograd::apply(&mut program, schedule, &mut rewritten)?;
+    online::apply(&mut program, schedule, &mut rewritten)?;
     Ok(Some(program))
 }
 

@@ -21,6 +21,7 @@ mod golden;
 mod harness;
 mod index;
 mod matmul;
+mod online;
 mod pack;
 mod placement;
 mod promote;

@@ -18,6 +18,7 @@ pub mod lanes;
 mod left_over;
 mod names;
 mod number;
+pub(crate) mod online;
 mod opened;
 pub(crate) mod pack;
 pub mod peel;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate};
-use tilewright_dsl::nest::{BufferId, Program};
+use tilewright_dsl::nest::{BufferId, Program, Space};
 
 /// The values of all tensors of the algorithm.
 ///
@@ -13,7 +13,9 @@ pub fn wanted(algorithm: &Program, decomposed: Option<&Program>, given: &Given) 
     let mut wanted = evaluate(algorithm, given)?;
     let Some(decomposed) = decomposed else { return Ok(wanted) };
     let others = evaluate(decomposed, given)?;
-    for (id, tensor) in &mut wanted {
+    // Intermediates may be others than the algorithm's.
+    let results = |id: &BufferId| matches!(algorithm.buffers[*id].space, Space::Output | Space::Update);
+    for (id, tensor) in wanted.iter_mut().filter(|(id, _)| results(id)) {
         let name = &algorithm.buffers[*id].name;
         let other = others.get(id).ok_or_else(|| format!("the decomposed algorithm has no `{name}`"))?;
         for (at, (value, other)) in tensor.values.iter_mut().zip(&other.values).enumerate() {

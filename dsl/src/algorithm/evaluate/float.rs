@@ -133,6 +133,11 @@ impl Float {
         match op {
             Binary::Add | Binary::Sub => {
                 let value = if op == Binary::Add { a.value + b.value } else { a.value - b.value };
+                // An infinity that the device has, too, stays one.
+                let exact = |x: Float, other: Float| x.value.is_infinite() && x.error == 0.0 && other.error.is_finite();
+                if value.is_infinite() && (exact(a, b) || exact(b, a)) {
+                    return Float::known(value, 0.0);
+                }
                 let magnitude = a.magnitude + b.magnitude;
                 Float { value, magnitude, error: a.error + b.error + u * (magnitude + a.error + b.error) + tiny }
             }
@@ -151,10 +156,13 @@ impl Float {
             }
             Binary::Min | Binary::Max => {
                 let value = if op == Binary::Min { a.value.min(b.value) } else { a.value.max(b.value) };
-                // An infinite side, such as an identity, does not make the other one less certain.
-                let sides = [a, b].into_iter().filter(|side| side.value.is_finite());
-                let magnitude = sides.map(|side| side.magnitude).fold(value.abs(), f64::max);
-                Float { value, magnitude, error: a.error.max(b.error) }
+                // A side that no error makes the chosen one does not make it less certain: an identity, say.
+                let chosen = |side: &&Float| side.value == value || (side.value - value).abs() <= a.error + b.error;
+                let most = |of: fn(&Float) -> f64| [&a, &b].into_iter().filter(chosen).map(of).fold(0.0, f64::max);
+                if value.is_nan() || a.value.is_nan() || b.value.is_nan() {
+                    return Float::known(value, a.error.max(b.error));
+                }
+                Float { value, magnitude: most(|side| side.magnitude).max(value.abs()), error: most(|side| side.error) }
             }
             Binary::Rem => {
                 let quotient = a.binary(Binary::Div, b, dtype);
@@ -230,6 +238,7 @@ fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
     let ulp = 2.0 * u;
     let relative = |n: f64| n * ulp * y.abs() + tiny;
     match op {
+        Unary::Exp | Unary::Exp2 if y == 0.0 => tiny,
         Unary::Exp | Unary::Exp2 => relative(3.0 + 2.0 * x.abs()),
         Unary::Ln | Unary::Log2 if (0.5..=2.0).contains(&x) => 2f64.powi(if dtype == DType::F16 { -7 } else { -21 }),
         Unary::Ln | Unary::Log2 => relative(3.0),

@@ -8,7 +8,7 @@ pub use float::Float;
 
 use crate::arena::Id;
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
-use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, StageId};
+use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, Stage, StageId};
 use float::Product;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -151,7 +151,9 @@ impl Machine<'_> {
         let stage = &program.stages[id];
         let values: Vec<ExprId> = match &stage.body {
             Body::Map(value) => vec![*value],
-            Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
+            Body::Reduce { lift, finish, .. } => {
+                lift.iter().chain([finish]).chain(stage.also.iter().map(|(_, value)| value)).copied().collect()
+            }
         };
         for read in values.iter().flat_map(|v| program.exprs.reads(*v)) {
             if let Some(other) = program.definition(read.buffer) {
@@ -159,21 +161,27 @@ impl Machine<'_> {
             }
         }
         let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
-        let mut values = Vec::new();
+        let buffers: Vec<BufferId> = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer)).collect();
+        let mut values = vec![Vec::new(); buffers.len()];
         // The other axes of a tensor without elements may have billions of points.
         if !shape.contains(&0) {
             self.points(&stage.axes, &mut |machine| {
-                values.push(machine.point(&stage.body)?);
+                for (values, value) in values.iter_mut().zip(machine.point(stage)?) {
+                    values.push(value);
+                }
                 Ok(())
             })?;
         }
-        self.tensors.insert(stage.buffer, Tensor { shape, values });
+        for (buffer, values) in buffers.into_iter().zip(values) {
+            self.tensors.insert(buffer, Tensor { shape: shape.clone(), values });
+        }
         Ok(())
     }
 
-    fn point(&mut self, body: &Body) -> Result<Value, String> {
-        match body {
-            Body::Map(value) => self.data(*value, Tuple::default()),
+    /// What a stage stores at a point: its own value, and what else a reduction has.
+    fn point(&mut self, stage: &Stage) -> Result<Vec<Value>, String> {
+        match &stage.body {
+            Body::Map(value) => Ok(vec![self.data(*value, Tuple::default())?]),
             Body::Reduce { monoid, over, lift, finish } => {
                 let mut state = Vec::new();
                 for identity in &monoid.identity {
@@ -196,7 +204,8 @@ impl Machine<'_> {
                         *whole = product.in_any_order(*whole, self.program.exprs.dtype(*combine));
                     }
                 }
-                self.data(*finish, Tuple { state: &state, item: &[] })
+                let stored = [*finish].into_iter().chain(stage.also.iter().map(|(_, value)| *value));
+                stored.map(|value| self.data(value, Tuple { state: &state, item: &[] })).collect()
             }
         }
     }

@@ -12,7 +12,7 @@
 mod error;
 mod matrices;
 mod recognize;
-mod stages;
+pub(super) mod stages;
 
 use super::number;
 use crate::diag::{Error, Errors, SpanId, list};

@@ -389,7 +389,7 @@ impl Renamed {
 }
 
 /// An expression with other values for some axes; indices stay sums.
-fn replaced(exprs: &Exprs, e: ExprId, known: &HashMap<AxisId, ExprId>) -> ExprId {
+pub(in crate::schedule) fn replaced(exprs: &Exprs, e: ExprId, known: &HashMap<AxisId, ExprId>) -> ExprId {
     exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => known.get(axis).copied(),
         Expr::Read(read) => {
@@ -405,7 +405,7 @@ fn replaced(exprs: &Exprs, e: ExprId, known: &HashMap<AxisId, ExprId>) -> ExprId
 }
 
 /// Makes room for stages before one: those behind it have other numbers then.
-fn open_before(program: &mut Program, at: StageId, count: usize) {
+pub(in crate::schedule) fn open_before(program: &mut Program, at: StageId, count: usize) {
     let (old, mut new) = (std::mem::take(&mut program.stages), Arena::new());
     for (id, stage) in old.iter() {
         if id == at {

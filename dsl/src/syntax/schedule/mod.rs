@@ -6,6 +6,7 @@
 mod directives;
 mod head;
 mod items;
+mod online;
 mod promote;
 mod statements;
 mod target;
@@ -14,6 +15,7 @@ mod vectorize;
 mod winograd;
 
 pub use directives::{DIRECTIVES, Row};
+pub use online::{Blocks, Online};
 pub use statements::{Pack, Statement, StatementKind, Tune, When};
 pub use winograd::Winograd;
 

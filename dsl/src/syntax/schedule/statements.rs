@@ -2,7 +2,7 @@
 //!
 //! The trees and the parsers. They stand beside directives, outside blocks.
 
-use super::Winograd;
+use super::{Online, Winograd};
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::{Cursor, Name};
@@ -36,6 +36,8 @@ pub enum StatementKind {
     Tune(Tune),
     /// `decompose_winograd(y => v, u, g, m: 4, tolerance: 2e-6)`.
     Winograd(Winograd),
+    /// `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`.
+    Online(Online),
 }
 
 /// `tune B in [64, 128] = 64`: a constant with candidates.
@@ -78,7 +80,10 @@ pub enum When {
 impl StatementKind {
     /// Whether it rewrites the algebra, before there are nests.
     pub fn rewrites(&self) -> bool {
-        matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Winograd(_))
+        matches!(
+            self,
+            StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Winograd(_) | StatementKind::Online(_)
+        )
     }
 }
 

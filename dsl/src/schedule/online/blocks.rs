@@ -1,0 +1,249 @@
+//! The stages that reduce a block of items, each below the block's own maximum.
+
+use super::recognize::{expanded, sees, without_totals};
+use super::stages::{Decomposition, above_nothing};
+use crate::arena::Id;
+use crate::diag::{Error, SpanId};
+use crate::expr::{Compare, Const, Expr, ExprId, Outside};
+use crate::facts::Prover;
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Monoid, Program, Space, Stage, StageId};
+use crate::schedule::hull::largest;
+use crate::schedule::pack::rewrite::guard;
+use crate::schedule::winograd::stages::replaced;
+use std::collections::HashMap;
+
+/// The stages of a block, on the axes of the kernel's until they are made.
+pub(super) struct Blocks {
+    size: i64,
+    /// The maximum.
+    max: BufferId,
+    /// The maximum, what is pointwise, the sums.
+    stages: Vec<Blocked>,
+    span: SpanId,
+}
+
+/// A stage of a block.
+struct Blocked {
+    name: String,
+    /// The buffer that it takes over from a pointwise stage of the kernel.
+    buffer: Option<BufferId>,
+    parallel: Vec<AxisId>,
+    /// The items' axis, and the most that its range can be.
+    over: AxisId,
+    most: ExprId,
+    value: ExprId,
+    reduction: Option<Reduction>,
+}
+
+/// How the items of a block combine.
+struct Reduction {
+    monoid: Monoid,
+    /// What counts for items beyond the range, if blocks can pass it.
+    nothing: Option<f64>,
+    /// The target's axes for the parallel ones.
+    in_target: Vec<AxisId>,
+}
+
+impl Blocks {
+    pub(super) fn new(
+        program: &Program,
+        whole: &Decomposition<'_>,
+        hidden: &[StageId],
+        names: &[String],
+        size: i64,
+    ) -> Result<Blocks, Error> {
+        let totals: Vec<BufferId> = whole.of.sums.iter().map(|sum| program.stages[sum.stage].buffer).collect();
+        let max = program.stages[whole.of.max].buffer;
+        let shared: Vec<Blocked> = hidden.iter().filter_map(|stage| shared(program, whole, *stage, &totals)).collect();
+        let mut members = Vec::new();
+        for (n, id) in whole.merged().chain([whole.target()]).enumerate() {
+            let (member, stage) = (&whole.members[n], &program.stages[id]);
+            let Body::Reduce { monoid, over, lift, .. } = &stage.body else { continue };
+            let [range] = over[..] else {
+                let error = Error::new(member.span, format!("`{member}` runs over several axes, and blocks are of one"));
+                return Err(error.help("leave the blocks out, or run over one axis in the kernel"));
+            };
+            let extent = program.axes[range].extent;
+            let Some(most) = largest(program, extent, &stage.axes.iter().copied().collect()) else {
+                let text = crate::nest::print::expr(program, extent);
+                let error = Error::new(member.span, format!("`{member}` runs over `0..{text}`, of which the most is not known"));
+                return Err(error.help("blocks are of ranges that end at a sum of axes and dims"));
+            };
+            let inlined = |buffer| sees(program, buffer, max) && shared.iter().all(|of| of.buffer != Some(buffer));
+            let (value, _) = without_totals(program, expanded(program, lift[0], &inlined), over, &totals);
+            let nothing = if n == 0 { f64::NEG_INFINITY } else { 0.0 };
+            let nothing = (!Prover::new(program).divides(size, extent)).then_some(nothing);
+            let in_target = whole.in_target(n);
+            let in_target = stage.axes.iter().map(|axis| *in_target.get(axis).unwrap_or(axis)).collect();
+            let reduction = Some(Reduction { monoid: monoid.clone(), nothing, in_target });
+            let (name, parallel) = (names[n].clone(), stage.axes.clone());
+            members.push(Blocked { name, buffer: None, parallel, over: range, most, value, reduction });
+        }
+        let sums = members.split_off(1);
+        let stages = members.into_iter().chain(shared).chain(sums).collect();
+        Ok(Blocks { size, max, stages, span: whole.span })
+    }
+
+    /// How many stages there are.
+    pub(super) fn count(&self) -> usize {
+        self.stages.len()
+    }
+
+    /// Makes the stages in the places before the target, and the target's range over blocks. Gives the target's items.
+    pub(super) fn make(&self, program: &mut Program, target: StageId) -> Vec<ExprId> {
+        let first = target.index() - self.count();
+        let (mut made, mut members) = (HashMap::new(), Vec::new());
+        for (n, blocked) in self.stages.iter().enumerate() {
+            let buffer = self.stage(program, StageId::new(first + n), blocked, &made);
+            if n == 0 {
+                made.insert(self.max, buffer);
+            }
+            match &blocked.reduction {
+                Some(reduction) => members.push((buffer, &reduction.in_target)),
+                None => made.extend(blocked.buffer.map(|old| (old, buffer))),
+            }
+        }
+        let block = self.over_blocks(program, target);
+        let read = |(buffer, index): (BufferId, &Vec<AxisId>)| {
+            let index = [block].into_iter().chain(index.iter().copied()).map(|axis| program.exprs.axis(axis));
+            program.exprs.read(buffer, program.buffers[buffer].dtype, index)
+        };
+        members.into_iter().map(read).collect()
+    }
+
+    /// One stage.
+    fn stage(&self, program: &mut Program, id: StageId, of: &Blocked, made: &HashMap<BufferId, BufferId>) -> BufferId {
+        let kind = if of.reduction.is_some() { AxisKind::Reduction } else { AxisKind::Parallel };
+        let axis = |program: &mut Program, from: AxisId, extent: ExprId, kind: AxisKind| {
+            let Axis { name, span, .. } = program.axes[from].clone();
+            program.axes.push(Axis { name, extent, kind, def: AxisDef::Root(id), fate: Fate::Live, span })
+        };
+        let size = program.exprs.int(self.size);
+        let count = program.exprs.ceil_div(of.most, size);
+        let block = axis(program, of.over, count, AxisKind::Parallel);
+        program.axes[block].name = self.block_name(program, of.over, &of.parallel);
+        let item = axis(program, of.over, size, kind);
+        let mut known: HashMap<AxisId, ExprId> = HashMap::new();
+        let mut axes = vec![block];
+        for old in &of.parallel {
+            let own = if *old == of.over { item } else { axis(program, *old, program.axes[*old].extent, AxisKind::Parallel) };
+            axes.push(own);
+            known.insert(*old, program.exprs.axis(own));
+        }
+        let exprs = &program.exprs;
+        let index = exprs.sum(exprs.product(exprs.axis(block), size), exprs.axis(item));
+        known.insert(of.over, index);
+        let value = self.value(program, of, made, &known, [block, item]);
+        let body = match &of.reduction {
+            None => Body::Map(value),
+            Some(Reduction { monoid, nothing, .. }) => {
+                let end = replaced(exprs, program.axes[of.over].extent, &known);
+                let inside = nothing.map(|nothing| {
+                    let nothing = exprs.constant(Const::number(nothing, exprs.dtype(value)));
+                    exprs.select(exprs.compare(Compare::Lt, index, end), value, nothing)
+                });
+                let finish = exprs.add(Expr::State(0), exprs.dtype(value));
+                Body::Reduce { monoid: monoid.clone(), over: vec![item], lift: vec![inside.unwrap_or(value)], finish }
+            }
+        };
+        let (name, span) = (of.name.clone(), self.span);
+        let shape: Vec<ExprId> = axes.iter().map(|axis| program.axes[*axis].extent).collect();
+        let dtype = program.exprs.dtype(value);
+        let buffer = match of.buffer {
+            Some(buffer) => buffer,
+            None => {
+                let space = Space::Temporary;
+                program.buffers.push(Buffer {
+                    name: name.clone(),
+                    dtype,
+                    shape: Vec::new(),
+                    space,
+                    row_pad: 0,
+                    swizzle: 0,
+                    versions: 1,
+                    span,
+                })
+            }
+        };
+        program.buffers[buffer].shape = shape;
+        program.stages[id] = Stage { name, buffer, axes, body, also: Vec::new(), span };
+        guard(program, id);
+        buffer
+    }
+
+    /// A value on a stage's own axes: what it reads of the maximum, and of what is pointwise below it, is the block's.
+    fn value(
+        &self,
+        program: &Program,
+        of: &Blocked,
+        made: &HashMap<BufferId, BufferId>,
+        known: &HashMap<AxisId, ExprId>,
+        [block, item]: [AxisId; 2],
+    ) -> ExprId {
+        let exprs = &program.exprs;
+        let [block, item] = [block, item].map(|axis| exprs.axis(axis));
+        let over = exprs.axis(of.over);
+        // Only what is not the block's own is on the kernel's axes, so own reads are left as they are.
+        exprs.replace(of.value, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(_) => Some(replaced(exprs, id, known)),
+            Expr::Read(read) => {
+                let Some(buffer) = made.get(&read.buffer) else { return Some(replaced(exprs, id, known)) };
+                let own = |index: &ExprId| if *index == over { item } else { replaced(exprs, *index, known) };
+                let index: Vec<ExprId> = [block].into_iter().chain(read.index.iter().map(own)).collect();
+                let read_here = exprs.read(*buffer, exprs.dtype(id), index);
+                Some(if read.buffer == self.max { above_nothing(exprs, read_here) } else { read_here })
+            }
+            _ => None,
+        })
+    }
+
+    /// The target runs over blocks.
+    fn over_blocks(&self, program: &mut Program, target: StageId) -> AxisId {
+        let Body::Reduce { over, .. } = &program.stages[target].body else { return AxisId::new(0) };
+        let (old, axes) = (over[0], program.stages[target].axes.clone());
+        let Axis { extent, span, .. } = program.axes[old].clone();
+        let extent = program.exprs.ceil_div(extent, program.exprs.int(self.size));
+        let name = self.block_name(program, old, &axes);
+        let (kind, def) = (AxisKind::Reduction, AxisDef::Root(target));
+        let block = program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span });
+        program.axes[old].def = AxisDef::Made;
+        if let Body::Reduce { over, .. } = &mut program.stages[target].body {
+            *over = vec![block];
+        }
+        block
+    }
+
+    /// A name for the axis over blocks that none of some others has.
+    fn block_name(&self, program: &Program, of: AxisId, others: &[AxisId]) -> String {
+        let mut name = format!("{}_o", program.axes[of].name);
+        while others.iter().any(|axis| program.axes[*axis].name == name) {
+            name.push('_');
+        }
+        name
+    }
+}
+
+/// A pointwise intermediate of which a block has its own, if the members read it on their axes.
+fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[BufferId]) -> Option<Blocked> {
+    let stage = &program.stages[id];
+    let mut dimension = None;
+    for sum in &whole.of.sums {
+        let Body::Reduce { over, lift, .. } = &program.stages[sum.stage].body else { return None };
+        for read in program.exprs.reads(lift[0]).into_iter().filter(|read| read.buffer == stage.buffer) {
+            let axis = |index: &ExprId| if let Expr::Axis(axis) = *program.exprs.get(*index) { Some(axis) } else { None };
+            let axes: Option<Vec<AxisId>> = read.index.iter().map(axis).collect();
+            let axes = axes.filter(|_| read.outside == Outside::Never)?;
+            let at = axes.iter().position(|axis| over.contains(axis))?;
+            let others = axes.iter().filter(|axis| over.contains(axis)).count() > 1;
+            if others || dimension.replace(at).is_some_and(|other| other != at) {
+                return None;
+            }
+        }
+    }
+    let over = stage.axes[dimension?];
+    let Body::Map(value) = stage.body else { return None };
+    let max = program.stages[whole.of.max].buffer;
+    let (value, _) = without_totals(program, expanded(program, value, &|buffer| sees(program, buffer, max)), &[over], totals);
+    let (name, most) = (stage.name.clone(), program.axes[over].extent);
+    Some(Blocked { name, buffer: Some(stage.buffer), parallel: stage.axes.clone(), over, most, value, reduction: None })
+}

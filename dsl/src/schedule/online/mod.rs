@@ -1,0 +1,90 @@
+//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`: a maximum and sums of exponentials below it, in one pass over the scores, as
+//! softmax and attention need them (Milakov and Gimelshein, 2018; Dao and others, *FlashAttention*, 2022). Whenever the maximum grows, what
+//! was summed below the old one is brought below the new one by a factor.
+//!
+//! It rewrites the algebra, before there are nests: the last member's stage computes all of them ([`stages`]), item by item, or from blocks of
+//! items that other stages reduce ([`blocks`]). Directives schedule these as any.
+//!
+//! Refused: a member that is no maximum, or no sum over the same range whose items see the scores through the exponential alone
+//! ([`recognize`]); a member that something else reads, where the last one has other axes; names that are used.
+
+mod blocks;
+mod recognize;
+mod stages;
+
+use super::number;
+use crate::diag::{Error, Errors, SpanId, list};
+use crate::nest::{BufferId, Program, State};
+use crate::schedule::pack::Rewritten;
+use crate::syntax::Name;
+use crate::syntax::schedule::{Item, Online, Schedule, Statement, StatementKind};
+use stages::Decomposition;
+
+/// Whether a schedule decomposes something.
+pub(crate) fn is_in(schedule: &Schedule) -> bool {
+    statements(schedule).next().is_some()
+}
+
+fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Online, SpanId)> {
+    schedule.items.iter().filter_map(|item| match item {
+        Item::Statement(Statement { kind: StatementKind::Online(online), span, .. }) => Some((online, *span)),
+        _ => None,
+    })
+}
+
+/// Applies a schedule's decompositions.
+pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    // Stages get other numbers.
+    let stored: Vec<BufferId> = rewritten.stored.iter().map(|stage| program.stages[*stage].buffer).collect();
+    let mut taken: Vec<&Name> = Vec::new();
+    for (online, span) in statements(schedule) {
+        errors.keep(one(program, online, &taken, span));
+        taken.extend(&online.members);
+    }
+    rewritten.stored = stored.into_iter().filter_map(|buffer| program.definition(buffer)).collect();
+    errors.into_result()
+}
+
+fn one(program: &mut Program, online: &Online, taken: &[&Name], span: SpanId) -> Result<(), Error> {
+    for (n, name) in online.members.iter().enumerate() {
+        let again = taken.iter().copied().chain(&online.members[..n]).find(|other| other.text == name.text);
+        if let Some(first) = again {
+            let error = Error::new(name.span, format!("`{name}` is decomposed twice"));
+            return Err(error.note_at(first.span, "first here").help("leave one of them out"));
+        }
+    }
+    let blocks = match &online.blocks {
+        None => None,
+        Some(blocks) => {
+            unused(program, &blocks.names)?;
+            let size = number::positive(program, &blocks.size, "a block")?;
+            Some((blocks.names.iter().map(|name| name.text.clone()).collect(), size))
+        }
+    };
+    let of = recognize::online(program, &online.members)?;
+    Decomposition { of, members: &online.members, blocks, span }.make(program)?;
+    let last = &online.members[online.members.len() - 1];
+    let others = list(online.members[..online.members.len() - 1].iter().map(|name| format!("`{name}`")));
+    let what = format!(
+        "`{last}` has {others} in its state, and brings its sums below each new maximum by a factor: for scores below infinity"
+    );
+    program.owe(what, State::Proved, span);
+    Ok(())
+}
+
+/// That names are not used.
+fn unused(program: &Program, names: &[Name]) -> Result<(), Error> {
+    for (n, name) in names.iter().enumerate() {
+        let taken = program.stages.values().any(|s| s.name == name.text)
+            || program.buffers.values().any(|b| b.name == name.text)
+            || program.scalars.values().any(|s| s.name == name.text)
+            || program.dims.values().any(|d| d.name == name.text)
+            || names[..n].iter().any(|other| other.text == name.text);
+        if taken {
+            let error = Error::new(name.span, format!("the name `{name}` is already used"));
+            return Err(error.help("choose another name for the stage"));
+        }
+    }
+    Ok(())
+}

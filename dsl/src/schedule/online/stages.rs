@@ -1,0 +1,241 @@
+//! The stage that takes the members' places. Its state is the maximum so far and the sums below it; two states become one below the larger of
+//! both maxima (Milakov and Gimelshein, *Online normalizer calculation for softmax*, 2018). That is associative and commutative, so the
+//! reduction is scheduled as any.
+//!
+//! For members `m`, `l` and `o` with the scores `s[i, j]`, the last one computes all:
+//!
+//! | | without blocks | with blocks |
+//! |---|---|---|
+//! | `m_b[j_o, i]` | | the largest score of a block |
+//! | `p[j_o, i, j]` | | the kernel's own pointwise `p`, where the members alone read it: below the block's maximum |
+//! | `l_b[j_o, i]`, `o_b[j_o, i, e]` | | the sums of a block, below its maximum |
+//! | `o[i, e]` | over `j`, of `(s, 1, v)` | over `j_o`, of `(m_b, l_b, o_b)` |
+
+use super::blocks::Blocks;
+use super::recognize::{Online, Sum, expanded, renamed, sees};
+use crate::arena::{Arena, Id};
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, Const, Expr, ExprId, Exprs};
+use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Space, Stage, StageId};
+use crate::schedule::pack::rewrite::guard;
+use crate::schedule::winograd::stages::open_before;
+use crate::syntax::Name;
+use std::collections::{HashMap, HashSet};
+
+/// What the stages are made of.
+pub(super) struct Decomposition<'d> {
+    pub(super) of: Online,
+    /// The members' names, for errors.
+    pub(super) members: &'d [Name],
+    /// Names for the stages of a block, and its items.
+    pub(super) blocks: Option<(Vec<String>, i64)>,
+    pub(super) span: SpanId,
+}
+
+impl Decomposition<'_> {
+    pub(super) fn last(&self) -> &Sum {
+        &self.of.sums[self.of.sums.len() - 1]
+    }
+
+    /// The stage that computes all members.
+    pub(super) fn target(&self) -> StageId {
+        self.last().stage
+    }
+
+    /// Makes the stages.
+    pub(super) fn make(&self, program: &mut Program) -> Result<(), Error> {
+        let hidden = self.hidden(program);
+        let gone: Vec<StageId> = self.merged().chain(hidden.iter().copied()).collect();
+        let also = self.also(program, &gone)?;
+        let finishes = self.finishes(program)?;
+        let score = renamed(&program.exprs, self.score(program), &self.last().axes);
+        let weights = self.of.sums.iter().map(|sum| renamed(&program.exprs, sum.weight, &self.to_target(sum)));
+        let mut lift: Vec<ExprId> = [score].into_iter().chain(weights).collect();
+        let monoid = self.monoid(&program.exprs, &lift);
+        let blocks = self.blocks.as_ref().map(|(names, size)| Blocks::new(program, self, &hidden, names, *size)).transpose()?;
+
+        let opened = blocks.as_ref().map_or(0, Blocks::count);
+        open_before(program, self.target(), opened);
+        let moved = |stage: StageId| if stage < self.target() { stage } else { StageId::new(stage.index() + opened) };
+        let target = moved(self.target());
+        if let Some(blocks) = blocks {
+            lift = blocks.make(program, target);
+        }
+        let stored = |(buffer, n): (BufferId, usize)| {
+            let component = || program.exprs.add(Expr::State(0), program.exprs.dtype(monoid.identity[0]));
+            (buffer, n.checked_sub(1).map_or_else(component, |n| finishes[n]))
+        };
+        let also = also.into_iter().map(stored).collect();
+        let stage = &mut program.stages[target];
+        stage.also = also;
+        if let Body::Reduce { monoid: own, lift: items, finish, .. } = &mut stage.body {
+            (*own, *items, *finish) = (monoid, lift, finishes[finishes.len() - 1]);
+        }
+        guard(program, target);
+        remove(program, &gone.into_iter().map(moved).collect());
+        Ok(())
+    }
+
+    pub(super) fn score(&self, program: &Program) -> ExprId {
+        match &program.stages[self.of.max].body {
+            Body::Reduce { lift, .. } => lift[0],
+            Body::Map(value) => *value,
+        }
+    }
+
+    /// The members that the last one computes.
+    pub(super) fn merged(&self) -> impl Iterator<Item = StageId> {
+        let sums = &self.of.sums[..self.of.sums.len() - 1];
+        [self.of.max].into_iter().chain(sums.iter().map(|sum| sum.stage))
+    }
+
+    /// The target's axes for those of a member.
+    pub(super) fn in_target(&self, member: usize) -> HashMap<AxisId, AxisId> {
+        match member.checked_sub(1) {
+            None => self.last().axes.clone(),
+            Some(n) => self.to_target(&self.of.sums[n]),
+        }
+    }
+
+    /// The target's axes for those of a sum.
+    fn to_target(&self, sum: &Sum) -> HashMap<AxisId, AxisId> {
+        sum.axes.iter().filter_map(|(of, own)| Some((*own, *self.last().axes.get(of)?))).collect()
+    }
+
+    /// The pointwise intermediates that see the maximum and that members alone read, or others of them.
+    fn hidden(&self, program: &Program) -> Vec<StageId> {
+        let max = program.stages[self.of.max].buffer;
+        let (mut hidden, mut read_elsewhere) = (Vec::new(), HashSet::new());
+        for id in program.stages.ids().collect::<Vec<_>>().into_iter().rev() {
+            let stage = &program.stages[id];
+            let is_hidden = program.buffers[stage.buffer].space == Space::Temporary && sees(program, stage.buffer, max);
+            if is_hidden && !read_elsewhere.contains(&stage.buffer) {
+                hidden.push(id);
+            } else if id != self.target() && self.merged().all(|member| member != id) {
+                read_elsewhere.extend(reads(program, stage));
+            }
+        }
+        hidden.reverse();
+        hidden
+    }
+
+    /// The members that others read, too, and which component of the state they are.
+    fn also(&self, program: &Program, gone: &[StageId]) -> Result<Vec<(BufferId, usize)>, Error> {
+        let mut also = Vec::new();
+        for (n, member) in self.merged().enumerate() {
+            let buffer = program.stages[member].buffer;
+            let reads = |(id, stage): &(StageId, &Stage)| {
+                *id != self.target() && !gone.contains(id) && reads(program, stage).contains(&buffer)
+            };
+            let readers: Vec<(StageId, &Stage)> = program.stages.iter().filter(reads).collect();
+            if program.buffers[buffer].space == Space::Temporary && readers.is_empty() {
+                continue;
+            }
+            let (name, last) = (&self.members[n], &self.members[self.members.len() - 1]);
+            let of = self.in_target(n);
+            let here = program.stages[member].axes.iter().map(|axis| of.get(axis).copied());
+            if !here.eq(program.stages[self.target()].axes.iter().map(|axis| Some(*axis))) {
+                let error = Error::new(name.span, format!("`{name}` is needed besides `{last}`, and has other axes"));
+                let error = match readers.first() {
+                    Some((_, reader)) => error.note(format!("`{}` reads it", reader.name)),
+                    None => error.note("it is an output"),
+                };
+                return Err(error.help(format!("define it twice in the kernel, under two names: `{last}` computes one of them")));
+            }
+            if let Some((_, reader)) = readers.iter().find(|(id, _)| *id < self.target()) {
+                let error = Error::new(name.span, format!("`{}` reads `{name}` before `{last}` is defined", reader.name));
+                return Err(error.help(format!("define `{}` behind `{last}`, which then computes both", reader.name)));
+            }
+            also.push((buffer, n));
+        }
+        Ok(also)
+    }
+
+    /// What is stored of each sum, over the components of the state and the target's axes.
+    fn finishes(&self, program: &Program) -> Result<Vec<ExprId>, Error> {
+        let exprs = &program.exprs;
+        let index = |stage: StageId, of: &HashMap<AxisId, AxisId>| {
+            program.stages[stage].axes.iter().map(|axis| exprs.axis(*of.get(axis).unwrap_or(axis))).collect::<Vec<_>>()
+        };
+        let max = exprs.add(Expr::State(0), exprs.dtype(self.score(program)));
+        let mut known = vec![(program.stages[self.of.max].buffer, index(self.of.max, &self.last().axes), max)];
+        let mut finishes = Vec::new();
+        for (n, sum) in self.of.sums.iter().enumerate() {
+            let to_target = self.to_target(sum);
+            let finish = renamed(exprs, sum.finish, &to_target);
+            let finish = expanded(program, finish, &|buffer| known.iter().any(|(member, ..)| sees(program, buffer, *member)));
+            let mut elsewhere = None;
+            let finish = exprs.replace(finish, &mut |exprs, id| match exprs.get(id) {
+                Expr::State(0) => Some(exprs.add(Expr::State(n as u32 + 1), exprs.dtype(id))),
+                Expr::Read(read) => {
+                    let (_, own, value) = known.iter().find(|(buffer, ..)| *buffer == read.buffer)?;
+                    if own.as_slice() != read.index.as_slice() {
+                        elsewhere = Some(program.buffers[read.buffer].name.clone());
+                    }
+                    Some(*value)
+                }
+                _ => None,
+            });
+            if let Some(other) = elsewhere {
+                let name = &self.members[n + 1];
+                let error = Error::new(name.span, format!("`{name}` sees `{other}` at other points than its own"));
+                return Err(error.help("read it at the axes of the sum, each alone"));
+            }
+            known.push((program.stages[sum.stage].buffer, index(sum.stage, &to_target), finish));
+            finishes.push(finish);
+        }
+        Ok(finishes)
+    }
+
+    /// Two states become one below the larger maximum. A factor is 0 where its maximum is -inf, also where both are.
+    fn monoid(&self, exprs: &Exprs, lift: &[ExprId]) -> Monoid {
+        let dtype = |n: usize| exprs.dtype(lift[n]);
+        let state = |n: usize| exprs.add(Expr::State(n as u32), dtype(n));
+        let item = |n: usize| exprs.add(Expr::Item(n as u32), dtype(n));
+        let max = exprs.binary(Binary::Max, state(0), item(0));
+        let base = above_nothing(exprs, max);
+        let factors = [state(0), item(0)].map(|max| self.of.rescale.factor(exprs, max, base));
+        let sum = |n: usize| {
+            let [old, new] = factors.map(|factor| exprs.cast(dtype(n), factor));
+            exprs.sum(exprs.product(state(n), old), exprs.product(item(n), new))
+        };
+        let zero = |n: usize| exprs.constant(Const::number(0.0, dtype(n)));
+        let lowest = exprs.constant(Const::number(f64::NEG_INFINITY, dtype(0)));
+        let sums = 1..lift.len();
+        Monoid {
+            name: "online".into(),
+            identity: [lowest].into_iter().chain(sums.clone().map(zero)).collect(),
+            combine: [max].into_iter().chain(sums.map(sum)).collect(),
+        }
+    }
+}
+
+/// A maximum that is finite, also where all scores are -inf: exponentials below it are 0 then, and not those of `-inf + inf`.
+pub(super) fn above_nothing(exprs: &Exprs, max: ExprId) -> ExprId {
+    let dtype = exprs.dtype(max);
+    let lowest = if dtype == crate::launch::DType::F16 { -65504.0 } else { f64::from(f32::MIN) };
+    exprs.binary(Binary::Max, max, exprs.constant(Const::number(lowest, dtype)))
+}
+
+/// The buffers that a stage reads.
+fn reads(program: &Program, stage: &Stage) -> HashSet<BufferId> {
+    let values = match &stage.body {
+        Body::Map(value) => vec![*value],
+        Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
+    };
+    values.into_iter().flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer).collect()
+}
+
+/// Takes stages away that nothing reads. Those behind them have other numbers then.
+fn remove(program: &mut Program, gone: &HashSet<StageId>) {
+    let (old, mut new, mut numbers) = (std::mem::take(&mut program.stages), Arena::new(), HashMap::new());
+    for (id, stage) in old.iter().filter(|(id, _)| !gone.contains(id)) {
+        numbers.insert(id, new.push(stage.clone()));
+    }
+    program.stages = new;
+    for axis in program.axes.ids().collect::<Vec<_>>() {
+        if let AxisDef::Root(of) = program.axes[axis].def {
+            program.axes[axis].def = numbers.get(&of).map_or(AxisDef::Made, |of| AxisDef::Root(*of));
+        }
+    }
+}

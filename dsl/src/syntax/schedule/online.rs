@@ -1,0 +1,79 @@
+//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`.
+
+use super::StatementKind;
+use crate::diag::{Error, SpanId};
+use crate::syntax::expr::{self, Expr};
+use crate::syntax::{Cursor, Name};
+use proc_macro2::Delimiter;
+
+/// The arguments of `decompose_online`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Online {
+    /// The maximum, and the sums of exponentials below it.
+    pub members: Vec<Name>,
+    /// How they are computed in blocks, if they are.
+    pub blocks: Option<Blocks>,
+}
+
+/// Blocks of items, each of which is reduced by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blocks {
+    /// Names for the stages that reduce a block: one for each member.
+    pub names: Vec<Name>,
+    /// Items of a block.
+    pub size: Expr,
+}
+
+const FORM: &str = "it is written `decompose_online(m, l)`: the maximum and the sums of exponentials below it; or \
+    `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`, with names for what they are of a block of 64 items";
+
+pub(super) fn decompose_online(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+    let (online, end) = cursor.inside(Delimiter::Parenthesis, arguments).map_err(form)?;
+    Ok((StatementKind::Online(online), end))
+}
+
+/// An error that says how it is written, where it says nothing else.
+fn form(error: Error) -> Error {
+    if error.help.is_none() { error.help(FORM) } else { error }
+}
+
+fn arguments(cursor: &mut Cursor<'_>) -> Result<Online, Error> {
+    let mut members = vec![cursor.name("a maximum").map_err(form)?];
+    while cursor.eat(",").is_some() && !cursor.is_empty() {
+        members.push(cursor.name("a sum").map_err(form)?);
+    }
+    if members.len() < 2 {
+        let error = Error::new(members[0].span, format!("`{}` stands alone", members[0]));
+        return Err(error.help(FORM));
+    }
+    let blocks = match cursor.eat("=>") {
+        Some(_) => Some(blocks(cursor, &members)?),
+        None => None,
+    };
+    if !cursor.is_empty() {
+        return Err(form(cursor.expected("`,` or `=>`")));
+    }
+    Ok(Online { members, blocks })
+}
+
+/// `m_b, l_b, o_b, block: 64`.
+fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
+    let mut names = Vec::new();
+    loop {
+        let name = cursor.name("a name for what a member is of a block, or `block`").map_err(form)?;
+        if name.text == "block" && cursor.eat(":").is_some() {
+            let size = expr::arithmetic(cursor)?;
+            cursor.eat(",");
+            if names.len() != members.len() {
+                let error = Error::new(name.span, format!("{} stages have {} names for their blocks", members.len(), names.len()));
+                return Err(error.help(FORM));
+            }
+            return Ok(Blocks { names, size });
+        }
+        names.push(name);
+        if cursor.eat(",").is_none() {
+            let error = Error::new(members[0].span, "how many items a block has is not said");
+            return Err(error.help(FORM));
+        }
+    }
+}

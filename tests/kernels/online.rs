@@ -1,0 +1,65 @@
+//! Softmax and attention whose maximum and sums are computed in one pass, against the plain definitions.
+
+use crate::harness::check;
+
+const SOFTMAX: &str = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
+    let m[i]: f32[R] = max(k in 0..C) { x[i, k] };
+    let l[i]: f32[R] = sum(k in 0..C) { (x[i, k] - m[i]).exp() };
+    y[i, j] = (x[i, j] - m[i]).exp() / l[i];
+}";
+
+const ATTENTION: &str = "fn attention<B, N, M, D, E>(q: f32[B, N, D], k: f32[B, M, D], v: f32[B, M, E]) -> o: f32[B, N, E] {
+    let s[b, i, j]: f32[B, N, M] = sum(d in 0..D) { q[b, i, d] * k[b, j, d] } * 0.5;
+    let m[b, i]: f32[B, N] = max(j in 0..M) { s[b, i, j] };
+    let p[b, i, j]: f32[B, N, M] = (s[b, i, j] - m[b, i]).exp();
+    let l[b, i]: f32[B, N] = sum(j in 0..M) { p[b, i, j] };
+    o[b, i, e] = sum(j in 0..M) { p[b, i, j] * v[b, j, e] } / l[b, i];
+}";
+
+/// Sizes that blocks divide, do not, and are longer than; nothing. (Of no keys, the sums are 0.)
+const SIZES: [[(&str, i64); 5]; 6] = [
+    [("B", 2), ("N", 8), ("M", 16), ("D", 8), ("E", 8)],
+    [("B", 1), ("N", 7), ("M", 13), ("D", 5), ("E", 3)],
+    [("B", 1), ("N", 1), ("M", 1), ("D", 1), ("E", 1)],
+    [("B", 1), ("N", 33), ("M", 70), ("D", 4), ("E", 9)],
+    [("B", 1), ("N", 0), ("M", 4), ("D", 4), ("E", 4)],
+    [("B", 1), ("N", 5), ("M", 0), ("D", 4), ("E", 4)],
+];
+
+fn at_all_sizes(schedule: &str) {
+    check(ATTENTION, schedule, &SIZES.each_ref().map(|s| &s[..]));
+}
+
+#[test]
+fn softmax() {
+    let sizes: [&[(&str, i64)]; 4] = [&[("R", 3), ("C", 8)], &[("R", 5), ("C", 13)], &[("R", 1), ("C", 1)], &[("R", 0), ("C", 4)]];
+    check(SOFTMAX, "V: softmax for p { decompose_online(m, l); }", &sizes);
+    check(SOFTMAX, "V: softmax for p { decompose_online(m, l => m_b, l_b, block: 4); }", &sizes);
+}
+
+#[test]
+fn attention() {
+    at_all_sizes("V: attention for p { decompose_online(m, l, o); }");
+    at_all_sizes("V: attention for p { decompose_online(m, l, o => m_b, l_b, o_b, block: 16); }");
+}
+
+/// One dispatch, without scores in memory.
+#[test]
+fn attention_in_one_dispatch() {
+    at_all_sizes(
+        "V: attention for p {
+            decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
+            tile(b: 1, i: 8) => workgroup(y, x);
+            tile(e: 8 => e_o);
+            reorder(e_o, i, j_o, e);
+            distribute(i => thread(x));
+            unroll(e);
+            serial(e_o, j_o);
+            compute_at(o_b, j_o, to: register);
+            compute_at(l_b, j_o, to: register);
+            compute_at(p, j_o, to: shared);
+            compute_at(m_b, j_o, to: shared);
+            compute_at(s, j_o, to: shared);
+        }",
+    );
+}
