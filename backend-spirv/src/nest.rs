@@ -270,14 +270,14 @@ impl<'p> Emit<'p> {
 
     fn assign(&mut self, c: &Compute) -> Result<()> {
         let values: Result<Vec<ValueId>> = c.value.iter().map(|v| self.resolve(*v)).collect();
-        c.dst.iter().zip(values?).try_for_each(|(to, value)| self.store(to, value))
+        c.dst.iter().zip(values?).skip(c.given).try_for_each(|(to, value)| self.store(to, value))
     }
 
     /// Assigns with the reads, too, under the guard. Lanes that are not all in range have a guard each.
     fn assign_guarded(&mut self, c: &Compute) -> Result<()> {
         self.guarded(&mut |e, lane| match lane {
             None => e.assign(c),
-            Some(view) => c.dst.iter().zip(&c.value).try_for_each(|(to, value)| {
+            Some(view) => c.dst.iter().zip(&c.value).skip(c.given).try_for_each(|(to, value)| {
                 let value = e.resolve_in(*value, view)?;
                 e.store_one(to, value, view)
             }),
@@ -291,7 +291,7 @@ impl<'p> Emit<'p> {
             Some(view) => {
                 let items = c.value.iter().map(|v| e.resolve_in(*v, view)).collect::<Result<_>>()?;
                 let combined = e.taken_in(c, items, |r, place| r.load_one(place, view))?;
-                c.dst.iter().zip(combined).try_for_each(|(to, value)| e.store_one(to, value, view))
+                c.dst.iter().zip(combined).skip(c.given).try_for_each(|(to, value)| e.store_one(to, value, view))
             }
         })
     }
@@ -334,7 +334,7 @@ impl<'p> Emit<'p> {
             *item = self.resolver.choose(counts, *item, identity);
         }
         let combined = self.taken_in(c, items, |r, place| r.load_state(place))?;
-        c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
+        c.dst.iter().zip(combined).skip(c.given).try_for_each(|(to, value)| self.store(to, value))
     }
 
     /// The states that items are combined with, as `load` reads them, after that.

@@ -75,6 +75,12 @@ pub fn try_variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Va
     compile::variant(kernel, schedule, profile).map(validated)
 }
 
+/// The last form of the nest, as text.
+pub fn nest(kernel: &str, schedule: &str) -> String {
+    let made = compile::variant(kernel, schedule, &profiles()[0]);
+    print::plan(&made.unwrap_or_else(|refusal| panic!("{}\n{schedule}", refusal.text)).nest)
+}
+
 /// On both profiles, at all sizes.
 pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
     for profile in profiles() {

@@ -1,6 +1,6 @@
 //! Softmax and attention whose maximum and sums are computed in one pass, against the plain definitions.
 
-use crate::harness::check;
+use crate::harness::{check, nest};
 
 const SOFTMAX: &str = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
     let m[i]: f32[R] = max(k in 0..C) { x[i, k] };
@@ -62,4 +62,92 @@ fn attention_in_one_dispatch() {
             compute_at(s, j_o, to: shared);
         }",
     );
+}
+
+/// The statistics of a row at the place of a workgroup, in memory that it shares and in registers, by all of its invocations and by one.
+#[test]
+fn softmax_in_one_dispatch() {
+    let sizes: [&[(&str, i64)]; 4] = [&[("R", 3), ("C", 77)], &[("R", 9), ("C", 13)], &[("R", 1), ("C", 1)], &[("R", 0), ("C", 4)]];
+    for to in ["shared", "register"] {
+        let schedule = format!(
+            "V: softmax for p {{
+                decompose_online(m, l);
+                tile(i: 1) => workgroup(x);
+                tile(j: 32 => j_o);
+                distribute(j => thread(x));
+                serial(j_o);
+                compute_at(l, workgroup, to: {to});
+                l {{ tile(k: 32 => k_o); distribute(k => thread(x), by: tree); }}
+            }}"
+        );
+        check(SOFTMAX, &schedule, &sizes);
+    }
+    let alone = "V: softmax for p {
+        decompose_online(m, l);
+        tile(i: 8) => workgroup(x);
+        distribute(i => thread(x));
+        serial(j);
+        compute_at(l, thread, to: register);
+    }";
+    check(SOFTMAX, alone, &sizes);
+}
+
+const WIDE: [[(&str, i64); 5]; 5] = [
+    [("B", 2), ("N", 8), ("M", 16), ("D", 16), ("E", 16)],
+    [("B", 1), ("N", 7), ("M", 13), ("D", 16), ("E", 16)],
+    [("B", 1), ("N", 33), ("M", 70), ("D", 16), ("E", 16)],
+    [("B", 1), ("N", 0), ("M", 4), ("D", 16), ("E", 16)],
+    [("B", 1), ("N", 5), ("M", 0), ("D", 16), ("E", 16)],
+];
+
+/// A row an invocation, with all that it needs in registers. A row has one maximum and one sum for all columns of its result.
+#[test]
+fn attention_in_registers() {
+    let schedule = "V: attention for p where E == 16, D == 16 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 8);
+        tile(b: 1, i: 8) => workgroup(y, x);
+        distribute(i => thread(x));
+        reorder(j_o, e);
+        unroll(e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: register);
+        compute_at(l_b, j_o, to: register);
+        compute_at(p, j_o, to: register);
+        compute_at(m_b, j_o, to: register);
+        compute_at(s, j_o, to: register);
+        promote(q => q_r, at: thread, to: register);
+        s { unroll(j, d); }
+        p, m_b, l_b { unroll(j); }
+        o_b { reorder(j, e); unroll(j, e); }
+    }";
+    check(ATTENTION, schedule, &WIDE.each_ref().map(|s| &s[..]));
+    let nest = nest(ATTENTION, schedule);
+    for line in
+        ["register o_acc0: f32[]", "register o_acc2: f32[16]", "update (o_acc0[], o_acc1[]) online= (m_b[0, 0, 0], l_b[0, 0, 0])"]
+    {
+        assert!(nest.contains(line), "no `{line}` in\n{nest}");
+    }
+}
+
+/// Keys and values in shared memory, for stages that are placed where they are copied.
+#[test]
+fn attention_with_shared_keys() {
+    let schedule = "V: attention for p where E == 16, D == 16 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
+        tile(b: 1, i: 16) => workgroup(y, x);
+        tile(i: 4, e: 4) => thread(y, x);
+        reorder(j_o, i, e);
+        unroll(i, e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: register);
+        compute_at(l_b, j_o, to: shared);
+        compute_at(p, j_o, to: shared);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(s, j_o, to: shared);
+        promote(v => v_s, at: j_o, to: shared);
+        promote(k => k_s, at: j_o, to: shared);
+        o_b { reorder(j, i, e); unroll(i, e); }
+        s { tile(i: 4, j: 4) => thread(y, x); reorder(d, i, j); unroll(i, j); }
+    }";
+    check(ATTENTION, schedule, &WIDE.each_ref().map(|s| &s[..]));
 }

@@ -56,7 +56,9 @@ impl Resolver<'_> {
         std::mem::swap(&mut self.resolved, &mut self.outer);
         self.resolved.clear();
         (self.state, self.item) = (state, item);
-        let combined = monoid.combine.iter().map(|e| self.resolve(*e)).collect();
+        // Of the first components alone, these.
+        let components = self.state.len();
+        let combined = monoid.combine.iter().take(components).map(|e| self.resolve(*e)).collect();
         std::mem::swap(&mut self.resolved, &mut self.outer);
         combined
     }

@@ -136,7 +136,7 @@ impl Scan<'_> {
 
     fn compute(&mut self, c: &Compute) {
         c.value.iter().for_each(|v| self.expr(*v));
-        c.dst.iter().for_each(|a| self.access(a, c.phase == Phase::Update, true));
+        c.dst.iter().enumerate().for_each(|(n, a)| self.access(a, c.phase == Phase::Update, n >= c.given));
         let rows: Vec<_> = c.dst.iter().filter_map(|a| Some((a.buffer, *a.index.last()?))).collect();
         rows.into_iter().for_each(|(buffer, last)| self.row(buffer, last));
     }

@@ -4,6 +4,7 @@ use super::count::{Count, Loops};
 use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::nest::{Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, StageId};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Counts everything in a block.
 pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
@@ -26,7 +27,7 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 count.write(copy.dst, 1);
             }
             NodeKind::Fragment(f) => fragment(count, f),
-            NodeKind::AllReduce(c) => combine(count, c.stage),
+            NodeKind::AllReduce(c) => combine(count, c.stage, 0..c.dst.len()),
             NodeKind::Barrier { .. } => count.barriers += 1,
         }
     }
@@ -38,16 +39,16 @@ fn compute(count: &mut Count<'_>, compute: &Compute) {
         values.value(*v);
     });
     if compute.phase == Phase::Update {
-        combine(count, compute.stage);
+        combine(count, compute.stage, compute.given..compute.dst.len());
     }
-    compute.dst.iter().for_each(|place| count.write(place.buffer, 1));
+    compute.written().iter().for_each(|place| count.write(place.buffer, 1));
     count.guards += u32::from(!compute.preds.is_empty());
 }
 
-/// One combination of a stage's states, in every open loop.
-fn combine(count: &mut Count<'_>, stage: StageId) {
+/// One combination of components of a stage's states, in every open loop.
+fn combine(count: &mut Count<'_>, stage: StageId, components: Range<usize>) {
     let Body::Reduce { monoid, .. } = &count.program.stages[stage].body else { return };
-    let (flops, functions) = total(count, &monoid.combine);
+    let (flops, functions) = total(count, monoid.combine.get(components).unwrap_or(&[]));
     count.arithmetic(flops, functions, count.everywhere());
 }
 

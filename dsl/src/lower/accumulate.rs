@@ -6,6 +6,7 @@
 //! in lanes.
 
 use super::all_reduce;
+use super::components::First;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
@@ -46,17 +47,26 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;
 
-    let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
-    let index: Vec<ExprId> = axes.iter().map(|a| program.exprs.axis(*a)).collect();
-    let state = accumulators(program, stage, &monoid, &axes);
-    let places: Vec<Access> = state.iter().map(|b| Access { buffer: *b, index: index.clone() }).collect();
+    let first = First::of(program, &path, &inside, &monoid, &over);
+    let places = accumulators(program, stage, &monoid, |component| first.without(&tile, component));
+    let state: Vec<BufferId> = places.iter().map(|place| place.buffer).collect();
 
-    let compute =
-        |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute { stage, phase, dst: dst.to_vec(), value, finish: None, preds };
-    let init = compute(Phase::Init, &places, monoid.identity.clone(), Vec::new());
+    let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute {
+        stage,
+        phase,
+        dst: dst.to_vec(),
+        value,
+        finish: None,
+        given: 0,
+        preds,
+    };
     let guards = against_inactive(program, &path.compute.preds);
-    let preds = update_predicates(program, stage, &path.compute.value, &over).into_iter().chain(guards.iter().copied()).collect();
-    let update = compute(Phase::Update, &places, path.compute.value.clone(), preds);
+    let items = path.compute.value.clone();
+    let update = |items: &[ExprId]| {
+        let preds = update_predicates(program, stage, items, &over).into_iter().chain(guards.iter().copied()).collect();
+        compute(Phase::Update, &places[..items.len()], items.to_vec(), preds)
+    };
+    let (all, alone) = (Compute { given: first.count, ..update(&items) }, update(&items[..first.count]));
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
     preds.extend(guards.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
@@ -68,16 +78,28 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     };
     let (before, after) = (std::mem::take(before), std::mem::take(after));
     let around: Vec<Frame> = path.frames.iter().chain(&inside).cloned().collect();
-    let dst = std::mem::replace(&mut path.compute, update).dst;
+    let dst = std::mem::replace(&mut path.compute, all).dst;
+    let init = |count: usize| compute(Phase::Init, &places[..count], monoid.identity[..count].to_vec(), Vec::new());
+    let mut body = Vec::new();
+    if first.count > 0 {
+        let frames = first.without(&tile, 0);
+        body.extend(wrap(&frames, span, NodeKind::Compute(init(first.count))));
+        let own = first.without(&inside[first.at..], 0);
+        first.arrange(&mut inside, wrap(&own, span, NodeKind::Compute(alone)));
+    }
     let updates = Path { frames: inside, ..path.clone() }.close();
-    let mut body = wrap(&tile, span, NodeKind::Compute(init));
+    body.extend(wrap(&tile, span, NodeKind::Compute(Compute { given: first.count, ..init(places.len()) })));
     body.extend(updates);
     let mut reduction = all_reduce::Distributed { program, stage, around: &around, tile: &tile, dst: &dst, span };
     let parts = reduction.add(places, &mut preds, &mut body);
     let state = [state, parts.registers].concat();
     if !parts.stored {
         let value = results(program, stage, finish, &parts.places);
-        let finish = wrap(&tile, span, NodeKind::Compute(Compute { stage, phase: Phase::Finish, dst, value, finish: None, preds }));
+        let finish = wrap(
+            &tile,
+            span,
+            NodeKind::Compute(Compute { stage, phase: Phase::Finish, dst, value, finish: None, given: 0, preds }),
+        );
         body.extend(close(parts.once, finish));
     }
     let alloc = |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, span)];
@@ -142,23 +164,17 @@ fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame
     Ok(())
 }
 
-/// One register buffer for each component of the state.
-fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, axes: &[AxisId]) -> Vec<BufferId> {
+/// The place of each component of the state: registers, indexed by the axes of the loops that `tile` gives for it.
+fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, tile: impl Fn(usize) -> Vec<Frame>) -> Vec<Access> {
     let (name, span) = (program.stages[stage].name.clone(), program.stages[stage].span);
-    let shape: Vec<ExprId> = axes.iter().map(|a| program.axes[*a].extent).collect();
     let one = |(i, identity): (usize, &ExprId)| {
         let name = if monoid.identity.len() == 1 { format!("{name}_acc") } else { format!("{name}_acc{i}") };
         let dtype = program.exprs.dtype(*identity);
-        program.buffers.push(Buffer {
-            name,
-            dtype,
-            shape: shape.clone(),
-            space: Space::Register,
-            row_pad: 0,
-            swizzle: 0,
-            versions: 1,
-            span,
-        })
+        let axes: Vec<AxisId> = tile(i).iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
+        let shape = axes.iter().map(|a| program.axes[*a].extent).collect();
+        let space = Space::Register;
+        let buffer = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
+        Access { buffer, index: axes.iter().map(|a| program.exprs.axis(*a)).collect() }
     };
     monoid.identity.iter().enumerate().map(one).collect()
 }

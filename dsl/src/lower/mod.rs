@@ -15,6 +15,7 @@ pub mod accumulate;
 mod all_reduce;
 pub mod barriers;
 pub mod clamp_copies;
+mod components;
 pub mod launch;
 pub mod local;
 mod peel;

@@ -52,7 +52,7 @@ impl Program {
         };
         let index: Vec<ExprId> = stage.axes.iter().map(|axis| self.exprs.axis(*axis)).collect();
         let dst = self.results(id, index);
-        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, finish, preds: Vec::new() };
+        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, finish, given: 0, preds: Vec::new() };
         let axes: Vec<AxisId> = stage.axes.iter().chain(&over).copied().filter(|a| !self.is_single(*a)).collect();
         let leaf = vec![Node::new(NodeKind::Compute(compute), stage.span)];
         let nest = |body: Block, axis: AxisId| {
@@ -66,7 +66,7 @@ impl Program {
     /// The places that a stage writes at an index.
     pub fn results(&self, stage: StageId, index: Vec<ExprId>) -> Vec<Access> {
         let stage = &self.stages[stage];
-        let buffers = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer));
+        let buffers = stage.buffers().into_iter();
         buffers.map(|buffer| Access { buffer, index: index.clone() }).collect()
     }
 

@@ -364,6 +364,11 @@ pub enum State {
 }
 
 impl Stage {
+    /// What it writes: the buffer, and those of the other components of a reduction's state.
+    pub fn buffers(&self) -> Vec<BufferId> {
+        [self.buffer].into_iter().chain(self.also.iter().map(|(buffer, _)| *buffer)).collect()
+    }
+
     /// Whether this is a copy's stage: on axes that no algorithm knows.
     pub fn is_copy(&self, program: &Program) -> bool {
         matches!(self.body, Body::Map(_)) && self.axes.iter().all(|a| program.axes[*a].def == AxisDef::Made)

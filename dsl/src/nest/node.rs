@@ -163,6 +163,9 @@ pub struct Compute {
     pub phase: Phase,
     /// Where to: one place for each value.
     pub dst: Vec<Access>,
+    /// Of a reduction's state: how many of the first components an update only reads, and an init leaves. They do not depend on all
+    /// axes that the others do, and another leaf, of their places alone, has them.
+    pub given: usize,
     /// `Whole` of a map, `Init` and `Finish`: what is stored. `Whole` of a reduction, and `Update`: the items.
     pub value: Vec<ExprId>,
     /// `Whole` of a reduction: what is stored of its state.
@@ -175,6 +178,11 @@ impl Compute {
     /// All that it computes.
     pub fn values(&self) -> impl Iterator<Item = ExprId> {
         self.value.iter().copied().chain(self.finish)
+    }
+
+    /// The places that it writes.
+    pub fn written(&self) -> &[Access] {
+        &self.dst[self.given.min(self.dst.len())..]
     }
 
     /// The same, to be changed.
@@ -336,7 +344,7 @@ impl Node {
     pub fn writes(&self) -> Vec<BufferId> {
         let places = |places: &[Access]| places.iter().map(|p| p.buffer).collect();
         match &self.kind {
-            NodeKind::Compute(c) => places(&c.dst),
+            NodeKind::Compute(c) => places(c.written()),
             NodeKind::Copy(c) => vec![c.dst],
             NodeKind::AllReduce(c) => places(&c.dst),
             NodeKind::Fragment(

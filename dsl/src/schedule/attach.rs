@@ -157,7 +157,7 @@ fn in_reach<'a>(program: &Program, found: impl Iterator<Item = &'a Attached>) ->
     let mut ordered: Vec<&Attached> = Vec::new();
     for attached in found {
         let read_by = |other: &&Attached| {
-            let reads = |block: &Block| attached.buffer.is_some_and(|buffer| !readers(program, block, buffer).is_empty());
+            let reads = |block: &Block| attached.buffer.is_some_and(|buffer| !readers(program, block, &[buffer]).is_empty());
             reads(&other.before) || reads(&other.after)
         };
         let at = ordered.iter().position(read_by).unwrap_or(ordered.len());
@@ -270,7 +270,7 @@ impl Program {
     /// all of them have reduced.
     pub fn is_together(&self, buffer: BufferId) -> bool {
         let is_distributed = |stage: StageId| self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
-        let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffer == buffer && is_distributed(*stage));
+        let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffers().contains(&buffer) && is_distributed(*stage));
         self.buffers[buffer].space == Space::Shared || reduced()
     }
 

@@ -10,6 +10,7 @@
 //! compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
 //! fit.
 
+use super::attach::Attached;
 use super::promote::place::{self, Place};
 use super::promote::{Copy, Wanted, add_buffer, as_read, attach, footprint, loops, redirect, value};
 use super::{Applied, StageNest};
@@ -18,7 +19,7 @@ use crate::expr::{Expr, ExprId, Outside, Read};
 use crate::nest::points::points;
 use crate::nest::walk;
 use crate::nest::{
-    Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
+    Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
 };
 use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
 use std::collections::HashMap;
@@ -42,41 +43,61 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
         let error = Error::new(name.span, format!("`{name}` would be computed within its own nest"));
         return Err(error.help("place it at a loop of a stage that reads it"));
     }
-    if !nest.program.stages[stage].also.is_empty() {
-        let error = Error::new(name.span, format!("`{name}` has a state of several components, each in a tensor of its own"));
-        return Err(error.help("leave it in a dispatch of its own"));
-    }
     let mut place = place::find(nest, promote)?;
     place.around = true;
     place.inside = place::inside(nest, promote.to, place.depth, true);
     check_readers(nest, stage, &place, promote)?;
     let source = nest.program.stages[stage].buffer;
-    let wanted = Wanted { promote, place, source, name: name.text.clone(), span };
+    let also = nest.program.stages[stage].also.iter().map(|(buffer, _)| *buffer).collect();
+    let wanted = Wanted { promote, place, source, also, name: name.text.clone(), span };
     let footprint = footprint::of(nest, &wanted)?;
     for (axis, of) in footprint.axes.iter().zip(nest.program.stages[stage].axes.clone()) {
         nest.program.axes[*axis].name = nest.program.axes[of].name.clone();
     }
     let read = value::of(nest, &wanted, &footprint, warnings)?;
     let Some(read) = as_read(&nest.program.exprs, read).cloned() else { return Ok(()) };
-    let buffer = add_buffer(nest, &wanted, &footprint.axes, &footprint.used)?;
     let read = needed(&footprint, read);
-    let computed = define(nest, stage, buffer, &footprint.axes, &read, span);
+    if matches!(read.outside, Outside::Fill(..)) && !wanted.also.is_empty() {
+        let error = Error::new(name.span, format!("`{name}` is padded, and has a state of several components"));
+        return Err(error.help("leave it in a dispatch of its own"));
+    }
+    let mut buffers = Vec::new();
+    for component in [source].iter().chain(&wanted.also) {
+        buffers.push((*component, add_buffer(nest, &wanted, *component, (&footprint.axes, &footprint.used))?));
+    }
+    let computed = define(nest, stage, &buffers, &footprint.axes, &read, span);
     let index = footprint.axes.iter().map(|a| nest.program.exprs.axis(*a)).collect();
-    let dst = vec![Access { buffer, index }];
+    let dst = nest.program.results(computed.stage, index);
     let compute = Compute {
         stage: computed.stage,
         phase: Phase::Whole,
         dst,
         value: computed.value,
         finish: computed.finish,
+        given: 0,
         preds: Vec::new(),
     };
     let axes = [&footprint.axes[..], &computed.over].concat();
     let block = loops(nest, &axes, compute, span);
-    redirect(nest, &wanted, buffer, &footprint.places);
+    for (component, buffer) in &buffers {
+        redirect(nest, &wanted, *buffer, &of_component(nest, &footprint.places, *component));
+    }
+    let buffer = buffers[0].1;
     attach(nest, &wanted, Copy { buffer, stage: computed.stage, filled: Vec::new(), reordered: false }, (block, Vec::new()))?;
+    // What one block writes lives around it.
+    for (_, buffer) in &buffers[1..] {
+        let place = &nest.placed.attached[0];
+        let life = Attached { buffer: Some(*buffer), before: Vec::new(), after: Vec::new(), ..place.clone() };
+        nest.placed.attached.insert(0, life);
+    }
     forget(nest.program, stage);
     value::check_identity(nest, &wanted)
+}
+
+/// The reads of one component.
+fn of_component(nest: &StageNest<'_>, places: &[(ExprId, Vec<ExprId>)], component: BufferId) -> Vec<(ExprId, Vec<ExprId>)> {
+    let is_of = |(id, _): &&(ExprId, Vec<ExprId>)| as_read(&nest.program.exprs, *id).is_some_and(|read| read.buffer == component);
+    places.iter().filter(is_of).cloned().collect()
 }
 
 /// Takes the root's dispatch out of the plan. The others keep their places until all of a schedule is applied.
@@ -91,11 +112,11 @@ fn forget(program: &mut Program, stage: StageId) {
 /// Everything that reads the stage does so under the place.
 fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &Promote) -> Applied {
     let program = &*nest.program;
-    let buffer = program.stages[stage].buffer;
+    let buffers = &program.stages[stage].buffers();
     let name = |stage: StageId| program.stages[stage].name.clone();
     let (mut here, mut elsewhere) = (vec![nest.stage], Vec::new());
     for attached in &nest.placed.attached {
-        let readers = [readers(program, &attached.before, buffer), readers(program, &attached.after, buffer)].concat();
+        let readers = [readers(program, &attached.before, buffers), readers(program, &attached.after, buffers)].concat();
         if !place.encloses(nest.place_of(attached)) {
             elsewhere.extend(readers);
         } else {
@@ -112,11 +133,11 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
         }
     }
     // What is attached is in the plan when the nest is stored.
-    elsewhere.extend(program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffer)));
+    elsewhere.extend(program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffers)));
     elsewhere.sort();
     elsewhere.dedup();
     let mut others: Vec<String> = elsewhere.into_iter().filter(|reader| !here.contains(reader)).map(name).collect();
-    let reads = |values: &[ExprId]| values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| r.buffer == buffer);
+    let reads = |values: &[ExprId]| values.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| buffers.contains(&r.buffer));
     if !place.has_result && nest.path.compute.finish.is_some_and(|finish| reads(&[finish])) {
         others.push(name(nest.stage));
     }
@@ -131,11 +152,11 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
     Err(error.help(help))
 }
 
-/// The stages of a block that read a buffer.
-pub(super) fn readers(program: &Program, block: &Block, buffer: BufferId) -> Vec<StageId> {
+/// The stages of a block that read one of some buffers.
+pub(super) fn readers(program: &Program, block: &Block, buffers: &[BufferId]) -> Vec<StageId> {
     let reader = |node: &Node| {
         let NodeKind::Compute(compute) = &node.kind else { return None };
-        let reads = compute.values().flat_map(|v| program.exprs.reads(v)).any(|r| r.buffer == buffer);
+        let reads = compute.values().flat_map(|v| program.exprs.reads(v)).any(|r| buffers.contains(&r.buffer));
         reads.then_some(compute.stage)
     };
     walk::nodes(block).filter_map(reader).collect()
@@ -168,8 +189,15 @@ struct Computed {
     over: Vec<AxisId>,
 }
 
-/// The stage that computes what `read` reads, over a local buffer's axes.
-fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisId], read: &Read, span: SpanId) -> Computed {
+/// The stage that computes what `read` reads, over a local buffer's axes. `buffers`: each component's, and the local one for it.
+fn define(
+    nest: &mut StageNest<'_>,
+    of: StageId,
+    buffers: &[(BufferId, BufferId)],
+    axes: &[AxisId],
+    read: &Read,
+    span: SpanId,
+) -> Computed {
     let program = &mut *nest.program;
     let old = program.stages[of].clone();
     let temporary = program.buffers[old.buffer].clone();
@@ -180,6 +208,7 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
         _ => kept.clone(),
     };
     let (name, body) = (old.name.clone(), old.body.clone());
+    let buffer = buffers[0].1;
     let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span });
     program.hosts.insert(stage, nest.stage);
     let element = program.exprs.add(Expr::Read(read.clone()), temporary.dtype);
@@ -212,6 +241,10 @@ fn define(nest: &mut StageNest<'_>, of: StageId, buffer: BufferId, axes: &[AxisI
             let lift: Vec<ExprId> = lift.into_iter().map(|item| at(program, item, &points)).collect();
             let finish = at(program, finish, &points);
             let finish = fill(program, finish);
+            for ((_, value), (_, buffer)) in old.also.iter().zip(&buffers[1..]) {
+                let value = at(program, *value, &points);
+                program.stages[stage].also.push((*buffer, value));
+            }
             program.stages[stage].body = Body::Reduce { monoid, over: own.clone(), lift: lift.clone(), finish };
             Computed { stage, value: lift, finish: Some(finish), over: own }
         }

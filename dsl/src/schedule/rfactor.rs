@@ -210,7 +210,7 @@ impl Partial {
 
         let index = axes.iter().map(|a| program.exprs.axis(*a)).collect();
         let (dst, preds) = (program.results(id, index), program.stage_predicates(id));
-        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, finish: Some(finish), preds };
+        let compute = Compute { stage: id, phase: Phase::Whole, dst, value, finish: Some(finish), given: 0, preds };
         let reduces = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Reduction);
         let reduction = nest.path.frames.iter().filter(reduces).cloned();
         let parallel = axes.iter().filter(|a| !program.is_single(**a)).map(|a| Frame::looped(*a, Exec::Serial, span));

@@ -47,23 +47,34 @@ impl Traced {
 
 /// The stages whose elements are elements of a tensor (copies, and stages that are computed where they are read), by the buffer that each
 /// fills. A buffer that several stages fill is left out.
-fn copies(program: &Program) -> HashMap<BufferId, StageId> {
-    let mut filled: HashMap<BufferId, Vec<StageId>> = HashMap::new();
+fn copies(program: &Program) -> HashMap<BufferId, Copied> {
+    let mut filled: HashMap<BufferId, Vec<Copied>> = HashMap::new();
     for id in program.stages.ids() {
-        filled.entry(program.stages[id].buffer).or_default().push(id);
+        for (component, buffer) in program.stages[id].buffers().into_iter().enumerate() {
+            filled.entry(buffer).or_default().push(Copied { stage: id, component });
+        }
     }
     let is_plain = |buffer: BufferId| !program.buffers[buffer].space.is_global() && program.buffers[buffer].versions == 1;
-    let only = |(buffer, stages): (BufferId, Vec<StageId>)| match stages[..] {
-        [stage] if element(program, stage).is_some() && is_plain(buffer) => Some((buffer, stage)),
+    let only = |(buffer, stages): (BufferId, Vec<Copied>)| match stages[..] {
+        [copied] if element(program, copied).is_some() && is_plain(buffer) => Some((buffer, copied)),
         _ => None,
     };
     filled.into_iter().filter_map(only).collect()
 }
 
+/// What fills a buffer: a stage, or another component of its state.
+#[derive(Clone, Copy)]
+struct Copied {
+    stage: StageId,
+    component: usize,
+}
+
 /// The element of a tensor, or what fills it, that each element of a stage is.
-fn element(program: &Program, id: StageId) -> Option<ExprId> {
+fn element(program: &Program, Copied { stage: id, component }: Copied) -> Option<ExprId> {
     if let Some(element) = program.placed.get(&id) {
-        return Some(*element);
+        let Expr::Read(read) = program.exprs.get(*element) else { return None };
+        let buffer = *program.stages[program.definition(read.buffer)?].buffers().get(component)?;
+        return Some(program.exprs.add(Expr::Read(Read { buffer, ..read.clone() }), program.buffers[buffer].dtype));
     }
     let stage = &program.stages[id];
     let Body::Map(value) = stage.body else { return None };
@@ -71,24 +82,24 @@ fn element(program: &Program, id: StageId) -> Option<ExprId> {
     while let Expr::Select(_, _, other) = program.exprs.get(element) {
         element = *other;
     }
-    (stage.is_copy(program) && matches!(program.exprs.get(element), Expr::Read(_))).then_some(value)
+    (component == 0 && stage.is_copy(program) && matches!(program.exprs.get(element), Expr::Read(_))).then_some(value)
 }
 
 /// An expression with the tensors' elements for the copies'. A copy can be one of a copy.
-fn trace(program: &Program, copies: &HashMap<BufferId, StageId>, value: ExprId) -> ExprId {
+fn trace(program: &Program, copies: &HashMap<BufferId, Copied>, value: ExprId) -> ExprId {
     let mut elements = HashMap::new();
-    let mut open: Vec<(Read, StageId)> = Vec::new();
+    let mut open: Vec<(Read, Copied)> = Vec::new();
     program.exprs.any(value, &mut |e| {
         if let Expr::Read(read) = e
-            && let Some(stage) = copies.get(&read.buffer)
+            && let Some(copied) = copies.get(&read.buffer)
         {
-            open.push((read.clone(), *stage));
+            open.push((read.clone(), *copied));
         }
         false
     });
-    for (read, stage) in open {
-        let Some(held) = element(program, stage) else { continue };
-        let stage = &program.stages[stage];
+    for (read, copied) in open {
+        let Some(held) = element(program, copied) else { continue };
+        let stage = &program.stages[copied.stage];
         // Before the element's place stands who has it: `owners` sees to that.
         let Some(owned) = read.index.len().checked_sub(stage.axes.len()) else { continue };
         let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index[owned..].iter().copied()).collect();

@@ -6,29 +6,34 @@ use super::context::Checks;
 use super::site::Site;
 use crate::expr::{Expr, ExprId, Outside};
 use crate::nest::points::points;
-use crate::nest::{AxisId, Body, Monoid, StageId};
+use crate::nest::{AxisId, Body, Monoid, Stage, StageId};
 use std::collections::HashMap;
+
+/// What a leaf of a stage is to compute.
+pub(super) struct Wanted {
+    pub(super) body: Body,
+    /// What else a reduction stores.
+    pub(super) also: Vec<ExprId>,
+}
 
 impl Checks<'_> {
     /// What a leaf of a stage is to compute: what the stage says, or, where that is placed, what the algorithm's stage says.
-    pub(super) fn wanted(&self, site: &Site<'_>, id: StageId) -> Body {
-        let body = &self.program.stages[id].body;
-        let Some(element) = self.program.placed.get(&id) else { return body.clone() };
+    pub(super) fn wanted(&self, site: &Site<'_>, id: StageId) -> Wanted {
+        let Stage { body, also, .. } = &self.program.stages[id];
+        let own = || Wanted { body: body.clone(), also: also.iter().map(|(_, value)| *value).collect() };
+        let Some(element) = self.program.placed.get(&id) else { return own() };
         self.at_element(site, *element, body).unwrap_or_else(|| {
             let what = format!("nothing says what the elements of `{}` are", self.stage(id));
             self.refuse(Rule::Value, site.span(), what);
-            body.clone()
+            own()
         })
     }
 
     /// The body of the stage that defines an element, there. `own` gives the axes that are reduced over.
-    fn at_element(&self, site: &Site<'_>, element: ExprId, own: &Body) -> Option<Body> {
+    fn at_element(&self, site: &Site<'_>, element: ExprId, own: &Body) -> Option<Wanted> {
         let (program, exprs) = (self.program, &self.program.exprs);
         let Expr::Read(read) = exprs.get(element) else { return None };
         let stage = &program.stages[program.definition(read.buffer)?];
-        if !stage.also.is_empty() {
-            return None;
-        }
         let (kept, inside) = points(exprs, &stage.axes, &program.buffers[read.buffer], read);
         // What is computed where the fill stands is not used, and may be anything.
         let mut places = match read.outside {
@@ -39,7 +44,7 @@ impl Checks<'_> {
             (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
             _ => value,
         };
-        Some(match (&stage.body, own) {
+        let body = match (&stage.body, own) {
             (Body::Map(value), Body::Map(_)) => Body::Map(filled(self.at_places(*value, &places))),
             (Body::Reduce { monoid, over, lift, finish }, Body::Reduce { monoid: same, over: own, .. })
                 if is_same(monoid, same) && over.len() == own.len() =>
@@ -60,7 +65,9 @@ impl Checks<'_> {
                 Body::Reduce { monoid: monoid.clone(), over: own.clone(), lift, finish }
             }
             _ => return None,
-        })
+        };
+        let also = stage.also.iter().map(|(_, value)| self.at_places(*value, &places)).collect();
+        Some(Wanted { body, also })
     }
 
     fn at_places(&self, e: ExprId, places: &HashMap<AxisId, ExprId>) -> ExprId {

@@ -10,6 +10,7 @@ use super::Rule;
 use super::context::{Checks, MadeOf};
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
+use crate::expr::Expr;
 use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Loop, NodeKind, Phase, StageId};
 use std::collections::{BTreeSet, HashMap};
 
@@ -73,7 +74,7 @@ impl Checks<'_> {
             _ => return,
         };
         let line = self.line(site);
-        if written != monoid.identity {
+        if monoid.identity.get(..written.len()) != Some(&written[..]) {
             let what = format!("`{line}` does not write the identity of `{}`", monoid.name);
             self.refuse(Rule::Reduction, site.span(), what);
         }
@@ -113,6 +114,7 @@ impl Checks<'_> {
     fn update(&self, site: &Site<'_>, stage: StageId, partial: &mut Partial) {
         self.every_point(site, stage);
         self.is_taken(site, stage);
+        self.has_every_component(site, stage);
         let leaves = self.reduction_leaves(site, stage);
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
             let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
@@ -122,6 +124,44 @@ impl Checks<'_> {
             self.is_in_lanes(site, touch, &leaves);
             self.visits_once(site, touch, &leaves);
             self.updates_once(site, touch);
+        }
+    }
+
+    /// Each component is updated once for each point, from the state before that: an update that only reads some of them stands before
+    /// the one that has these alone, within the same loops of the reduction.
+    fn has_every_component(&self, site: &Site<'_>, stage: StageId) {
+        let (NodeKind::Compute(compute), Body::Reduce { monoid, .. }) = (&site.node.kind, &self.program.stages[stage].body) else {
+            return;
+        };
+        let of_first = |other: &Site<'_>, of: &Site<'_>, count: usize| match (&other.node.kind, &of.node.kind) {
+            (NodeKind::Compute(first), NodeKind::Compute(all)) => {
+                let leaves = self.reduction_leaves(of, stage);
+                let common = other.common(of);
+                let apart = |site: &Site<'_>| site.loops_from(common).any(|l| leaves.contains(&l.axis));
+                first.stage == stage
+                    && first.phase == Phase::Update
+                    && (first.given, first.dst.len(), all.given, all.dst.len()) == (0, count, count, monoid.identity.len())
+                    && first.dst.iter().zip(&all.dst).all(|(a, b)| a == b)
+                    && of.is_before(other)
+                    && !apart(other)
+                    && !apart(of)
+            }
+            _ => false,
+        };
+        let is_whole = compute.given == 0 && compute.dst.len() == monoid.identity.len();
+        let has_other = || match compute.given {
+            0 => self.sites.iter().any(|all| of_first(site, all, compute.dst.len())),
+            count => self.sites.iter().any(|first| of_first(first, site, count)),
+        };
+        let names_others = compute.given == 0
+            && monoid.combine.iter().take(compute.dst.len()).any(|combined| {
+                let beyond = |n: u32| n as usize >= compute.dst.len();
+                self.program.exprs.any(*combined, &mut |e| matches!(e, Expr::State(n) | Expr::Item(n) if beyond(*n)))
+            });
+        if !is_whole && (names_others || !has_other()) {
+            let (line, name) = (self.line(site), self.stage(stage));
+            let what = format!("`{line}` is not one update of all of the state of `{name}`, from what it was before");
+            self.refuse(Rule::Reduction, site.span(), what);
         }
     }
 

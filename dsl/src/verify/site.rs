@@ -96,9 +96,13 @@ impl<'p> Walk<'p> {
             NodeKind::Compute(compute) => {
                 // What a whole reduction stores is looked at when it is lowered.
                 site.reads(self.program, &compute.value, Role::of_reads(compute.phase));
-                for dst in &compute.dst {
+                for (n, dst) in compute.dst.iter().enumerate() {
                     site.reads(self.program, &dst.index, Role::Plain);
-                    site.touch(self.program, dst, true, Role::of_writes(self.program, compute.stage, compute.phase));
+                    if n >= compute.given {
+                        site.touch(self.program, dst, true, Role::of_writes(self.program, compute.stage, compute.phase));
+                    } else if compute.phase != Phase::Init {
+                        site.touch(self.program, dst, false, Role::Plain);
+                    }
                 }
             }
             NodeKind::Copy(copy) => site.copied(self.program, copy),

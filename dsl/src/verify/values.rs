@@ -16,13 +16,15 @@ impl Checks<'_> {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
             self.same_for_all(site, compute);
-            let is_right = match (&self.wanted(site, compute.stage), compute.phase) {
+            let wanted = self.wanted(site, compute.stage);
+            let is_right = match (&wanted.body, compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
                 (Body::Reduce { lift, finish, .. }, Phase::Whole) => self.same(compute, &[&lift[..], &[*finish]].concat(), &[]),
-                (Body::Reduce { lift, .. }, Phase::Update) => self.same(compute, lift, &[]),
+                (Body::Reduce { lift, .. }, Phase::Update) => {
+                    self.same(compute, lift.get(..compute.dst.len()).unwrap_or(lift), &[])
+                }
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
-                    let also = self.program.stages[compute.stage].also.iter().map(|(_, value)| *value);
-                    let stored: Vec<ExprId> = [*finish].into_iter().chain(also).collect();
+                    let stored: Vec<ExprId> = [*finish].into_iter().chain(wanted.also).collect();
                     self.same(compute, &stored, &self.accumulators(compute))
                 }
                 _ => true,
@@ -127,7 +129,8 @@ impl Checks<'_> {
             }
             _ => None,
         };
-        let mut state: Vec<BufferId> = self.sites.iter().find_map(update).unwrap_or_default();
+        // One update has all components; another one may have the first of them alone.
+        let mut state: Vec<BufferId> = self.sites.iter().filter_map(update).max_by_key(Vec::len).unwrap_or_default();
         // An all-reduce leaves the whole in its destination.
         for site in self.sites {
             if let NodeKind::AllReduce(c) = &site.node.kind

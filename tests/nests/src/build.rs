@@ -289,7 +289,7 @@ pub fn matrix(fragment: Fragment) -> Block {
 
 /// A compute without predicates.
 pub fn compute(stage: StageId, phase: Phase, dst: Access, value: ExprId) -> Compute {
-    Compute { stage, phase, dst: vec![dst], value: vec![value], finish: None, preds: Vec::new() }
+    Compute { stage, phase, dst: vec![dst], value: vec![value], finish: None, given: 0, preds: Vec::new() }
 }
 
 /// The same with predicates on those of the axes whose split is not exact.

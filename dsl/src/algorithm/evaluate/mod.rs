@@ -161,7 +161,7 @@ impl Machine<'_> {
             }
         }
         let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
-        let buffers: Vec<BufferId> = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer)).collect();
+        let buffers = stage.buffers();
         let mut values = vec![Vec::new(); buffers.len()];
         // The other axes of a tensor without elements may have billions of points.
         if !shape.contains(&0) {

@@ -45,7 +45,7 @@ impl Printer<'_> {
     }
 
     pub(super) fn compute(&self, compute: &Compute) -> String {
-        let dst = self.places(&compute.dst);
+        let dst = self.places(compute.written());
         let value = tuple(compute.value.iter().map(|v| self.expr(*v)).collect());
         let preds = self.preds(&compute.preds);
         let reduces = matches!(self.program.stages[compute.stage].body, Body::Reduce { .. });

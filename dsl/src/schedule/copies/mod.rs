@@ -439,13 +439,14 @@ pub(in crate::schedule) fn gather(program: &mut Program, profile: &Profile, stag
     let together = program.buffers[buffer].space == Space::Register && program.is_together(buffer);
     let Some(host) = program.hosts.get(&stage).copied().filter(|_| together) else { return Ok(()) };
     let Some(mut nest) = StageNest::open(program, profile, host) else { return Ok(()) };
-    // What reads it now stands beside it: after it.
-    let attached = &nest.placed.attached;
-    let own = attached.iter().position(|a| a.buffer == Some(buffer));
-    let reader = attached.iter().position(|a| !readers(nest.program, &a.before, buffer).is_empty());
-    if let (Some(own), Some(reader)) = (own, reader.filter(|reader| own.is_some_and(|own| *reader < own))) {
-        let moved = nest.placed.attached.remove(own);
-        nest.placed.attached.insert(reader, moved);
+    // What reads it now stands beside it: after it, and after the lives of all that it writes.
+    let written = nest.program.stages[stage].buffers();
+    let is_own = |a: &Attached| a.buffer.is_some_and(|buffer| written.contains(&buffer));
+    let reader = nest.placed.attached.iter().position(|a| !readers(nest.program, &a.before, &written).is_empty());
+    if let Some(reader) = reader {
+        let late: Vec<Attached> = nest.placed.attached.split_off(reader);
+        let (own, others): (Vec<Attached>, Vec<Attached>) = late.into_iter().partition(is_own);
+        nest.placed.attached.extend(own.into_iter().chain(others));
     }
     let checked = check(&mut nest, span);
     nest.store();
@@ -460,7 +461,7 @@ fn read_apart(program: &mut Program, profile: &Profile, copy: &Copied) -> Applie
     let Some(host) = program.hosts.get(&copy.stage).copied() else { return Ok(()) };
     let Some(nest) = StageNest::open(program, profile, host) else { return Ok(()) };
     let together = nest.placed.attached.iter().filter(|a| a.together);
-    let reader = together.flat_map(|a| readers(nest.program, &a.before, copy.buffer)).next();
+    let reader = together.flat_map(|a| readers(nest.program, &a.before, &nest.program.stages[copy.stage].buffers())).next();
     let Some(reader) = reader else { return Ok(()) };
     let (name, reader) = (&nest.program.buffers[copy.buffer].name, &nest.program.stages[reader].name);
     let what = format!("`{name}` is read by `{reader}`, which the invocations of a workgroup compute together");

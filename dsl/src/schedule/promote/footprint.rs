@@ -96,7 +96,8 @@ pub(super) fn block_reads(nest: &StageNest<'_>, block: &Block, name: &str) -> bo
 /// The copy of what is read of the source under the place.
 pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<Footprint, Error> {
     check_alive(nest, wanted)?;
-    let reads = reads(nest, &wanted.place).into_iter().filter(|(_, read)| read.buffer == wanted.source);
+    let is_wanted = |(_, read): &(ExprId, Read)| read.buffer == wanted.source || wanted.also.contains(&read.buffer);
+    let reads = reads(nest, &wanted.place).into_iter().filter(is_wanted);
     let mut seen = Vec::new();
     let mut bound = nest.bound_axes();
     bound.extend(&wanted.place.inside);

@@ -56,6 +56,8 @@ pub(super) struct Wanted<'p> {
     pub(super) promote: &'p Promote,
     pub(super) place: Place,
     pub(super) source: BufferId,
+    /// The other components of the source's state, which lie as it does.
+    pub(super) also: Vec<BufferId>,
     pub(super) name: String,
     pub(super) span: SpanId,
 }
@@ -75,10 +77,16 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
             Error::new(span, format!("`{}` is a copy, which reads each element once", nest.program.stages[nest.stage].name));
         return Err(error.help("promote where the copy is read: outside its block"));
     }
-    let place = place::find(nest, promote)?;
+    let mut place = place::find(nest, promote)?;
     let name = copy_name(nest, promote)?;
     if let Some(source) = output::source(nest, promote)? {
-        return output::apply(nest, Wanted { promote, place, source, name, span });
+        return output::apply(nest, Wanted { promote, place, source, also: Vec::new(), name, span });
+    }
+    // What is placed at the same loop reads the copy, too.
+    let beside = |a: &Attached| nest.place_of(a) == place.depth && footprint::block_reads(nest, &a.before, &promote.source.text);
+    if nest.placed.attached.iter().any(beside) && promote.to == Memory::Shared {
+        place.inside = place::inside(nest, promote.to, place.depth, true);
+        place.around = true;
     }
     let source = source(nest, promote, &place)?;
     if promote.to == Memory::Shared && nest.program.buffers[source].space == Space::Register {
@@ -87,17 +95,17 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
             Error::new(name.span, format!("`{name}` lies in registers, which one invocation has: the others cannot copy it"));
         return Err(error.help(format!("promote what `{name}` is a copy of, or copy to registers")));
     }
-    let wanted = Wanted { promote, place, source, name, span };
+    let wanted = Wanted { promote, place, source, also: Vec::new(), name, span };
     let footprint = footprint::of(nest, &wanted)?;
     let value = value::of(nest, &wanted, &footprint, warnings)?;
-    let buffer = add_buffer(nest, &wanted, &footprint.axes, &footprint.used)?;
+    let buffer = add_buffer(nest, &wanted, source, (&footprint.axes, &footprint.used))?;
     let index: Vec<ExprId> = footprint.axes.iter().map(|a| nest.program.exprs.axis(*a)).collect();
     let dst = Access { buffer, index };
     let stage = add_stage(nest, &wanted, buffer, &footprint.axes, value);
     let block = loops(
         nest,
         &footprint.axes,
-        Compute { stage, phase: Phase::Whole, dst: vec![dst], value: vec![value], finish: None, preds: vec![] },
+        Compute { stage, phase: Phase::Whole, dst: vec![dst], value: vec![value], finish: None, given: 0, preds: vec![] },
         span,
     );
     let filled = value::filled_axes(nest, &wanted, &footprint);
@@ -172,19 +180,21 @@ fn made_axis(nest: &mut StageNest<'_>, name: &str, extent: i64, span: SpanId) ->
     nest.program.axes.push(Axis { name, extent, kind, def: AxisDef::Made, fate: Fate::Live, span })
 }
 
-/// The copy's buffer; `used` are the nest's axes that make it as large as it is.
+/// The buffer for what is read of a source: the directive's, or another component of its state. `used` are the nest's axes that make it as
+/// large as it is.
 pub(super) fn add_buffer(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
-    axes: &[AxisId],
-    used: &[AxisId],
+    source: BufferId,
+    (axes, used): (&[AxisId], &[AxisId]),
 ) -> Result<BufferId, Error> {
     let to = wanted.promote.to;
     let (row_pad, swizzle) = memory::layout(nest, wanted, axes)?;
     let shape = axes.iter().map(|a| nest.program.axes[*a].extent).collect();
     let space = if to == Memory::Shared { Space::Shared } else { Space::Register };
-    let dtype = nest.program.buffers[wanted.source].dtype;
-    let buffer = Buffer { name: wanted.name.clone(), dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };
+    let of = &nest.program.buffers[source];
+    let (name, dtype) = (if source == wanted.source { wanted.name.clone() } else { of.name.clone() }, of.dtype);
+    let buffer = Buffer { name, dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };
     let buffer = nest.program.buffers.push(buffer);
     memory::check(nest, wanted, buffer, used)?;
     Ok(buffer)

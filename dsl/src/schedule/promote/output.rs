@@ -44,7 +44,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, wanted: Wanted<'_>) -> Applied {
     let parts = ordered(nest, &wanted, mirror.parts)?;
     let axes: Vec<AxisId> = parts.iter().map(|(_, new)| *new).collect();
     let used: Vec<AxisId> = parts.iter().map(|(old, _)| *old).collect();
-    let buffer = add_buffer(nest, &wanted, &axes, &used)?;
+    let buffer = add_buffer(nest, &wanted, wanted.source, (&axes, &used))?;
     let dtype = nest.program.buffers[buffer].dtype;
 
     let index: Vec<ExprId> = parts.iter().map(|(_, new)| nest.program.exprs.axis(*new)).collect();
@@ -58,8 +58,12 @@ pub(super) fn apply(nest: &mut StageNest<'_>, wanted: Wanted<'_>) -> Applied {
         }
     }
     let preds = nest.program.predicates(&roots);
-    let block =
-        loops(nest, &axes, Compute { stage, phase: Phase::Whole, dst, value: vec![value], finish: None, preds }, wanted.span);
+    let block = loops(
+        nest,
+        &axes,
+        Compute { stage, phase: Phase::Whole, dst, value: vec![value], finish: None, given: 0, preds },
+        wanted.span,
+    );
 
     let index = parts.iter().map(|(old, _)| nest.program.exprs.axis(*old)).collect();
     nest.path.compute.dst = vec![Access { buffer, index }];
