@@ -10,7 +10,7 @@
 
 use super::accumulate::is_of;
 use crate::expr::{Expr, ExprId};
-use crate::nest::path::{Frame, Path};
+use crate::nest::path::{Frame, Head, Path};
 use crate::nest::{AxisId, AxisKind, Block, Exec, Monoid, Program};
 
 /// The first components, as far as they depend on fewer axes.
@@ -28,20 +28,23 @@ impl First {
     pub(super) fn of(program: &Program, path: &Path, inside: &[Frame], monoid: &Monoid, over: &[AxisId]) -> First {
         let none = First { count: 0, at: inside.len(), axes: Vec::new() };
         let distributed = |f: &Frame| f.as_loop().is_some_and(|(a, e)| matches!(e, Exec::Bind(..)) && is_of(program, a, over));
-        if monoid.identity.len() < 2 || path.frames.iter().chain(inside).any(distributed) || !is_bare(&path.before, &path.after) {
+        if monoid.identity.len() < 2 || path.frames.iter().chain(inside).any(distributed) {
             return none;
         }
-        let at = innermost(program, inside);
-        let loops: Vec<AxisId> = inside[at..].iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         let items = &path.compute.value;
-        let apart = |component: usize| -> Vec<AxisId> {
-            loops.iter().copied().filter(|axis| !depends(program, monoid, items, component, *axis)).collect()
+        let apart = |component: usize, axis: AxisId| !depends(program, monoid, items, component, axis);
+        let at = innermost(program, path, inside, &|axis| apart(0, axis));
+        let loops = || inside[at..].iter().filter_map(Frame::as_loop);
+        let axes: Vec<AxisId> = loops().map(|(axis, _)| axis).filter(|axis| apart(0, *axis)).collect();
+        let lives = |buffer| inside[at..].iter().any(|f| matches!(f.head, Head::Alloc { buffer: b } if b == buffer));
+        let first = |n: &usize| {
+            let reads = program.exprs.reads(items[*n]);
+            axes.iter().all(|axis| apart(*n, *axis)) && !reads.iter().any(|read| lives(read.buffer))
         };
-        let axes = apart(0);
-        let count = (0..items.len()).take_while(|n| axes.iter().all(|axis| apart(*n).contains(axis))).count();
+        let count = (0..items.len()).take_while(first).count();
         // Lanes stay innermost.
-        let in_lanes = inside[at..].iter().any(|f| matches!(f.as_loop(), Some((a, Exec::Lanes)) if !axes.contains(&a)));
-        if axes.is_empty() || count == items.len() || in_lanes { none } else { First { count, at, axes } }
+        let in_lanes = loops().any(|(axis, exec)| exec == Exec::Lanes && !axes.contains(&axis));
+        if axes.is_empty() || count == items.len() || count == 0 || in_lanes { none } else { First { count, at, axes } }
     }
 
     /// The loops that a component stands in.
@@ -58,24 +61,22 @@ impl First {
     }
 }
 
-/// Where the innermost loops begin that are parallel, written out or in lanes, and stand in nothing but each other.
-fn innermost(program: &Program, inside: &[Frame]) -> usize {
+/// Where the innermost loops begin that are parallel, and written out or in lanes. Within those that the first component depends on stands
+/// nothing but loops: what stands in the others is not for it.
+fn innermost(program: &Program, path: &Path, inside: &[Frame], apart: &dyn Fn(AxisId) -> bool) -> usize {
     let mut at = inside.len();
-    for (n, frame) in inside.iter().enumerate().rev() {
-        let Some((axis, Exec::Unroll | Exec::Lanes)) = frame.as_loop() else { break };
-        if program.axes[axis].kind != AxisKind::Parallel || !frame.after.is_empty() {
-            break;
+    let mut bare = path.before.is_empty() && path.after.is_empty();
+    for (n, frame) in inside.iter().enumerate().rev().take_while(|(_, frame)| frame.after.is_empty()) {
+        match frame.as_loop() {
+            None => bare = false,
+            Some((axis, Exec::Unroll | Exec::Lanes)) if program.axes[axis].kind == AxisKind::Parallel && (bare || apart(axis)) => {
+                at = n
+            }
+            _ => break,
         }
-        at = n;
-        if !frame.before.is_empty() {
-            break;
-        }
+        bare &= frame.before.is_empty();
     }
     at
-}
-
-fn is_bare(before: &Block, after: &Block) -> bool {
-    before.is_empty() && after.is_empty()
 }
 
 /// Whether a component's state differs with an axis: its items do, or another component does with which it is combined.
