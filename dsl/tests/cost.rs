@@ -163,7 +163,7 @@ fn winograd_of_two_results() {
         (tiles * inputs * 32, 0, vec![("x", items * 4, 0), ("v", 0, items * 4)]),
         "of 16 inputs 16 transformed ones"
     );
-    // w0 / 2 + w2 / 2 and w1 / 2 are 3 products and a sum, of which their sum and difference make two rows; the other two rows are w0 and -w2.
+    // w0 / 2 + w2 / 2 and w1 / 2 are 3 products and a sum, of which their sum and difference make two rows; the others are w0 and -w2.
     // So 6 operations for each of 3 columns, and of 4 rows, but that the first row of these has its products from the columns.
     let weights = inputs * outputs;
     assert_eq!(

@@ -36,7 +36,7 @@ struct Options {
     #[arg(long, value_parser = sizes)]
     dims: Vec<Sizes>,
     /// Another profile by whose rates the compared schedules are judged, too: the name of a bundled one, or a path in the file.
-    #[arg(long, requires = "compare")]
+    #[arg(long)]
     profile: Vec<String>,
     /// Values of tuned constants, instead of their defaults: B=128
     #[arg(long, value_delimiter = ',', value_parser = value)]
@@ -76,6 +76,10 @@ fn run(options: &Options) -> Result<bool, CompareError> {
     let source = Source::open(&options.file)?;
     if !options.compare.is_empty() {
         return compared(options, &source).map(|()| true);
+    }
+    if !options.profile.is_empty() {
+        anstream::eprintln!("`--profile` judges schedules that are compared; name them after `--compare`");
+        return Ok(false);
     }
     let dims: Vec<(String, i64)> = options.dims.iter().flat_map(|sizes| sizes.0.iter().cloned()).collect();
     let mut variants: Vec<&str> = options.variants.iter().map(String::as_str).collect();

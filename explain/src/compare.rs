@@ -84,7 +84,7 @@ pub enum CompareError {
         kernels: [String; 2],
     },
     /// There are no sizes.
-    #[error("no sizes are given; write `--dims {}` for each set of sizes", .0.iter().map(|dim| format!("{dim}=…")).collect::<Vec<_>>().join(","))]
+    #[error("no sizes are given; write `--dims {}` for each set of sizes", unset(.0))]
     NoSizes(Vec<String>),
     /// A dim that the kernel does not have.
     #[error("`{kernel}` has no symbolic dim `{name}`{}; there are {}", meant(name, there), list(there))]
@@ -123,6 +123,11 @@ pub enum CompareError {
 /// ` (did you mean `N`?)`, where a name is near.
 pub(crate) fn meant(name: &str, there: &[String]) -> String {
     did_you_mean(name, there.iter().map(String::as_str)).map_or_else(String::new, |help| format!(" ({help})"))
+}
+
+/// `N=…,H=…`.
+fn unset(dims: &[String]) -> String {
+    dims.iter().map(|dim| format!("{dim}=…")).collect::<Vec<_>>().join(",")
 }
 
 /// `N=1,H=4`.

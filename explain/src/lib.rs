@@ -9,7 +9,7 @@
 //! ```text
 //! source ─▶ kernel, schedule, profile ─▶ explain ─▶ versions ─▶ steps   (the compiler, watched; each compared with the one before)
 //!                                                             ├─▶ ledger
-//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold; roofline) ─▶ totals
+//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
 //! ```
 //!
 //! [`compare`] sets the totals of several schedules of one kernel beside each other, at as many sizes as one likes.

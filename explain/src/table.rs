@@ -1,5 +1,5 @@
-//! A comparison as a table: a block for each set of sizes, a column for each schedule, a line for each figure. What is best on a line is marked,
-//! where all of its numbers are known and they are not all the same.
+//! A comparison as a table: a block for each set of sizes, a column for each schedule, a line for each figure. What is best on a line is
+//! marked, where all of its numbers are known and they are not all the same.
 
 use crate::compare::{Comparison, Sized, Taken, shown};
 use crate::text::{self, Style, Text, number};

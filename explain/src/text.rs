@@ -152,9 +152,10 @@ fn totals(totals: &Totals, lines: &mut Vec<Text>) {
         lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
     };
     row("dispatches", totals.dispatches.to_string());
-    row("flops", format!("{}, of these {} functions", number(totals.flops, ""), number(totals.functions, "")));
+    let functions = totals.functions.map_or_else(String::new, |n| format!(", of these {} functions", number(Some(n), "")));
+    row("flops", number(totals.flops, "") + &functions);
     row("asked of memory", number(totals.asked, "B"));
-    row("each tensor once", format!("{}, in each dispatch", number(totals.compulsory, "B")));
+    row("each tensor once", totals.compulsory.map_or_else(|| number(None, ""), |n| number(Some(n), "B") + ", in each dispatch"));
     row("temporaries", number(totals.temporaries, "B"));
     if totals.prepared != Some(0) {
         row("prepared", number(totals.prepared, "B"));

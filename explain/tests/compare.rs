@@ -69,6 +69,13 @@ schedule! {
         specialize(H % 4 == 0, W % 4 == 0);
     }
 }
+schedule! {
+    pub GUARDED: conv for board where IC <= 8 {
+        decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-4);
+        v { distribute(n, th, tw => workgroup(z, y, x)); serial(ic); distribute(p, q => thread(y, x)); }
+        tile(oh: 2, ow: 2) => workgroup(z, y); unroll(oh, ow); serial(n); distribute(oc => workgroup(x));
+    }
+}
 schedule! { pub WRONG: conv for board { tile(oh: 2) => workgroup(y); } }
 schedule! { pub ELSEWHERE: conv for nvidia_hopper {} }
 schedule! { pub OTHER: twice for board {} }
@@ -117,22 +124,37 @@ fn sums_over_dispatches() {
     assert!((winograd.errors[0].expected / expected - 1.0).abs() < 1e-3, "{expected}");
 }
 
+/// What is told of a schedule ends with the cost of the launch, if that has several dispatches.
+#[test]
+fn a_launch_as_a_whole() {
+    let source = Source::open(&file("whole", CONV)).expect("it is read");
+    let told = |schedule: &str, dims: &str| {
+        let given = Given { dims: sizes(&[dims]).remove(0), choice: Choice::default() };
+        let lines = explain(&source.subject(schedule).expect("it is there"), &given).lines();
+        lines.iter().map(|line| line.to_string() + "\n").skip_while(|line| line != "cost of a launch\n").collect::<String>()
+    };
+    assert_eq!(told("DIRECT", SMALL), "", "of one dispatch there is nothing to add");
+    insta::assert_snapshot!(told("F2", SMALL) + "\n" + &told("F2", "N=1"));
+}
+
 /// What is counted is what the words do: straight-line code has an instruction for each operation of an invocation.
 #[test]
 fn words_have_what_is_counted() {
     let source = Source::open(&file("words", CONV)).expect("it is read");
-    let subject = source.subject("F4").expect("it is there");
-    let told = explain(&subject, &Given::default());
-    assert_eq!(told.versions.len(), 2, "{:?}", told.errors);
-    // Of the version without tails, in which no copy has predicates.
-    let version = &told.versions[1];
-    let program = version.program.as_ref().expect("it is compiled");
-    // `v` runs over the input channels, `y` over the batch. (In `u`, a product that is fused with one sum and needed in another is there twice.)
-    for (name, looped) in [("v", "IC"), ("y", "N")] {
-        let at = program.dispatches.iter().position(|d| d.name == name).expect("the stage");
-        let dims: Vec<i64> = program.dims.iter().map(|dim| if dim.name == looped { 7 } else { 1 }).collect();
-        let counted = version.figures[at].cost.each.flops.eval(&dims).expect("a number");
-        assert_eq!(counted, 7 * float_operations(&program.dispatches[at].spirv), "{name}");
+    // Rows are chosen by numbers in the last version of `F4`, which has no tails; in `GUARDED`, by invocations and by clamped indices.
+    for schedule in ["F4", "GUARDED"] {
+        let told = explain(&source.subject(schedule).expect("it is there"), &Given::default());
+        let version = told.versions.last().expect("it is compiled");
+        let program = version.program.as_ref().unwrap_or_else(|| panic!("{:?}", told.errors));
+        // `v` runs over the input channels, `y` over the batch. (In `u`, a product that is fused in one sum and needed in another is there
+        // twice.)
+        for (name, looped) in [("v", "IC"), ("y", "N")] {
+            let at = program.dispatches.iter().position(|d| d.name == name).expect("the stage");
+            let dims: Vec<i64> = program.dims.iter().map(|dim| if dim.name == looped { 7 } else { 1 }).collect();
+            let counted = version.figures[at].cost.each.flops.eval(&dims).expect("a number");
+            let invocations: i64 = program.dispatches[at].local.iter().map(|n| i64::from(*n)).product();
+            assert_eq!(counted, 7 * invocations * float_operations(&program.dispatches[at].spirv), "{schedule}, {name}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a value is in one copy of the loops that are written out around it. There, their axes are numbers: choices by them are made, and
-//! quotients by which a copy lies in a tile are known. So copies share values that differ by name alone, as `oh / 2` in both rows of a tile, and a
-//! row that no copy chooses is not computed. The emitter finds the same.
+//! quotients by which a copy lies in a tile are known. So copies share values that differ by name alone, as `oh / 2` in both rows of a tile,
+//! and a row that no copy chooses is not computed. The emitter finds the same.
 
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs};
 use crate::launch::DType;
