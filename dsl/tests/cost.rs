@@ -14,9 +14,14 @@ const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M
 }";
 
 fn of(kernel: &str, directives: &str) -> Vec<Cost> {
+    of_where(kernel, "", directives)
+}
+
+/// The costs under facts, written with their `where`.
+fn of_where(kernel: &str, facts: &str, directives: &str) -> Vec<Cost> {
     let mut spans = Spans::new();
     let name = kernel.trim_start_matches("fn ").split('<').next().expect("a name");
-    let schedule = format!("V: {name} for p {{ {directives} }}");
+    let schedule = format!("V: {name} for p {facts} {{ {directives} }}");
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
     let schedule = syntax::parse(schedule.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
     match compile(&kernel, &schedule, &Profile::mesa_lavapipe()) {
@@ -27,8 +32,13 @@ fn of(kernel: &str, directives: &str) -> Vec<Cost> {
 
 /// Flops, functions, and bytes read and written of each tensor, of all workgroups.
 fn total(cost: &Cost) -> (i64, i64, Vec<(&str, i64, i64)>) {
-    let groups = cost.workgroups().eval(&DIMS).expect("a number");
-    let all = |size: &tilewright_dsl::launch::Size| size.eval(&DIMS).expect("a number") * groups;
+    total_at(cost, &DIMS)
+}
+
+/// The same at other sizes.
+fn total_at<'c>(cost: &'c Cost, dims: &[i64]) -> (i64, i64, Vec<(&'c str, i64, i64)>) {
+    let groups = cost.workgroups().eval(dims).expect("a number");
+    let all = |size: &tilewright_dsl::launch::Size| size.eval(dims).expect("a number") * groups;
     let tensors = cost.tensors.iter().map(|t| (t.name.as_str(), all(&t.read), all(&t.written))).collect();
     (all(&cost.each.flops), all(&cost.each.functions), tensors)
 }
@@ -69,4 +79,147 @@ fn the_bound_of_a_triangle_counts_as_its_largest() {
     let (flops, _, tensors) = total(&costs[0]);
     assert!(costs[0].at_most);
     assert_eq!((flops, tensors[0]), (64 * 64, ("x", 64 * 64 * 4, 0)));
+}
+
+/// A peel writes the body twice. Every tile takes one of both, and counts as a whole one, as it does with a guard.
+#[test]
+fn of_a_peel_one_side_counts() {
+    let tiled = |word: &str| {
+        let directives = format!("tile(i: 8, j: 32 {word}) => workgroup(y, x); tile(i: 4, j: 2) => thread(y, x); unroll(i, j);");
+        of(MATMUL, &directives.replace("unroll", "reorder(k, i, j); unroll"))
+    };
+    let (guarded, peeled) = (tiled("guard"), tiled("peel"));
+    assert_eq!(total(&peeled[0]), total(&guarded[0]));
+    assert_eq!((guarded[0].guards, peeled[0].guards), (2, 4), "the update and the finish, also of full tiles, for `i`");
+}
+
+/// Of what an axis chooses that is written out, each copy computes one value.
+#[test]
+fn of_a_choice_that_is_written_out_one_value_counts() {
+    let kernel = "fn pairs<M, N>(x: f32[M, N], z: f32[M, N], s: f32[M]) -> y: f32[M, N] {
+        y[i, j] = (if j % 2 == 0 { x[i, j].exp() } else { z[i, j] * 2.0 }) + s[i];
+    }";
+    let (m, n) = (64, 128);
+    let bytes = |elements: i64| elements * 4;
+    // Both values of every choice, as which one it is is known at run time only; `s` once for each row.
+    let chosen = of(kernel, "distribute(i => workgroup(x)); serial(j);");
+    let all = vec![("x", bytes(m * n), 0), ("z", bytes(m * n), 0), ("s", bytes(m), 0), ("y", 0, bytes(m * n))];
+    assert_eq!(total(&chosen[0]), (2 * m * n, m * n, all));
+    // One in the even copy, the other in the odd one; an addition in both.
+    let written = of_where(kernel, "where N % 2 == 0", "distribute(i => workgroup(x)); tile(j: 2); serial(j_o); unroll(j);");
+    let half = vec![("x", bytes(m * n / 2), 0), ("z", bytes(m * n / 2), 0), ("s", bytes(m), 0), ("y", 0, bytes(m * n))];
+    assert_eq!(total(&written[0]), (m * n / 2 + m * n, m * n / 2, half));
+    // Past the end the last one is read, of which nothing is known: each copy has both values.
+    let guarded = of(kernel, "distribute(i => workgroup(x)); tile(j: 2); serial(j_o); unroll(j);");
+    assert_eq!(total(&guarded[0]).0, 2 * m * n);
+}
+
+/// The digits of a fused axis that is written out are numbers in each copy.
+#[test]
+fn digits_that_are_written_out_are_shared() {
+    let kernel = "fn outer<M>(x: f32[M, 4], z: f32[M, 3]) -> y: f32[M, 4, 3] { y[i, p, q] = x[i, p].exp() + z[i, q]; }";
+    let costs = of(kernel, "distribute(i => workgroup(x)); fuse(p, q => pq); unroll(pq);");
+    let m = 64;
+    let tensors = vec![("x", m * 4 * 4, 0), ("z", m * 3 * 4, 0), ("y", 0, m * 12 * 4)];
+    assert_eq!(total(&costs[0]), (m * 12, m * 4, tensors));
+}
+
+const CONV: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
+    y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };
+}";
+
+/// A convolution of 4 x 8 results, from 2 to 3 channels.
+const SIZES: [i64; 5] = [1, 4, 8, 2, 3];
+
+#[test]
+fn a_direct_convolution() {
+    let costs = of(CONV, "distribute(n, oh, ow => workgroup(z, y, x)); distribute(oc => workgroup(x));");
+    // 4 x 8 x 3 sums of 9 x 2 products; each product reads both factors.
+    let (sums, products) = (4 * 8 * 3, 9 * 2);
+    let tensors = vec![("x", sums * products * 4, 0), ("w", sums * products * 4, 0), ("y", 0, sums * 4)];
+    assert_eq!(total_at(&costs[0], &SIZES), (2 * sums * products, 0, tensors));
+}
+
+/// F(2, 3) x F(2, 3): 2 x 4 tiles of 4 x 4 inputs and 2 x 2 results. A row of a transform that another row shares a term with is one
+/// operation, and rows are chosen by axes that are written out.
+#[test]
+fn winograd_of_two_results() {
+    let costs = of_where(
+        CONV,
+        "where IC <= 64, H % 2 == 0, W % 2 == 0",
+        "decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-4);
+         v { distribute(n, th, tw => workgroup(z, y, x)); serial(ic); reorder(ic, p, q); unroll(p, q); }
+         u { distribute(ic, oc => workgroup(y, x)); unroll(p, q); }
+         g { distribute(p, q, n, th => workgroup(z, z, y, y)); distribute(tw, oc => workgroup(x, x)); }
+         tile(oh: 2, ow: 2) => workgroup(z, y); unroll(oh, ow); serial(n); distribute(oc => workgroup(x));",
+    );
+    let (tiles, inputs, outputs) = (2 * 4, 2, 3);
+    let names: Vec<&str> = costs.iter().map(|cost| cost.name.as_str()).collect();
+    assert_eq!(names, ["u", "v", "g", "y"]);
+    // Four rows of one addition each, of 4 columns, and of the 4 rows of the result: 16 + 16 additions a tile and input channel.
+    let items = tiles * inputs * 16;
+    assert_eq!(
+        total_at(&costs[1], &SIZES),
+        (tiles * inputs * 32, 0, vec![("x", items * 4, 0), ("v", 0, items * 4)]),
+        "of 16 inputs 16 transformed ones"
+    );
+    // w0 / 2 + w2 / 2 and w1 / 2 are 3 products and a sum, of which their sum and difference make two rows; the others are w0 and -w2.
+    // So 6 operations for each of 3 columns, and of 4 rows, but that the first row of these has its products from the columns.
+    let weights = inputs * outputs;
+    assert_eq!(
+        total_at(&costs[0], &SIZES),
+        (weights * (3 * 6 + 4 * 6 - 3), 0, vec![("w", weights * 9 * 4, 0), ("u", 0, weights * 16 * 4)])
+    );
+    // A product and a sum for each tile, place of it, and pair of channels.
+    let sums = tiles * 16 * outputs;
+    assert_eq!(
+        total_at(&costs[2], &SIZES),
+        (2 * sums * inputs, 0, vec![("v", sums * inputs * 4, 0), ("u", sums * inputs * 4, 0), ("g", 0, sums * 4)])
+    );
+    // Two rows of two additions each, of 4 columns, and of the 2 rows of the result: 16 + 8 additions a tile and output channel.
+    assert_eq!(total_at(&costs[3], &SIZES), (tiles * outputs * 24, 0, vec![("y", 0, tiles * outputs * 4 * 4), ("g", sums * 4, 0)]));
+}
+
+/// F(4, 3) x F(4, 3) at 0, ±2/3, ±3/2: 1 x 2 tiles of 6 x 6 inputs and 4 x 4 results. That the full tiles are peeled changes no figure.
+#[test]
+fn winograd_of_four_results() {
+    let costs = of_where(
+        CONV,
+        "where IC <= 64",
+        "decompose_winograd(y => v, u, g, m: 4, tolerance: 1e-4);
+         precompute(u);
+         v { distribute(n, th, tw => workgroup(z, y, x)); serial(ic); reorder(ic, p, q); unroll(p, q); }
+         g { distribute(p, q, n, th => workgroup(z, z, y, y)); distribute(tw, oc => workgroup(x, x)); }
+         tile(oh: 4 peel, ow: 4 peel) => workgroup(z, y); unroll(oh, ow); serial(n); distribute(oc => workgroup(x));",
+    );
+    let (tiles, inputs, outputs) = (2, 2, 3);
+    let flops: Vec<(&str, i64)> = costs.iter().map(|cost| (cost.name.as_str(), total_at(cost, &SIZES).0)).collect();
+    // Rows of 0 and of infinity: a + b - 97/36 c, 3 operations each. Those of 2/3 and -2/3: 9/4 a - b and 3/2 c - 2/3 d are 5, their sum and
+    // difference 2; those of 3/2 and -3/2 as many. So 20 for each of 6 columns, and of 6 rows.
+    let v = tiles * inputs * (6 * 20 + 6 * 20);
+    let g = 2 * tiles * 36 * inputs * outputs;
+    // With s, t for g1 ± g2 and g3 ± g4: g0 + g1 + g2 + g3 + g4, 4; 2/3 s + 3/2 t of differences, 5; 4/9 s + 9/4 t of sums, 5; and
+    // 8/27 s + 27/8 t + g5 of the differences that are there, 4. So 18 for each of 6 columns, and of 4 rows.
+    let y = tiles * outputs * (6 * 18 + 4 * 18);
+    assert_eq!(flops, [("v", v), ("g", g), ("y", y)]);
+    let (_, _, traffic) = total_at(&costs[2], &SIZES);
+    assert_eq!(traffic, [("y", 0, tiles * outputs * 16 * 4), ("g", tiles * 36 * outputs * 4, 0)]);
+}
+
+/// Of axes that are not written out, each point has all rows of its tile.
+#[test]
+fn rows_that_are_chosen_at_run_time_all_count() {
+    let costs = of_where(
+        CONV,
+        "where IC <= 64, H % 2 == 0, W % 2 == 0",
+        "decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-4);
+         v { distribute(n, th, tw => workgroup(z, y, x)); serial(ic); distribute(p, q => thread(y, x)); }
+         distribute(n, oh, ow => workgroup(z, y, x)); distribute(oc => workgroup(x));",
+    );
+    let (tiles, inputs, outputs) = (2 * 4, 2, 3);
+    let of = |name: &str| total_at(costs.iter().find(|cost| cost.name == name).expect("the stage"), &SIZES);
+    // For each of 16 transformed inputs 4 rows of 4 columns, and 4 of what is chosen of these.
+    assert_eq!(of("v").0, tiles * inputs * 16 * (16 + 4));
+    // For each result 2 rows of two additions of 4 columns, and 2 of what is chosen: 20, and all 16 products.
+    assert_eq!(of("y"), (4 * 8 * outputs * 20, 0, vec![("y", 0, 4 * 8 * outputs * 4), ("g", 4 * 8 * outputs * 16 * 4, 0)]));
 }

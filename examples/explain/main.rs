@@ -6,6 +6,12 @@
 //!
 //! The file and its crate's modules are parsed and not built. Of a schedule that is specialized every version is shown; a tuned constant
 //! has its default, or what `--tune B=128` says.
+//!
+//! ```text
+//! cargo run -p explain -- explain/tests/files/convolutions.rs --compare DIRECT F2 F4 --dims N=32,H=16,W=16,IC=256,OC=256 --dims …
+//! ```
+//!
+//! compares what launches of several schedules cost, at each set of sizes.
 
 use anstyle::{AnsiColor, Style as Colour};
 use clap::Parser;
@@ -14,24 +20,38 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, SourceError};
-use tilewright_explain::{Explanation, Given, Style, explain};
+use tilewright_explain::{CompareError, Explanation, Given, Style, Text, compare, explain};
 
-/// Shows the nest of a schedule after every directive, its ledger and its cost.
+/// Shows the nest of a schedule after every directive, its ledger and its cost; or compares the costs of several schedules.
 #[derive(Parser)]
 struct Options {
     /// A Rust file with schedules.
     file: PathBuf,
     /// The schedules to explain; all of the file's if none is named.
     variants: Vec<String>,
-    /// Values of symbolic dims, for numbers instead of expressions: N=1,IH=225
-    #[arg(long, value_delimiter = ',', value_parser = value)]
-    dims: Vec<(String, i64)>,
+    /// The schedules of one kernel whose costs to compare, two or more.
+    #[arg(long, value_name = "SCHEDULE", num_args = 1.., conflicts_with_all = ["variants", "brief"])]
+    compare: Vec<String>,
+    /// Values of symbolic dims, for numbers instead of expressions: N=1,IH=225. Each one more is another set of sizes to compare at.
+    #[arg(long, value_parser = sizes)]
+    dims: Vec<Sizes>,
+    /// Another profile by whose rates the compared schedules are judged, too: the name of a bundled one, or a path in the file.
+    #[arg(long)]
+    profile: Vec<String>,
     /// Values of tuned constants, instead of their defaults: B=128
     #[arg(long, value_delimiter = ',', value_parser = value)]
     tune: Vec<(String, i64)>,
     /// Only the last nest, not the way to it.
     #[arg(long)]
     brief: bool,
+}
+
+/// A set of sizes.
+#[derive(Clone)]
+struct Sizes(Vec<(String, i64)>);
+
+fn sizes(text: &str) -> Result<Sizes, String> {
+    text.split(',').map(value).collect::<Result<_, _>>().map(Sizes)
 }
 
 fn value(text: &str) -> Result<(String, i64), String> {
@@ -52,8 +72,16 @@ fn main() -> ExitCode {
 }
 
 /// Whether all schedules are right.
-fn run(options: &Options) -> Result<bool, SourceError> {
+fn run(options: &Options) -> Result<bool, CompareError> {
     let source = Source::open(&options.file)?;
+    if !options.compare.is_empty() {
+        return compared(options, &source).map(|()| true);
+    }
+    if !options.profile.is_empty() {
+        anstream::eprintln!("`--profile` judges schedules that are compared; name them after `--compare`");
+        return Ok(false);
+    }
+    let dims: Vec<(String, i64)> = options.dims.iter().flat_map(|sizes| sizes.0.iter().cloned()).collect();
     let mut variants: Vec<&str> = options.variants.iter().map(String::as_str).collect();
     if variants.is_empty() {
         variants = source.schedules();
@@ -65,20 +93,31 @@ fn run(options: &Options) -> Result<bool, SourceError> {
     let mut right = true;
     for (n, name) in variants.into_iter().enumerate() {
         let subject = source.subject(name)?;
-        let given = Given { dims: options.dims.clone(), choice: Choice(options.tune.clone()) };
+        let given = Given { dims: dims.clone(), choice: Choice(options.tune.clone()) };
         let mut told = explain(&subject, &given);
         if options.brief {
             told.versions.iter_mut().for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));
         }
         right &= told.errors.is_empty();
-        unknown_dims(&told, &options.dims);
+        unknown_dims(&told, &dims);
         let separated = if n > 0 { "\n\n" } else { "" };
         // A pipe that is closed is no error of ours.
-        if write!(anstream::stdout(), "{separated}{}", shown(&told, &source)).is_err() {
+        if write!(anstream::stdout(), "{separated}{}", shown(&told.lines(), &source)).is_err() {
             break;
         }
     }
     Ok(right)
+}
+
+/// Shows what the schedules cost beside each other.
+fn compared(options: &Options, source: &Source) -> Result<(), CompareError> {
+    let names: Vec<&str> = options.compare.iter().map(String::as_str).collect();
+    let sizes: Vec<Vec<(String, i64)>> = options.dims.iter().map(|sizes| sizes.0.clone()).collect();
+    let profiles = options.profile.iter().map(|name| source.profile_named(name)).collect::<Result<Vec<_>, SourceError>>()?;
+    let table = compare(source, &names, &sizes, &Choice(options.tune.clone()), &profiles)?;
+    // A pipe that is closed is no error of ours.
+    let _ = write!(anstream::stdout(), "{}", shown(&table.lines(), source));
+    Ok(())
 }
 
 /// Names on the command line that the kernel does not have.
@@ -90,9 +129,9 @@ fn unknown_dims(told: &Explanation, dims: &[(String, i64)]) {
     }
 }
 
-fn shown(told: &Explanation, source: &Source) -> String {
+fn shown(lines: &[Text], source: &Source) -> String {
     let mut text = String::new();
-    for line in told.lines() {
+    for line in lines {
         for (style, part) in &line.0 {
             let colour = colour(*style);
             text += &format!("{colour}{}{colour:#}", source.place(part));

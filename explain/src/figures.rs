@@ -7,7 +7,7 @@ use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
 
 /// The cost of one dispatch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// The cost as the nest has it.
     pub cost: Cost,
@@ -19,6 +19,10 @@ pub struct Figures {
     pub workgroups: Option<i64>,
     /// Float operations of all workgroups, functions beyond arithmetic included.
     pub flops: Option<i64>,
+    /// Those functions alone.
+    pub functions: Option<i64>,
+    /// Bytes that all workgroups read from and write to shared memory.
+    pub shared: Option<i64>,
     /// The traffic of every tensor.
     pub moved: Vec<Moved>,
     /// Bytes that any schedule of this dispatch has to move: each tensor once.
@@ -42,10 +46,10 @@ pub struct Moved {
 
 /// The least time that a dispatch can take on a device: its flops at the peak rate, or its tensors once through memory at the
 /// peak bandwidth, whichever is longer. (Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
     /// Nanoseconds.
-    pub nanoseconds: i64,
+    pub nanoseconds: f64,
     /// Which of both it is.
     pub bound: Bound,
 }
@@ -60,17 +64,23 @@ pub enum Bound {
 }
 
 /// The figures of every dispatch.
-pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, dims: &[(String, i64)]) -> Vec<Figures> {
-    let known = Known::new(launched, dims);
+pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, known: &Known) -> Vec<Figures> {
     let costs = cost(program);
     costs.into_iter().zip(&launched.dispatches).map(|(cost, dispatch)| known.figures(cost, dispatch, profile)).collect()
 }
 
 /// The values of the dims, as far as they are known.
-struct Known(Vec<Option<i64>>);
+pub(crate) struct Known(Vec<Option<i64>>);
+
+impl Figures {
+    /// The least time on a device of another profile.
+    pub fn on(&self, profile: &Profile) -> Option<Roofline> {
+        roofline(self.flops, self.compulsory, profile)
+    }
+}
 
 impl Known {
-    fn new(launched: &launch::Program, given: &[(String, i64)]) -> Known {
+    pub(crate) fn new(launched: &launch::Program, given: &[(String, i64)]) -> Known {
         let mut known = Known(Vec::new());
         for dim in &launched.dims {
             let said = given.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
@@ -83,8 +93,18 @@ impl Known {
         known
     }
 
+    /// The values of all dims, if they are known.
+    pub(crate) fn all(&self) -> Option<Vec<i64>> {
+        self.0.iter().copied().collect()
+    }
+
+    /// Whether a dim is known.
+    pub(crate) fn has(&self, dim: usize) -> bool {
+        self.0.get(dim).is_some_and(Option::is_some)
+    }
+
     /// A size, if all its dims are known.
-    fn eval(&self, size: &Size) -> Option<i64> {
+    pub(crate) fn eval(&self, size: &Size) -> Option<i64> {
         let unknown = |d: u32| self.0.get(d as usize).is_none_or(Option::is_none);
         let values: Vec<i64> = self.0.iter().map(|v| v.unwrap_or(0)).collect();
         if size.any_dim(&unknown) { None } else { size.eval(&values) }
@@ -100,15 +120,18 @@ impl Known {
             whole: self.eval(&t.whole),
         };
         let flops = total(&cost.each.flops.clone().plus(cost.each.functions.clone()));
+        let shared = total(&cost.each.shared_read.clone().plus(cost.each.shared_written.clone()));
         let compulsory = self.eval(&cost.compulsory());
         Figures {
             words: words::read(&dispatch.spirv),
             spirv_bytes: dispatch.spirv.len(),
             workgroups,
             flops,
+            functions: total(&cost.each.functions),
+            shared,
             moved: cost.tensors.iter().map(moved).collect(),
             compulsory,
-            roofline: flops.zip(compulsory).and_then(|(flops, bytes)| roofline(flops, bytes, profile)),
+            roofline: roofline(flops, compulsory, profile),
             cost,
         }
     }
@@ -126,9 +149,9 @@ fn equated(launched: &launch::Program, dim: usize) -> Option<i64> {
 }
 
 /// Of a profile that says both rates: flops per nanosecond are GFLOP/s, bytes per nanosecond GB/s.
-fn roofline(flops: i64, bytes: i64, profile: &Profile) -> Option<Roofline> {
-    let (rate, bandwidth) = (i64::from(profile.gflops?), i64::from(profile.bandwidth?));
-    let (compute, memory) = (flops.checked_div(rate)?, bytes.checked_div(bandwidth)?);
+fn roofline(flops: Option<i64>, bytes: Option<i64>, profile: &Profile) -> Option<Roofline> {
+    let (rate, bandwidth) = (profile.gflops.filter(|n| *n > 0)?, profile.bandwidth.filter(|n| *n > 0)?);
+    let (compute, memory) = (flops? as f64 / f64::from(rate), bytes? as f64 / f64::from(bandwidth));
     let bound = if compute > memory { Bound::Compute } else { Bound::Memory };
     Some(Roofline { nanoseconds: compute.max(memory), bound })
 }

@@ -9,21 +9,30 @@
 //! ```text
 //! source ─▶ kernel, schedule, profile ─▶ explain ─▶ versions ─▶ steps   (the compiler, watched; each compared with the one before)
 //!                                                             ├─▶ ledger
-//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold; roofline)
+//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
 //! ```
+//!
+//! [`compare`] sets the totals of several schedules of one kernel beside each other, at as many sizes as one likes.
 
+mod admit;
+mod compare;
 mod diff;
 mod figures;
 pub mod source;
 mod steps;
+mod table;
 mod text;
+mod totals;
 mod words;
 
+pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
 pub use figures::{Bound, Figures, Moved, Roofline};
 pub use steps::{Line, Step};
 pub use text::{Style, Text};
+pub use totals::Totals;
 pub use words::Words;
 
+use figures::Known;
 use source::Subject;
 use steps::Steps;
 use tilewright_dsl::diag::{Error, Errors};
@@ -64,6 +73,8 @@ pub struct Version {
     pub ledger: Vec<Obligation>,
     /// What a launch costs, for every dispatch; none of a schedule that is wrong.
     pub figures: Vec<Figures>,
+    /// What it costs as a whole; `None` of a schedule that is wrong.
+    pub totals: Option<Totals>,
     /// The launch program; `None` of a schedule that is wrong.
     pub program: Option<Program>,
 }
@@ -104,6 +115,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         steps: steps.done,
         ledger: Vec::new(),
         figures: Vec::new(),
+        totals: None,
         program: None,
     };
     let mut told = Explanation {
@@ -151,7 +163,9 @@ impl Explanation {
         self.versions = told.filter(|(n, _)| *n == 0 || made.taken.contains(n)).map(|(_, version)| version).collect();
         let nests = [made.nest].into_iter().chain(made.specialized);
         for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
-            version.figures = figures::figures(&nest, &program, &self.profile, &given.dims);
+            let known = Known::new(&program, &given.dims);
+            version.figures = figures::figures(&nest, &program, &self.profile, &known);
+            version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.decomposed, &self.profile));
             version.ledger = nest.ledger;
             version.program = Some(program);
         }

@@ -1,7 +1,7 @@
 //! An explanation as lines of styled text, for a terminal or a file.
 
 use crate::figures::{Bound, Figures, Moved};
-use crate::{Explanation, Step, Tuned, Version};
+use crate::{Explanation, Step, Totals, Tuned, Version};
 use std::fmt;
 use tilewright_dsl::cost::Traffic;
 use tilewright_dsl::launch::Size;
@@ -33,11 +33,11 @@ pub enum Style {
 pub struct Text(pub Vec<(Style, String)>);
 
 impl Text {
-    fn of(style: Style, text: impl Into<String>) -> Text {
+    pub(crate) fn of(style: Style, text: impl Into<String>) -> Text {
         Text(vec![(style, text.into())])
     }
 
-    fn and(mut self, style: Style, text: impl Into<String>) -> Text {
+    pub(crate) fn and(mut self, style: Style, text: impl Into<String>) -> Text {
         self.0.push((style, text.into()));
         self
     }
@@ -83,6 +83,10 @@ impl Version {
         self.steps.iter().for_each(|step| self::step(step, lines));
         self.ledger_lines(lines);
         self.figures.iter().for_each(|figures| self.figures_lines(figures, lines));
+        // Of one dispatch they are its own figures.
+        if let Some(totals) = self.totals.as_ref().filter(|totals| totals.dispatches > 1) {
+            self::totals(totals, lines);
+        }
     }
 
     fn ledger_lines(&self, lines: &mut Vec<Text>) {
@@ -141,6 +145,34 @@ impl Version {
     }
 }
 
+/// What a launch costs as a whole.
+fn totals(totals: &Totals, lines: &mut Vec<Text>) {
+    lines.extend([Text::default(), Text::of(Style::Heading, "cost of a launch")]);
+    let mut row = |what: &str, text: String| {
+        lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
+    };
+    row("dispatches", totals.dispatches.to_string());
+    let functions = totals.functions.map_or_else(String::new, |n| format!(", of these {} functions", number(Some(n), "")));
+    row("flops", number(totals.flops, "") + &functions);
+    row("asked of memory", number(totals.asked, "B"));
+    row("each tensor once", totals.compulsory.map_or_else(|| number(None, ""), |n| number(Some(n), "B") + ", in each dispatch"));
+    row("temporaries", number(totals.temporaries, "B"));
+    if totals.prepared != Some(0) {
+        row("prepared", number(totals.prepared, "B"));
+    }
+    row(
+        "roofline",
+        match totals.nanoseconds {
+            Some(nanoseconds) => format!("{} at the least, one dispatch after another", time(nanoseconds)),
+            None => "unknown, as that of a dispatch is".into(),
+        },
+    );
+    row("code", format!("{} words", totals.words));
+    for error in &totals.errors {
+        row("stated error", format!("{:.1e} of `{}` as expected, relative to its size", error.expected, error.stage));
+    }
+}
+
 fn step(step: &Step, lines: &mut Vec<Text>) {
     lines.push(Text::default());
     let mut title = Text::of(Style::Directive, step.title.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -185,7 +217,7 @@ fn roofline(figures: &Figures) -> String {
                 Bound::Compute => "arithmetic",
                 Bound::Memory => "memory",
             };
-            format!("{:.1} us at the least, bound by {bound}", roofline.nanoseconds as f64 / 1000.0)
+            format!("{} at the least, bound by {bound}", time(roofline.nanoseconds))
         }
         (None, Some(_)) => "unknown: the profile says neither `gflops` nor `bandwidth`, or one of them".into(),
         (None, None) => "unknown: some dims are".into(),
@@ -198,7 +230,7 @@ fn equals(value: Option<i64>) -> String {
 }
 
 /// A number with a prefix: `12.3 MB`.
-fn number(value: Option<i64>, unit: &str) -> String {
+pub(crate) fn number(value: Option<i64>, unit: &str) -> String {
     let Some(n) = value else { return "unknown".into() };
     let steps = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let text = match steps.into_iter().find(|(step, _)| n >= *step) {
@@ -206,6 +238,11 @@ fn number(value: Option<i64>, unit: &str) -> String {
         None => format!("{n} {unit}"),
     };
     text.trim_end().to_owned()
+}
+
+/// A time: `12.3 us`, and `45.6 ns` of less than one.
+pub(crate) fn time(nanoseconds: f64) -> String {
+    if nanoseconds < 1000.0 { format!("{nanoseconds:.1} ns") } else { format!("{:.1} us", nanoseconds / 1000.0) }
 }
 
 /// Digits in groups of three.

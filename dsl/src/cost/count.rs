@@ -5,7 +5,6 @@
 //! from the outside to the innermost serial one that the value depends on; and the unrolled ones and lanes that it depends on.
 
 use super::Work;
-use crate::expr::{Expr, ExprId};
 use crate::launch::Size;
 use crate::lower::launch::size;
 use crate::nest::walk;
@@ -31,6 +30,8 @@ pub(super) struct Count<'p> {
     pub(super) at_most: bool,
     pub(super) guards: u32,
     pub(super) barriers: u32,
+    /// The loops whose copies are told apart, so that they do not multiply.
+    pub(super) written_out: Loops,
     open: Vec<Open>,
     /// The loops around the writes of every buffer that this dispatch writes.
     written: HashMap<BufferId, HashSet<AxisId>>,
@@ -55,6 +56,7 @@ impl<'p> Count<'p> {
             at_most: false,
             guards: 0,
             barriers: 0,
+            written_out: 0,
             open: Vec::new(),
             written,
         }
@@ -77,7 +79,7 @@ impl<'p> Count<'p> {
 
     /// The iterations of a loop over an axis, at most.
     fn extent(&mut self, axis: AxisId) -> Size {
-        let bound: HashSet<AxisId> = self.open.iter().map(|o| o.axis).collect();
+        let bound = self.bound();
         let extent = self.program.axes[axis].extent;
         let over = self.program.over_leaves(extent, &bound);
         if let Some(size) = size(self.program, over) {
@@ -95,11 +97,48 @@ impl<'p> Count<'p> {
 
     /// How often something is executed that depends on these loops.
     pub(super) fn times(&self, depends: Loops) -> Size {
+        let counted = self.open.iter().enumerate().filter(|(n, o)| {
+            let is_apart = *n < 128 && self.written_out >> n & 1 == 1;
+            !is_apart && (matches!(o.exec, Exec::Bind(..)) || self.is_in(*n, depends))
+        });
+        counted.map(|(_, o)| o.extent.clone()).fold(Size::Const(1), Size::times)
+    }
+
+    /// Whether something that depends on these loops is computed anew in each iteration of the open loop `n`.
+    fn is_in(&self, n: usize, depends: Loops) -> bool {
         let on = |n: usize| n < 128 && depends >> n & 1 == 1;
-        let innermost = self.open.iter().enumerate().rposition(|(n, o)| o.exec == Exec::Serial && on(n));
-        let counts =
-            |(n, o): &(usize, &Open)| matches!(o.exec, Exec::Bind(..)) || innermost.is_some_and(|deepest| *n <= deepest) || on(*n);
-        self.open.iter().enumerate().filter(counts).map(|(_, o)| o.extent.clone()).fold(Size::Const(1), Size::times)
+        let deepest = self.open.iter().enumerate().rposition(|(n, o)| o.exec == Exec::Serial && on(n));
+        deepest.is_some_and(|deepest| n <= deepest) || on(n)
+    }
+
+    /// Of the loops whose copies are told apart, the axes of those in whose copies something is computed anew that depends on these loops.
+    pub(super) fn apart(&self, depends: Loops) -> Vec<AxisId> {
+        let is_apart = |n: usize| n < 128 && self.written_out >> n & 1 == 1 && self.is_in(n, depends);
+        self.open.iter().enumerate().filter(|(n, _)| is_apart(*n)).map(|(_, o)| o.axis).collect()
+    }
+
+    /// The copies of those of some loops that are written out, each with what their axes are in it. `None`: there are no such loops, or the
+    /// copies are very many.
+    pub(super) fn copies(&self, depends: Loops) -> Option<Vec<HashMap<AxisId, i64>>> {
+        const MOST: usize = 1 << 16;
+        let mut copies = vec![HashMap::new()];
+        let is_written = |(n, o): &(usize, &Open)| o.exec == Exec::Unroll && *n < 128 && depends >> n & 1 == 1;
+        for (_, open) in self.open.iter().enumerate().filter(is_written) {
+            let Size::Const(count) = open.extent else { continue };
+            let numbers = 0..usize::try_from(count).ok().filter(|count| copies.len().saturating_mul(*count) <= MOST)?;
+            let with = |copy: &HashMap<AxisId, i64>, n: usize| {
+                let mut copy = copy.clone();
+                copy.insert(open.axis, n as i64);
+                copy
+            };
+            copies = copies.iter().flat_map(|copy| numbers.clone().map(|n| with(copy, n)).collect::<Vec<_>>()).collect();
+        }
+        copies.first().is_some_and(|copy| !copy.is_empty()).then_some(copies)
+    }
+
+    /// The axes of all open loops.
+    pub(super) fn bound(&self) -> HashSet<AxisId> {
+        self.open.iter().map(|o| o.axis).collect()
     }
 
     /// The loops that the value of an axis depends on.
@@ -151,11 +190,6 @@ impl<'p> Count<'p> {
         let times = self.times(depends);
         add(&mut self.work.flops, times.clone().times(Size::Const(flops)));
         add(&mut self.work.functions, times.times(Size::Const(functions)));
-    }
-
-    /// An expression.
-    pub(super) fn expr(&self, id: ExprId) -> Expr {
-        self.program.exprs.get(id).clone()
     }
 }
 

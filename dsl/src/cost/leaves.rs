@@ -1,10 +1,15 @@
 //! What the leaves of a nest do: arithmetic, reads and writes, each given to the count with the loops that it depends on.
 
 use super::count::{Count, Loops};
+use super::written;
 use crate::expr::{Binary, Expr, ExprId, Unary};
-use crate::nest::{Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, StageId};
+use crate::nest::{Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, StageId, walk as nodes};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+
+/// How many parts of expressions are looked at in all copies of a leaf that is written out, at most. Of more, each counts as in the
+/// expression as it stands, in all copies.
+const PARTS: usize = 1 << 18;
 
 /// Counts everything in a block.
 pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
@@ -16,14 +21,14 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 count.leave();
             }
             NodeKind::Alloc { body, .. } => walk(count, body),
-            // The longer way is not known: both count.
+            // Both sides compute the same, the first in full tiles, and every tile counts as one.
             NodeKind::Branch { then, other, .. } => {
                 walk(count, then);
-                walk(count, other);
+                notes(count, other);
             }
             NodeKind::Compute(c) => compute(count, c),
             NodeKind::Copy(copy) => {
-                Values::new(count).value(copy.value);
+                values(count, &[copy.value]);
                 count.write(copy.dst, 1);
             }
             NodeKind::Fragment(f) => fragment(count, f),
@@ -33,16 +38,100 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
     }
 }
 
+/// Counts what stands in a block, and not what it does.
+fn notes(count: &mut Count<'_>, block: &Block) {
+    for node in nodes::nodes(block) {
+        match &node.kind {
+            NodeKind::Compute(c) => count.guards += u32::from(!c.preds.is_empty()),
+            NodeKind::Barrier { .. } => count.barriers += 1,
+            _ => {}
+        }
+    }
+}
+
 fn compute(count: &mut Count<'_>, compute: &Compute) {
-    let mut values = Values::new(count);
-    compute.value.iter().for_each(|v| {
-        values.value(*v);
-    });
+    if !copies(count, compute) {
+        values(count, &compute.value);
+    }
     if compute.phase == Phase::Update {
         combine(count, compute.stage, compute.given..compute.dst.len());
     }
     compute.written().iter().for_each(|place| count.write(place.buffer, 1));
     count.guards += u32::from(!compute.preds.is_empty());
+}
+
+/// Counts values and what they are made of, each once.
+fn values(count: &mut Count<'_>, roots: &[ExprId]) {
+    let mut parts = Parts::default();
+    for root in roots {
+        parts.loops(count, *root);
+    }
+    parts.inner_first.into_iter().for_each(|(id, depends)| one(count, id, depends));
+}
+
+/// Counts the values of a compute in the copies of the loops that are written out around it: what several copies share once, and of a choice
+/// that a copy makes the value that is left. `false`: nothing differs in copies, or there are too many of them.
+fn copies(count: &mut Count<'_>, compute: &Compute) -> bool {
+    let program = count.program;
+    if !compute.value.iter().any(|value| written::can_differ(program, *value)) {
+        return false;
+    }
+    let mut parts = Parts::default();
+    let depends = compute.value.iter().fold(0, |all, value| all | parts.loops(count, *value));
+    let few = |copies: &Vec<HashMap<_, _>>| copies.len().saturating_mul(parts.known.len()) <= PARTS;
+    let Some(copies) = count.copies(depends).filter(few) else { return false };
+    let (mut parts, mut seen) = (Parts::default(), HashSet::new());
+    count.written_out = copies[0].keys().fold(0, |all, axis| all | count.of_axis(*axis));
+    for numbers in copies {
+        let mut copy = written::Written::new(program, numbers, count.bound(), &compute.preds);
+        let mut open: Vec<ExprId> = compute.value.iter().map(|value| copy.value(*value)).collect();
+        while let Some(id) = open.pop() {
+            let depends = parts.loops(count, id);
+            let differs: Vec<i64> = count.apart(depends).iter().map(|axis| copy.numbers[axis]).collect();
+            if !seen.insert((id, differs)) {
+                continue;
+            }
+            one(count, id, depends);
+            open.extend(program.exprs.get(id).operands());
+        }
+    }
+    count.written_out = 0;
+    true
+}
+
+/// What values are made of, and the loops that each part depends on.
+#[derive(Default)]
+struct Parts {
+    known: HashMap<ExprId, Loops>,
+    inner_first: Vec<(ExprId, Loops)>,
+}
+
+impl Parts {
+    /// The loops that a value depends on.
+    fn loops(&mut self, count: &Count<'_>, id: ExprId) -> Loops {
+        if let Some(loops) = self.known.get(&id) {
+            return *loops;
+        }
+        let expr = count.program.exprs.get(id);
+        let own = match expr {
+            Expr::Axis(axis) => count.of_axis(*axis),
+            Expr::Read(read) => count.of_buffer(read.buffer),
+            _ => 0,
+        };
+        let all = expr.operands().into_iter().fold(own, |all, operand| all | self.loops(count, operand));
+        self.known.insert(id, all);
+        self.inner_first.push((id, all));
+        all
+    }
+}
+
+/// Counts a value that depends on these loops, without its parts.
+fn one(count: &mut Count<'_>, id: ExprId, depends: Loops) {
+    if let Expr::Read(read) = count.program.exprs.get(id) {
+        count.read(read.buffer, 1, depends);
+    }
+    let (flops, functions) = arithmetic(count, id);
+    count.arithmetic(flops, functions, depends);
 }
 
 /// One combination of components of a stage's states, in every open loop.
@@ -79,41 +168,6 @@ fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
         Expr::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc | Unary::Fract, _) => (1, 0),
         Expr::Unary(..) => (0, 1),
         _ => (0, 0),
-    }
-}
-
-/// The values of one leaf, each counted once.
-struct Values<'a, 'p> {
-    count: &'a mut Count<'p>,
-    known: HashMap<ExprId, Loops>,
-}
-
-impl<'a, 'p> Values<'a, 'p> {
-    fn new(count: &'a mut Count<'p>) -> Values<'a, 'p> {
-        Values { count, known: HashMap::new() }
-    }
-
-    /// Counts a value and what it is made of; gives the loops that it depends on.
-    fn value(&mut self, id: ExprId) -> Loops {
-        if let Some(loops) = self.known.get(&id) {
-            return *loops;
-        }
-        let expr = self.count.expr(id);
-        let mut loops = match &expr {
-            Expr::Axis(axis) => self.count.of_axis(*axis),
-            Expr::Read(read) => self.count.of_buffer(read.buffer),
-            _ => 0,
-        };
-        for operand in expr.operands() {
-            loops |= self.value(operand);
-        }
-        if let Expr::Read(read) = &expr {
-            self.count.read(read.buffer, 1, loops);
-        }
-        let (flops, functions) = arithmetic(self.count, id);
-        self.count.arithmetic(flops, functions, loops);
-        self.known.insert(id, loops);
-        loops
     }
 }
 

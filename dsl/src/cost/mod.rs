@@ -2,11 +2,13 @@
 //! multiplies them by. For people who choose between schedules: nothing in the compiler depends on it.
 //!
 //! All figures are sizes over the dims, so they are of every launch. What the emitter hoists is counted where it is
-//! hoisted to (`count`): index arithmetic is not counted at all. Tails count as if every tile were whole, and the bound of a
-//! triangular range as the largest that it takes.
+//! hoisted to (`count`): index arithmetic is not counted at all. Of a choice by axes that are written out, what each copy chooses counts
+//! (`written`); of any other, both values. Tails count as if every tile were whole, peeled ones too, and the bound of a triangular range as
+//! the largest that it takes.
 
 mod count;
 mod leaves;
+mod written;
 
 use crate::launch::Size;
 use crate::lower::launch::grid;

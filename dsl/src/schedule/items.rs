@@ -59,7 +59,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
                 for name in stages {
                     if copies::is_promised(items, name) {
                         of_copy.push((name, directives));
-                    } else if makes(items, name) {
+                    } else if placement::made(items, name) {
                         later.push((name, directives));
                     } else if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
                         give(&mut of_stage, stage, directives.iter().filter(|d| !placement::is_placement(&d.kind)));
@@ -122,16 +122,6 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
 fn dispatched(program: &Program) -> Vec<StageId> {
     let of = |stage: &StageId| program.is_planned(*stage) && !program.hosts.contains_key(stage);
     program.stages.ids().filter(of).collect()
-}
-
-/// Whether a directive makes the stage of that name.
-fn makes(items: &[Item], stage: &Name) -> bool {
-    let made = |d: &Directive| matches!(&d.kind, DirectiveKind::Rfactor { into, .. } if into.text == stage.text);
-    items.iter().any(|item| match item {
-        Item::Statement(_) => false,
-        Item::Directive(directive) => made(directive),
-        Item::Block { directives, .. } => directives.iter().any(made),
-    })
 }
 
 fn give<'a>(of_stage: &mut [(StageId, Vec<&'a Directive>)], stage: StageId, more: impl IntoIterator<Item = &'a Directive>) {

@@ -28,6 +28,10 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
             _ => continue,
         };
         for name in names {
+            // There is no stage yet that a directive makes.
+            if made(items, name) && matches!(directive.kind, DirectiveKind::ComputeAt(_)) {
+                continue;
+            }
             let Some(stage) = errors.keep(intermediate(program, name)) else { continue };
             errors.keep(once(program, &mut placed, stage, name.span));
             match keep {
@@ -72,6 +76,11 @@ fn computed(directive: &Directive) -> Option<&Promote> {
         DirectiveKind::ComputeAt(placed) => Some(placed),
         _ => None,
     }
+}
+
+/// Whether a directive makes the stage of that name.
+pub(super) fn made(items: &[Item], stage: &Name) -> bool {
+    directives(items).any(|d| matches!(&d.kind, DirectiveKind::Rfactor { into, .. } if into.text == stage.text))
 }
 
 /// Every directive, in blocks too.

@@ -1,5 +1,6 @@
 //! Why a variant was not found in the files.
 
+use crate::compare::meant;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -37,7 +38,7 @@ pub enum SourceError {
         tried: Vec<String>,
     },
     /// No schedule of that name in the file.
-    #[error("the file has no schedule `{name}`; its schedules: {}", tilewright_dsl::diag::list(there))]
+    #[error("the file has no schedule `{name}`{}; its schedules: {}", meant(name, there), tilewright_dsl::diag::list(there))]
     NoSchedule {
         /// What was asked for.
         name: String,

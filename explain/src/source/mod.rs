@@ -15,7 +15,7 @@ pub use error::SourceError;
 use items::Kind;
 use proc_macro2::TokenStream;
 use std::path::Path;
-use tilewright_dsl::diag::{Errors, Spans};
+use tilewright_dsl::diag::{Errors, Spans, did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::schedule::Schedule;
 use tilewright_dsl::syntax::{self, Kernel, Name};
@@ -115,6 +115,26 @@ impl Source {
     /// Those of [`Source::tokens`], and what the parsers say of the kernel.
     pub fn subject(&self, schedule: &str) -> Result<Subject, SourceError> {
         self.tokens(schedule)?.parse().map_err(|errors| SourceError::Wrong { errors: self.place(errors.trim_end()) })
+    }
+
+    /// A profile by its name, if it is bundled, or by its path in the asked file.
+    ///
+    /// # Errors
+    /// A path that leads nowhere or out of the crate, and what the parsers say of the profile.
+    pub fn profile_named(&self, name: &str) -> Result<Profile, SourceError> {
+        if let Some(profile) = Profile::bundled(name) {
+            return Ok(profile);
+        }
+        let path: Vec<String> = name.split("::").map(|part| part.trim().to_owned()).collect();
+        let found = self.profile(self.asked.first().copied().unwrap_or_default(), &path, &mut Spans::new(), &mut Vec::new());
+        found.map_err(|error| match error {
+            SourceError::NotFound { path, .. } | SourceError::OtherCrate { path, .. } if !name.contains("::") => {
+                let bundled = Profile::all_bundled().map(|profile| profile.name);
+                let help = did_you_mean(name, bundled.iter().map(String::as_str));
+                SourceError::NotFound { path, why: help.unwrap_or_else(|| format!("the bundled profiles are {}", list(bundled))) }
+            }
+            other => other,
+        })
     }
 
     /// A text of the compiler's, with the files' own names in its places.

@@ -1,0 +1,266 @@
+//! Several schedules of one kernel beside each other: what a launch of each costs at the same sizes.
+//!
+//! Of a schedule that is specialized, the version counts that a launch would take. Where a launch would take none, that is said in place of
+//! numbers. How fast a device is comes from each schedule's own profile, and from others that are asked for.
+
+use crate::admit;
+use crate::figures::{Figures, Known, figures};
+use crate::source::{Source, SourceError};
+use crate::totals::{Totals, least};
+use thiserror::Error;
+use tilewright_dsl::diag::{did_you_mean, list};
+use tilewright_dsl::launch::Program;
+use tilewright_dsl::nest;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::tune::Choice;
+use tilewright_dsl::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use tilewright_dsl::variant;
+
+/// Schedules of one kernel, compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The schedules, in the order in which they were named.
+    pub schedules: Vec<Compared>,
+    /// The profiles by which all are judged besides their own.
+    pub profiles: Vec<Profile>,
+    /// What they cost, for each set of sizes.
+    pub at: Vec<Sized>,
+}
+
+/// A schedule that is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Its name.
+    pub name: String,
+    /// Its profile.
+    pub profile: Profile,
+}
+
+/// What the schedules cost at some sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sized {
+    /// The sizes.
+    pub dims: Vec<(String, i64)>,
+    /// Of every schedule what is taken, or why a launch does not take it.
+    pub costs: Vec<Result<Taken, String>>,
+}
+
+/// The version of a schedule that a launch takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// The facts of its `specialize`; `None` of the schedule as it stands.
+    pub under: Option<String>,
+    /// Its cost.
+    pub totals: Totals,
+    /// The least time in nanoseconds by each of [`Comparison::profiles`].
+    pub judged: Vec<Option<f64>>,
+}
+
+/// Why schedules cannot be compared.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    /// A schedule is not found.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// There are not two schedules.
+    #[error("{}: name two schedules or more to compare", match .0 { 0 => "no schedule is named", _ => "one schedule is named" })]
+    Few(usize),
+    /// A schedule is named twice.
+    #[error("`{0}` is named twice; name each schedule once")]
+    Twice(String),
+    /// Two schedules are for different kernels.
+    #[error(
+        "`{first}` and `{second}` are schedules of different kernels, `{}` and `{}`: schedules of one kernel can be compared",
+        kernels[0], kernels[1]
+    )]
+    Kernels {
+        /// A schedule.
+        first: String,
+        /// One of another kernel.
+        second: String,
+        /// Their kernels.
+        kernels: [String; 2],
+    },
+    /// There are no sizes.
+    #[error("no sizes are given; write `--dims {}` for each set of sizes", unset(.0))]
+    NoSizes(Vec<String>),
+    /// A dim that the kernel does not have.
+    #[error("`{kernel}` has no symbolic dim `{name}`{}; there are {}", meant(name, there), list(there))]
+    UnknownDim {
+        /// The kernel.
+        kernel: String,
+        /// What was given a value.
+        name: String,
+        /// The dims that can have one.
+        there: Vec<String>,
+    },
+    /// A dim has two values in one set of sizes.
+    #[error("`{0}` has two values in one set of sizes; write `--dims` again for another set")]
+    TwoValues(String),
+    /// A dim has no value.
+    #[error("the sizes {} do not say {}", shown(.sizes), list(.missing))]
+    Missing {
+        /// The sizes.
+        sizes: Vec<(String, i64)>,
+        /// The dims without a value.
+        missing: Vec<String>,
+    },
+    /// A profile does not say how fast its device is.
+    #[error("the profile `{0}` says neither `gflops` nor `bandwidth`, or one of them: no time can be judged by it")]
+    NoRates(String),
+    /// A schedule is wrong.
+    #[error("`{name}` is wrong:\n{errors}")]
+    Wrong {
+        /// The schedule.
+        name: String,
+        /// What the compiler says, with places.
+        errors: String,
+    },
+}
+
+/// ` (did you mean `N`?)`, where a name is near.
+pub(crate) fn meant(name: &str, there: &[String]) -> String {
+    did_you_mean(name, there.iter().map(String::as_str)).map_or_else(String::new, |help| format!(" ({help})"))
+}
+
+/// `N=…,H=…`.
+fn unset(dims: &[String]) -> String {
+    dims.iter().map(|dim| format!("{dim}=…")).collect::<Vec<_>>().join(",")
+}
+
+/// `N=1,H=4`.
+pub(crate) fn shown(sizes: &[(String, i64)]) -> String {
+    sizes.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+}
+
+/// A schedule as it was compiled: every version, in the order in which a launch tries them.
+struct Compiled {
+    name: String,
+    profile: Profile,
+    versions: Vec<(nest::Program, Program)>,
+}
+
+/// Compares schedules of a file at sets of sizes, with the tuned constants of `choice` in those that have them, by their own profiles and
+/// by `profiles`.
+///
+/// # Errors
+/// A schedule that is not found, is wrong or is of another kernel; sizes that do not tell each dim once.
+pub fn compare(
+    source: &Source,
+    names: &[&str],
+    sizes: &[Vec<(String, i64)>],
+    choice: &Choice,
+    profiles: &[Profile],
+) -> Result<Comparison, CompareError> {
+    if names.len() < 2 {
+        return Err(CompareError::Few(names.len()));
+    }
+    if let Some((_, twice)) = names.iter().enumerate().find(|(n, name)| names[..*n].contains(name)) {
+        return Err(CompareError::Twice((*twice).into()));
+    }
+    if let Some(profile) = profiles.iter().find(|p| p.gflops.is_none() || p.bandwidth.is_none()) {
+        return Err(CompareError::NoRates(profile.name.clone()));
+    }
+    let kernel = one_kernel(source, names)?;
+    let compiled = names.iter().map(|name| compiled(source, name, choice)).collect::<Result<Vec<_>, _>>()?;
+    let mut sizes = sizes.to_vec();
+    let symbolic = symbolic(&compiled[0]);
+    match sizes.is_empty() {
+        true if symbolic.is_empty() => sizes.push(Vec::new()),
+        true => return Err(CompareError::NoSizes(symbolic)),
+        false => sizes.iter().try_for_each(|dims| known_dims(&kernel, &symbolic, dims))?,
+    }
+    let at = sizes.into_iter().map(|dims| at(&compiled, dims, profiles)).collect::<Result<_, _>>()?;
+    let schedules = compiled.into_iter().map(|c| Compared { name: c.name, profile: c.profile }).collect();
+    Ok(Comparison { kernel, schedules, profiles: profiles.to_vec(), at })
+}
+
+/// The name of the kernel that all schedules are for.
+fn one_kernel(source: &Source, names: &[&str]) -> Result<String, CompareError> {
+    let mut first: Option<(String, String)> = None;
+    for name in names {
+        let tokens = source.tokens(name)?.kernel.to_string();
+        let kernel = source.subject(name)?.kernel.name.text;
+        match &first {
+            Some((of, text)) if *text != tokens => {
+                let (first, second) = (names[0].to_owned(), (*name).to_owned());
+                return Err(CompareError::Kernels { first, second, kernels: [of.clone(), kernel] });
+            }
+            Some(_) => {}
+            None => first = Some((kernel, tokens)),
+        }
+    }
+    Ok(first.map(|(kernel, _)| kernel).unwrap_or_default())
+}
+
+fn compiled(source: &Source, name: &str, choice: &Choice) -> Result<Compiled, CompareError> {
+    let subject = source.subject(name)?;
+    let wrong = |errors: String| CompareError::Wrong { name: name.into(), errors: source.place(errors.trim_end()) };
+    let choice = Choice(choice.0.iter().filter(|(tuned, _)| tunes(&subject.schedule, tuned)).cloned().collect());
+    let made = variant::compile(&subject.kernel, &subject.schedule, &subject.profile, &choice, tilewright_spirv::compile)
+        .map_err(|errors| wrong(errors.texts(&subject.spans)))?;
+    // In a launch's order: the schedule as it stands comes last.
+    let programs = made.program.into_versions().map_err(wrong)?;
+    let nests = made.specialized.into_iter().chain([made.nest]);
+    Ok(Compiled { name: name.into(), profile: subject.profile, versions: nests.zip(programs).collect() })
+}
+
+/// Whether a schedule has a tuned constant of that name.
+fn tunes(schedule: &Schedule, name: &str) -> bool {
+    schedule
+        .items
+        .iter()
+        .any(|item| matches!(item, Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) if tune.name.text == name))
+}
+
+/// The dims of a schedule's kernel that a launch finds from shapes.
+fn symbolic(compiled: &Compiled) -> Vec<String> {
+    let dims = compiled.versions.first().map(|(_, program)| &program.dims[..]).unwrap_or_default();
+    dims.iter().filter(|dim| dim.derived.is_none()).map(|dim| dim.name.clone()).collect()
+}
+
+/// Whether the kernel has all dims of a set of sizes, and each is there once.
+fn known_dims(kernel: &str, symbolic: &[String], dims: &[(String, i64)]) -> Result<(), CompareError> {
+    for (n, (name, _)) in dims.iter().enumerate() {
+        if !symbolic.contains(name) {
+            return Err(CompareError::UnknownDim { kernel: kernel.into(), name: name.clone(), there: symbolic.to_vec() });
+        }
+        if dims[..n].iter().any(|(other, _)| other == name) {
+            return Err(CompareError::TwoValues(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn at(compiled: &[Compiled], dims: Vec<(String, i64)>, profiles: &[Profile]) -> Result<Sized, CompareError> {
+    let costs = compiled.iter().map(|compiled| taken(compiled, &dims, profiles)).collect::<Result<_, _>>()?;
+    Ok(Sized { dims, costs })
+}
+
+/// The version of a schedule that a launch takes at some sizes, or why it takes none.
+fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> Result<Result<Taken, String>, CompareError> {
+    let mut why = String::new();
+    for (nest, program) in &compiled.versions {
+        let known = Known::new(program, dims);
+        let is_missing = |(n, dim): &(usize, &tilewright_dsl::launch::Dim)| dim.derived.is_none() && !known.has(*n);
+        let missing: Vec<String> = program.dims.iter().enumerate().filter(is_missing).map(|(_, d)| d.name.clone()).collect();
+        if !missing.is_empty() {
+            return Err(CompareError::Missing { sizes: dims.to_vec(), missing });
+        }
+        let refusal = known.all().map_or_else(|| Some("64 bits do not hold a dim".into()), |all| admit::refusal(program, &all));
+        match refusal {
+            Some(refusal) => why = refusal,
+            None => return Ok(Ok(cost(compiled, nest, program, &known, profiles))),
+        }
+    }
+    Ok(Err(why))
+}
+
+fn cost(compiled: &Compiled, nest: &nest::Program, program: &Program, known: &Known, profiles: &[Profile]) -> Taken {
+    let figures: Vec<Figures> = figures(nest, program, &compiled.profile, known);
+    let under = program.variant.split_once(" where ").map(|(_, facts)| facts.to_owned());
+    let totals = Totals::new(&figures, program, known, &nest.decomposed, &compiled.profile);
+    Taken { under, totals, judged: profiles.iter().map(|profile| least(&figures, profile)).collect() }
+}
