@@ -151,3 +151,38 @@ fn attention_with_shared_keys() {
     }";
     check(ATTENTION, schedule, &WIDE.each_ref().map(|s| &s[..]));
 }
+
+/// Each row sees the keys up to its own: a workgroup's blocks end where its last row does.
+#[test]
+fn causal_attention() {
+    let causal = ATTENTION
+        .replace("j in 0..M", "j in 0..i + 1")
+        .replace(", M,", ",")
+        .replace("B, M,", "B, N,")
+        .replace("B, N, M]", "B, N, N]");
+    let schedule = "V: attention for p where E == 16, D == 16 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
+        tile(b: 1, i: 16) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 4, e: 4) => thread(y, x);
+        unroll(i, e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: register);
+        compute_at(l_b, j_o, to: shared);
+        compute_at(p, j_o, to: shared);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(s, j_o, to: shared);
+        promote(v => v_s, at: j_o, to: shared);
+        promote(k => k_s, at: j_o, to: shared);
+        o_b { reorder(j, i, e); unroll(i, e); }
+        s { tile(i: 4, j: 4) => thread(y, x); reorder(d, i, j); unroll(i, j); }
+    }";
+    let sizes: [&[(&str, i64)]; 3] = [
+        &[("B", 2), ("N", 8), ("D", 16), ("E", 16)],
+        &[("B", 1), ("N", 33), ("D", 16), ("E", 16)],
+        &[("B", 1), ("N", 1), ("D", 16), ("E", 16)],
+    ];
+    for schedule in ["V: attention for p { decompose_online(m, l, o); }", schedule] {
+        check(&causal, schedule, &sizes);
+    }
+}

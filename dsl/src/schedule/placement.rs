@@ -28,8 +28,9 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
             _ => continue,
         };
         for name in names {
-            // There is no stage yet that a directive makes.
-            if made(items, name) && matches!(directive.kind, DirectiveKind::ComputeAt(_)) {
+            if made(items, name) {
+                let error = Error::new(name.span, format!("`{name}` is what `rfactor` makes, and has a dispatch of its own"));
+                errors.push(error.help("leave this out: its place is before the stage that reduces the parts"));
                 continue;
             }
             let Some(stage) = errors.keep(intermediate(program, name)) else { continue };
