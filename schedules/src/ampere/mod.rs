@@ -1,5 +1,6 @@
 //! NVIDIA's Ampere: subgroups of 32, much shared memory, and reuse in registers.
 
+pub mod attention;
 pub mod conv_nchw;
 pub mod matmul;
 pub mod sgemm;

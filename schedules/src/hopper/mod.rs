@@ -1,5 +1,6 @@
 //! NVIDIA's Hopper.
 
+pub mod attention;
 pub mod conv2d;
 pub mod matmul;
 pub mod vectors;

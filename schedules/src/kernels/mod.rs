@@ -1,5 +1,6 @@
 //! What is computed. No schedule can change it.
 
+mod attention;
 mod convolutions;
 mod images;
 mod matrices;
@@ -7,6 +8,7 @@ mod mobile;
 mod rows;
 mod vectors;
 
+pub use attention::{attention, causal_attention};
 pub use convolutions::{conv_nchw, conv2d};
 pub use images::blur;
 pub use matrices::{matmul, sgemm};

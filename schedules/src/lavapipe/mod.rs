@@ -1,6 +1,7 @@
 //! Mesa's lavapipe, which runs eight invocations as one vector of the CPU: what is uniform among eight neighbours costs an
 //! eighth, and a row of eight that is contiguous is one access.
 
+pub mod attention;
 pub mod blur;
 pub mod conv1x1;
 pub mod conv2d;

@@ -1,4 +1,5 @@
 //! AMD's RDNA 3: subgroups of 32.
 
+pub mod attention;
 pub mod conv_nchw;
 pub mod rows;

@@ -1,3 +1,4 @@
 //! Arm's Mali GPUs of the Valhall family.
 
+pub mod attention;
 pub mod conv2d;
