@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 18] = [
+pub const ALL: [Entry; 20] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -47,6 +47,33 @@ pub const ALL: [Entry; 18] = [
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
+        name: "conv2d_winograd",
+        about: "3x3 convolution of many channels, NHWC x HWCF, by Winograd's algorithm and directly",
+        programs: || {
+            let direct = programs(&[lavapipe::conv2d::CHANNELS_64, lavapipe::conv2d::PIXELS_8X32, hopper::conv2d::IMPLICIT_GEMM])?;
+            let decomposed = programs(&[
+                lavapipe::winograd::F4,
+                lavapipe::winograd::F4_TILES,
+                lavapipe::winograd::F4_F16,
+                lavapipe::winograd::F4_ANY,
+                valhall::winograd::F4,
+                valhall::winograd::F4_F16,
+                ampere::winograd::F4,
+                ampere::winograd::F4_F16,
+                hopper::winograd::F4,
+                hopper::winograd::F4_ANY,
+                hopper::winograd::F2,
+                hopper::winograd::F4_F16,
+                rdna3::winograd::F4,
+                rdna3::winograd::F4_F16,
+                plain::CONV2D_WINOGRAD,
+            ])?;
+            Ok([direct, decomposed].concat())
+        },
+        dims: &[("N", 2), ("IH", 10), ("IW", 10), ("IC", 1280), ("OC", 1280)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
         name: "conv_nchw",
         about: "3x3 convolution, NCHW x FCHW",
         programs: || {
@@ -65,6 +92,21 @@ pub const ALL: [Entry; 18] = [
         about: "3x3 convolution of halves, NCHW x FCHW",
         programs: || programs(&[rdna3::conv_nchw::IMPLICIT_GEMM]),
         dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 32)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv_nchw_winograd",
+        about: "3x3 convolution, NCHW x FCHW, by Winograd's algorithm",
+        programs: || {
+            programs(&[
+                lavapipe::winograd::F4_NCHW,
+                ampere::winograd::F4_NCHW,
+                hopper::winograd::F4_NCHW,
+                rdna3::winograd::F4_NCHW,
+                plain::CONV_NCHW_WINOGRAD,
+            ])
+        },
+        dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {

@@ -13,3 +13,21 @@ schedule! {
     /// f32.
     pub CONV_NCHW: conv_nchw<T = f32> for vulkan_1_1 {}
 }
+
+schedule! {
+    /// f32, stride 1, by Winograd's algorithm with tiles of 4x4 results; the filter is prepared.
+    pub CONV2D_WINOGRAD: conv2d<T = f32> for vulkan_1_1 where IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
+        precompute(u);
+        root(output_tile);
+    }
+}
+
+schedule! {
+    /// As [`CONV2D_WINOGRAD`], NCHW.
+    pub CONV_NCHW_WINOGRAD: conv_nchw<T = f32> for vulkan_1_1 where IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
+        precompute(u);
+        root(output_tile);
+    }
+}

@@ -136,6 +136,19 @@ pub struct Program {
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.
     pub ledger: Vec<Obligation>,
+    /// What decompositions are expected to make of their results.
+    pub rounding: Vec<Rounding>,
+}
+
+/// How a decomposed result rounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounding {
+    /// Its name.
+    pub result: String,
+    /// The expected error, relative to the result: roots of mean squares.
+    pub expected: f64,
+    /// The largest possible error, relative to the largest input times the largest weight times the number of products.
+    pub worst: f64,
 }
 
 /// A dim.

@@ -3,3 +3,4 @@
 pub mod conv2d;
 pub mod matmul;
 pub mod vectors;
+pub mod winograd;

@@ -2,3 +2,4 @@
 
 pub mod conv_nchw;
 pub mod rows;
+pub mod winograd;

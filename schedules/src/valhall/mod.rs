@@ -1,3 +1,4 @@
 //! Arm's Mali GPUs of the Valhall family.
 
 pub mod conv2d;
+pub mod winograd;
