@@ -111,6 +111,7 @@ fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &
     Ok(Row {
         kernel: entry.name,
         variant: program.variant.clone(),
+        profile: program.profile.clone(),
         dims: entry.dims.iter().map(|(name, _)| (name.to_string(), dims.get(name).unwrap_or(0))).collect(),
         operations: (entry.operations)(&|name| dims.get(name).map_or(f64::NAN, |n| n as f64)),
         bytes: dims.bytes()?,
