@@ -125,7 +125,19 @@ pub struct Variant<K> {
     name: &'static str,
     /// `None`: its schedule did not compile.
     program: Option<&'static [u8]>,
+    rounding: &'static [Rounding],
     kernel: PhantomData<fn() -> K>,
+}
+
+/// How a result rounds that a schedule decomposes, known before anything runs. The page of `decompose_winograd` says of which inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// The result's name in the kernel.
+    pub result: &'static str,
+    /// The expected error, relative to the result: the root of the mean square of the errors over that of the values.
+    pub expected: f64,
+    /// The largest possible error, relative to the largest input times the largest weight times the number of products in a sum.
+    pub worst: f64,
 }
 
 impl<K> Clone for Variant<K> {
@@ -151,18 +163,31 @@ impl<K> Variant<K> {
     /// [`Device::load_programs`]: crate::Device::load_programs
     #[doc(hidden)]
     pub const unsafe fn __new(name: &'static str, program: &'static [u8]) -> Self {
-        Variant { name, program: Some(program), kernel: PhantomData }
+        Variant { name, program: Some(program), rounding: &[], kernel: PhantomData }
+    }
+
+    /// Written by the macros.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn __rounds(mut self, rounding: &'static [Rounding]) -> Self {
+        self.rounding = rounding;
+        self
     }
 
     /// Stands where a schedule did not compile, so that what names it has no second error.
     #[doc(hidden)]
     pub const fn __broken(name: &'static str) -> Self {
-        Variant { name, program: None, kernel: PhantomData }
+        Variant { name, program: None, rounding: &[], kernel: PhantomData }
     }
 
     /// Its name.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// How its schedule's decompositions round, one for each; empty, where it decomposes nothing.
+    pub const fn rounding(&self) -> &'static [Rounding] {
+        self.rounding
     }
 
     /// Its launch program.

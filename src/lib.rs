@@ -48,7 +48,7 @@ pub use device::{Device, DeviceInfo, DeviceKind, Limits, Options};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
-pub use kernel::{Kernel, Loaded, Outputs, Packing, Variant};
+pub use kernel::{Kernel, Loaded, Outputs, Packing, Rounding, Variant};
 pub use load::DynKernel;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
@@ -132,7 +132,7 @@ pub mod __private {
     pub use crate::argument::{Argument, Scalar};
     pub use crate::element::Element;
     pub use crate::error::Result;
-    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Variant};
+    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Rounding, Variant};
     pub use crate::layout::{Axis, Layout, Middle, Packed, Prepared, Quotient, Remainder, RowMajor};
     pub use crate::load::DynKernel;
     pub use crate::tensor::{AnyTensor, Tensor};

@@ -1,7 +1,7 @@
 //! Arguments for a program: its shapes for given dims, and tensors of random numbers.
 
 use tilewright::Scalar as Number;
-use tilewright::{AnyTensor, Argument, DType, Device, Result, bf16, f16};
+use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Result, bf16, f16};
 use tilewright_launch::{Argument as Position, Program, Role, Tensor};
 
 /// The dims of a launch: the program's, and their values.
@@ -36,11 +36,15 @@ impl<'a> Dims<'a> {
         shape.ok_or_else(|| format!("these dims give `{}` no shape", tensor.name))
     }
 
-    /// The bytes that a launch must move: every input and output once, an update twice.
+    /// The bytes that a launch must move: every input and output once, an update twice. An input of which something was prepared is not
+    /// read itself, but where a dispatch does.
     pub fn bytes(&self) -> Result<f64, String> {
         let mut sum = 0.0;
-        for tensor in &self.program.tensors {
+        for (n, tensor) in (0..).zip(&self.program.tensors) {
+            let is_prepared = self.program.preparations.iter().any(|p| p.input == n);
+            let is_read = || self.program.dispatches.iter().any(|d| d.buffers.iter().any(|b| b.tensor == n));
             let times = match tensor.role {
+                Role::Input if is_prepared && !is_read() => 0.0,
                 Role::Input | Role::Output | Role::Prepared => 1.0,
                 Role::Update => 2.0,
                 Role::Temporary => 0.0,
@@ -65,9 +69,9 @@ enum Owned {
 }
 
 impl Set {
-    /// Random inputs, and outputs to be written.
-    pub fn new(device: &Device, dims: &Dims<'_>) -> Result<Set, Box<dyn std::error::Error>> {
-        let program = dims.program;
+    /// Random inputs, and outputs to be written. What the kernel wants prepared is prepared here, before any launch is timed.
+    pub fn new(kernel: &DynKernel, dims: &Dims<'_>) -> Result<Set, Box<dyn std::error::Error>> {
+        let (device, program) = (kernel.device(), dims.program);
         let (mut arguments, mut outputs) = (Vec::new(), Vec::new());
         for position in &program.arguments {
             arguments.push(match position {
@@ -75,7 +79,13 @@ impl Set {
                 Position::Tensor(i) => {
                     let tensor = &program.tensors[*i as usize];
                     let random = random(device, tensor.dtype, &dims.shape(tensor)?)?;
-                    if tensor.role == Role::Update { Owned::Update(random) } else { Owned::Input(random) }
+                    match tensor.role {
+                        Role::Update => Owned::Update(random),
+                        _ if program.preparations.iter().any(|p| p.input == *i) => {
+                            Owned::Input(kernel.prepare(&tensor.name, &random)?)
+                        }
+                        _ => Owned::Input(random),
+                    }
                 }
             });
         }

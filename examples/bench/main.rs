@@ -7,7 +7,8 @@
 //!
 //! All launches of a variant are one submission with a barrier between any two, and each is timed by the device's
 //! timestamps: neither the host nor the compiler has a part in the numbers. With `--cpu` each launch is a submission, and what is timed
-//! is the processor, all threads of the process: for lavapipe, on a machine that others use. GB/s counts each input and output once.
+//! is the processor, all threads of the process: for lavapipe, on a machine that others use. What a variant wants
+//! prepared is prepared before. GB/s counts each input and output once.
 
 #![allow(clippy::print_stdout, reason = "a program that prints what it measured")]
 #![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
@@ -100,7 +101,7 @@ fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &
     let dims = Dims::new(program, &|name| asked(name).or_else(|| usual(name)))?;
     // SAFETY: the program is what a variant of the catalog holds, which the compiler made.
     let kernel = unsafe { device.load_programs(vec![program.clone()]) }?;
-    let mut sets = (0..options.sets).map(|_| Set::new(device, &dims)).collect::<Result<Vec<_>, _>>()?;
+    let mut sets = (0..options.sets).map(|_| Set::new(&kernel, &dims)).collect::<Result<Vec<_>, _>>()?;
     launch(device, &kernel, &mut sets, WARM_UP)?;
     let mut times = match options.cpu {
         true => (0..options.runs).map(|_| processor(device, &kernel, &mut sets)).collect::<Result<_, _>>()?,
@@ -110,6 +111,7 @@ fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &
     Ok(Row {
         kernel: entry.name,
         variant: program.variant.clone(),
+        profile: program.profile.clone(),
         dims: entry.dims.iter().map(|(name, _)| (name.to_string(), dims.get(name).unwrap_or(0))).collect(),
         operations: (entry.operations)(&|name| dims.get(name).map_or(f64::NAN, |n| n as f64)),
         bytes: dims.bytes()?,

@@ -8,6 +8,8 @@ pub struct Row {
     pub kernel: &'static str,
     /// The variant.
     pub variant: String,
+    /// The profile that it is for.
+    pub profile: String,
     /// The dims that were asked for, and their values.
     pub dims: Vec<(String, i64)>,
     /// Arithmetic operations of a launch.
@@ -29,10 +31,12 @@ impl Row {
 
     /// For people.
     pub fn print(&self) {
-        let (kernel, variant, shape) = (self.kernel, &self.variant, self.shape());
+        let (kernel, variant, profile, shape) = (self.kernel, &self.variant, &self.profile, self.shape());
         let milliseconds = self.seconds() * 1e3;
         let (flops, bytes) = (self.operations / self.seconds() / 1e9, self.bytes / self.seconds() / 1e9);
-        println!("{kernel:<10} {variant:<16} {shape:<32} {milliseconds:>10.4} ms {flops:>10.1} GFLOP/s {bytes:>8.1} GB/s");
+        println!(
+            "{kernel:<10} {variant:<16} {profile:<14} {shape:<32} {milliseconds:>10.4} ms {flops:>10.1} GFLOP/s {bytes:>8.1} GB/s"
+        );
     }
 
     /// For programs.
@@ -40,11 +44,12 @@ impl Row {
         let dims = self.dims.iter().map(|(name, value)| format!("{}:{value}", quote(name))).collect::<Vec<_>>().join(",");
         let first = self.times.first().map_or(f64::NAN, Duration::as_secs_f64);
         println!(
-            "{{\"device\":{},\"kernel\":{},\"variant\":{},\"dims\":{{{dims}}},\"runs\":{},\"median_s\":{:e},\"min_s\":{:e},\
+            "{{\"device\":{},\"kernel\":{},\"variant\":{},\"profile\":{},\"dims\":{{{dims}}},\"runs\":{},\"median_s\":{:e},\"min_s\":{:e},\
              \"operations\":{:e},\"bytes\":{:e}}}",
             quote(device),
             quote(self.kernel),
             quote(&self.variant),
+            quote(&self.profile),
             self.times.len(),
             self.seconds(),
             first,

@@ -1,12 +1,13 @@
-//! A photograph through a 3x3 convolution of 32 filters with stride 2, on the GPU.
+//! A photograph through a 3x3 convolution of 32 filters with stride 2, on the GPU; or with stride 1, by Winograd's algorithm.
 //!
 //! ```text
 //! cargo run --release --example conv2d [-- --image photo.png --out maps.png --variant PLAIN --runs 200]
+//! cargo run --release --example conv2d -- --winograd
 //! ```
 //!
 //! The algorithm stands in `kernel.rs`, what each device makes of it in `schedules/`. The program says which device and which
 //! variant ran, how long it took by the device's own clock, and how far the result is from plain loops in f64; it writes the
-//! 32 feature maps as one picture.
+//! 32 feature maps as one picture. Of Winograd's algorithm it says the error beside that which the schedule states.
 
 #![allow(clippy::print_stdout, reason = "a program that says what it did")]
 #![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
@@ -19,13 +20,14 @@ mod schedules;
 mod sheet;
 
 use clap::Parser;
-use reference::Sizes;
+use reference::{Comparison, Sizes};
 use schedules::Conv;
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use tilewright::{Device, Loaded, Tensor};
+use tilewright::layout::{Layout, RowMajor};
+use tilewright::{Device, Loaded, Rounding, Tensor};
 
 /// Convolves a photograph with 32 filters on the GPU and checks the result.
 #[derive(Parser)]
@@ -39,6 +41,9 @@ struct Options {
     /// Runs this variant instead of the one for the device.
     #[arg(long)]
     variant: Option<String>,
+    /// Convolves by Winograd's algorithm, with stride 1.
+    #[arg(long, conflicts_with = "variant")]
+    winograd: bool,
     /// Launches that are timed.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
@@ -58,26 +63,31 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let image = image::read(&options.image)?;
     let bank = filters::bank();
     let weights = filters::weights(&bank);
-    let sizes = Sizes { height: image.height, width: image.width, channels: 3, filter: 3, filters: filters::COUNT, stride: 2 };
+    let stride = if options.winograd { 1 } else { 2 };
+    let sizes = Sizes { height: image.height, width: image.width, channels: 3, filter: 3, filters: filters::COUNT, stride };
     if image.height < sizes.filter || image.width < sizes.filter {
         return Err(format!("the image has {}x{} pixels, and the filters have 3x3", image.width, image.height).into());
     }
 
     let device = Device::open()?;
     println!("device    {}", device.info());
-    let conv = device.load(&variants(options, &device)?)?;
     let input = device.upload([1, image.height, image.width, 3], &image.pixels)?;
     let filter = device.upload([3, 3, 3, filters::COUNT], &weights)?;
-    println!("variant   {}", conv.variant_for((&input, &filter))?);
-    let output = conv.run((&input, &filter))?;
-    println!("output    {:?} from {:?}", output.shape(), input.shape());
-
-    print_time(options, &device, &conv, &input, &filter, sizes)?;
-    let maps = output.download()?;
-    let worst = reference::compare(sizes, &image.pixels, &weights, &maps);
-    println!("error     {:.2e} at most; {:.0} % of what rounding in f32 can make", worst.error, 100.0 * worst.part);
-    if worst.part > 1.0 {
-        return Err(format!("the result is wrong: {:.1} times the bound {:.2e}", worst.part, worst.bound).into());
+    let maps = if options.winograd {
+        let conv = device.load(&[schedules::WINOGRAD])?;
+        let filter = conv.prepare_filter(&filter)?;
+        convolve(options, &device, &conv, &input, &filter, sizes)?
+    } else {
+        let conv = device.load(&variants(options, &device)?)?;
+        convolve(options, &device, &conv, &input, &filter, sizes)?
+    };
+    let found = reference::compare(sizes, &image.pixels, &weights, &maps);
+    match schedules::WINOGRAD.rounding() {
+        [stated] if options.winograd => {
+            let bound = stated.worst * reference::largest(&image.pixels) * reference::largest(&weights) * sizes.terms() as f64;
+            judge_decomposed(&found, stated, bound)?;
+        }
+        _ => judge(&found)?,
     }
 
     let sheet = sheet::sheet(&maps, sizes.out_height(), sizes.out_width(), &bank);
@@ -85,6 +95,45 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     println!("maps      {}", options.out.display());
     for row in bank.chunks(8) {
         println!("          {}", row.iter().map(|f| f.name).collect::<Vec<_>>().join(", "));
+    }
+    Ok(())
+}
+
+/// The kernel as it takes the filters: as they are, or prepared.
+type Kernel<L> = kernel::conv2d::Kernel<f32, RowMajor, L, RowMajor>;
+
+/// Convolves, and says how.
+fn convolve<L: Layout>(
+    options: &Options,
+    device: &Device,
+    conv: &Loaded<Kernel<L>>,
+    input: &Tensor<f32>,
+    filter: &Tensor<f32, L>,
+    sizes: Sizes,
+) -> Result<Vec<f32>, Box<dyn Error>> {
+    println!("variant   {}", conv.variant_for((input, filter))?);
+    let output = conv.run((input, filter))?;
+    println!("output    {:?} from {:?}", output.shape(), input.shape());
+    print_time(options, device, conv, input, filter, sizes)?;
+    Ok(output.download()?)
+}
+
+/// Says how far a direct sum is from the reference, and whether it is one.
+fn judge(found: &Comparison) -> Result<(), Box<dyn Error>> {
+    println!("error     {:.2e} at most; {:.0} % of what rounding in f32 can make", found.error, 100.0 * found.part);
+    if found.part > 1.0 {
+        return Err(format!("the result is wrong: {:.1} times the bound {:.2e}", found.part, found.bound).into());
+    }
+    Ok(())
+}
+
+/// The same of a decomposed sum, beside what its schedule states. That is said of independent values of mean 0, which a photograph does not
+/// have; the worst case holds of all.
+fn judge_decomposed(found: &Comparison, stated: &Rounding, bound: f64) -> Result<(), Box<dyn Error>> {
+    println!("error     {:.1e} of the result; stated, for independent values: {:.1e}", found.relative, stated.expected);
+    println!("          {:.2e} at most; stated, for any values: {bound:.2e}", found.error);
+    if found.error > bound {
+        return Err("the result is wrong: its error is above what is stated".into());
     }
     Ok(())
 }
@@ -114,12 +163,12 @@ fn variants(options: &Options, device: &Device) -> Result<Vec<Conv>, Box<dyn Err
 }
 
 /// Times launches by the device's clock and prints their median.
-fn print_time(
+fn print_time<L: Layout>(
     options: &Options,
     device: &Device,
-    conv: &Loaded<kernel::conv2d::Kernel<f32>>,
+    conv: &Loaded<Kernel<L>>,
     input: &Tensor<f32>,
-    filter: &Tensor<f32>,
+    filter: &Tensor<f32, L>,
     sizes: Sizes,
 ) -> Result<(), Box<dyn Error>> {
     if !device.info().limits.timestamps {

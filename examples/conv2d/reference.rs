@@ -45,8 +45,10 @@ pub struct Comparison {
     pub error: f64,
     /// The bound at the element where the difference is the largest part of its bound.
     pub bound: f64,
-    /// That part: above 1, the result is wrong.
+    /// That part: above 1, the result is not a sum of the products.
     pub part: f64,
+    /// The root of the mean square of the differences, relative to that of the reference.
+    pub relative: f64,
 }
 
 /// Compares `output` with the convolution of `input` and `filter`.
@@ -57,12 +59,15 @@ pub struct Comparison {
 pub fn compare(sizes: Sizes, input: &[f32], filter: &[f32], output: &[f32]) -> Comparison {
     let nu = sizes.terms() as f64 * 2f64.powi(-24);
     let gamma = nu / (1.0 - nu);
-    let mut worst = Comparison { error: 0.0, bound: 0.0, part: 0.0 };
+    let mut worst = Comparison { error: 0.0, bound: 0.0, part: 0.0, relative: 0.0 };
+    let (mut errors, mut squares) = (0.0, 0.0);
     let mut sums = vec![(0.0, 0.0); sizes.filters];
     for (pixel, outputs) in output.chunks_exact(sizes.filters).enumerate() {
         pixel_sums(sizes, input, filter, (pixel / sizes.out_width(), pixel % sizes.out_width()), &mut sums);
         for (value, (sum, magnitude)) in outputs.iter().zip(&sums) {
             let (error, bound) = ((f64::from(*value) - sum).abs(), gamma * magnitude);
+            errors += error * error;
+            squares += sum * sum;
             // A NaN is beyond every bound.
             let part = if error <= bound { error / bound.max(f64::MIN_POSITIVE) } else { (error / bound).max(1.0 + f64::EPSILON) };
             worst.error = if error.is_nan() { f64::INFINITY } else { worst.error.max(error) };
@@ -71,7 +76,13 @@ pub fn compare(sizes: Sizes, input: &[f32], filter: &[f32], output: &[f32]) -> C
             }
         }
     }
+    worst.relative = (errors / squares.max(f64::MIN_POSITIVE)).sqrt();
     worst
+}
+
+/// The largest magnitude among values.
+pub fn largest(values: &[f32]) -> f64 {
+    values.iter().fold(0.0, |largest, value| largest.max(f64::from(value.abs())))
 }
 
 /// The sums of all filters at an output pixel, and those of the products' magnitudes.

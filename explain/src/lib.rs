@@ -165,7 +165,7 @@ impl Explanation {
         for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
             let known = Known::new(&program, &given.dims);
             version.figures = figures::figures(&nest, &program, &self.profile, &known);
-            version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.decomposed, &self.profile));
+            version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.rounding, &self.profile));
             version.ledger = nest.ledger;
             version.program = Some(program);
         }

@@ -169,7 +169,7 @@ fn totals(totals: &Totals, lines: &mut Vec<Text>) {
     );
     row("code", format!("{} words", totals.words));
     for error in &totals.errors {
-        row("stated error", format!("{:.1e} of `{}` as expected, relative to its size", error.expected, error.stage));
+        row("stated error", format!("{:.1e} of `{}` as expected, relative to its size", error.expected, error.result));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::figures::{Figures, Known};
 use tilewright_dsl::launch::{Program, Role, Tensor};
-use tilewright_dsl::nest::Decomposed;
+use tilewright_dsl::nest::Rounding;
 use tilewright_dsl::profile::Profile;
 
 /// The cost of a launch. What was prepared before costs the launch nothing but the room that it takes, and that it is read.
@@ -32,11 +32,11 @@ pub struct Totals {
     /// Words of SPIR-V.
     pub words: usize,
     /// The errors that are stated of what the schedule decomposed.
-    pub errors: Vec<Decomposed>,
+    pub errors: Vec<Rounding>,
 }
 
 impl Totals {
-    pub(crate) fn new(figures: &[Figures], launched: &Program, known: &Known, errors: &[Decomposed], profile: &Profile) -> Totals {
+    pub(crate) fn new(figures: &[Figures], launched: &Program, known: &Known, errors: &[Rounding], profile: &Profile) -> Totals {
         let moved = |f: &Figures| total(f.moved.iter().map(|moved| moved.read?.checked_add(moved.written?)));
         let room = |role: Role| total(launched.tensors.iter().filter(|t| t.role == role).map(|t| bytes(t, known)));
         Totals {

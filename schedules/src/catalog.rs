@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 18] = [
+pub const ALL: [Entry; 23] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -47,6 +47,33 @@ pub const ALL: [Entry; 18] = [
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
+        name: "conv2d_winograd",
+        about: "3x3 convolution of many channels, NHWC x HWCF, by Winograd's algorithm and directly",
+        programs: || {
+            let direct = programs(&[lavapipe::conv2d::CHANNELS_64, lavapipe::conv2d::PIXELS_8X32, hopper::conv2d::IMPLICIT_GEMM])?;
+            let decomposed = programs(&[
+                lavapipe::winograd::F4,
+                lavapipe::winograd::F4_TILES,
+                lavapipe::winograd::F4_F16,
+                lavapipe::winograd::F4_ANY,
+                valhall::winograd::F4,
+                valhall::winograd::F4_F16,
+                ampere::winograd::F4,
+                ampere::winograd::F4_F16,
+                hopper::winograd::F4,
+                hopper::winograd::F4_ANY,
+                hopper::winograd::F2,
+                hopper::winograd::F4_F16,
+                rdna3::winograd::F4,
+                rdna3::winograd::F4_F16,
+                plain::CONV2D_WINOGRAD,
+            ])?;
+            Ok([direct, decomposed].concat())
+        },
+        dims: &[("N", 2), ("IH", 10), ("IW", 10), ("IC", 1280), ("OC", 1280)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
         name: "conv_nchw",
         about: "3x3 convolution, NCHW x FCHW",
         programs: || {
@@ -65,6 +92,21 @@ pub const ALL: [Entry; 18] = [
         about: "3x3 convolution of halves, NCHW x FCHW",
         programs: || programs(&[rdna3::conv_nchw::IMPLICIT_GEMM]),
         dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 32)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv_nchw_winograd",
+        about: "3x3 convolution, NCHW x FCHW, by Winograd's algorithm",
+        programs: || {
+            programs(&[
+                lavapipe::winograd::F4_NCHW,
+                ampere::winograd::F4_NCHW,
+                hopper::winograd::F4_NCHW,
+                rdna3::winograd::F4_NCHW,
+                plain::CONV_NCHW_WINOGRAD,
+            ])
+        },
+        dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
@@ -125,6 +167,46 @@ pub const ALL: [Entry; 18] = [
         },
         dims: &[("M", 512), ("N", 512), ("K", 512)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "attention",
+        about: "attention of f32, 64 elements a head",
+        programs: || {
+            programs(&[
+                lavapipe::attention::ROWS,
+                lavapipe::attention::ROWS_ANY,
+                valhall::attention::F32,
+                ampere::attention::F32,
+                hopper::attention::F32,
+                rdna3::attention::F32,
+                plain::ATTENTION,
+            ])
+        },
+        dims: &[("B", 8), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
+        operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "attention_f16",
+        about: "attention of halves, 64 elements a head",
+        programs: || programs(&[valhall::attention::F16, ampere::attention::F16, hopper::attention::F16, rdna3::attention::F16]),
+        dims: &[("B", 8), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
+        operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "causal_attention",
+        about: "attention of which each row sees the keys up to its own, 64 elements a head",
+        programs: || {
+            programs(&[
+                lavapipe::attention::CAUSAL_ROWS,
+                valhall::attention::CAUSAL_F32,
+                ampere::attention::CAUSAL_F32,
+                hopper::attention::CAUSAL_F32,
+                rdna3::attention::CAUSAL_F32,
+                plain::CAUSAL_ATTENTION,
+            ])
+        },
+        dims: &[("B", 8), ("N", 1024), ("D", 64), ("E", 64)],
+        operations: |dim| dim("B") * dim("N") * (dim("N") + 1.0) * (dim("D") + dim("E")),
     },
     Entry {
         name: "softmax",

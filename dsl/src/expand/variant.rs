@@ -4,7 +4,7 @@ use super::Backend;
 use crate::cost::{Work, cost};
 use crate::diag::{Error, Errors, Spans};
 use crate::launch::{self, Size};
-use crate::nest::{Program, State, print};
+use crate::nest::{Program, Rounding, State, print};
 use crate::profile::Profile;
 use crate::schedule::tune::Choice;
 use crate::syntax::schedule::Schedule;
@@ -22,6 +22,8 @@ pub(super) struct Made {
     bytes: Vec<u8>,
     /// The nest, the ledger and the cost.
     pub(super) documentation: String,
+    /// What decompositions are expected to make of their results.
+    rounding: Vec<Rounding>,
     /// Nests to show and the like.
     warnings: Errors,
 }
@@ -39,7 +41,7 @@ pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, back
     }
     let bytes =
         program.encode().map_err(|e| Error::new(schedule.name.span, format!("the launch program cannot be encoded: {e}")))?;
-    Ok(Made { program, bytes, documentation, warnings })
+    Ok(Made { program, bytes, documentation, rounding: nest.rounding, warnings })
 }
 
 /// The schedule that a kernel has of itself: no directives, parameters by their defaults.
@@ -69,7 +71,14 @@ impl Made {
     /// code has kernels and schedules all the same.
     pub(super) fn value(&self, at: Span) -> TokenStream {
         let (name, program) = (&self.program.variant, Literal::byte_string(&self.bytes));
-        quote_spanned!(at=> unsafe { ::tilewright::__private::Variant::__new(#name, #program) })
+        let value = quote_spanned!(at=> unsafe { ::tilewright::__private::Variant::__new(#name, #program) });
+        if self.rounding.is_empty() {
+            return value;
+        }
+        let rounding = self.rounding.iter().map(|Rounding { result, expected, worst }| {
+            quote_spanned!(at=> ::tilewright::__private::Rounding { result: #result, expected: #expected, worst: #worst })
+        });
+        quote_spanned!(at=> #value.__rounds(&[#(#rounding),*]))
     }
 
     /// Each warning as the use of a deprecated constant at its place: a macro has no other warning to give on stable Rust.

@@ -132,12 +132,23 @@ pub struct Program {
     pub strategies: BTreeMap<AxisId, How>,
     /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.
     pub rows: Vec<AxisId>,
-    /// The convolutions that the schedule decomposed, in order.
-    pub decomposed: Vec<Decomposed>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.
     pub ledger: Vec<Obligation>,
+    /// What decompositions are expected to make of their results.
+    pub rounding: Vec<Rounding>,
+}
+
+/// How a decomposed result rounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounding {
+    /// Its name.
+    pub result: String,
+    /// The expected error, relative to the result: roots of mean squares.
+    pub expected: f64,
+    /// The largest possible error, relative to the largest input times the largest weight times the number of products.
+    pub worst: f64,
 }
 
 /// A dim.
@@ -201,17 +212,6 @@ pub struct Tuned {
     pub used: bool,
     /// Where it is declared.
     pub span: SpanId,
-}
-
-/// A stage that other stages compute by an algorithm that rounds more, and its error as it is stated before anything runs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decomposed {
-    /// The stage.
-    pub stage: String,
-    /// The root of the mean square of the errors that is expected of independent inputs and weights, relative to that of the results.
-    pub expected: f64,
-    /// The largest error that is possible, relative to the largest input times the largest weight times the number of products.
-    pub worst: f64,
 }
 
 /// An argument of the kernel.

@@ -5,14 +5,15 @@ pub mod hopper;
 pub mod lavapipe;
 pub mod plain;
 pub mod valhall;
+pub mod winograd;
 
 use crate::kernel::conv2d;
 use tilewright::Variant;
 
-pub use {hopper::HOPPER, lavapipe::LAVAPIPE, plain::PLAIN, valhall::VALHALL};
+pub use {hopper::HOPPER, lavapipe::LAVAPIPE, plain::PLAIN, valhall::VALHALL, winograd::WINOGRAD};
 
-/// A variant of the convolution of f32.
+/// A variant of the convolution of f32 that takes the filters as they are.
 pub type Conv = Variant<conv2d::Kernel<f32>>;
 
-/// Every variant.
+/// Every one of these.
 pub const ALL: [Conv; 4] = [VALHALL, LAVAPIPE, HOPPER, PLAIN];

@@ -5,3 +5,4 @@ pub mod conv_nchw;
 pub mod matmul;
 pub mod sgemm;
 pub mod vectors;
+pub mod winograd;

@@ -15,3 +15,23 @@ schedule! {
         vectorize(oc, 4);
     }
 }
+
+schedule! {
+    /// Stride 1, many channels: a product of the image's windows with the filter, 128 pixels x 64 channels a workgroup of 256 through shared
+    /// memory, 8x4 an invocation.
+    pub IMPLICIT_GEMM: conv2d<T = f32> for nvidia_hopper where IC % 8 == 0, OC % 64 == 0 {
+        fuse(n, oh, ow => t);
+        tile(t: 128 round_up, oc: 64) => workgroup(y, x);
+        tile(ic: 8 => k_o);
+        reorder(fh, fw, k_o, ic, t, oc);
+        promote(input => x_s[ic, t], at: k_o, to: shared, row_pad: 4);
+        promote(filter => w_s[ic, oc], at: k_o, to: shared);
+        split(t, [2, 16, 4] => t_r, t_t, t_v);
+        split(oc, [16, 4] => oc_t, oc_v);
+        distribute(t_t, oc_t => thread(y, x));
+        promote(x_s => x_r[t_r, t_v], at: ic, to: register);
+        promote(w_s => w_r[oc_v], at: ic, to: register);
+        unroll(ic, t_r, t_v);
+        vectorize(oc_v, 4);
+    }
+}

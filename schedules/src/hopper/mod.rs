@@ -4,3 +4,4 @@ pub mod attention;
 pub mod conv2d;
 pub mod matmul;
 pub mod vectors;
+pub mod winograd;

@@ -1,17 +1,17 @@
 //! What is computed. No schedule can change it.
 
-mod attention;
 mod convolutions;
 mod images;
 mod matrices;
 mod mobile;
 mod rows;
+mod transformers;
 mod vectors;
 
-pub use attention::{attention, causal_attention};
 pub use convolutions::{conv_nchw, conv2d};
 pub use images::blur;
 pub use matrices::{matmul, sgemm};
 pub use mobile::{conv1x1, conv1x1_relu6, depthwise, separable};
 pub use rows::{layernorm, softmax};
+pub use transformers::{attention, causal_attention};
 pub use vectors::{add, argmax, saxpy, total};

@@ -30,3 +30,32 @@ schedule! {
         pin(IH, IW, OC);
     }
 }
+
+schedule! {
+    /// Stride 1, many channels: eight invocations over 64 channels, eight each of two rows of four pixels. The sizes are the driver's to
+    /// know.
+    pub CHANNELS_64: conv2d<T = f32> for mesa_lavapipe
+    where OH % 2 == 0, OW % 4 == 0, OC % 64 == 0, IC % 4 == 0 {
+        tile(n: 1, oh: 2, ow: 4, oc: 64) => workgroup(z, z, y, x);
+        tile(oc: 8) => thread(x);
+        tile(ic: 4 => ic_o);
+        vectorize(oc, 4);
+        reorder(fh, fw, ic_o, oh, ow, oc, ic);
+        unroll(oh, ow, oc, ic);
+        pin(IH, IW, IC, OC);
+    }
+}
+
+schedule! {
+    /// The same for Mesa 26, where what is uniform costs little: eight invocations over eight pixels, 32 channels each, so that every load of
+    /// the filter is uniform. The sizes are the driver's to know.
+    pub PIXELS_8X32: conv2d<T = f32> for mesa_lavapipe where OC % 32 == 0, IC % 4 == 0 {
+        fuse(n, oh, ow => t);
+        tile(t: 8 round_up, oc: 32) => workgroup(y, x);
+        distribute(t => thread(x));
+        tile(ic: 4 => ic_o);
+        reorder(fh, fw, ic_o, ic, oc);
+        unroll(ic, oc);
+        pin(IH, IW, IC, OC);
+    }
+}

@@ -12,3 +12,4 @@ pub mod rows;
 pub mod separable;
 pub mod sgemm;
 pub mod vectors;
+pub mod winograd;

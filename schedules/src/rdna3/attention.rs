@@ -68,25 +68,3 @@ schedule! {
         score { tile(i: 4, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
     }
 }
-
-schedule! {
-    /// The same of f16 items.
-    pub CAUSAL_F16: causal_attention<T = f16> for amd_rdna3 where D == 64, E == 64 {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
-        tile(b: 1, i: 32) => workgroup(y, x);
-        reorder(j_o, i, e);
-        tile(i: 4, e: 4) => thread(y, x);
-        unroll(i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: register);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(weight, j_o, to: shared, row_pad: 4);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(score, j_o, to: shared, row_pad: 4);
-        promote(value => v_s, at: j_o, to: shared);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 4);
-        promote(query => q_s, at: workgroup, to: shared, row_pad: 4);
-        block_output { reorder(j, i, e); unroll(i); vectorize(e, 4); }
-        score { tile(i: 4, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
-    }
-}

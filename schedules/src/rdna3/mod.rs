@@ -3,3 +3,4 @@
 pub mod attention;
 pub mod conv_nchw;
 pub mod rows;
+pub mod winograd;

@@ -2,3 +2,4 @@
 
 pub mod attention;
 pub mod conv2d;
+pub mod winograd;

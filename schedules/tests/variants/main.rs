@@ -10,7 +10,7 @@ mod sources;
 use sources::{Written, schedules};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use tilewright::{Device, DynKernel, Error, Options};
+use tilewright::{Device, DynKernel, Error, Options, Rounding};
 use tilewright_differential::compare::compare;
 use tilewright_differential::inputs::Fill;
 use tilewright_differential::run::{Inputs, admits, launch};
@@ -23,7 +23,7 @@ use tilewright_dsl::schedule::head;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Tokens;
 use tilewright_launch::Program;
-use tilewright_schedules::catalog;
+use tilewright_schedules::{catalog, lavapipe};
 
 /// The values of dims by name.
 type Dims = &'static [(&'static str, i64)];
@@ -134,4 +134,19 @@ fn the_catalog_is_complete() {
     }
     let entries: Vec<&str> = catalog::ALL.iter().map(|entry| entry.name).collect();
     assert_eq!(entries, entries::TESTED, "each entry has its test, in the same order");
+}
+
+/// What a variant states of its rounding: for F(4, 3) the transforms make errors 4.76 times as large, and a sum of 2048 products in f32 has
+/// `2^-24 sqrt(1.5 + 0.085 * 2048)`. Stored as halves, two factors are rounded to 11 bits.
+#[test]
+fn decomposed_variants_state_their_rounding() {
+    let expected = |rounding: &[Rounding]| match rounding {
+        [Rounding { result: "output", expected, worst }] if worst > expected => *expected,
+        other => panic!("{other:?}"),
+    };
+    let is = |got: f64, wanted: f64| assert!((got / wanted - 1.0).abs() < 0.01, "{got:e} is not {wanted:e}");
+    let summed = 4.76 * 2f64.powi(-24) * (1.5f64 + 0.085 * 2048.0).sqrt();
+    is(expected(lavapipe::winograd::F4.rounding()), summed);
+    is(expected(lavapipe::winograd::F4_F16.rounding()), summed.hypot(0.58 * 4.76 * 2f64.powi(-11)));
+    assert_eq!(lavapipe::conv2d::CHANNELS_64.rounding(), []);
 }

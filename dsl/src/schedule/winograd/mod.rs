@@ -18,7 +18,7 @@ use super::number;
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::facts::Prover;
 use crate::launch::DType;
-use crate::nest::{BufferId, Decomposed, Program, State};
+use crate::nest::{BufferId, Program, Rounding, State};
 use crate::schedule::pack::Rewritten;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, Winograd};
@@ -207,7 +207,7 @@ fn judge(program: &mut Program, winograd: &Winograd, of: &Convolution, model: &M
         }
         Some((tolerance, _)) => {
             let worst = model.worst();
-            program.decomposed.push(Decomposed { stage: winograd.result.text.clone(), expected, worst });
+            program.rounding.push(Rounding { result: winograd.result.text.clone(), expected, worst });
             let range = if model.store == DType::F16 { ", and tiles within the normal range of f16" } else { "" };
             program.owe(
                 format!(

@@ -1,0 +1,75 @@
+//! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared. The product takes
+//! the time: for each of the 36 points a matrix of tiles times one of the filter, 16 tiles x 32 channels a workgroup of 32, 4x4 an
+//! invocation in registers; shared memory is no faster than the cache there. No such device has run them.
+
+use crate::kernels::conv2d;
+use tilewright::devices::arm_valhall;
+use tilewright::schedule;
+
+schedule! {
+    /// Whole tiles.
+    pub F4: conv2d<T = f32> for arm_valhall
+    where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 32 == 0, IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
+        precompute(u);
+        v {
+            fuse(n, th, tw => t);
+            tile(ic: 16) => workgroup(y);
+            distribute(t => workgroup(x));
+            distribute(ic => thread(x));
+            unroll(p, q);
+        }
+        g {
+            fuse(n, th, tw => t);
+            fuse(p, q => pq);
+            distribute(pq => workgroup(z));
+            tile(t: 16 round_up, oc: 32) => workgroup(y, x);
+            tile(t: 4, oc: 4) => thread(y, x);
+            tile(ic: 4 => ic_o);
+            reorder(ic_o, t, ic, oc);
+            promote(u => u_r[ic, oc], at: ic_o, to: register, vector: 4);
+            promote(v => v_r[ic], at: t, to: register, vector: 4);
+            unroll(t, ic);
+            vectorize(oc, 4);
+        }
+        distribute(n => workgroup(z));
+        tile(oh: 4, ow: 4) => workgroup(y, x);
+        tile(oc: 16) => workgroup(x);
+        distribute(oc => thread(x));
+        unroll(oh, ow);
+    }
+}
+
+schedule! {
+    /// The same with transformed inputs and filters stored as halves, which are half to read.
+    pub F4_F16: conv2d<T = f32> for arm_valhall
+    where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 32 == 0, IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
+        precompute(u);
+        v {
+            fuse(n, th, tw => t);
+            tile(ic: 16) => workgroup(y);
+            distribute(t => workgroup(x));
+            distribute(ic => thread(x));
+            unroll(p, q);
+        }
+        g {
+            fuse(n, th, tw => t);
+            fuse(p, q => pq);
+            distribute(pq => workgroup(z));
+            tile(t: 16 round_up, oc: 32) => workgroup(y, x);
+            tile(t: 4, oc: 4) => thread(y, x);
+            tile(ic: 4 => ic_o);
+            reorder(ic_o, t, ic, oc);
+            promote(u => u_r[ic, oc], at: ic_o, to: register, vector: 4);
+            promote(v => v_r[ic], at: t, to: register, vector: 4);
+            unroll(t, ic);
+            vectorize(oc, 4);
+        }
+        distribute(n => workgroup(z));
+        tile(oh: 4, ow: 4) => workgroup(y, x);
+        tile(oc: 16) => workgroup(x);
+        distribute(oc => thread(x));
+        unroll(oh, ow);
+    }
+}
