@@ -5,6 +5,7 @@
 
 mod directives;
 mod head;
+mod im2col;
 mod items;
 mod promote;
 mod statements;
@@ -14,6 +15,7 @@ mod vectorize;
 mod winograd;
 
 pub use directives::{DIRECTIVES, Row};
+pub use im2col::Im2col;
 pub use statements::{Pack, Statement, StatementKind, Tune, When};
 pub use winograd::Winograd;
 
