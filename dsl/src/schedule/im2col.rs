@@ -20,8 +20,7 @@ use super::convolution::{self, Sum};
 use super::renamed::Renamed;
 use crate::arena::Id;
 use crate::diag::{Error, SpanId, list};
-use crate::expr::{Expr, ExprId};
-use crate::launch::DType;
+use crate::expr::{Expr, ExprId, Read};
 use crate::nest::fill::{Known, at_fill};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, BufferId, Fate, Program, Space, StageId, State, print};
 use crate::syntax::Name;
@@ -40,7 +39,7 @@ struct Convolution {
     axes: Vec<AxisId>,
 }
 
-/// The directive. Gives what is stored: the columns. `placed`: if another directive does not place them elsewhere.
+/// The directive. Gives what is stored where no directive places it: the columns. `placed`: whether one does.
 pub(super) fn apply(program: &mut Program, im2col: &Im2col, placed: bool, span: SpanId) -> Result<BufferId, Error> {
     convolution::check_names(program, &im2col.stages)?;
     let of = recognized(program, &im2col.result)?;
@@ -62,9 +61,8 @@ fn recognized(program: &Program, name: &Name) -> Result<Convolution, Error> {
         return Err(convolution::no_sum(name, "a sum whose items are not products", SUM));
     }
     let input = unconverted(program, input(program, name, &sum, &factors)?);
-    if let Some(read) =
-        program.exprs.reads(input).iter().find(|read| read.index.iter().any(|i| !program.exprs.reads(*i).is_empty()))
-    {
+    let by_data = |read: &&Read| read.index.iter().any(|index| !program.exprs.reads(*index).is_empty());
+    if let Some(read) = program.exprs.reads(input).iter().find(by_data) {
         let tensor = &program.buffers[read.buffer].name;
         let error = Error::new(name.span, format!("which element of `{tensor}` is read depends on data"));
         return Err(error.help("im2col is for indices that axes and sizes tell; leave the sum as it is"));
@@ -111,7 +109,7 @@ fn names_in_read(program: &Program, e: ExprId, axes: &[AxisId]) -> bool {
 fn unconverted(program: &Program, e: ExprId) -> ExprId {
     let Expr::Cast(to, a) = *program.exprs.get(e) else { return e };
     let from = program.exprs.dtype(a);
-    let is_plain = from != DType::Bool && !program.exprs.is_index(a) && from.bytes() <= to.bytes();
+    let is_plain = !program.exprs.is_index(a) && from.bytes() <= to.bytes();
     if is_plain { unconverted(program, a) } else { e }
 }
 
