@@ -88,6 +88,17 @@ fn in_shared_memory() {
     }
 }
 
+/// What the directive's page shows beside its example: columns of a tile in shared memory, and of fused axes, without the directive.
+#[test]
+fn as_on_the_page() {
+    let page = include_str!("../../docs/directives/decompose_im2col.md");
+    let schedules: Vec<&str> = page.split("```rust,ignore").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(schedules.len(), 2);
+    for directives in schedules {
+        at_all_sizes(&format!("V: conv<S = 2> for p {{ {directives} }}"));
+    }
+}
+
 /// `pack` gives the columns another layout, also in blocks that do not divide them.
 #[test]
 fn packed() {
