@@ -29,7 +29,7 @@ pub(super) fn decompose(kernel: &mut Kernel, at: usize, random: &mut Rng) -> Opt
         };
         kernel.stages.iter_mut().for_each(|other| each(&mut other.value, &renamed));
     }
-    let result = (stage.role != Role::Intermediate).then(|| (product_name, stage.name));
+    let result = (stage.role != Role::Intermediate).then_some((product_name, stage.name));
     Some(Decomposed { directive, stored, placed, result })
 }
 
