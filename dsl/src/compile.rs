@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
 use crate::schedule::precompute::Preparation;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, head, online, pack, pin, placement, precompute, winograd};
+use crate::schedule::{self, At, Watch, decompose, head, pack, pin, placement, precompute};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;
@@ -132,25 +132,22 @@ pub(crate) fn algebra(
     pack::come_first(schedule)?;
     pack::not_inlined(schedule)?;
     let mut rewritten = Rewritten::default();
-    winograd::apply(&mut program, schedule, &mut rewritten)?;
-    online::apply(&mut program, schedule, &mut rewritten)?;
+    decompose::apply(&mut program, schedule, &mut rewritten)?;
     pack::apply(&mut program, schedule, &mut rewritten)?;
     precompute::apply(&program, schedule, &mut rewritten)?;
     Ok((program, rewritten))
 }
 
-/// The algorithm as a schedule decomposes it, if it does. Devices round as this one says. The algorithm's tensors keep their ids.
+/// The algorithm as a schedule decomposes it, if results round otherwise for it. Devices round as this one says. The algorithm's tensors keep their ids.
 ///
 /// # Errors
 /// What is wrong with the schedule's head and decompositions.
 pub fn decomposed(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<Option<Program>, Errors> {
-    if !winograd::is_in(schedule) && !online::is_in(schedule) {
+    if !decompose::rounds(schedule) {
         return Ok(None);
     }
     let mut program = headed(kernel, schedule, choice, &Checked::default())?;
-    let mut rewritten = Rewritten::default();
-    winograd::apply(&mut program, schedule, &mut rewritten)?;
-    online::apply(&mut program, schedule, &mut rewritten)?;
+    decompose::apply(&mut program, schedule, &mut Rewritten::default())?;
     Ok(Some(program))
 }
 

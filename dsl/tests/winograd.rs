@@ -1,43 +1,17 @@
 //! What `decompose_winograd` makes of a convolution, and what it refuses: the snapshots are for a person to read in review.
 
-use tilewright_dsl::compile::compile;
-use tilewright_dsl::diag::{Errors, Spans};
-use tilewright_dsl::nest::{Program, print};
-use tilewright_dsl::profile::Profile;
-use tilewright_dsl::syntax::{self, schedule::Schedule};
+mod decompositions;
+
+use decompositions::{compiled, refusals, stages};
 
 const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
     y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };
 }";
 
-/// All errors as text. The number in a source's name depends on which tests ran before, so it is left out.
-fn text(errors: &Errors, spans: &Spans) -> String {
-    let text: String = errors.0.iter().map(|e| e.text(spans) + "\n").collect();
-    let mut parts = text.split("<parsed string ");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + "<source" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
-}
-
-/// What a kernel under a schedule becomes, or all errors.
-fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
-    let mut spans = Spans::new();
-    let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
-    let schedule = format!("V: {} for vulkan_1_1 {schedule}", kernel.name);
-    let schedule = match syntax::parse(schedule.parse().expect("tokens"), &mut spans, Schedule::parse).into_result() {
-        Ok(schedule) => schedule,
-        Err(errors) => return Err(text(&errors, &spans)),
-    };
-    let compiled = compile(&kernel, &schedule, &Profile::vulkan_1_1());
-    compiled.map(|compiled| compiled.program).map_err(|errors| text(&errors, &spans))
-}
-
-/// The stages, their order, and what is owed: accesses that lie inside are left out, of which there are too many to read.
 #[test]
 fn stages_of_a_convolution() {
     let schedule = "where IC <= 64 { decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-5); }";
-    let program = compiled(NHWC, schedule).unwrap_or_else(|errors| panic!("{errors}"));
-    let owed = program.ledger.iter().filter(|o| !o.what.contains("lies inside")).map(|o| format!("{}: {:?}\n", o.what, o.state));
-    insta::assert_snapshot!(format!("{}\n## ledger\n{}", print::plan(&program), owed.collect::<String>()));
+    insta::assert_snapshot!(stages(NHWC, schedule));
 }
 
 /// A window of 3 taps in one dimension, of which most refusals are small changes.
@@ -368,12 +342,8 @@ const REFUSED: &[(&str, &str, &str)] = &[
 
 /// Whole messages: that each says what is wrong, where, and what to write instead.
 #[test]
-fn refusals() {
-    let text = |&(title, kernel, schedule): &(&str, &str, &str)| match compiled(kernel, schedule) {
-        Ok(program) => panic!("{title} is not refused:\n{}", print::plan(&program)),
-        Err(errors) => format!("## {title}\n{errors}"),
-    };
-    insta::assert_snapshot!(REFUSED.iter().map(text).collect::<Vec<_>>().join("\n"));
+fn what_is_refused() {
+    insta::assert_snapshot!("refusals", refusals(REFUSED));
 }
 
 /// What an error tells to write is accepted, for every tile and type, however the figures are rounded.

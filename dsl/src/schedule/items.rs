@@ -2,7 +2,7 @@
 
 use super::opened::Opened;
 use super::promote::Copied;
-use super::{Applied, StageNest, compute_at, copies, default, distribute, fuse, left_over, placement, promote, reorder};
+use super::{Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, placement, promote, reorder};
 use super::{rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId};
@@ -61,7 +61,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
                         of_copy.push((name, directives));
                     } else if placement::made(items, name) {
                         later.push((name, directives));
-                    } else if let Some(stage) = outcome.errors.keep(stage_of(program, &scheduled, name)) {
+                    } else if let Some(stage) = outcome.errors.keep(stage_of(program, items, &scheduled, name)) {
                         give(&mut of_stage, stage, directives.iter().filter(|d| !placement::is_placement(&d.kind)));
                     }
                 }
@@ -142,7 +142,7 @@ fn the_output(program: &Program, scheduled: &[StageId]) -> Result<StageId, Strin
     }
 }
 
-fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<StageId, Error> {
+fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Name) -> Result<StageId, Error> {
     let named = |s: &&StageId| program.stages[**s].name == name.text;
     if let Some(stage) = scheduled.iter().find(named) {
         return Ok(*stage);
@@ -155,6 +155,10 @@ fn stage_of(program: &Program, scheduled: &[StageId], name: &Name) -> Result<Sta
         return Err(error.help(format!("write `root({name});` to store it from a dispatch of its own; {nests}")));
     }
     let error = Error::new(name.span, format!("there is no stage `{name}`"));
+    let error = match decompose::of(items, name) {
+        Some(statement) => error.note_at(statement.span, "other stages take its place here"),
+        None => error,
+    };
     Err(error.help(did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())))))
 }
 

@@ -7,12 +7,15 @@
 mod atomics;
 pub mod attach;
 mod compute_at;
+mod convolution;
 mod copies;
+pub(crate) mod decompose;
 pub mod default;
 pub mod distribute;
 pub mod fuse;
 pub mod head;
 pub(crate) mod hull;
+mod im2col;
 mod items;
 pub mod lanes;
 mod left_over;
@@ -41,7 +44,7 @@ pub mod tile;
 pub mod tune;
 pub mod unroll;
 pub mod vectorize;
-pub(crate) mod winograd;
+mod winograd;
 
 pub use items::{At, Outcome, Watch, apply};
 use promote::place_varying;

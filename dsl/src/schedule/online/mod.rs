@@ -15,6 +15,7 @@ mod stages;
 use super::number;
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::{BufferId, Program, State};
+use crate::schedule::convolution::check_names;
 use crate::schedule::pack::Rewritten;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Item, Online, Schedule, Statement, StatementKind};
@@ -57,7 +58,7 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], span: SpanId) ->
     let blocks = match &online.blocks {
         None => None,
         Some(blocks) => {
-            unused(program, &blocks.names)?;
+            check_names(program, &blocks.names)?;
             let size = number::positive(program, &blocks.size, "a block")?;
             Some((blocks.names.iter().map(|name| name.text.clone()).collect(), size))
         }
@@ -70,21 +71,5 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], span: SpanId) ->
         "`{last}` has {others} in its state, and brings its sums below each new maximum by a factor: for scores below infinity"
     );
     program.owe(what, State::Proved, span);
-    Ok(())
-}
-
-/// That names are not used.
-fn unused(program: &Program, names: &[Name]) -> Result<(), Error> {
-    for (n, name) in names.iter().enumerate() {
-        let taken = program.stages.values().any(|s| s.name == name.text)
-            || program.buffers.values().any(|b| b.name == name.text)
-            || program.scalars.values().any(|s| s.name == name.text)
-            || program.dims.values().any(|d| d.name == name.text)
-            || names[..n].iter().any(|other| other.text == name.text);
-        if taken {
-            let error = Error::new(name.span, format!("the name `{name}` is already used"));
-            return Err(error.help("choose another name for the stage"));
-        }
-    }
     Ok(())
 }

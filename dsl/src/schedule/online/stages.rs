@@ -17,8 +17,8 @@ use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Const, Expr, ExprId, Exprs};
 use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Space, Stage, StageId};
+use crate::schedule::convolution::open_before;
 use crate::schedule::pack::rewrite::guard;
-use crate::schedule::winograd::stages::open_before;
 use crate::syntax::Name;
 use std::collections::{HashMap, HashSet};
 

@@ -98,7 +98,7 @@ pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
         for (name, stored) in names.iter().filter_map(|name| Some((name, stores(schedule, name)?))) {
             let what = match stored.kind {
                 StatementKind::Pack(_) => "packed",
-                StatementKind::Winograd(_) => "part of a decomposition",
+                StatementKind::Im2col(_) | StatementKind::Winograd(_) => "part of a decomposition",
                 _ => "precomputed",
             };
             let error = Error::new(name.span, format!("`{name}` is {what}, and cannot be inlined"));
@@ -114,6 +114,7 @@ fn stores<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
     statements.into_iter().find(|statement| match &statement.kind {
         StatementKind::Pack(pack) => pack.tensor.text == name.text,
         StatementKind::Precompute(names) => names.iter().any(|n| n.text == name.text),
+        StatementKind::Im2col(i) => i.stages[0].text == name.text,
         StatementKind::Winograd(w) => w.stages.iter().chain([&w.result]).any(|n| n.text == name.text),
         _ => false,
     })

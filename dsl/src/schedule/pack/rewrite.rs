@@ -46,7 +46,9 @@ impl Packing {
         let stage = program.definition(self.buffer)?;
         let copy = self.temporary(program);
         program.stages[stage].buffer = copy;
-        program.stages[stage].name = program.buffers[copy].name.clone();
+        if program.stages[stage].name == program.buffers[self.buffer].name {
+            program.stages[stage].name = program.buffers[copy].name.clone();
+        }
         let logical = program.buffers[self.buffer].shape.clone();
         let inexact = self.over_digits(program, stage, &logical);
         self.read_at_digits(program, copy, &|_| true);

@@ -15,13 +15,13 @@ mod recognize;
 pub(super) mod stages;
 
 use super::number;
-use crate::diag::{Error, Errors, SpanId, list};
+use crate::diag::{Error, SpanId, list};
 use crate::facts::Prover;
 use crate::launch::DType;
 use crate::nest::{BufferId, Program, Rounding, State};
-use crate::schedule::pack::Rewritten;
+use crate::schedule::convolution::check_names;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, Winograd};
+use crate::syntax::schedule::Winograd;
 use error::Model;
 use matrices::{Matrices, Rational};
 use num_traits::CheckedDiv;
@@ -31,47 +31,9 @@ use stages::{Decomposition, Dimension};
 /// The largest tiles for windows of 3 and 5 taps, and all smaller ones.
 const TILES: [(usize, &[i64]); 2] = [(3, &[2, 4, 6]), (5, &[2])];
 
-/// Whether a schedule decomposes something.
-pub(crate) fn is_in(schedule: &Schedule) -> bool {
-    statements(schedule).next().is_some()
-}
-
-fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Winograd, SpanId)> {
-    schedule.items.iter().filter_map(|item| match item {
-        Item::Statement(Statement { kind: StatementKind::Winograd(winograd), span, .. }) => Some((winograd, *span)),
-        _ => None,
-    })
-}
-
-/// Applies a schedule's decompositions. The stages that they make are stored.
-pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
-    let (mut errors, mut stored) = (Errors::new(), Vec::new());
-    for (n, (winograd, span)) in statements(schedule).enumerate() {
-        let first = statements(schedule).take(n).find(|(other, _)| other.result.text == winograd.result.text);
-        if let Some((_, first)) = first {
-            let error = Error::new(span, format!("`{}` is decomposed twice", winograd.result));
-            errors.push(error.note_at(first, "first here").help("leave one of them out"));
-            continue;
-        }
-        stored.extend(errors.keep(one(program, winograd, span)).into_iter().flatten());
-    }
-    rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.definition(buffer)));
-    errors.into_result()
-}
-
-fn one(program: &mut Program, winograd: &Winograd, span: SpanId) -> Result<[BufferId; 4], Error> {
-    for (n, name) in winograd.stages.iter().enumerate() {
-        let taken = program.stages.values().any(|s| s.name == name.text)
-            || program.buffers.values().any(|b| b.name == name.text)
-            || program.scalars.values().any(|s| s.name == name.text)
-            || program.dims.values().any(|d| d.name == name.text)
-            || winograd.stages[..n].iter().any(|other| other.text == name.text);
-        if taken {
-            return Err(
-                Error::new(name.span, format!("the name `{name}` is already used")).help("choose another name for the stage")
-            );
-        }
-    }
+/// The directive. Gives what it has stored.
+pub(super) fn apply(program: &mut Program, winograd: &Winograd, span: SpanId) -> Result<[BufferId; 4], Error> {
+    check_names(program, &winograd.stages)?;
     let of = convolution(program, &winograd.result)?;
     let dimensions = dimensions(program, winograd, &of)?;
     let sum = program.exprs.dtype(of.monoid.identity[0]);

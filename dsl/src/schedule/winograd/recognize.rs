@@ -1,12 +1,12 @@
 //! A convolution is recognized by its axes, in any layout: a sum of products of two factors, of which one, the input, depends on an axis of the
 //! result and one of the sum only as on their sum (a window), and the other, the filter, on the latter alone.
 
-use crate::diag::{Error, list};
-use crate::expr::{Binary, Expr, ExprId};
+use crate::diag::Error;
+use crate::expr::ExprId;
 use crate::launch::DType;
-use crate::nest::{AxisId, Body, Monoid, Program, StageId};
+use crate::nest::{AxisId, Monoid, Program, StageId};
+use crate::schedule::convolution::{self, Pairs, Sum};
 use crate::syntax::Name;
-use std::collections::BTreeMap;
 
 /// A dimension in which a filter slides over the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,34 +38,26 @@ pub(super) struct Convolution {
     pub(super) finish: ExprId,
 }
 
+/// What is wanted of a stage.
+const SUM: &str = "Winograd's algorithm is for a sum of products: `y[i] = sum(f in 0..3, c in 0..C) { x[i + f, c] * w[f, c] }`";
+
 /// The convolution of a name.
 pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution, Error> {
-    let stage = stage(program, name)?;
-    let sum = |what: &str| {
-        Err(Error::new(name.span, format!("`{name}` is {what}"))
-            .help("Winograd's algorithm is for a sum of products: `y[i] = sum(f in 0..3, c in 0..C) { x[i + f, c] * w[f, c] }`"))
-    };
-    let Body::Reduce { monoid, over, lift, finish } = program.stages[stage].body.clone() else { return sum("no sum") };
-    let [item] = lift[..] else { return sum("no sum") };
-    if monoid.name != "sum" {
-        return sum(&format!("a `{}`, and no sum", monoid.name));
-    }
+    let sum = |what: &str| Err(convolution::no_sum(name, what, SUM));
+    let Sum { stage, monoid, over, item, finish } = convolution::sum(program, name, SUM)?;
     let dtype = program.exprs.dtype(item);
     if !matches!(dtype, DType::F32 | DType::F16) {
         let error = Error::new(name.span, format!("`{name}` is a sum of {dtype}, and the transforms have fractions"));
         return Err(error.help("Winograd's algorithm is for f32 and f16"));
     }
-    let factors = factors(program, item);
+    let factors = convolution::factors(program, item);
     if factors.len() < 2 {
         return sum("a sum whose items are not products");
     }
     let all: Vec<AxisId> = program.root_axes(stage);
-    if let Some(axis) = all.iter().find(|axis| program.exprs.uses_axis(program.axes[**axis].extent, &mut |_| true)) {
-        let error = Error::new(name.span, format!("where `{}` ends depends on other axes", program.axes[*axis].name));
-        return Err(error.help("Winograd's algorithm is for ranges that sizes alone tell"));
-    }
+    convolution::check_ranges(program, name, &all, "Winograd's algorithm is for ranges that sizes alone tell")?;
     let outs = program.stages[stage].axes.clone();
-    let pairs = |e: ExprId| pairs(program, e, &outs, &over);
+    let pairs = |e: ExprId| convolution::pairs(program, e, &outs, &over);
     let (slid, others): (Vec<ExprId>, Vec<ExprId>) = factors.into_iter().partition(|factor| !pairs(*factor).is_empty());
     let [input] = slid[..] else {
         return sum(if slid.is_empty() { "a sum without a window" } else { "a sum of products in which several factors slide" });
@@ -76,47 +68,6 @@ pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution,
     found.check(&windows)?;
     let channels = over.into_iter().filter(|axis| windows.iter().all(|w| w.tap != *axis)).collect();
     Ok(Convolution { stage, axes: all, windows, input, filter, channels, monoid, finish })
-}
-
-/// The factors of a product.
-fn factors(program: &Program, e: ExprId) -> Vec<ExprId> {
-    match *program.exprs.get(e) {
-        Expr::Binary(Binary::Mul, a, b) => [factors(program, a), factors(program, b)].concat(),
-        _ => vec![e],
-    }
-}
-
-/// The stage of a name.
-fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
-    let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
-    found.map(|(id, _)| id).ok_or_else(|| {
-        let names = list(program.stages.values().map(|s| s.name.as_str()));
-        Error::new(name.span, format!("there is no stage `{name}`")).help(format!("the stages are {names}"))
-    })
-}
-
-/// How often an axis of the result and one of the sum count in an index that both stand in.
-type Pairs = BTreeMap<(AxisId, AxisId), (i64, i64)>;
-
-fn pairs(program: &Program, e: ExprId, outs: &[AxisId], over: &[AxisId]) -> Pairs {
-    // Windows that do not overlap are no windows: groups of channels, say.
-    let slides = |tap: AxisId, stride: i64| match program.exprs.as_int(program.axes[tap].extent) {
-        Some(taps) => taps != 1 && (stride == 1 || stride.abs() < taps),
-        None => stride == 1,
-    };
-    let mut pairs = Pairs::new();
-    for read in program.exprs.reads(e) {
-        for index in &read.index {
-            let axes = program.exprs.linear(*index).axes;
-            let times = |among: &[AxisId]| {
-                axes.iter().filter(|(a, n)| **n != 0 && among.contains(a)).map(|(a, n)| (*a, *n)).collect::<Vec<_>>()
-            };
-            for (out, n) in times(outs) {
-                pairs.extend(times(over).into_iter().filter(|(tap, _)| slides(*tap, n)).map(|(tap, m)| ((out, tap), (n, m))));
-            }
-        }
-    }
-    pairs
 }
 
 /// What is found so far.

@@ -12,12 +12,13 @@
 
 use super::matrices::{Matrices, Rational, value};
 use super::recognize::{Convolution, Window};
-use crate::arena::{Arena, Id};
+use crate::arena::Id;
 use crate::diag::SpanId;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Read};
 use crate::launch::DType;
-use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Program, Space, Stage, StageId};
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, BufferId, Fate, Program, StageId};
 use crate::schedule::atomics;
+use crate::schedule::convolution;
 use crate::schedule::pack::rewrite::guard;
 use num_traits::{One, Signed, Zero};
 use std::collections::HashMap;
@@ -51,7 +52,7 @@ impl Decomposition {
     /// Makes the stages, before that of the convolution, which takes its values from them. Gives what is stored: `v`, `u`, `g` and `y`.
     pub(super) fn make(&self, program: &mut Program) -> [BufferId; 4] {
         let at = self.of.stage;
-        open_before(program, at, 4);
+        convolution::open_before(program, at, 4);
         let [input, filter, product, tile, y] = std::array::from_fn(|n| StageId::new(at.index() + n));
         let (v, u) = (self.input(program, input), self.filter(program, filter));
         let g = self.product(program, product, (input, &v), (filter, &u));
@@ -238,7 +239,7 @@ impl Decomposition {
         name
     }
 
-    /// Fills a place that [`open_before`] made.
+    /// Fills a place that [`convolution::open_before`] made, with a stage on axes of its own.
     fn define(
         &self,
         program: &mut Program,
@@ -249,11 +250,7 @@ impl Decomposition {
         dtype: DType,
     ) {
         let axes: Vec<AxisId> = points.into_iter().chain(renamed.axes.iter().map(|(_, new)| *new)).collect();
-        let shape = axes.iter().map(|axis| program.axes[*axis].extent).collect();
-        let (space, span) = (Space::Temporary, self.span);
-        let buffer = Buffer { name: name.clone(), dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span };
-        let buffer = program.buffers.push(buffer);
-        program.stages[stage] = Stage { name, buffer, axes, body, also: Vec::new(), span };
+        convolution::define(program, stage, name, axes, body, (dtype, self.span));
     }
 
     /// The rows that `points` choose of a matrix for each dimension, applied to the items at all places: one dimension after the other.
@@ -402,25 +399,4 @@ pub(in crate::schedule) fn replaced(exprs: &Exprs, e: ExprId, known: &HashMap<Ax
         }
         _ => None,
     })
-}
-
-/// Makes room for stages before one: those behind it have other numbers then.
-pub(in crate::schedule) fn open_before(program: &mut Program, at: StageId, count: usize) {
-    let (old, mut new) = (std::mem::take(&mut program.stages), Arena::new());
-    for (id, stage) in old.iter() {
-        if id == at {
-            (0..count).for_each(|_| {
-                new.push(stage.clone());
-            });
-        }
-        new.push(stage.clone());
-    }
-    program.stages = new;
-    for axis in program.axes.ids().collect::<Vec<_>>() {
-        if let AxisDef::Root(of) = &mut program.axes[axis].def
-            && *of >= at
-        {
-            *of = StageId::new(of.index() + count);
-        }
-    }
 }

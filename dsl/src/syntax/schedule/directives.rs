@@ -1,6 +1,7 @@
 //! The table of directives: each one's name, and the parser of what follows the name. Errors list its names, and so do the tests of the
 //! pages and of the generator.
 
+use super::im2col::decompose_im2col;
 use super::online::decompose_online;
 use super::statements::{pack, pin, precompute, specialize, tune};
 use super::winograd::decompose_winograd;
@@ -30,7 +31,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 21] = [
+pub const DIRECTIVES: [Row; 22] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -45,6 +46,7 @@ pub const DIRECTIVES: [Row; 21] = [
     Row { name: "inline", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Inline)) },
     Row { name: "root", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Root)) },
     Row { name: "show", parse: Nest(show) },
+    Row { name: "decompose_im2col", parse: Whole(decompose_im2col) },
     Row { name: "decompose_online", parse: Whole(decompose_online) },
     Row { name: "decompose_winograd", parse: Whole(decompose_winograd) },
     Row { name: "pack", parse: Whole(|c| c.inside(Delimiter::Parenthesis, pack)) },

@@ -5,6 +5,7 @@
 
 mod directives;
 mod head;
+mod im2col;
 mod items;
 mod online;
 mod promote;
@@ -15,6 +16,7 @@ mod vectorize;
 mod winograd;
 
 pub use directives::{DIRECTIVES, Row};
+pub use im2col::Im2col;
 pub use online::{Blocks, Online};
 pub use statements::{Pack, Statement, StatementKind, Tune, When};
 pub use winograd::Winograd;

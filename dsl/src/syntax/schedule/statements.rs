@@ -2,7 +2,7 @@
 //!
 //! The trees and the parsers. They stand beside directives, outside blocks.
 
-use super::{Online, Winograd};
+use super::{Im2col, Online, Winograd};
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::{Cursor, Name};
@@ -34,6 +34,8 @@ pub enum StatementKind {
     Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
     Tune(Tune),
+    /// `decompose_im2col(y => cols, gemm)`.
+    Im2col(Im2col),
     /// `decompose_winograd(y => v, u, g, m: 4, tolerance: 2e-6)`.
     Winograd(Winograd),
     /// `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`.
@@ -80,10 +82,17 @@ pub enum When {
 impl StatementKind {
     /// Whether it rewrites the algebra, before there are nests.
     pub fn rewrites(&self) -> bool {
-        matches!(
-            self,
-            StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Winograd(_) | StatementKind::Online(_)
-        )
+        matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Online(_))
+            || self.decomposes().is_some()
+    }
+
+    /// The stage whose place others take.
+    pub fn decomposes(&self) -> Option<&Name> {
+        match self {
+            StatementKind::Im2col(im2col) => Some(&im2col.result),
+            StatementKind::Winograd(winograd) => Some(&winograd.result),
+            _ => None,
+        }
     }
 }
 

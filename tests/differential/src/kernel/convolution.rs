@@ -1,5 +1,5 @@
-//! Convolutions of stride 1 in any layout, with windows of 3 and 5 taps: what `decompose_winograd` is for. The axes of their windows are `i` and
-//! `j` in the result, `r` and `s` in the sum, by which schedules know them.
+//! Convolutions in any layout: what `decompose_im2col` is for, and where their stride and dilation are 1 and their windows have 3 and 5 taps,
+//! `decompose_winograd`, too. The axes of their windows are `i` and `j` in the result, `r` and `s` in the sum, by which schedules know them.
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
@@ -12,7 +12,8 @@ pub(crate) const WINDOWS: [(&str, &str, &str); 2] = [("i", "r", "H"), ("j", "s",
 /// Makes one.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let count = if random.u8(..4) == 0 { 1 } else { 2 };
-    let windows: Vec<Window> = WINDOWS.into_iter().take(count).map(|names| Window::new(names, random)).collect();
+    let dense = random.u8(..100) < 60;
+    let windows: Vec<Window> = WINDOWS.into_iter().take(count).map(|names| Window::new(names, dense, random)).collect();
     let mut generics: Vec<Generic> = Vec::new();
     let mut dim = |name: &str| {
         generics.push(Generic { name: name.to_owned(), kind: GenericKind::Dim });
@@ -76,22 +77,33 @@ const F16: Type = Type::Is(DType::F16);
 struct Window {
     names: (&'static str, &'static str, &'static str),
     taps: i64,
+    stride: i64,
+    dilation: i64,
     padded: bool,
 }
 
 impl Window {
-    fn new(names: (&'static str, &'static str, &'static str), random: &mut Rng) -> Window {
-        Window { names, taps: if random.u8(..4) == 0 { 5 } else { 3 }, padded: random.bool() }
+    /// A dense one has nothing between its elements, and as many as Winograd's algorithm takes.
+    fn new(names: (&'static str, &'static str, &'static str), dense: bool, random: &mut Rng) -> Window {
+        let mut of =
+            |dense_ones: &[i64], others: &[i64]| random.choice(if dense { dense_ones } else { others }).copied().unwrap_or(3);
+        let (taps, stride, dilation) = (of(&[3, 3, 3, 5], &[1, 2, 3, 3, 4, 5]), of(&[1], &[1, 2, 2, 3]), of(&[1], &[1, 1, 2, 3]));
+        Window { names, taps, stride, dilation, padded: random.bool() }
     }
 
     /// The index of the input, and its extent.
     fn input(&self) -> (Expr, Expr) {
         let (axis, tap, dim) = self.names;
-        let (at, extent) = (Expr::name(axis).infix("+", Expr::name(tap)), Expr::name(dim));
+        let times = |name: &str, by: i64| if by == 1 { Expr::name(name) } else { Expr::name(name).infix("*", Expr::int(by)) };
+        let (at, extent) = (times(axis, self.stride).infix("+", times(tap, self.dilation)), times(dim, self.stride));
+        let reach = (self.taps - 1) * self.dilation;
         if self.padded {
-            (at.infix("-", Expr::int(self.taps / 2)), extent)
-        } else {
-            (at, extent.infix("+", Expr::int(self.taps - 1)))
+            return (at.infix("-", Expr::int(reach / 2)), extent);
+        }
+        // Where windows do not meet, the input is as long as they and what lies between.
+        match reach + 1 - self.stride {
+            more @ 1.. => (at, extent.infix("+", Expr::int(more))),
+            _ => (at, extent),
         }
     }
 }

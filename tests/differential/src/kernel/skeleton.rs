@@ -21,7 +21,7 @@ pub struct Generated {
 
 /// Makes a kernel; a large one has indices whose terms pass 2^31.
 pub fn generate(random: &mut Rng, large: bool) -> Generated {
-    if !large && random.u8(..100) < 3 {
+    if !large && random.u8(..100) < 4 {
         return convolution::generate(random);
     }
     let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), tables: Vec::new(), stages: Vec::new() };

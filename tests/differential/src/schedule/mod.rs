@@ -8,10 +8,12 @@
 
 mod blocks;
 mod complete;
+mod decompose;
 pub mod directives;
 pub(crate) mod facts;
 pub mod flow;
 mod illegal;
+mod im2col;
 pub mod nest;
 mod pack;
 mod phases;
@@ -43,11 +45,13 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     }
     let whole = kernel;
     let mut kernel = kernel.clone();
-    let decomposed = winograd::decompose(&mut kernel, &mut schedule.facts, random);
+    let decomposed = decompose::decompose(&mut kernel, &mut schedule.facts, random);
     let packs = pack::packs(&mut kernel, random);
     let (kernel, mut stored) = (&kernel, packs.stored);
-    stored.extend(decomposed.iter().flat_map(|(_, stages)| stages.iter().cloned()));
-    let pointwise = flow::pointwise(kernel).filter(|s| !stored.contains(&s.name) && random.u8(..100) < 45);
+    stored.extend(decomposed.iter().flat_map(|d| d.stored.iter().cloned()));
+    let placed = decomposed.as_ref().and_then(|d| d.placed.as_ref());
+    let inlined = |s: &&Stage| !stored.contains(&s.name) && placed != Some(&s.name);
+    let pointwise = flow::pointwise(kernel).filter(inlined).filter(|_| random.u8(..100) < 45);
     let mut inlined: BTreeSet<String> = pointwise.map(|s| s.name.clone()).collect();
     let precomputed = match random.u8(..100) {
         0..60 => statements::precomputed(kernel, &Flow::new(kernel, &inlined, generic), &stored, random),
@@ -63,7 +67,8 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     }
     let mut schedule = maker.schedule;
     share_blocks(kernel, &mut schedule, random);
-    let decomposed = decomposed.into_iter().map(|(directive, _)| directive);
+    decomposed.iter().for_each(|d| d.name_results(&mut schedule.blocks));
+    let decomposed = decomposed.into_iter().map(|d| d.directive);
     let rewrites = decomposed.chain(packs.directives).chain(precomputed.iter().map(|name| directives::of("precompute", name)));
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);

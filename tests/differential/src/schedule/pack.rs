@@ -35,7 +35,9 @@ pub(super) fn packs(kernel: &mut Kernel, random: &mut Rng) -> Packs {
             ArgumentKind::Input(shape) => Some((a.name.clone(), a.ty, shape.clone(), None)),
             _ => None,
         });
-        let stages = kernel.stages.iter().filter(|s| s.role != Role::Update && !packs.stored.contains(&s.name));
+        // A result that is a decomposition's product has another name than its stage.
+        let product = |s: &Stage| s.name == "gemm" && s.role != Role::Intermediate;
+        let stages = kernel.stages.iter().filter(|s| s.role != Role::Update && !packs.stored.contains(&s.name) && !product(s));
         let stages = stages.map(|s| (s.name.clone(), s.ty, s.shape.clone(), Some(s.role)));
         let taken = |name: &str| packs.stored.contains(name) || packs.stored.contains(&format!("{name}_packed"));
         let all: Vec<_> = arguments.chain(stages).filter(|(name, _, shape, _)| !shape.is_empty() && !taken(name)).collect();

@@ -1,6 +1,7 @@
 //! `decompose_winograd`: the kernel as directives then know it has a stage of transformed inputs, one of transformed filters, one of their
 //! products, and one that is computed of these.
 
+use super::decompose::{Decomposed, is_window};
 use super::tree::{Argument, Directive, Fact};
 use crate::kernel::WINDOWS;
 use crate::kernel::tree::{Expr, ExprKind, Kernel, Outside, Range, Role, Stage, Type};
@@ -9,11 +10,8 @@ use fastrand::Rng;
 /// Channels of a sum, at most: what the error is stated for.
 const CHANNELS: i64 = 16;
 
-/// Decomposes the kernel's convolution, if it has one: the statement, and the stages that are stored.
-pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut Rng) -> Option<(Directive, Vec<String>)> {
-    let is_window = |range: &Range| WINDOWS.iter().any(|(_, tap, _)| range.axis == *tap);
-    let found = kernel.stages.iter().position(|s| s.reduction().is_some_and(|(_, ranges)| ranges.iter().any(is_window)));
-    let at = found.filter(|_| random.u8(..100) < 90)?;
+/// Decomposes the convolution that is the stage at `at`.
+pub(super) fn decompose(kernel: &mut Kernel, at: usize, facts: &mut Vec<Fact>, random: &mut Rng) -> Option<Decomposed> {
     let stage = kernel.stages[at].clone();
     let (_, ranges) = stage.reduction()?;
     let ranges = ranges.to_vec();
@@ -50,7 +48,7 @@ pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut
     let (v, u) = (dims.transform("v", factor("x")?, points), dims.transform("u", factor("w")?, points));
     let (g, y) = (dims.product(&v, &u, points), dims.result(points));
     kernel.stages.splice(at..=at, [v, u, g, y]);
-    Some((directive, vec!["v".into(), "u".into(), "g".into(), stage.name]))
+    Some(Decomposed { directive, stored: vec!["v".into(), "u".into(), "g".into(), stage.name], placed: None, result: None })
 }
 
 /// The convolution.

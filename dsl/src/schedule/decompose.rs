@@ -1,0 +1,55 @@
+//! Decompositions: statements that put other stages in the place of one, before there are nests. They are applied in the order in which they
+//! stand; [`super::winograd`] and [`super::im2col`] say each what it makes. Those of [`super::online`] come last: each is of several stages.
+
+use super::pack::Rewritten;
+use super::{im2col, online, placement, winograd};
+use crate::diag::{Error, Errors};
+use crate::nest::Program;
+use crate::syntax::Name;
+use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+
+/// Whether a schedule has a decomposition by which results round otherwise.
+pub(crate) fn rounds(schedule: &Schedule) -> bool {
+    statements(&schedule.items).any(|(statement, _)| matches!(statement.kind, StatementKind::Winograd(_)))
+        || online::is_in(schedule)
+}
+
+/// The decomposition of a stage.
+pub(super) fn of<'a>(items: &'a [Item], name: &Name) -> Option<&'a Statement> {
+    statements(items).find(|(_, result)| result.text == name.text).map(|(statement, _)| statement)
+}
+
+/// The decompositions, each with the stage whose place others take.
+fn statements(items: &[Item]) -> impl Iterator<Item = (&Statement, &Name)> {
+    items.iter().filter_map(|item| match item {
+        Item::Statement(statement) => Some((statement, statement.kind.decomposes()?)),
+        _ => None,
+    })
+}
+
+/// Applies a schedule's decompositions. What they make is stored, where they say so.
+pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
+    let (mut errors, mut stored) = (Errors::new(), Vec::new());
+    for (statement, result) in statements(&schedule.items) {
+        let span = statement.span;
+        let first = of(&schedule.items, result).filter(|first| first.span != span);
+        if let Some(first) = first {
+            let error = Error::new(span, format!("`{result}` is decomposed twice"));
+            errors.push(error.note_at(first.span, "first here").help("leave one of them out"));
+            continue;
+        }
+        let made = match &statement.kind {
+            StatementKind::Winograd(winograd) => winograd::apply(program, winograd, span).map(Vec::from),
+            StatementKind::Im2col(im2col) => {
+                let placed = placement::computed_at(&schedule.items).any(|placed| placed.source.text == im2col.stages[0].text);
+                im2col::apply(program, im2col, placed, span).map(|columns| vec![columns])
+            }
+            _ => Ok(Vec::new()),
+        };
+        stored.extend(errors.keep(made).into_iter().flatten());
+    }
+    // Stages have their numbers when all are made.
+    rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.definition(buffer)));
+    errors.into_result()?;
+    online::apply(program, schedule, rewritten)
+}
