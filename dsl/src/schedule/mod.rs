@@ -16,6 +16,7 @@ pub(crate) mod hull;
 mod items;
 pub mod lanes;
 mod left_over;
+mod merged;
 mod names;
 mod number;
 pub(crate) mod online;
