@@ -24,6 +24,8 @@ mod safety {}
 mod directives {
     #[doc = include_str!("../docs/directives/compute_at.md")]
     mod compute_at {}
+    #[doc = include_str!("../docs/directives/decompose_online.md")]
+    mod decompose_online {}
     #[doc = include_str!("../docs/directives/decompose_winograd.md")]
     mod decompose_winograd {}
     #[doc = include_str!("../docs/directives/distribute.md")]

@@ -1,5 +1,5 @@
-//! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)` only,
-//! as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
+//! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)`
+//! only, as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
 
 use super::stages::lowest;
 use crate::algorithm::inline::rewrite;
