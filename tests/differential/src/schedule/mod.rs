@@ -13,6 +13,7 @@ pub(crate) mod facts;
 pub mod flow;
 mod illegal;
 pub mod nest;
+mod online;
 mod pack;
 mod phases;
 pub mod places;
@@ -44,6 +45,7 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     let whole = kernel;
     let mut kernel = kernel.clone();
     let decomposed = winograd::decompose(&mut kernel, &mut schedule.facts, random);
+    let online = online::decompose(&mut kernel, random);
     let packs = pack::packs(&mut kernel, random);
     let (kernel, mut stored) = (&kernel, packs.stored);
     stored.extend(decomposed.iter().flat_map(|(_, stages)| stages.iter().cloned()));
@@ -63,7 +65,7 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     }
     let mut schedule = maker.schedule;
     share_blocks(kernel, &mut schedule, random);
-    let decomposed = decomposed.into_iter().map(|(directive, _)| directive);
+    let decomposed = decomposed.into_iter().map(|(directive, _)| directive).chain(online);
     let rewrites = decomposed.chain(packs.directives).chain(precomputed.iter().map(|name| directives::of("precompute", name)));
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);
