@@ -26,6 +26,8 @@ mod directives {
     mod compute_at {}
     #[doc = include_str!("../docs/directives/decompose_im2col.md")]
     mod decompose_im2col {}
+    #[doc = include_str!("../docs/directives/decompose_online.md")]
+    mod decompose_online {}
     #[doc = include_str!("../docs/directives/decompose_winograd.md")]
     mod decompose_winograd {}
     #[doc = include_str!("../docs/directives/distribute.md")]

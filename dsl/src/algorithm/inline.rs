@@ -29,16 +29,10 @@ pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> b
     };
     let (mut inlined, mut found) = (Vec::new(), HashMap::new());
     for id in program.stages.ids() {
-        let mut body = program.stages[id].body.clone();
-        match &mut body {
-            Body::Map(value) => *value = substitute(program, *value, &found),
-            Body::Reduce { lift, finish, .. } => {
-                lift.iter_mut().for_each(|value| *value = substitute(program, *value, &found));
-                *finish = substitute(program, *finish, &found);
-            }
-        }
-        let changed = !same(&program.stages[id].body, &body);
-        program.stages[id].body = body;
+        let mut stage = program.stages[id].clone();
+        stage.values_mut().into_iter().for_each(|value| *value = substitute(program, *value, &found));
+        let changed = program.stages[id].values() != stage.values();
+        program.stages[id] = stage;
         if changed {
             keep_inside(program, id);
         }
@@ -51,22 +45,13 @@ pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> b
     inlined
 }
 
-/// Whether two bodies compute the same expressions.
-fn same(a: &Body, b: &Body) -> bool {
-    match (a, b) {
-        (Body::Map(a), Body::Map(b)) => a == b,
-        (Body::Reduce { lift: a, finish: f, .. }, Body::Reduce { lift: b, finish: g, .. }) => a == b && f == g,
-        _ => false,
-    }
-}
-
 /// Lets reads that are not proved inside at their new place take the nearest element. They are inside wherever their value
 /// counts, as they were proved for all points of their stage; but outside of it, and of a stage without points, it is the
 /// fill that counts.
 fn keep_inside(program: &mut Program, id: StageId) {
-    let mut body = program.stages[id].body.clone();
-    let axes = program.stages[id].axes.clone();
-    match &mut body {
+    let mut stage = program.stages[id].clone();
+    let axes = stage.axes.clone();
+    match &mut stage.body {
         Body::Map(value) => *value = kept_inside(program, *value, &axes),
         Body::Reduce { over, lift, finish, .. } => {
             let all: Vec<AxisId> = axes.iter().chain(over.iter()).copied().collect();
@@ -74,7 +59,8 @@ fn keep_inside(program: &mut Program, id: StageId) {
             *finish = kept_inside(program, *finish, &axes);
         }
     }
-    program.stages[id].body = body;
+    stage.also.iter_mut().for_each(|(_, value)| *value = kept_inside(program, *value, &axes));
+    program.stages[id] = stage;
 }
 
 /// An expression at points of some axes, whose reads stay inside.

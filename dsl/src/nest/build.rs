@@ -72,7 +72,9 @@ impl Program {
 
     /// Whether a stage defines an output or updates a tensor.
     pub fn is_result(&self, stage: StageId) -> bool {
-        matches!(self.buffers[self.stages[stage].buffer].space, Space::Output | Space::Update)
+        let stage = &self.stages[stage];
+        let mut buffers = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer));
+        buffers.any(|buffer| matches!(self.buffers[buffer].space, Space::Output | Space::Update))
     }
 
     /// Whether a dispatch of the plan computes a stage.

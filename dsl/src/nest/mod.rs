@@ -132,6 +132,8 @@ pub struct Program {
     pub strategies: BTreeMap<AxisId, How>,
     /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.
     pub rows: Vec<AxisId>,
+    /// Stages that are parts of another one now: their names, and its.
+    pub merged: Vec<(String, String)>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.
@@ -324,6 +326,26 @@ pub enum Body {
         /// What is stored, over [`crate::expr::Expr::State`] and the parallel axes.
         finish: ExprId,
     },
+}
+
+impl Stage {
+    /// The expressions of what it computes.
+    pub fn values(&self) -> Vec<ExprId> {
+        let own: Vec<ExprId> = match &self.body {
+            Body::Map(value) => vec![*value],
+            Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
+        };
+        own.into_iter().chain(self.also.iter().map(|(_, value)| *value)).collect()
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self) -> Vec<&mut ExprId> {
+        let own: Vec<&mut ExprId> = match &mut self.body {
+            Body::Map(value) => vec![value],
+            Body::Reduce { lift, finish, .. } => lift.iter_mut().chain([finish]).collect(),
+        };
+        own.into_iter().chain(self.also.iter_mut().map(|(_, value)| value)).collect()
+    }
 }
 
 /// An associative and commutative operation with an identity. The state can be a tuple (argmax: value and index).

@@ -2,8 +2,8 @@
 
 use super::opened::Opened;
 use super::promote::Copied;
-use super::{Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, placement, promote, reorder};
-use super::{rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
+use super::{Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, merged, placement, promote};
+use super::{reorder, rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId};
 use crate::profile::Profile;
@@ -153,6 +153,9 @@ fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Nam
             Error::new(name.span, format!("stage `{name}` is pointwise and computed where it is read: it has no nest of its own"));
         let nests = format!("the stages with nests are {}", list(names()));
         return Err(error.help(format!("write `root({name});` to store it from a dispatch of its own; {nests}")));
+    }
+    if let Some(error) = merged::part(program, name) {
+        return Err(error);
     }
     let error = Error::new(name.span, format!("there is no stage `{name}`"));
     let error = match decompose::of(items, name) {

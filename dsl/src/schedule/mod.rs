@@ -19,6 +19,7 @@ mod im2col;
 mod items;
 pub mod lanes;
 mod left_over;
+mod merged;
 mod names;
 mod number;
 pub(crate) mod online;

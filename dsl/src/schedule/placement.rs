@@ -8,6 +8,7 @@
 //! Refused: a stage that there is not; an output or an updated tensor; a reduction that is to be inlined; a stage that is placed
 //! twice.
 
+use super::merged;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Body, Program, StageId};
 use crate::syntax::Name;
@@ -98,6 +99,9 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
     let is = |stage: &StageId| !program.is_result(*stage);
     let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
     let Some(stage) = program.stages.ids().find(|stage| program.stages[*stage].name == name.text) else {
+        if let Some(error) = merged::part(program, name) {
+            return Err(error);
+        }
         let known = if names().next().is_none() { "this kernel has none".into() } else { format!("there are {}", list(names())) };
         let error = Error::new(name.span, format!("there is no intermediate `{name}`"));
         return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(known)));

@@ -7,12 +7,13 @@
 //! Refused: what is no intermediate; what depends on several inputs, on one that is updated, or on a scalar; on sizes that the
 //! input's shape does not tell.
 
+use super::merged;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::expr::{Expr, ExprId, Read};
 use crate::lower::solve;
 use crate::nest::{Argument, Buffer, BufferId, DimId, Prepared, Program, Space, StageId, build};
 use crate::schedule::pack::Rewritten;
-use crate::schedule::pack::rewrite::{change, values};
+use crate::schedule::pack::rewrite::change;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
 
@@ -50,10 +51,16 @@ fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result
     let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
     let found = program.stages.ids().find(|stage| program.stages[*stage].name == name.text);
     let Some(stage) = found.filter(is) else {
+        if let Some(error) = merged::part(program, name) {
+            return Err(error);
+        }
         let what = if found.is_some() { format!("`{name}` is a result") } else { format!("there is no intermediate `{name}`") };
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the intermediates are {}", list(names())));
         return Err(Error::new(name.span, what).help(help));
     };
+    if let Some(error) = merged::one_of_several(program, program.stages[stage].buffer, name, "precomputed") {
+        return Err(error.help("leave it out"));
+    }
     match rewritten.prepared.iter().find(|(s, _)| *s == stage) {
         Some((_, first)) => Err(Error::new(name.span, format!("`{name}` is precomputed twice")).note_at(*first, "first here")),
         None => Ok(stage),
@@ -90,7 +97,7 @@ fn input(program: &Program, stage: StageId, span: SpanId) -> Result<BufferId, Er
     let (mut inputs, mut seen, mut open) = (Vec::new(), vec![stage], vec![stage]);
     let name = &program.stages[stage].name;
     while let Some(stage) = open.pop() {
-        for value in values(&program.stages[stage].body) {
+        for value in program.stages[stage].values() {
             if program.exprs.any(value, &mut |e| matches!(e, Expr::Scalar(_))) {
                 let error = Error::new(span, format!("`{name}` depends on a scalar argument, and cannot be precomputed"));
                 return Err(error.help("scalars are known at each launch"));
@@ -164,7 +171,7 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
     }
     for stage in program.stages.ids().filter(|s| program.is_planned(*s)) {
         let extents = program.root_axes(stage).into_iter().map(|axis| program.axes[axis].extent);
-        let body = values(&program.stages[stage].body);
+        let body = program.stages[stage].values();
         let read = body.iter().flat_map(|v| program.exprs.reads(*v)).flat_map(|r| program.buffers[r.buffer].shape.clone());
         let used: Vec<ExprId> = extents.chain(body.iter().copied()).chain(read).collect();
         let depends = |dim: &&DimId| used.iter().any(|value| names(program, &[**dim], *value));

@@ -143,6 +143,11 @@ impl Float {
             }
             Binary::Mul => {
                 let value = a.value * b.value;
+                // Of what is surely not 0, too.
+                let exact = |x: Float, other: Float| x.value.is_infinite() && x.error == 0.0 && other.value.abs() > other.error;
+                if exact(a, b) || exact(b, a) {
+                    return Float::known(value, 0.0);
+                }
                 let magnitude = a.magnitude * b.magnitude;
                 let carried = a.value.abs() * b.error + b.value.abs() * a.error + a.error * b.error;
                 Float { value, magnitude, error: carried + u * (magnitude + carried) + tiny }

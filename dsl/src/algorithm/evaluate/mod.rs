@@ -149,13 +149,7 @@ impl Machine<'_> {
         done.push(id);
         let program = self.program;
         let stage = &program.stages[id];
-        let values: Vec<ExprId> = match &stage.body {
-            Body::Map(value) => vec![*value],
-            Body::Reduce { lift, finish, .. } => {
-                lift.iter().chain([finish]).chain(stage.also.iter().map(|(_, value)| value)).copied().collect()
-            }
-        };
-        for read in values.iter().flat_map(|v| program.exprs.reads(*v)) {
+        for read in stage.values().iter().flat_map(|v| program.exprs.reads(*v)) {
             if let Some(other) = program.definition(read.buffer) {
                 self.stage(other, done)?;
             }

@@ -66,9 +66,9 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], span: SpanId) ->
     let of = recognize::online(program, &online.members)?;
     Decomposition { of, members: &online.members, blocks, span }.make(program)?;
     let last = &online.members[online.members.len() - 1];
-    let others = list(online.members[..online.members.len() - 1].iter().map(|name| format!("`{name}`")));
+    let others = list(&online.members[..online.members.len() - 1]);
     let what = format!(
-        "`{last}` has {others} in its state, and brings its sums below each new maximum by a factor: for scores below infinity"
+        "`{last}` computes {others}, too, and brings its sums below each new maximum by a factor: for scores below infinity"
     );
     program.owe(what, State::Proved, span);
     Ok(())

@@ -1,10 +1,13 @@
-//! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)` only,
-//! as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
+//! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)`
+//! only, as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
 
+use super::stages::lowest;
 use crate::algorithm::inline::rewrite;
 use crate::diag::{Error, list};
-use crate::expr::{Binary, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
-use crate::nest::points::points;
+use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
+use crate::facts::Prover;
+use crate::nest::points::{both, points};
+use crate::nest::print;
 use crate::nest::{AxisId, Body, BufferId, Program, Stage, StageId};
 use crate::syntax::Name;
 use std::collections::HashMap;
@@ -43,11 +46,19 @@ impl Rescale {
     pub(super) fn factor(self, exprs: &Exprs, a: ExprId, b: ExprId) -> ExprId {
         let difference = exprs.difference(a, b);
         let scaled = self.scale.map_or(difference, |scale| exprs.product(difference, scale));
-        exprs.unary(self.function, scaled)
+        let factor = exprs.unary(self.function, scaled);
+        match self.scale.map(|scale| exprs.get(scale)) {
+            // Of an argument, it is not known that it is above 0: nothing lies below -inf, whatever it is.
+            Some(Expr::Scalar(_)) => {
+                let nothing = exprs.compare(Compare::Lt, a, lowest(exprs, a));
+                exprs.select(nothing, exprs.constant(Const::number(0.0, exprs.dtype(a))), factor)
+            }
+            _ => factor,
+        }
     }
 }
 
-const FORM: &str = "an online reduction is of a maximum and of sums of exponentials below it: `m[i] = max(j in 0..N) { s[i, j] }` and \
+const FORM: &str = "it takes a maximum, and then sums of exponentials below it: `m[i] = max(j in 0..N) { s[i, j] }` and \
     `l[i] = sum(j in 0..N) { (s[i, j] - m[i]).exp() }`";
 
 /// The members of these names.
@@ -89,16 +100,16 @@ fn maximum(program: &Program, id: StageId, name: &Name) -> Result<Maximum, Error
         return Err(Error::new(name.span, format!("`{name}` is no reduction")).help(FORM));
     };
     if monoid.name != "max" {
-        return Err(Error::new(name.span, format!("`{name}` is a `{}`, and no maximum", monoid.name)).help(FORM));
+        return Err(Error::new(name.span, format!("`{name}` reduces by `{}`, not by `max`", monoid.name)).help(FORM));
     }
     let score = lift[0];
     if !program.exprs.dtype(score).is_float() {
         let error = Error::new(name.span, format!("`{name}` is a maximum of {}", program.exprs.dtype(score)));
-        return Err(error.help("exponentials are of floats: convert the scores"));
+        return Err(error.help("exponentials are of floats: convert the scores before their maximum is taken"));
     }
     if !matches!(program.exprs.get(*finish), Expr::State(0)) {
-        let error = Error::new(name.span, format!("`{name}` is more than a maximum"));
-        return Err(error.help("define the maximum alone, and what is made of it after that"));
+        let error = Error::new(name.span, format!("`{name}` is not the maximum itself, but something made of it"));
+        return Err(error.help("define the maximum alone, and what is made of it in another definition"));
     }
     Ok(Maximum { buffer: stage.buffer, axes: stage.axes.clone(), over: over.clone(), score })
 }
@@ -126,16 +137,18 @@ impl Finder<'_> {
             return Err(self.error(format!("`{name}` is no reduction")).help(FORM));
         };
         if monoid.name != "sum" {
-            return Err(self.error(format!("`{name}` is a `{}`, and no sum", monoid.name)).help(FORM));
+            return Err(self.error(format!("`{name}` reduces by `{}`, not by `sum`", monoid.name)).help(FORM));
         }
         let (item, finish) = (expanded(self.program, lift[0], &|buffer| self.sees(buffer)), *finish);
         let axes = self.axes(stage, over, item)?;
         let (item, factors) = without_totals(self.program, item, over, self.others);
         if exprs.reads(item).iter().any(|read| self.others.contains(&read.buffer)) {
-            let error = self.error(format!("the items of `{name}` see another sum otherwise than as a factor"));
-            return Err(error.help("divide by it, or multiply, what the sum is"));
+            let error = self.error(format!("the items of `{name}` depend on a sum before it otherwise than by a factor"));
+            return Err(
+                error.help("a sum before it is known only at the end: multiply or divide by it the whole item, or what is summed")
+            );
         }
-        let finish = self.with_totals(finish, factors);
+        let finish = self.with_totals(finish, &factors, over);
         let score = renamed(exprs, self.of.score, &axes);
         let mut walk = Walk { finder: self, score, rescale };
         let weight = walk.weight(item, None)?;
@@ -152,7 +165,7 @@ impl Finder<'_> {
         let (exprs, name, max) = (&self.program.exprs, self.name, self.max);
         let reads: Vec<Read> = exprs.reads(item).into_iter().filter(|read| read.buffer == self.of.buffer).collect();
         let Some(read) = reads.first() else {
-            return Err(self.error(format!("the items of `{name}` do not see `{max}`")).help(FORM));
+            return Err(self.error(format!("the items of `{name}` do not depend on `{max}`")).help(FORM));
         };
         let plain = |index: &ExprId| match *exprs.get(*index) {
             Expr::Axis(axis) if stage.axes.contains(&axis) => Some(axis),
@@ -161,28 +174,44 @@ impl Finder<'_> {
         let own: Option<Vec<AxisId>> = read.index.iter().map(plain).collect();
         let distinct = |own: &Vec<AxisId>| own.iter().enumerate().all(|(n, axis)| !own[..n].contains(axis));
         let Some(own) = own.filter(|own| reads.len() == 1 && read.outside == Outside::Never && distinct(own)) else {
-            let error = self.error(format!("`{name}` sees `{max}` at other points than its own"));
-            return Err(error.help("read it at the axes of the sum, each alone"));
+            let error = self.error(format!("`{name}` reads `{max}` at another point than its own, or at several"));
+            return Err(error.help(format!("read `{max}` at one point: at axes of `{name}` itself, each alone and once")));
         };
         if over.len() != self.of.over.len() {
-            return Err(self.ranges());
+            return Err(self.ranges(over));
         }
         let axes: HashMap<AxisId, AxisId> =
             self.of.axes.iter().copied().zip(own).chain(self.of.over.iter().copied().zip(over.iter().copied())).collect();
         let same = |(a, b): (&AxisId, &AxisId)| renamed(exprs, self.program.axes[*a].extent, &axes) == self.program.axes[*b].extent;
-        if self.of.over.iter().zip(over).all(same) { Ok(axes) } else { Err(self.ranges()) }
+        if self.of.over.iter().zip(over).all(same) { Ok(axes) } else { Err(self.ranges(over)) }
     }
 
-    fn ranges(&self) -> Error {
-        let error = self.error(format!("`{}` runs over another range than `{}`", self.name, self.max));
-        error.help("both run over the same scores, in the same order of axes")
+    fn ranges(&self, over: &[AxisId]) -> Error {
+        let extents = |over: &[AxisId]| {
+            let extents = over.iter().map(|axis| format!("`{}`", print::expr(self.program, self.program.axes[*axis].extent)));
+            extents.collect::<Vec<_>>().join(" x ")
+        };
+        let (name, max) = (self.name, self.max);
+        let error = self.error(format!("`{name}` runs over another range than `{max}`"));
+        let error =
+            error.note(format!("`{max}` is of {} scores, and `{name}` sums {} items", extents(&self.of.over), extents(over)));
+        error.help("let both run over the same scores, with their axes in the same order")
     }
 
-    /// What is stored, with the factors of the items that are made of other sums: they count once.
-    fn with_totals(&self, finish: ExprId, factors: Vec<(Binary, ExprId)>) -> ExprId {
-        factors.into_iter().fold(finish, |finish, (op, factor)| {
-            self.program.exprs.replace(finish, &mut |exprs, id| {
-                matches!(exprs.get(id), Expr::State(0)).then(|| exprs.add(Expr::Binary(op, id, factor), exprs.dtype(id)))
+    /// What is stored, with the factors of the items that are made of other sums: they count once, and not for a sum of nothing.
+    fn with_totals(&self, finish: ExprId, factors: &[Factor], over: &[AxisId]) -> ExprId {
+        let exprs = &self.program.exprs;
+        if factors.is_empty() {
+            return finish;
+        }
+        let (zero, prover) = (exprs.int(0), Prover::new(self.program));
+        let extents = over.iter().map(|axis| self.program.axes[*axis].extent).filter(|extent| !prover.less(zero, *extent));
+        let some = extents.fold(None, |all, extent| Some(both(exprs, all, exprs.compare(Compare::Lt, zero, extent))));
+        exprs.replace(finish, &mut |exprs, id| {
+            matches!(exprs.get(id), Expr::State(0)).then(|| {
+                let times = |sum, (op, factor): &Factor| exprs.add(Expr::Binary(*op, sum, *factor), exprs.dtype(id));
+                let whole = factors.iter().fold(id, times);
+                some.map_or(whole, |some| exprs.select(some, whole, id))
             })
         })
     }
@@ -241,8 +270,12 @@ impl Walk<'_, '_> {
 
     fn other(&self) -> Error {
         let (name, max) = (self.finder.name, self.finder.max);
-        let error = self.finder.error(format!("the items of `{name}` see `{max}` otherwise than in one factor `exp(s - {max})`"));
-        error.help("then the sum below another maximum is the same but for a factor, and no other sum is")
+        let error =
+            self.finder.error(format!("the items of `{name}` depend on `{max}` otherwise than by one factor `(s - {max}).exp()`"));
+        error.help(format!(
+            "let each be such a factor, with the scores of `{max}` for `s`, times what does not depend on `{max}`: no other sum becomes \
+             that below another maximum when it is multiplied by something"
+        ))
     }
 
     /// The item without its exponential. `under`: a condition that holds here.
@@ -297,43 +330,71 @@ impl Walk<'_, '_> {
             Expr::Binary(Binary::Mul, a, b) if self.sees(b) => (b, Some(a)),
             _ => (of, None),
         };
+        if let Expr::Binary(Binary::Div, a, b) = *self.exprs().get(of)
+            && self.sees(a) != self.sees(b)
+        {
+            let error = self.finder.error(format!("there is a division within the exponential of `{}`", self.finder.name));
+            return Err(error.help("multiply by the reciprocal there, or divide the scores before their maximum is taken"));
+        }
         let Expr::Binary(Binary::Sub, score, max) = *self.exprs().get(difference) else { return Err(self.other()) };
         let is_max = matches!(self.exprs().get(max), Expr::Read(read) if read.buffer == self.finder.of.buffer);
         if !is_max || self.sees(score) {
             return Err(self.other());
         }
-        if let Some(scale) = scale
-            && !matches!(self.exprs().get(scale), Expr::Const(_) | Expr::Scalar(_))
-        {
-            let error =
-                self.finder.error(format!("the factor within the exponential of `{}` is no literal or argument", self.finder.name));
-            return Err(error.help("multiply the scores by it, before their maximum is taken"));
-        }
+        self.scale(scale)?;
         if !self.is_score(score, under) {
             let (name, max) = (self.finder.name, self.finder.max);
             let error =
                 self.finder.error(format!("`{name}` takes exponentials of other scores than those that `{max}` is the maximum of"));
-            return Err(error.help("both name the same scores: `let s[i, j]: f32[N, M] = …;` in the kernel"));
+            let text = |e: ExprId| print::expr(self.finder.program, e);
+            let error = error.note(format!("here, they are `{}`, and those of `{max}` are `{}`", text(score), text(self.score)));
+            return Err(error.help("let both read the same scores: `let s[i, j]: f32[N, M] = …;` in the kernel"));
         }
         let found = Rescale { function, scale };
         match self.rescale.replace(found) {
             Some(other) if other != found => {
-                let error = self.finder.error(format!("`{}` takes other exponentials than the sums before it", self.finder.name));
-                Err(error.help("all of them are brought from one maximum to the next by one factor"))
+                let what = "takes exponentials of another base, or of scores times another factor, than before";
+                let error = self.finder.error(format!("`{}` {what}", self.finder.name));
+                Err(error
+                    .help("use `exp` or `exp2`, and one factor, for all: all sums are brought below a new maximum by one number"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses what the scores are multiplied by within the exponential.
+    fn scale(&self, scale: Option<ExprId>) -> Result<(), Error> {
+        let (finder, before) = (self.finder, "multiply the scores by it, before their maximum is taken");
+        match scale.map(|scale| self.exprs().get(scale)) {
+            None | Some(Expr::Scalar(_)) => Ok(()),
+            Some(Expr::Const(c)) if c.value() > 0.0 && c.value().is_finite() => Ok(()),
+            Some(Expr::Const(c)) => {
+                let error = finder.error(format!("the factor within the exponential of `{}` is {}", finder.name, c.value()));
+                Err(error.help(format!("it must be above 0, so that the largest score has the largest exponential; or {before}")))
+            }
+            Some(_) => {
+                let what = "is neither a literal nor a scalar argument";
+                Err(finder.error(format!("the factor within the exponential of `{}` {what}", finder.name)).help(before))
+            }
         }
     }
 
     /// Whether a value is the score, where a condition holds.
     fn is_score(&self, e: ExprId, under: Option<ExprId>) -> bool {
         let masked = match *self.exprs().get(self.score) {
-            Expr::Select(cond, score, masked) => {
-                Some(cond) == under && score == e && matches!(self.exprs().get(masked), Expr::Const(_))
-            }
+            Expr::Select(cond, score, masked) => Some(cond) == under && score == e && self.is_literal(masked),
             _ => false,
         };
         masked || e == self.score
+    }
+
+    /// Whether a value is a literal, or one with a sign.
+    fn is_literal(&self, e: ExprId) -> bool {
+        match *self.exprs().get(e) {
+            Expr::Const(_) => true,
+            Expr::Unary(Unary::Neg, of) => self.is_literal(of),
+            _ => false,
+        }
     }
 }
 

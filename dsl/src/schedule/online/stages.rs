@@ -16,6 +16,7 @@ use super::recognize::{Online, Sum, expanded, renamed, sees};
 use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Const, Expr, ExprId, Exprs};
+use crate::launch::DType;
 use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Space, Stage, StageId};
 use crate::schedule::convolution::open_before;
 use crate::schedule::pack::rewrite::guard;
@@ -72,6 +73,14 @@ impl Decomposition<'_> {
             (*own, *items, *finish) = (monoid, lift, finishes[finishes.len() - 1]);
         }
         guard(program, target);
+        let whole = program.stages[target].name.clone();
+        for part in gone.iter().map(|stage| moved(*stage)) {
+            let part = program.stages[part].name.clone();
+            // A block has its own of some.
+            if program.stages.values().filter(|stage| stage.name == part).count() == 1 {
+                program.merged.push((part, whole.clone()));
+            }
+        }
         remove(program, &gone.into_iter().map(moved).collect());
         Ok(())
     }
@@ -136,11 +145,14 @@ impl Decomposition<'_> {
             let here = program.stages[member].axes.iter().map(|axis| of.get(axis).copied());
             if !here.eq(program.stages[self.target()].axes.iter().map(|axis| Some(*axis))) {
                 let error = Error::new(name.span, format!("`{name}` is needed besides `{last}`, and has other axes"));
-                let error = match readers.first() {
-                    Some((_, reader)) => error.note(format!("`{}` reads it", reader.name)),
-                    None => error.note("it is an output"),
+                let (error, other) = match readers.first() {
+                    Some((_, reader)) => (error.note(format!("`{}` reads it", reader.name)), format!("`{}`", reader.name)),
+                    None => (error.note("it is an output"), "the output".into()),
                 };
-                return Err(error.help(format!("define it twice in the kernel, under two names: `{last}` computes one of them")));
+                let help = format!(
+                    "define it twice in the kernel, under two names: one for `{last}`, which then computes it, one for {other}"
+                );
+                return Err(error.help(help));
             }
             if let Some((_, reader)) = readers.iter().find(|(id, _)| *id < self.target()) {
                 let error = Error::new(name.span, format!("`{}` reads `{name}` before `{last}` is defined", reader.name));
@@ -178,8 +190,8 @@ impl Decomposition<'_> {
             });
             if let Some(other) = elsewhere {
                 let name = &self.members[n + 1];
-                let error = Error::new(name.span, format!("`{name}` sees `{other}` at other points than its own"));
-                return Err(error.help("read it at the axes of the sum, each alone"));
+                let error = Error::new(name.span, format!("`{name}` reads `{other}` at another point than its own"));
+                return Err(error.help(format!("read `{other}` at axes of `{name}` itself, each alone and once")));
             }
             known.push((program.stages[sum.stage].buffer, index(sum.stage, &to_target), finish));
             finishes.push(finish);
@@ -212,18 +224,19 @@ impl Decomposition<'_> {
 
 /// A maximum that is finite, also where all scores are -inf: exponentials below it are 0 then, and not those of `-inf + inf`.
 pub(super) fn above_nothing(exprs: &Exprs, max: ExprId) -> ExprId {
-    let dtype = exprs.dtype(max);
-    let lowest = if dtype == crate::launch::DType::F16 { -65504.0 } else { f64::from(f32::MIN) };
-    exprs.binary(Binary::Max, max, exprs.constant(Const::number(lowest, dtype)))
+    exprs.binary(Binary::Max, max, lowest(exprs, max))
+}
+
+/// The least finite value of an expression's type.
+pub(super) fn lowest(exprs: &Exprs, of: ExprId) -> ExprId {
+    let dtype = exprs.dtype(of);
+    let value = if dtype == DType::F16 { -65504.0 } else { f64::from(f32::MIN) };
+    exprs.constant(Const::number(value, dtype))
 }
 
 /// The buffers that a stage reads.
 fn reads(program: &Program, stage: &Stage) -> HashSet<BufferId> {
-    let values = match &stage.body {
-        Body::Map(value) => vec![*value],
-        Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
-    };
-    values.into_iter().flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer).collect()
+    stage.values().into_iter().flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer).collect()
 }
 
 /// Takes stages away that nothing reads. Those behind them have other numbers then.

@@ -23,6 +23,7 @@ mod layout;
 pub(crate) mod program;
 pub(crate) mod rewrite;
 
+use super::merged;
 use super::number;
 use super::placement::is_placement;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
@@ -168,6 +169,12 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the tensors are {}", list(names())));
         return Err(Error::new(name.span, format!("the kernel has no tensor `{name}`")).help(help));
     };
+    if let Some(error) = merged::one_of_several(program, id, name, "packed") {
+        return Err(error.help("leave it out"));
+    }
+    if let Some(error) = merged::part(program, name) {
+        return Err(error);
+    }
     if let Some(packed) = program.packed.iter().find(|p| p.buffer == id || p.of == Some(id)) {
         return Err(Error::new(name.span, format!("`{name}` is packed twice")).note_at(packed.span, "first here"));
     }

@@ -250,8 +250,7 @@ fn guard_reads(program: &mut Program, stage: StageId) -> bool {
     let mut clamped: HashMap<Read, Sides> = HashMap::new();
     {
         let prover = Prover::new(program);
-        let values: Vec<ExprId> = values(&program.stages[stage].body);
-        for read in values.iter().flat_map(|value| program.exprs.reads(*value)) {
+        for read in program.stages[stage].values().iter().flat_map(|value| program.exprs.reads(*value)) {
             let old = match &read.outside {
                 Outside::Never => SmallVec::new(),
                 Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.clone(),
@@ -283,21 +282,7 @@ pub(crate) fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&E
     let mut new = |value: &mut ExprId| {
         *value = rewrite(exprs, *value, &mut |exprs, read| f(exprs, read, buffers[read.buffer].dtype));
     };
-    match &mut stages[stage].body {
-        Body::Map(value) => new(value),
-        Body::Reduce { lift, finish, .. } => {
-            lift.iter_mut().for_each(&mut new);
-            new(finish);
-        }
-    }
-}
-
-/// What a stage computes.
-pub(crate) fn values(body: &Body) -> Vec<ExprId> {
-    match body {
-        Body::Map(value) => vec![*value],
-        Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
-    }
+    stages[stage].values_mut().into_iter().for_each(&mut new);
 }
 
 /// A digit of an index.

@@ -1,7 +1,7 @@
 //! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`.
 
 use super::StatementKind;
-use crate::diag::{Error, SpanId};
+use crate::diag::{Error, SpanId, list};
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
@@ -42,8 +42,15 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Online, Error> {
     while cursor.eat(",").is_some() && !cursor.is_empty() {
         members.push(cursor.name("a sum").map_err(form)?);
     }
+    if let (Some(key), true) = (members.last().filter(|name| name.text == "block"), cursor.peek(":")) {
+        let error = Error::new(key.span, "blocks need names for their stages");
+        return Err(error.help(FORM));
+    }
+    if !cursor.is_empty() && !cursor.peek("=>") {
+        return Err(form(cursor.expected("`,` or `=>`")));
+    }
     if members.len() < 2 {
-        let error = Error::new(members[0].span, format!("`{}` stands alone", members[0]));
+        let error = Error::new(members[0].span, format!("no sum is named beside `{}`", members[0]));
         return Err(error.help(FORM));
     }
     let blocks = match cursor.eat("=>") {
@@ -51,7 +58,7 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Online, Error> {
         None => None,
     };
     if !cursor.is_empty() {
-        return Err(form(cursor.expected("`,` or `=>`")));
+        return Err(form(cursor.expected("the end")));
     }
     Ok(Online { members, blocks })
 }
@@ -65,10 +72,14 @@ fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
             let size = expr::arithmetic(cursor)?;
             cursor.eat(",");
             if names.len() != members.len() {
-                let error = Error::new(name.span, format!("{} stages have {} names for their blocks", members.len(), names.len()));
+                let (count, all) = (names.len(), list(members));
+                let error = Error::new(name.span, format!("{all} need a name each for their blocks, and {count} are written"));
                 return Err(error.help(FORM));
             }
             return Ok(Blocks { names, size });
+        }
+        if cursor.peek(":") {
+            return Err(Error::new(name.span, format!("there is no key `{name}`")).help("the only key is `block`"));
         }
         names.push(name);
         if cursor.eat(",").is_none() {

@@ -9,11 +9,13 @@ mod convolution;
 mod floats;
 mod integers;
 mod large;
+mod online;
 mod reads;
 mod skeleton;
 pub mod text;
 pub mod tree;
 
 pub(crate) use convolution::WINDOWS;
+pub(crate) use online::KEYS;
 pub use skeleton::{Generated, generate};
 pub use tree::Kernel;

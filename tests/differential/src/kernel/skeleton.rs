@@ -1,8 +1,8 @@
 //! The whole of a kernel: dims and their relations, which stages there are, their shapes and reductions.
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
-use super::convolution;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
+use super::{convolution, online};
 use crate::inputs::Fill;
 use fastrand::Rng;
 use tilewright_launch::DType;
@@ -21,8 +21,12 @@ pub struct Generated {
 
 /// Makes a kernel; a large one has indices whose terms pass 2^31.
 pub fn generate(random: &mut Rng, large: bool) -> Generated {
-    if !large && random.u8(..100) < 4 {
-        return convolution::generate(random);
+    if !large {
+        match random.u8(..100) {
+            0..4 => return convolution::generate(random),
+            4..7 => return online::generate(random),
+            _ => {}
+        }
     }
     let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), tables: Vec::new(), stages: Vec::new() };
     let mut builder = Builder {

@@ -15,6 +15,7 @@ pub mod flow;
 mod illegal;
 mod im2col;
 pub mod nest;
+mod online;
 mod pack;
 mod phases;
 pub mod places;
@@ -46,6 +47,7 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     let whole = kernel;
     let mut kernel = kernel.clone();
     let decomposed = decompose::decompose(&mut kernel, &mut schedule.facts, random);
+    let online = online::decompose(&mut kernel, random);
     let packs = pack::packs(&mut kernel, random);
     let (kernel, mut stored) = (&kernel, packs.stored);
     stored.extend(decomposed.iter().flat_map(|d| d.stored.iter().cloned()));
@@ -68,7 +70,7 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     let mut schedule = maker.schedule;
     share_blocks(kernel, &mut schedule, random);
     decomposed.iter().for_each(|d| d.name_results(&mut schedule.blocks));
-    let decomposed = decomposed.into_iter().map(|d| d.directive);
+    let decomposed = decomposed.into_iter().map(|d| d.directive).chain(online);
     let rewrites = decomposed.chain(packs.directives).chain(precomputed.iter().map(|name| directives::of("precompute", name)));
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);

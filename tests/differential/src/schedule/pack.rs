@@ -199,7 +199,8 @@ fn over_digits(stage: Stage, digits: &[Digit]) -> Stage {
     Stage { axes, shape, value, ..stage }
 }
 
-fn replace(e: &mut Expr, name: &str, by: &Expr) {
+/// Puts an expression where an index is named.
+pub(super) fn replace(e: &mut Expr, name: &str, by: &Expr) {
     if matches!(&e.kind, ExprKind::Name(n) if n == name) && e.ty == INDEX {
         *e = by.clone();
         return;

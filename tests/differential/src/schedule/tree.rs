@@ -104,7 +104,7 @@ impl Directive {
 
     /// Whether it rewrites the algebra, and so comes before all others.
     pub fn rewrites(&self) -> bool {
-        matches!(self.name, "pack" | "precompute" | "decompose_im2col" | "decompose_winograd")
+        matches!(self.name, "pack" | "precompute" | "decompose_im2col" | "decompose_winograd" | "decompose_online")
     }
 
     /// The tail words in it.

@@ -1,0 +1,23 @@
+//! Stages that a decomposition made parts of another one: what is said of them by their names is an error that says where they are.
+
+use crate::diag::{Error, list};
+use crate::nest::{BufferId, Program};
+use crate::syntax::Name;
+
+/// An error for a name that is a part of another stage now.
+pub(super) fn part(program: &Program, name: &Name) -> Option<Error> {
+    let (_, whole) = program.merged.iter().find(|(part, _)| *part == name.text)?;
+    let error = Error::new(name.span, format!("`{name}` is no stage any more: `decompose_online` made it a part of `{whole}`"));
+    Some(error.help(format!("`{whole}` computes it, in one nest with its own value: write the directives for `{whole}`")))
+}
+
+/// An error where a tensor is one of several that a stage computes. `what` cannot be done to it.
+pub(super) fn one_of_several(program: &Program, buffer: BufferId, name: &Name, what: &str) -> Option<Error> {
+    let stage = &program.stages[program.definition(buffer)?];
+    if stage.also.is_empty() {
+        return None;
+    }
+    let all = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer));
+    let all = list(all.map(|buffer| program.buffers[buffer].name.clone()));
+    Some(Error::new(name.span, format!("`{name}` cannot be {what}: one stage, `{}`, computes {all}", stage.name)))
+}

@@ -1,0 +1,224 @@
+//! Softmax and what is like it: a maximum `m` of scores, and sums `l` and `o` of exponentials below it, which is what `decompose_online` is
+//! for. Schedules know the stages by these names; the axis of the scores that they reduce is `j`.
+
+use super::skeleton::Generated;
+use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
+use crate::inputs::Fill;
+use fastrand::Rng;
+use tilewright_launch::DType;
+
+/// The axis that the maximum and the sums run over.
+pub(crate) const KEYS: &str = "j";
+
+const F32: Type = Type::Is(DType::F32);
+const F16: Type = Type::Is(DType::F16);
+
+/// Makes one.
+pub(super) fn generate(random: &mut Rng) -> Generated {
+    let causal = random.u8(..100) < 35;
+    let mut maker = Maker {
+        kernel: Kernel { generics: Vec::new(), arguments: Vec::new(), tables: Vec::new(), stages: Vec::new() },
+        items: random.choice([F32, F32, F16, Type::Generic]).unwrap_or(F32),
+        lead: Vec::new(),
+        keys: (Expr::name("M"), Expr::name("M")),
+        mask: None,
+        function: if random.u8(..4) == 0 { "exp2" } else { "exp" },
+        scale: None,
+    };
+    if maker.items == Type::Generic {
+        maker.kernel.generics.push(Generic { name: "T".into(), kind: GenericKind::Dtype(vec![DType::F32, DType::F16]) });
+    }
+    for (axis, dim) in [("b", "B"), ("h", "H")].into_iter().take(random.choice([0, 0, 1, 1, 2]).unwrap_or(0)) {
+        maker.dim(axis, dim);
+    }
+    maker.dim("i", "N");
+    if causal {
+        maker.keys = (Expr::name("N"), Expr::name("N"));
+        match random.u8(..3) {
+            0 => maker.keys.1 = Expr::name("i").infix("+", Expr::int(1)),
+            // With `<`, the first row has no scores but masked ones.
+            _ => maker.mask = Some(random.choice(["<=", "<=", "<=", "<"]).unwrap_or("<=")),
+        }
+    } else {
+        maker.generic("M");
+    }
+    maker.scale = random.choice([None, None, Some(Expr::literal("0.5", F32)), Some(Expr::literal("2.0", F32))]).flatten();
+    if maker.scale.is_some() && maker.mask.is_none() && random.u8(..3) == 0 {
+        maker.kernel.arguments.push(Argument { name: "a".into(), ty: F32, kind: ArgumentKind::Scalar });
+        maker.scale = Some(Expr { ty: F32, ..Expr::name("a") });
+    }
+    if random.u8(..100) < 45 {
+        maker.rows(random)
+    } else {
+        maker.attention(random)
+    }
+    let fills = if random.u8(..100) < 5 { vec![("x".to_owned(), Fill::Wild)] } else { Vec::new() };
+    Generated { kernel: maker.kernel, fills }
+}
+
+struct Maker {
+    kernel: Kernel,
+    /// The type of inputs; scores and sums are f32.
+    items: Type,
+    /// The axes of the maximum, and their dims.
+    lead: Vec<(String, Expr)>,
+    /// How many scores there are, and how many of them are reduced.
+    keys: (Expr, Expr),
+    /// The comparison of `j` with `i` where a score counts.
+    mask: Option<&'static str>,
+    /// `exp` or `exp2`.
+    function: &'static str,
+    /// What differences are multiplied by.
+    scale: Option<Expr>,
+}
+
+impl Maker {
+    fn generic(&mut self, name: &str) -> Expr {
+        self.kernel.generics.push(Generic { name: name.to_owned(), kind: GenericKind::Dim });
+        Expr::name(name)
+    }
+
+    fn dim(&mut self, axis: &str, name: &str) {
+        let dim = self.generic(name);
+        self.lead.push((axis.to_owned(), dim));
+    }
+
+    /// An input that is read at these axes, as f32.
+    fn input(&mut self, name: &str, axes: &[(String, Expr)]) -> Expr {
+        let kind = ArgumentKind::Input(axes.iter().map(|(_, dim)| dim.clone()).collect());
+        self.kernel.arguments.push(Argument { name: name.to_owned(), ty: self.items, kind });
+        let read = read(name, axes, self.items);
+        if self.items == F32 { read } else { read.cast(F32) }
+    }
+
+    fn stage(&mut self, name: &str, role: Role, axes: &[(String, Expr)], value: Expr) -> Expr {
+        let ty = value.ty;
+        let (names, shape) = axes.iter().cloned().unzip();
+        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes: names, value });
+        read(name, axes, ty)
+    }
+
+    fn reduce(&self, op: &'static str, body: Expr) -> Expr {
+        let range = Range { axis: KEYS.to_owned(), low: Expr::int(0), high: self.keys.1.clone(), inclusive: false };
+        let ty = body.ty;
+        Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(body) }, ty)
+    }
+
+    /// The axes of the scores.
+    fn square(&self) -> Vec<(String, Expr)> {
+        let keys = (KEYS.to_owned(), self.keys.0.clone());
+        self.lead.iter().cloned().chain([keys]).collect()
+    }
+
+    fn kept(&self, value: Expr, otherwise: Expr) -> Expr {
+        let Some(op) = self.mask else { return value };
+        let (ty, cond) = (value.ty, Expr::name(KEYS).compare(op, Expr::name("i")));
+        Expr::new(ExprKind::If(Box::new(cond), Box::new(value), Box::new(otherwise)), ty)
+    }
+
+    /// The exponential of a score below the maximum.
+    fn below(&self, score: &Expr, max: &Expr) -> Expr {
+        let difference = score.clone().infix("-", max.clone());
+        let scaled = match &self.scale {
+            Some(scale) => difference.infix("*", scale.clone()),
+            None => difference,
+        };
+        scaled.method(self.function, [])
+    }
+
+    /// The scores with their mask: in a definition of their own, or where they are read. And without it, where exponentials are masked.
+    fn scores(&mut self, plain: Expr, random: &mut Rng) -> (Expr, Option<Expr>) {
+        let lowest = random.choice(["-f32::INFINITY", "-f32::INFINITY", "-1000.0"]).unwrap_or("-1000.0");
+        let masked = self.kept(plain.clone(), Expr::literal(lowest, F32));
+        if self.mask.is_some() && random.bool() {
+            return (masked, Some(plain));
+        }
+        if self.mask.is_some() || random.bool() {
+            return (self.stage("t", Role::Intermediate, &self.square(), masked), None);
+        }
+        (masked, None)
+    }
+
+    /// The exponentials, and maybe a definition of theirs.
+    fn weights(&mut self, (score, plain): (Expr, Option<Expr>), max: &Expr, random: &mut Rng) -> Expr {
+        let value = match plain {
+            Some(plain) => self.kept(self.below(&plain, max), Expr::literal("0.0", F32)),
+            None => self.below(&score, max),
+        };
+        if random.u8(..3) == 0 {
+            return value;
+        }
+        let value = if random.u8(..5) == 0 && self.kernel.arguments.iter().any(|a| a.ty == F16) { value.cast(F16) } else { value };
+        let weights = self.stage("p", Role::Intermediate, &self.square(), value);
+        if weights.ty == F32 { weights } else { weights.cast(F32) }
+    }
+
+    /// Softmax, its sum, or the logarithm of that.
+    fn rows(&mut self, random: &mut Rng) {
+        let square = self.square();
+        let plain = self.input("x", &square);
+        let scores = self.scores(plain, random);
+        let lead = self.lead.clone();
+        let role = if random.u8(..8) == 0 { Role::Output } else { Role::Intermediate };
+        let max = self.stage("m", role, &lead, self.reduce("max", scores.0.clone()));
+        let weights = self.weights(scores.clone(), &max, random);
+        let sum = self.reduce("sum", weights.clone());
+        match random.u8(..4) {
+            0 => drop(self.stage("l", Role::Output, &lead, sum)),
+            1 => drop(self.stage("l", Role::Output, &lead, sum.method("ln", []).infix("+", max))),
+            2 => {
+                let sum = self.stage("l", Role::Intermediate, &lead, sum);
+                let total = self.reduce("sum", weights.infix("*", scores.0));
+                // Of masked scores, 0 times infinity would be NaN.
+                match self.mask {
+                    None => drop(self.stage("o", Role::Output, &lead, total.infix("/", sum))),
+                    Some(_) => drop(self.stage("y", Role::Output, &lead, sum.infix("+", max))),
+                }
+            }
+            _ => {
+                let sum = self.stage("l", Role::Intermediate, &lead, sum);
+                // Past the end of a row there is none.
+                let value = self.below(&scores.0, &max).infix("/", sum);
+                drop(self.stage("y", Role::Output, &square, value));
+            }
+        }
+    }
+
+    /// Scores that are products of queries and keys, and weighted sums of values.
+    fn attention(&mut self, random: &mut Rng) {
+        let (square, lead) = (self.square(), self.lead.clone());
+        let batch = |last: [(String, Expr); 2]| lead[..lead.len() - 1].iter().cloned().chain(last).collect::<Vec<_>>();
+        let inner = ("d".to_owned(), self.generic("D"));
+        let outer = ("e".to_owned(), self.generic("E"));
+        let keys = square[square.len() - 1].clone();
+        let row = lead[lead.len() - 1].clone();
+        let (q, k) = (self.input("q", &batch([row, inner.clone()])), self.input("k", &batch([keys.clone(), inner.clone()])));
+        let v = self.input("v", &batch([keys, outer.clone()]));
+        let range = Range { axis: inner.0, low: Expr::int(0), high: inner.1, inclusive: false };
+        let product = ExprKind::Reduce { op: "sum", ranges: vec![range], body: Box::new(q.infix("*", k)) };
+        let product = Expr::new(product, F32);
+        let product = if random.bool() { product.infix("*", Expr::literal("0.25", F32)) } else { product };
+        let plain = self.stage("s", Role::Intermediate, &square, product);
+        let scores = self.scores(plain, random);
+        let max = self.stage("m", Role::Intermediate, &lead, self.reduce("max", scores.0.clone()));
+        let weights = self.weights(scores, &max, random);
+        let all: Vec<(String, Expr)> = lead.iter().cloned().chain([outer]).collect();
+        let weighted = |of: Expr| of.infix("*", v.clone());
+        match random.u8(..6) {
+            0 => drop(self.stage("o", Role::Output, &all, self.reduce("sum", weighted(weights)))),
+            1 => {
+                let sum = self.stage("l", Role::Intermediate, &lead, self.reduce("sum", weights.clone()));
+                drop(self.stage("o", Role::Output, &all, self.reduce("sum", weighted(weights.infix("/", sum)))));
+            }
+            _ => {
+                let sum = self.stage("l", Role::Intermediate, &lead, self.reduce("sum", weights.clone()));
+                drop(self.stage("o", Role::Output, &all, self.reduce("sum", weighted(weights)).infix("/", sum)));
+            }
+        }
+    }
+}
+
+fn read(tensor: &str, axes: &[(String, Expr)], ty: Type) -> Expr {
+    let index = axes.iter().map(|(axis, _)| Expr::name(axis)).collect();
+    Expr::new(ExprKind::Read { tensor: tensor.to_owned(), outside: Outside::Never, index }, ty)
+}
