@@ -155,11 +155,8 @@ fn attention_with_shared_keys() {
 /// Each row sees the keys up to its own: a workgroup's blocks end where its last row does.
 #[test]
 fn causal_attention() {
-    let causal = ATTENTION
-        .replace("j in 0..M", "j in 0..i + 1")
-        .replace(", M,", ",")
-        .replace("B, M,", "B, N,")
-        .replace("B, N, M]", "B, N, N]");
+    let causal = ATTENTION.replace("<B, N, M,", "<B, N,").replace("B, M,", "B, N,").replace("B, N, M]", "B, N, N]");
+    let causal = causal.replace("j in 0..M", "j in 0..i + 1");
     let schedule = "V: attention for p where E == 16, D == 16 {
         decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
         tile(b: 1, i: 16) => workgroup(y, x);
