@@ -273,8 +273,8 @@ impl Walk<'_, '_> {
         let error =
             self.finder.error(format!("the items of `{name}` depend on `{max}` otherwise than by one factor `(s - {max}).exp()`"));
         error.help(format!(
-            "let each be such a factor, with the scores of `{max}` for `s`, times what does not depend on `{max}`: no other sum becomes \
-             that below another maximum when it is multiplied by something"
+            "write each item as that, with the scores of `{max}` for `s`, times what does not depend on `{max}`: only such a sum is brought \
+             below another maximum by a factor"
         ))
     }
 

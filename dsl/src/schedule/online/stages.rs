@@ -156,7 +156,13 @@ impl Decomposition<'_> {
             }
             if let Some((_, reader)) = readers.iter().find(|(id, _)| *id < self.target()) {
                 let error = Error::new(name.span, format!("`{}` reads `{name}` before `{last}` is defined", reader.name));
-                return Err(error.help(format!("define `{}` behind `{last}`, which then computes both", reader.name)));
+                let (own, reader) = (sees(program, reader.buffer, buffer), &reader.name);
+                return Err(error.help(match own {
+                    true => {
+                        format!("name all sums that read `{reader}`, or define it twice: for those that are named, and for others")
+                    }
+                    false => format!("define `{reader}` behind `{last}`, which then computes both"),
+                }));
             }
             also.push((buffer, n));
         }
