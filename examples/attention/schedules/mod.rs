@@ -1,12 +1,6 @@
-//! The schedules: with all scores in memory, and without. Both run on any device.
+//! The schedules: with all scores in memory, and without. Neither is made for a device.
 
 pub mod online;
 pub mod plain;
 
-use crate::kernel::attention;
-use tilewright::Variant;
-
 pub use {online::ONLINE, plain::PLAIN};
-
-/// A variant of the attention.
-pub type Attention = Variant<attention::Kernel>;
