@@ -1,4 +1,4 @@
-//! The tests of the whole, a package of their own: who builds `tilewright` and its example does not build what they need.
+//! The tests of the whole, a package of their own: who builds `tilewright` and its examples does not build what they need.
 
 use std::path::Path;
 

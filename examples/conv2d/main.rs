@@ -13,6 +13,7 @@
 #![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
 
 mod filters;
+#[path = "../image.rs"]
 mod image;
 mod kernel;
 mod reference;
@@ -91,7 +92,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     }
 
     let sheet = sheet::sheet(&maps, sizes.out_height(), sizes.out_width(), &bank);
-    image::write_grey(&options.out, sheet.width, sheet.height, &sheet.bytes)?;
+    image::write(&options.out, png::ColorType::Grayscale, sheet.width, sheet.height, &sheet.bytes)?;
     println!("maps      {}", options.out.display());
     for row in bank.chunks(8) {
         println!("          {}", row.iter().map(|f| f.name).collect::<Vec<_>>().join(", "));

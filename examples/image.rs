@@ -1,4 +1,4 @@
-//! Images: PNG files in and out.
+//! Images: PNG files in and out. The examples share it.
 
 use std::error::Error;
 use std::fs::File;
@@ -34,17 +34,17 @@ fn decode(path: &Path) -> Result<Image, Box<dyn Error>> {
     Ok(Image { height: info.height as usize, width: info.width as usize, pixels })
 }
 
-/// Writes a grey image, and the folder it lies in.
-pub fn write_grey(path: &Path, width: usize, height: usize, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    encode(path, width, height, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
+/// Writes an image of bytes, and the folder it lies in.
+pub fn write(path: &Path, colours: png::ColorType, width: usize, height: usize, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    encode(path, colours, width, height, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
 }
 
-fn encode(path: &Path, width: usize, height: usize, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+fn encode(path: &Path, colours: png::ColorType, width: usize, height: usize, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), u32::try_from(width)?, u32::try_from(height)?);
-    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_color(colours);
     encoder.set_depth(png::BitDepth::Eight);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(bytes)?;

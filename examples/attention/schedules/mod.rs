@@ -1,0 +1,6 @@
+//! The schedules: with all scores in memory, and without. Neither is made for a device.
+
+pub mod online;
+pub mod plain;
+
+pub use {online::ONLINE, plain::PLAIN};

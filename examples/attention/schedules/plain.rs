@@ -1,0 +1,10 @@
+//! As it is written: scores, maxima, totals and output one after the other.
+
+use crate::kernel::attention;
+use tilewright::devices::vulkan_1_1;
+use tilewright::schedule;
+
+schedule! {
+    /// The heuristic schedule: four dispatches, and the scores of all pairs of pixels in memory.
+    pub PLAIN: attention for vulkan_1_1 {}
+}
