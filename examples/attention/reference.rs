@@ -41,9 +41,10 @@ pub fn compare(patches: &[[f32; VALUES]], colours: &[f32], h2: f32, output: &[f3
 /// The mean colour at a pixel, and how far that of f32 can be from it, to first order in `u = 2^-24`.
 ///
 /// An error of a score is a relative one of its weight, and as all colours are from 0 to 1, a relative error of the weights is at most
-/// the same of the mean. The terms of a score are `s` in magnitude, at most: each score is within `(D + 4) s u`, and so is the largest,
-/// which is subtracted. An exponential of `x` is within `3 + 2 |x|` steps of `2 u`: Vulkan's bound. The two sums of `n` terms round
-/// once for each; that in blocks, for each block once more, by an exponential of 3 steps: `6 n u` in all.
+/// the same of the mean. The terms of a score have the magnitude `s` at most; its sum rounds `D` times, and what makes its key does: it
+/// is within `2 (D + 4) s u`. The largest is the same for all, but subtracting it rounds. An exponential of `x` is within `3 + 2 |x|` steps
+/// of `2 u`: Vulkan's bound. The two sums of `n` terms round once for each; those in blocks, for each block once more, and by an
+/// exponential of 3 steps: `6 n u` in all.
 fn mean(patches: &[[f32; VALUES]], colours: &[f32], h2: f64, pixel: usize) -> ([f64; 3], f64) {
     let (mut sums, mut total, mut exponents, mut magnitude) = ([0.0; 3], 0.0, 0.0, 0f64);
     for (patch, colour) in patches.iter().zip(colours.chunks_exact(3)) {
@@ -61,6 +62,6 @@ fn mean(patches: &[[f32; VALUES]], colours: &[f32], h2: f64, pixel: usize) -> ([
     }
     let u = 2f64.powi(-24);
     let scores = 2.0 * (ELEMENTS + 4) as f64 * magnitude;
-    let exponentials = 2.0 * (3.0 + 2.0 * exponents / total);
+    let exponentials = 2.0 * (3.0 + 2.5 * exponents / total);
     (sums.map(|sum| sum / total), (scores + exponentials + 6.0 * patches.len() as f64) * u)
 }
