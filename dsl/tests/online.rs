@@ -442,14 +442,6 @@ const RIGHT_USES: &[(&str, &str, &str)] = &[
         "{ decompose_online(m, l => m_b, l_b, block: 4); }",
     ),
     (
-        "an argument that scores are multiplied by within",
-        "fn k<R, C>(x: f32[R, C], a: f32) -> l: f32[R] {
-            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
-            l[i] = sum(j in 0..C) { (a * (x[i, j] - m[i])).exp2() };
-        }",
-        "{ decompose_online(m, l => m_b, l_b, block: 4); }",
-    ),
-    (
         "a mask in the scores",
         "fn k<R, C>(x: f32[R, C]) -> y: f32[R, C] {
             let s[i, j]: f32[R, C] = if j <= i { x[i, j] } else { -f32::INFINITY };

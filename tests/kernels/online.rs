@@ -183,3 +183,21 @@ fn causal_attention() {
         check(&causal, schedule, &sizes);
     }
 }
+
+/// Partial results of no block: two states of nothing are combined.
+#[test]
+fn partial_results_of_nothing() {
+    let kernel = "fn k<N, D, E>(q: f32[N, D], k: f32[N, D], v: f32[N, E]) -> o: f32[N, E] {
+        let s[i, j]: f32[N, N] = sum(d in 0..D) { q[i, d] * k[j, d] };
+        let m[i]: f32[N] = max(j in 0..i + 1) { s[i, j] };
+        let l[i]: f32[N] = sum(j in 0..i + 1) { (s[i, j] - m[i]).exp() };
+        o[i, e] = (sum(j in 0..i + 1) { (s[i, j] - m[i]).exp() * v[j, e] }) / l[i];
+    }";
+    let schedule = "V: k for p where E % 8 == 0 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
+        tile(j_o: 2 => z1);
+        rfactor(j_o => o_part);
+        o_part { unroll(j_o); serial(e); }
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("D", 30), ("E", 16)], &[("N", 40), ("D", 3), ("E", 8)]]);
+}

@@ -1,7 +1,6 @@
 //! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)`
 //! only, as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
 
-use super::stages::lowest;
 use crate::algorithm::inline::rewrite;
 use crate::diag::{Error, list};
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
@@ -37,7 +36,7 @@ pub(super) struct Sum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rescale {
     pub(super) function: Unary,
-    /// A literal or a scalar argument.
+    /// A literal above 0.
     pub(super) scale: Option<ExprId>,
 }
 
@@ -46,15 +45,7 @@ impl Rescale {
     pub(super) fn factor(self, exprs: &Exprs, a: ExprId, b: ExprId) -> ExprId {
         let difference = exprs.difference(a, b);
         let scaled = self.scale.map_or(difference, |scale| exprs.product(difference, scale));
-        let factor = exprs.unary(self.function, scaled);
-        match self.scale.map(|scale| exprs.get(scale)) {
-            // Of an argument, it is not known that it is above 0: nothing lies below -inf, whatever it is.
-            Some(Expr::Scalar(_)) => {
-                let nothing = exprs.compare(Compare::Lt, a, lowest(exprs, a));
-                exprs.select(nothing, exprs.constant(Const::number(0.0, exprs.dtype(a))), factor)
-            }
-            _ => factor,
-        }
+        exprs.unary(self.function, scaled)
     }
 }
 
@@ -366,15 +357,15 @@ impl Walk<'_, '_> {
     fn scale(&self, scale: Option<ExprId>) -> Result<(), Error> {
         let (finder, before) = (self.finder, "multiply the scores by it, before their maximum is taken");
         match scale.map(|scale| self.exprs().get(scale)) {
-            None | Some(Expr::Scalar(_)) => Ok(()),
+            None => Ok(()),
             Some(Expr::Const(c)) if c.value() > 0.0 && c.value().is_finite() => Ok(()),
             Some(Expr::Const(c)) => {
                 let error = finder.error(format!("the factor within the exponential of `{}` is {}", finder.name, c.value()));
                 Err(error.help(format!("it must be above 0, so that the largest score has the largest exponential; or {before}")))
             }
             Some(_) => {
-                let what = "is neither a literal nor a scalar argument";
-                Err(finder.error(format!("the factor within the exponential of `{}` {what}", finder.name)).help(before))
+                let error = finder.error(format!("the factor within the exponential of `{}` is no literal", finder.name));
+                Err(error.note("it is not known to be above 0").help(before))
             }
         }
     }

@@ -15,8 +15,7 @@ use super::blocks::Blocks;
 use super::recognize::{Online, Sum, expanded, renamed, sees};
 use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, Const, Expr, ExprId, Exprs};
-use crate::launch::DType;
+use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs};
 use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Space, Stage, StageId};
 use crate::schedule::convolution::open_before;
 use crate::schedule::pack::rewrite::guard;
@@ -228,16 +227,12 @@ impl Decomposition<'_> {
     }
 }
 
-/// A maximum that is finite, also where all scores are -inf: exponentials below it are 0 then, and not those of `-inf + inf`.
+/// What exponentials are taken below: the maximum, or 0 where all scores are -inf, so that these have the exponential 0. (Not the least number
+/// instead of -inf: drivers multiply both sides of a difference within an exponential by the logarithm of its base.)
 pub(super) fn above_nothing(exprs: &Exprs, max: ExprId) -> ExprId {
-    exprs.binary(Binary::Max, max, lowest(exprs, max))
-}
-
-/// The least finite value of an expression's type.
-pub(super) fn lowest(exprs: &Exprs, of: ExprId) -> ExprId {
-    let dtype = exprs.dtype(of);
-    let value = if dtype == DType::F16 { -65504.0 } else { f64::from(f32::MIN) };
-    exprs.constant(Const::number(value, dtype))
+    let number = |value: f64| exprs.constant(Const::number(value, exprs.dtype(max)));
+    let nothing = exprs.compare(Compare::Eq, max, number(f64::NEG_INFINITY));
+    exprs.select(nothing, number(0.0), max)
 }
 
 /// The buffers that a stage reads.

@@ -43,10 +43,6 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
         maker.generic("M");
     }
     maker.scale = random.choice([None, None, Some(Expr::literal("0.5", F32)), Some(Expr::literal("2.0", F32))]).flatten();
-    if maker.scale.is_some() && maker.mask.is_none() && random.u8(..3) == 0 {
-        maker.kernel.arguments.push(Argument { name: "a".into(), ty: F32, kind: ArgumentKind::Scalar });
-        maker.scale = Some(Expr { ty: F32, ..Expr::name("a") });
-    }
     if random.u8(..100) < 45 {
         maker.rows(random)
     } else {
