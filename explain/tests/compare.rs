@@ -120,7 +120,7 @@ fn sums_over_dispatches() {
     assert_eq!(winograd.dispatches, 3);
     // F(2, 3) in f32: the growth is 5/3 in each dimension, and 64 products are the most that the facts allow.
     let expected = (5.0 / 3.0) * 2f64.powi(-24) * (1.5f64 + 0.085 * 64.0).sqrt();
-    assert_eq!(winograd.errors.iter().map(|e| e.stage.as_str()).collect::<Vec<_>>(), ["y"]);
+    assert_eq!(winograd.errors.iter().map(|e| e.result.as_str()).collect::<Vec<_>>(), ["y"]);
     assert!((winograd.errors[0].expected / expected - 1.0).abs() < 1e-3, "{expected}");
 }
 
