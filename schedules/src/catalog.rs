@@ -178,6 +178,7 @@ pub const ALL: [Entry; 23] = [
                 valhall::attention::F32,
                 ampere::attention::F32,
                 hopper::attention::F32,
+                hopper::attention::F32_ANY,
                 rdna3::attention::F32,
                 plain::ATTENTION,
             ])
@@ -188,7 +189,15 @@ pub const ALL: [Entry; 23] = [
     Entry {
         name: "attention_f16",
         about: "attention of halves, 64 elements a head",
-        programs: || programs(&[valhall::attention::F16, ampere::attention::F16, hopper::attention::F16, rdna3::attention::F16]),
+        programs: || {
+            programs(&[
+                valhall::attention::F16,
+                ampere::attention::F16,
+                hopper::attention::F16,
+                hopper::attention::F16_ANY,
+                rdna3::attention::F16,
+            ])
+        },
         dims: &[("B", 8), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },

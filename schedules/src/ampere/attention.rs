@@ -27,7 +27,8 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores. Products and sums of f16 items are of f32.
+    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
+    /// Products and sums of f16 items are of f32.
     pub F16: attention<T = f16> for nvidia_ampere where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);

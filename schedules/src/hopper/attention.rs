@@ -1,5 +1,5 @@
 //! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers, which each block brings
-//! below the largest score so far. Sizes that blocks do not divide take a predicate in each score and each sum.
+//! below the largest score so far. Where blocks divide the sizes, no score and no sum has a predicate.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::nvidia_hopper;
@@ -7,7 +7,7 @@ use tilewright::schedule;
 
 schedule! {
     /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
-    pub F32: attention<T = f32> for nvidia_hopper where D == 64, E == 64 {
+    pub F32: attention<T = f32> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
         tile(i: 4, e: 4) => thread(y, x);
@@ -27,8 +27,52 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores. Products and sums of f16 items are of f32.
-    pub F16: attention<T = f16> for nvidia_hopper where D == 64, E == 64 {
+    /// [`F32`] of any number of rows and keys.
+    pub F32_ANY: attention<T = f32> for nvidia_hopper where D == 64, E == 64 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
+        tile(b: 1, i: 64) => workgroup(y, x);
+        tile(i: 4, e: 4) => thread(y, x);
+        reorder(j_o, i, e);
+        unroll(i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: register);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(weight, j_o, to: shared, row_pad: 4);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(score, j_o, to: shared, row_pad: 4);
+        promote(value => v_s, at: j_o, to: shared);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 4);
+        block_output { reorder(j, i, e); unroll(i); vectorize(e, 4); }
+        score { tile(i: 4, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
+    }
+}
+
+schedule! {
+    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
+    /// Products and sums of f16 items are of f32.
+    pub F16: attention<T = f16> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
+        tile(b: 1, i: 64) => workgroup(y, x);
+        tile(i: 4, e: 4) => thread(y, x);
+        reorder(j_o, i, e);
+        unroll(i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: register);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(weight, j_o, to: shared, row_pad: 4);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(score, j_o, to: shared, row_pad: 4);
+        promote(value => v_s, at: j_o, to: shared);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 4);
+        promote(query => q_s, at: workgroup, to: shared, row_pad: 4);
+        block_output { reorder(j, i, e); unroll(i); vectorize(e, 4); }
+        score { tile(i: 4, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
+    }
+}
+
+schedule! {
+    /// [`F16`] of any number of rows and keys.
+    pub F16_ANY: attention<T = f16> for nvidia_hopper where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
         tile(i: 4, e: 4) => thread(y, x);

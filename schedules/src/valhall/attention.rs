@@ -27,7 +27,8 @@ schedule! {
 }
 
 schedule! {
-    /// 16 queries a workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores. Products and sums of f16 items are of f32.
+    /// 16 queries a workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores.
+    /// Products and sums of f16 items are of f32.
     pub F16: attention<T = f16> for arm_valhall where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 16) => workgroup(y, x);
