@@ -159,8 +159,9 @@ impl Extent {
         }
     }
 
-    /// It, divided and rounded up.
+    /// It, divided and rounded up. By 0, which is refused, it is whatever.
     pub fn parts(self, by: i64) -> Extent {
+        let by = by.max(1);
         match self {
             Extent::Literal(n) => Extent::Literal((n + by - 1) / by),
             Extent::Symbolic { multiple, most } => Extent::Symbolic {
