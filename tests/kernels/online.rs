@@ -197,7 +197,7 @@ fn partial_results_of_nothing() {
         decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
         tile(j_o: 2 => z1);
         rfactor(j_o => o_part);
-        o_part { unroll(j_o); serial(e); }
+        o_part { unroll(j_o); serial(i, e); }
     }";
     check(kernel, schedule, &[&[("N", 1), ("D", 30), ("E", 16)], &[("N", 40), ("D", 3), ("E", 8)]]);
 }
