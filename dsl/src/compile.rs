@@ -112,6 +112,7 @@ pub(crate) fn compile_checked(
         errors.extend(outcome.warnings);
         return Err(errors);
     }
+    decompose::state_errors(&mut program, rewritten)?;
     check_form(&program, profile)?;
     lower::lower(&mut program, profile)?;
     watch(At::Lowered, &|| program.clone());

@@ -13,7 +13,7 @@
 use super::attach::Attached;
 use super::promote::place::{self, Place};
 use super::promote::{Copy, Wanted, add_buffer, as_read, attach, footprint, loops, redirect, value};
-use super::{Applied, StageNest};
+use super::{Applied, StageNest, blocked};
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::expr::{Expr, ExprId, Outside, Read};
 use crate::nest::points::points;
@@ -38,7 +38,11 @@ pub(super) fn consumers_first(program: &Program, directives: &mut [&Directive]) 
 /// The directive.
 pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings: &mut Errors) -> Applied {
     let name = &promote.source;
-    let Some(stage) = nest.program.stages.ids().find(|s| nest.program.stages[*s].name == name.text) else { return Ok(()) };
+    let Some(stage) = nest.program.stages.ids().find(|s| nest.program.stages[*s].name == name.text) else {
+        // Of any other name it was said before that there is no such stage.
+        let error = Error::new(name.span, format!("there is no stage `{name}` yet: `rfactor` makes it further down"));
+        return Err(error.help("write this behind the `rfactor`"));
+    };
     if stage == nest.stage {
         let error = Error::new(name.span, format!("`{name}` would be computed within its own nest"));
         return Err(error.help("place it at a loop of a stage that reads it"));
@@ -47,6 +51,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     place.around = true;
     place.inside = place::inside(nest, promote.to, place.depth, true);
     check_readers(nest, stage, &place, promote)?;
+    blocked::define_alone(nest.program, stage);
     let source = nest.program.stages[stage].buffer;
     let also = nest.program.stages[stage].also.iter().map(|(buffer, _)| *buffer).collect();
     let wanted = Wanted { promote, place, source, also, name: name.text.clone(), span };

@@ -27,6 +27,15 @@ fn statements(items: &[Item]) -> impl Iterator<Item = (&Statement, &Name)> {
     })
 }
 
+/// States the errors of decompositions when all directives are applied.
+pub(crate) fn state_errors(program: &mut Program, rewritten: Rewritten) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    for stated in rewritten.stated {
+        errors.keep(stated.judge(program));
+    }
+    errors.into_result()
+}
+
 /// Applies a schedule's decompositions. What they make is stored, where they say so.
 pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let (mut errors, mut stored) = (Errors::new(), Vec::new());
@@ -39,7 +48,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
             continue;
         }
         let made = match &statement.kind {
-            StatementKind::Winograd(winograd) => winograd::apply(program, winograd, span).map(Vec::from),
+            StatementKind::Winograd(winograd) => winograd::apply(program, winograd, span, rewritten).map(Vec::from),
             StatementKind::Im2col(im2col) => {
                 let placed = placement::computed_at(&schedule.items).any(|placed| placed.source.text == im2col.stages[0].text);
                 im2col::apply(program, im2col, placed, span).map(|columns| vec![columns])

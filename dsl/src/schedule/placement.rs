@@ -20,7 +20,7 @@ use crate::syntax::schedule::{Directive, DirectiveKind, Item, Promote};
 /// What is wrong with the places.
 pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
     let (mut errors, mut kept) = (Errors::new(), Vec::new());
-    let mut placed: Vec<(StageId, SpanId)> = Vec::new();
+    let mut placed: Vec<&Name> = Vec::new();
     for directive in directives(items) {
         let (names, keep) = match &directive.kind {
             DirectiveKind::Inline(names) => (names.as_slice(), false),
@@ -30,12 +30,18 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
         };
         for name in names {
             if made(items, name) {
+                if let DirectiveKind::ComputeAt(_) = &directive.kind {
+                    errors.keep(once(&mut placed, name));
+                    continue;
+                }
                 let error = Error::new(name.span, format!("`{name}` is what `rfactor` makes, and has a dispatch of its own"));
-                errors.push(error.help("leave this out: its place is before the stage that reduces the parts"));
+                errors.push(
+                    error.help(format!("leave this out, or write `compute_at({name}, …)` to place it where its parts are reduced")),
+                );
                 continue;
             }
             let Some(stage) = errors.keep(intermediate(program, name)) else { continue };
-            errors.keep(once(program, &mut placed, stage, name.span));
+            errors.keep(once(&mut placed, name));
             match keep {
                 true => kept.push(stage),
                 false => drop(errors.keep(pointwise(program, stage, name.span))),
@@ -114,12 +120,12 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
 }
 
 /// No stage is placed twice.
-fn once(program: &Program, placed: &mut Vec<(StageId, SpanId)>, stage: StageId, span: SpanId) -> Result<(), Error> {
-    if let Some((_, first)) = placed.iter().find(|(other, _)| *other == stage) {
-        let error = Error::new(span, format!("`{}` is placed twice", program.stages[stage].name));
-        return Err(error.note_at(*first, "it is already placed here").help("a stage is computed in one place"));
+fn once<'n>(placed: &mut Vec<&'n Name>, name: &'n Name) -> Result<(), Error> {
+    if let Some(first) = placed.iter().find(|other| other.text == name.text) {
+        let error = Error::new(name.span, format!("`{name}` is placed twice"));
+        return Err(error.note_at(first.span, "it is already placed here").help("a stage is computed in one place"));
     }
-    placed.push((stage, span));
+    placed.push(name);
     Ok(())
 }
 

@@ -26,6 +26,7 @@ pub(crate) mod rewrite;
 use super::merged;
 use super::number;
 use super::placement::is_placement;
+use super::winograd::Stated;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::expr::{Const, ExprId};
 use crate::launch::{DType, Layout};
@@ -44,6 +45,8 @@ pub(crate) struct Rewritten {
     pub(crate) stored: Vec<StageId>,
     /// Those that are computed when an input is prepared, and what says so.
     pub(crate) prepared: Vec<(StageId, SpanId)>,
+    /// Decompositions whose error is stated when the schedule is complete.
+    pub(crate) stated: Vec<Stated>,
 }
 
 /// Applies a schedule's packs, in order.

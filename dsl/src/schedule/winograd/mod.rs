@@ -18,11 +18,13 @@ use super::number;
 use crate::diag::{Error, SpanId, list};
 use crate::facts::Prover;
 use crate::launch::DType;
-use crate::nest::{BufferId, Program, Rounding, State};
+use crate::nest::{BufferId, Program};
 use crate::schedule::convolution::check_names;
+use crate::schedule::pack::Rewritten;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::schedule::Winograd;
 use error::Model;
+pub(crate) use error::Stated;
 use matrices::{Matrices, Rational};
 use num_traits::CheckedDiv;
 use recognize::{Convolution, convolution};
@@ -32,17 +34,24 @@ use stages::{Decomposition, Dimension};
 const TILES: [(usize, &[i64]); 2] = [(3, &[2, 4, 6]), (5, &[2])];
 
 /// The directive. Gives what it has stored.
-pub(super) fn apply(program: &mut Program, winograd: &Winograd, span: SpanId) -> Result<[BufferId; 4], Error> {
+pub(super) fn apply(
+    program: &mut Program,
+    winograd: &Winograd,
+    span: SpanId,
+    rewritten: &mut Rewritten,
+) -> Result<[BufferId; 4], Error> {
     check_names(program, &winograd.stages)?;
     let of = convolution(program, &winograd.result)?;
     let dimensions = dimensions(program, winograd, &of)?;
     let sum = program.exprs.dtype(of.monoid.identity[0]);
     let store = store(winograd, sum)?;
-    let channels = channels(program, winograd, &of)?;
-    let model = Model { dimensions: dimensions.iter().map(|d| &d.matrices).collect(), store, sum, channels };
-    judge(program, winograd, &of, &model, span)?;
+    let additions = channels(program, winograd, &of)?;
+    let model = Model { dimensions: dimensions.iter().map(|d| d.matrices.clone()).collect(), store, sum, additions };
+    let taps = of.windows.iter().map(|window| window.taps).collect();
     let names = winograd.stages.clone().map(|name| name.text);
-    Ok(Decomposition { of, dimensions, names, store, span }.make(program))
+    let made = Decomposition { of, dimensions, names, store, span }.make(program);
+    rewritten.stated.push(Stated::new(winograd, taps, model, made[2], span)?);
+    Ok(made)
 }
 
 /// The transforms of each window.
@@ -135,51 +144,4 @@ fn channels(program: &Program, winograd: &Winograd, of: &Convolution) -> Result<
             error.help(format!("state one in the schedule's head: `where {text} <= 512`"))
         })
     })
-}
-
-/// Holds the expected error against the tolerance.
-fn judge(program: &mut Program, winograd: &Winograd, of: &Convolution, model: &Model<'_>, span: SpanId) -> Result<(), Error> {
-    let expected = model.expected();
-    let figures = || {
-        let of_window = |m: i64, taps: usize| {
-            let points = matrices::usual(m as usize + taps - 2)?;
-            Matrices::new(m as usize, taps, &points)
-        };
-        let other = |m: &i64| {
-            let all = of.windows.iter().map(|w| tiles(w.taps).contains(m).then(|| of_window(*m, w.taps)).flatten());
-            let matrices = all.collect::<Option<Vec<_>>>()?;
-            let expected = Model { dimensions: matrices.iter().collect(), ..*model }.expected();
-            Some(format!("{expected:.1e} with `m: {m}`"))
-        };
-        tiles(of.windows[0].taps).iter().filter_map(other).collect::<Vec<_>>().join(", ")
-    };
-    let what = format!("the expected relative error of `{}` is", winograd.result);
-    match winograd.tolerance {
-        None => {
-            let error = Error::new(span, "`decompose_winograd` has no `tolerance`: it rounds more than a direct sum");
-            Err(error
-                .note(format!("{what} {}", figures()))
-                .help(format!("write `tolerance: {:.1e}`, or what is still right", expected * 1.2)))
-        }
-        Some((tolerance, at)) if expected > tolerance => {
-            let error = Error::new(at, format!("{what} {expected:.1e}, above the tolerance {tolerance:e}"));
-            Err(error
-                .note(format!("at the usual points it is {}", figures()))
-                .help("write a smaller `m`, other points, or a larger tolerance"))
-        }
-        Some((tolerance, _)) => {
-            let worst = model.worst();
-            program.rounding.push(Rounding { result: winograd.result.text.clone(), expected, worst });
-            let range = if model.store == DType::F16 { ", and tiles within the normal range of f16" } else { "" };
-            program.owe(
-                format!(
-                    "{what} {expected:.1e}, within the tolerance {tolerance:e}, for independent inputs and weights{range}; an error is at most \
-                     {worst:.1e} of the largest input times the largest weight times the number of products"
-                ),
-                State::Assumed,
-                span,
-            );
-            Ok(())
-        }
-    }
 }
