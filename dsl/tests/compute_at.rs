@@ -75,3 +75,40 @@ fn at_a_loop_of_a_reduction() {
          d { fuse(h, w, c => item); distribute(item => thread(x)); unroll(a, b); }"
     ));
 }
+
+const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] {
+    c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
+}";
+
+/// The partial sums of 16 products, of which the last has fewer.
+#[test]
+fn a_sum_in_blocks() {
+    insta::assert_snapshot!(lowered(
+        MATMUL,
+        "for vulkan_1_1",
+        "tile(k: 16 => k_o);
+         rfactor(k_o => part);
+         tile(i: 8, j: 8) => workgroup(y, x);
+         tile(i: 2, j: 4) => thread(y, x);
+         reorder(k_o, i, j);
+         unroll(i, j);
+         compute_at(part, k_o, to: register);
+         promote(b => b_s, at: k_o, to: shared);
+         part { reorder(k, i, j); unroll(i, j); }"
+    ));
+}
+
+#[test]
+fn refused_partial_results() {
+    let refused = [
+        "compute_at(part, workgroup, to: register); tile(k: 16 => k_o); rfactor(k_o => part); distribute(i => workgroup(x)); serial(j);",
+        "tile(k: 16 => k_o); rfactor(k_o => part); root(part);",
+        "tile(k: 16 => k_o); rfactor(k_o => part); compute_at(part, i, to: register); serial(i, j);",
+    ];
+    let mut all: Vec<String> =
+        refused.iter().map(|directives| format!("## {directives}\n{}", lowered(MATMUL, "for vulkan_1_1", directives))).collect();
+    let update = "fn scan<N>(x: &mut f32[N]) { x[i] = sum(k in 0..3) { x[i] }; }";
+    let directives = "rfactor(k => part); compute_at(part, k, to: register); distribute(i => workgroup(x));";
+    all.push(format!("## {update}\n{}", lowered(update, "for vulkan_1_1", directives)));
+    insta::assert_snapshot!(all.join("\n"));
+}

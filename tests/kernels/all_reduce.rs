@@ -78,6 +78,25 @@ fn every_operator_by_partial_results() {
     }
 }
 
+/// Partial results that are computed where they are reduced: one after another, of several rows, all of them by a workgroup, and a few by each of
+/// its invocations.
+const BLOCKED: [&str; 4] = [
+    "tile(k: 32 => k_o); rfactor(k_o => part); tile(i: 4) => workgroup(x); distribute(i => thread(x)); compute_at(part, k_o, to: register);",
+    "tile(k: 5 => k_o); rfactor(k_o => part); tile(i: 4) => workgroup(x); unroll(i); reorder(k_o, i); compute_at(part, k_o, to: register); part { reorder(k, i); unroll(i); }",
+    "tile(k: 48 => k_o); rfactor(k => part); distribute(i => workgroup(x)); compute_at(part, workgroup, to: shared); distribute(k => thread(x), by: tree);",
+    "tile(k: 4 => k_o); rfactor(k_o => part); distribute(i => workgroup(x)); tile(k_o: 8 => k_oo); distribute(k_o => thread(x), by: tree); compute_at(part, k_oo, to: register); part { unroll(k); }",
+];
+
+#[test]
+fn every_operator_in_blocks() {
+    for (m, op) in OPERATORS.into_iter().enumerate() {
+        for (n, directives) in BLOCKED.iter().enumerate().filter(|(n, _)| (m + n) % 2 == 0) {
+            let schedule = format!("V: rows for p {{ {directives} }}");
+            check_rows(&variant(&rows(op), &schedule, &profiles()[n % 2]));
+        }
+    }
+}
+
 /// What atomics do, of every type that they do it on.
 #[test]
 fn atomics() {

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn define_alone(program: &mut Program, part: StageId) {
     let stage = program.stages[part].clone();
     let Body::Reduce { monoid, over, lift, finish } = stage.body else { return };
-    if over.iter().all(|axis| matches!(program.axes[*axis].def, AxisDef::Root(_))) && is_root(program, stage.axes[0]) {
+    if stage.axes.iter().chain(&over).all(|axis| matches!(program.axes[*axis].def, AxisDef::Root(_))) {
         return;
     }
     let inside = within(program, part);
@@ -36,10 +36,6 @@ pub(super) fn define_alone(program: &mut Program, part: StageId) {
     let lift = lift.into_iter().zip(&monoid.identity).map(|(item, identity)| value(item, *identity)).collect();
     program.stages[part].body = Body::Reduce { monoid, over: axes, lift, finish };
     guard(program, part);
-}
-
-fn is_root(program: &Program, axis: AxisId) -> bool {
-    matches!(program.axes[axis].def, AxisDef::Root(_))
 }
 
 /// Where a stage's items are within the ranges that their axes are parts of; `None`: everywhere.

@@ -21,6 +21,7 @@ use crate::nest::walk;
 use crate::nest::{
     Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
 };
+use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
 use std::collections::HashMap;
 
@@ -51,6 +52,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     place.around = true;
     place.inside = place::inside(nest, promote.to, place.depth, true);
     check_readers(nest, stage, &place, promote)?;
+    check_reads(nest, stage, name)?;
     blocked::define_alone(nest.program, stage);
     let source = nest.program.stages[stage].buffer;
     let also = nest.program.stages[stage].also.iter().map(|(buffer, _)| *buffer).collect();
@@ -155,6 +157,18 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
         false => format!("compute {} here too, or leave this out: `{name}` then has a dispatch of its own", list(&others)),
     };
     Err(error.help(help))
+}
+
+/// What is updated in place is not read by another stage of the nest, whose elements may be other ones than those just written.
+fn check_reads(nest: &StageNest<'_>, stage: StageId, name: &Name) -> Applied {
+    let (program, updated) = (&*nest.program, nest.program.stages[nest.stage].buffer);
+    let values = program.stages[stage].values();
+    if !values.iter().flat_map(|value| program.exprs.reads(*value)).any(|read| read.buffer == updated) {
+        return Ok(());
+    }
+    let updated = &program.buffers[updated].name;
+    let error = Error::new(name.span, format!("`{name}` reads `{updated}`, which this nest updates in place"));
+    Err(error.help(format!("leave this out: `{name}` has a dispatch of its own before it")))
 }
 
 /// The stages of a block that read one of some buffers.

@@ -58,6 +58,29 @@ pub(super) fn of_hosted(
         nest.root(axis, extent, false, Vec::new());
     }
     nest.ranges(kernel, stage, facts);
+    steps(nest, host, hosted, random)
+}
+
+/// The same of partial results.
+pub(super) fn of_part(host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Option<Block> {
+    if host.has_subgroups() {
+        return None;
+    }
+    let mut nest = Nest::empty(hosted.name.clone(), Role::Intermediate, host.profile, host.flow);
+    (nest.dtype, nest.bytes, nest.reduces) = (host.dtype, host.bytes, host.reduces);
+    nest.within = Some(hosted.memory);
+    nest.shared = host.shared;
+    let unknown = Extent::Symbolic { multiple: 1, most: None };
+    let mut extents = hosted.extents.iter().flatten();
+    for own in hosted.part.iter().flatten() {
+        let here = extents.next().map_or(unknown, |n| Extent::Literal(*n));
+        nest.root(&own.name, if own.reduction { own.extent } else { here }, own.reduction, Vec::new());
+    }
+    steps(nest, host, hosted, random)
+}
+
+/// Directives of what is computed at a loop.
+fn steps(mut nest: Nest<'_>, host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Option<Block> {
     let mut made = Vec::new();
     for _ in 0..random.u8(..4) {
         let name = random.choice(["reorder", "tile reduction", "promote", "promote", "outward", "unroll", "fuse", "tile"])?;
@@ -67,7 +90,7 @@ pub(super) fn of_hosted(
         }
     }
     finish(&mut nest, hosted.memory, host, &mut made, random);
-    Some(Block { stages: vec![stage.name.clone()], directives: made })
+    Some(Block { stages: vec![hosted.name.clone()], directives: made })
 }
 
 /// What is left is dealt to the workgroup's invocations, or written out.

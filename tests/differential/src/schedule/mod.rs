@@ -148,6 +148,12 @@ impl Maker<'_> {
             }
         }
         for hosted in &nest.hosted {
+            if hosted.part.is_some() {
+                if random.bool() {
+                    self.schedule.blocks.extend(blocks::of_part(nest, hosted, random));
+                }
+                continue;
+            }
             self.placed.insert(hosted.name.clone());
             let Some(stage) = self.kernel.stages.iter().find(|s| s.name == hosted.name) else { continue };
             if random.u8(..100) < 50 {

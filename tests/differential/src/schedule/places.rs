@@ -1,7 +1,7 @@
 //! Places of a nest at which something is copied or computed, and what varies under them.
 
 use super::flow::Seen;
-use super::nest::{Exec, Memory, Nest};
+use super::nest::{Exec, Extent, Memory, Nest};
 use super::tree::Directive;
 use fastrand::Rng;
 
@@ -51,6 +51,19 @@ pub struct Hosted {
     pub roots: u32,
     /// Whether all of it is in the host's reduction.
     pub in_reduction: bool,
+    /// Of partial results: the axes.
+    pub part: Option<Vec<OwnAxis>>,
+}
+
+/// An axis of a stage that is computed at a loop.
+#[derive(Clone, Debug)]
+pub struct OwnAxis {
+    /// Its name.
+    pub name: String,
+    /// How long it is in a dispatch of its own.
+    pub extent: Extent,
+    /// Whether it is a reduction's.
+    pub reduction: bool,
 }
 
 /// What a copy or a stage at a place comes to.
@@ -62,6 +75,14 @@ pub struct Room {
 }
 
 impl Nest<'_> {
+    /// The axes that are left of it, those of the result first.
+    pub fn root_extents(self) -> Vec<OwnAxis> {
+        let live = self.axes.into_iter().filter(|a| a.live);
+        let mut axes: Vec<OwnAxis> = live.map(|a| OwnAxis { name: a.name, extent: a.extent, reduction: a.reduction }).collect();
+        axes.sort_by_key(|a| a.reduction);
+        axes
+    }
+
     /// The loops that count no invocations.
     fn loops(&self) -> Vec<usize> {
         self.path.iter().copied().filter(|a| !self.axes[*a].exec.is_invocation()).collect()

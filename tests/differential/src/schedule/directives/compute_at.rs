@@ -24,7 +24,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     if nest.within.is_some() {
         return None;
     }
-    let guest = random.choice(guests(nest))?;
+    let guest = random.choice([guests(nest), parts(nest)].into_iter().flatten().collect::<Vec<_>>())?;
     (0..6).find_map(|_| {
         let memory = if guest.together { Memory::Shared } else { memory(nest, random) };
         let place = random.choice(nest.places(memory))?;
@@ -68,6 +68,15 @@ fn guests(nest: &Nest<'_>) -> Vec<Guest> {
     all
 }
 
+/// The stages of partial results, which the nest alone reads.
+fn parts(nest: &Nest<'_>) -> Vec<Guest> {
+    let guest = |part: &Nest<'_>| {
+        let roots = nest.reads.iter().filter(|s| s.tensor == part.stage).fold(0, |all, s| all | s.roots());
+        Guest { name: part.stage.clone(), bytes: part.bytes, roots, in_reduction: true, most: usize::MAX, together: false }
+    };
+    nest.parts.iter().map(guest).collect()
+}
+
 fn compute(
     nest: &mut Nest<'_>,
     guest: &Guest,
@@ -82,7 +91,8 @@ fn compute(
         keys.push(("row_pad", random.choice([1, 2, 4]).unwrap_or(1).to_string()));
     }
     let own: Vec<_> = nest.reads.iter().filter(|s| s.tensor == guest.name).cloned().collect();
-    let alone = nest.flow.readers(&guest.name).len() == 1;
+    let part = nest.parts.iter().position(|part| part.stage == guest.name);
+    let alone = part.is_some() || nest.flow.readers(&guest.name).len() == 1;
     let extents = match own.as_slice() {
         [seen] if alone => super::promote::boxed(nest, seen, &room),
         _ => None,
@@ -102,6 +112,7 @@ fn compute(
         extents,
         roots: *roots,
         in_reduction: *in_reduction,
+        part: part.map(|at| nest.parts.remove(at).root_extents()),
     });
     let arguments = vec![Argument::Name(name.clone()), Argument::Name(place.at.clone())];
     Directive { arguments, keys, ..Directive::new("compute_at", []) }

@@ -31,6 +31,13 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     let (chosen, which) = if random.u8(..4) == 0 { (inner, &name) } else { (out, &outer) };
     nest.next.push(rfactor(which, &into));
     apart(nest, chosen, into);
+    // Blocked sums.
+    if random.u8(..100) < 35 {
+        let at = nest.next.len();
+        if let Some(placed) = super::compute_at::propose(nest, random) {
+            nest.next.insert(at, placed);
+        }
+    }
     Some(Directive { arguments: vec![tile], ..Directive::new("tile", []) })
 }
 
