@@ -221,7 +221,13 @@ pub const ALL: [Entry; 23] = [
         name: "softmax",
         about: "softmax over rows",
         programs: || {
-            programs(&[lavapipe::rows::SOFTMAX, lavapipe::rows::SOFTMAX_ANY, rdna3::rows::SOFTMAX, kernels::softmax::DEFAULT])
+            programs(&[
+                lavapipe::rows::SOFTMAX,
+                lavapipe::rows::SOFTMAX_ONLINE,
+                lavapipe::rows::SOFTMAX_ANY,
+                rdna3::rows::SOFTMAX,
+                kernels::softmax::DEFAULT,
+            ])
         },
         dims: &[("R", 4096), ("C", 1024)],
         operations: |dim| 5.0 * dim("R") * dim("C"),

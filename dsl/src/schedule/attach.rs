@@ -267,11 +267,15 @@ fn fill(open: &mut Option<Attached>, (before, after): (Block, Block), outer: &[A
 
 impl Program {
     /// Whether the invocations of a workgroup make a buffer together: one in shared memory, or registers that each has of what
-    /// all of them have reduced.
+    /// all of them have reduced, there or in a stage within.
     pub fn is_together(&self, buffer: BufferId) -> bool {
-        let is_distributed = |stage: StageId| self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
-        let reduced = || self.hosts.keys().any(|stage| self.stages[*stage].buffers().contains(&buffer) && is_distributed(*stage));
-        self.buffers[buffer].space == Space::Shared || reduced()
+        let makes = |stage: &StageId| self.stages[*stage].buffers().contains(&buffer);
+        self.buffers[buffer].space == Space::Shared || self.hosts.keys().filter(|s| makes(s)).any(|s| self.is_reduced_together(*s))
+    }
+
+    fn is_reduced_together(&self, stage: StageId) -> bool {
+        let is_distributed = || self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
+        is_distributed() || self.hosts.iter().any(|(guest, host)| *host == stage && self.is_reduced_together(*guest))
     }
 
     /// Whether each invocation has elements of a buffer that no other sees, and fills them for itself.

@@ -6,11 +6,11 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
+    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores.
     pub F32: attention<T = f32> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
-        tile(i: 4, e: 4) => thread(y, x);
+        tile(i: 8, e: 4) => thread(y, x);
         reorder(j_o, i, e);
         unroll(i, e);
         serial(j_o);
@@ -22,7 +22,7 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared);
         promote(key => k_s, at: j_o, to: shared, row_pad: 4);
         block_output { reorder(j, i, e); unroll(i); vectorize(e, 4); }
-        score { tile(i: 4, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
+        score { tile(i: 8, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
     }
 }
 
@@ -31,7 +31,7 @@ schedule! {
     pub F32_ANY: attention<T = f32> for nvidia_hopper where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
-        tile(i: 4, e: 4) => thread(y, x);
+        tile(i: 8, e: 4) => thread(y, x);
         reorder(j_o, i, e);
         unroll(i, e);
         serial(j_o);
@@ -43,12 +43,12 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared);
         promote(key => k_s, at: j_o, to: shared, row_pad: 4);
         block_output { reorder(j, i, e); unroll(i); vectorize(e, 4); }
-        score { tile(i: 4, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
+        score { tile(i: 8, j: 2) => thread(y, x); reorder(d, i, j); unroll(i, j); }
     }
 }
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
+    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores.
     /// Products and sums of f16 items are of f32.
     pub F16: attention<T = f16> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);

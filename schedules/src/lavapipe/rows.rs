@@ -21,6 +21,27 @@ schedule! {
 }
 
 schedule! {
+    /// The maximum and the sum in one pass: each of eight invocations reads blocks of 32 neighbours.
+    pub SOFTMAX_ONLINE: softmax for mesa_lavapipe where C % 256 == 0 {
+        decompose_online(largest, total => block_largest, block_total, block: 32);
+        tile(i: 1) => workgroup(x);
+        tile(j: 32 => j_o);
+        tile(j: 4) => thread(x);
+        serial(j_o);
+        vectorize(j, 4);
+        compute_at(total, workgroup, to: register);
+        total {
+            tile(k_o: 8 => k_q);
+            distribute(k_o => thread(x), by: subgroup);
+            compute_at(block_total, k_q, to: register);
+            compute_at(block_largest, k_q, to: register);
+        }
+        block_total, block_largest { unroll(k); }
+        pin(C);
+    }
+}
+
+schedule! {
     /// Rows of any length: eight neighbours at a time.
     pub SOFTMAX_ANY: softmax for mesa_lavapipe {
         tile(i: 1) => workgroup(x);

@@ -450,7 +450,8 @@ pub(in crate::schedule) fn gather(program: &mut Program, profile: &Profile, stag
     }
     let checked = check(&mut nest, span);
     nest.store();
-    checked
+    // What is reduced together within a stage makes all of that stage so.
+    checked.and_then(|()| gather(program, profile, host, span))
 }
 
 /// What invocations do together reads no registers that each has filled for itself.
