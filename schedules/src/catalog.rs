@@ -62,6 +62,7 @@ pub const ALL: [Entry; 23] = [
                 ampere::winograd::F4_F16,
                 hopper::winograd::F4,
                 hopper::winograd::F4_ANY,
+                hopper::winograd::F2_SMALL,
                 hopper::winograd::F2,
                 hopper::winograd::F4_F16,
                 rdna3::winograd::F4,

@@ -132,6 +132,51 @@ schedule! {
 }
 
 schedule! {
+    /// [`F2`] of a few small images of many channels: 32 tiles x 64 channels a workgroup of 128, and a sum in parts of 256 channels, so that all
+    /// of the device reads weights. No such device has run it.
+    pub F2_SMALL: conv2d<T = f32> for nvidia_hopper
+    where OH % 2 == 0, OW % 2 == 0, OH <= 8, OW <= 8, N <= 4, IC % 256 == 0, OC % 64 == 0, IC <= 4096 {
+        decompose_winograd(output => v, u, g, m: 2, tolerance: 6e-7);
+        precompute(u);
+        v {
+            fuse(n, th, tw => t);
+            tile(ic: 64) => workgroup(y);
+            distribute(t => workgroup(x));
+            distribute(ic => thread(x));
+            unroll(p, q);
+        }
+        g {
+            tile(ic: 256 => part);
+            rfactor(part => g_part);
+            fuse(p, q, n, th, tw => t);
+            distribute(t => workgroup(y));
+            tile(oc: 64) => workgroup(x);
+            distribute(oc => thread(x));
+        }
+        g_part {
+            fuse(n, th, tw => t);
+            fuse(p, q => pq);
+            distribute(part, pq => workgroup(z, z));
+            tile(t: 32 round_up, oc: 64) => workgroup(y, x);
+            tile(ic: 16 => k_o);
+            reorder(k_o, ic, t, oc);
+            promote(v => v_s[ic, t], at: k_o, to: shared, row_pad: 4);
+            promote(u => u_s[ic, oc], at: k_o, to: shared);
+            tile(t: 4, oc: 4) => thread(y, x);
+            promote(v_s => v_r[t], at: ic, to: register);
+            promote(u_s => u_r[oc], at: ic, to: register);
+            unroll(ic, t);
+            vectorize(oc, 4);
+        }
+        distribute(n => workgroup(z));
+        tile(oh: 2, ow: 2) => workgroup(y, x);
+        tile(oc: 64) => workgroup(x);
+        distribute(oc => thread(x));
+        unroll(oh, ow);
+    }
+}
+
+schedule! {
     /// [`F4`] with transformed inputs and filters stored as halves, which are half to read. No such device has run it.
     pub F4_F16: conv2d<T = f32> for nvidia_hopper
     where OH % 4 == 0, OW % 4 == 0, IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
