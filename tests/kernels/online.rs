@@ -201,3 +201,38 @@ fn partial_results_of_nothing() {
     }";
     check(kernel, schedule, &[&[("N", 1), ("D", 30), ("E", 16)], &[("N", 40), ("D", 3), ("E", 8)]]);
 }
+
+/// What stands at one place is within the lives of what it reads, also where loops have brought it there.
+#[test]
+fn copies_at_one_place() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> l: f32[N] {
+        let t[i, j]: f32[N, M] = x[i, j] * 2.0;
+        let m[i]: f32[N] = max(j in 0..M) { t[i, j] };
+        l[i] = sum(j in 0..M) { (t[i, j] - m[i]).exp() }.ln() + m[i];
+    }";
+    let schedule = "V: k for p {
+        decompose_online(m, l => m_b, l_b, block: 8);
+        tile(i: 4) => workgroup(x);
+        reorder(j_o, i);
+        unroll(i);
+        compute_at(l_b, j_o, to: register);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(t, j_o, to: shared);
+        promote(m_b => m_s[i], at: j_o, to: shared);
+        m_b { serial(j_o, i); }
+        t { serial(i, j); }
+        l_b { unroll(i); }
+    }";
+    check(kernel, schedule, &[&[("N", 7), ("M", 13)], &[("N", 4), ("M", 8)], &[("N", 1), ("M", 0)]]);
+    let schedule = "V: attention for p where N == 2, M == 2 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 1);
+        reorder(j_o, e);
+        compute_at(o_b, e, to: register);
+        promote(m_b => m_1, at: j_o, to: register);
+        promote(m_1 => m_2, at: j_o, to: register);
+        unroll(i);
+        reorder(e, j_o);
+        serial(b, e);
+    }";
+    check(ATTENTION, schedule, &[&[("B", 1), ("N", 2), ("M", 2), ("D", 4), ("E", 2)]]);
+}

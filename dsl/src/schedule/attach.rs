@@ -151,17 +151,19 @@ fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame>
     owners
 }
 
-/// What is attached at one place, outermost first: as it came, but what something reads around that. (Loops that were moved can
-/// have brought both to one place.)
+/// What is attached at one place, outermost first: as it came, but each within the lives of what it reads. (Loops that were moved can
+/// have brought several to one place.)
 fn in_reach<'a>(program: &Program, found: impl Iterator<Item = &'a Attached>) -> Vec<&'a Attached> {
-    let mut ordered: Vec<&Attached> = Vec::new();
-    for attached in found {
-        let read_by = |other: &&Attached| {
-            let reads = |block: &Block| attached.buffer.is_some_and(|buffer| !readers(program, block, &[buffer]).is_empty());
-            reads(&other.before) || reads(&other.after)
-        };
-        let at = ordered.iter().position(read_by).unwrap_or(ordered.len());
-        ordered.insert(at, attached);
+    let mut left: Vec<&Attached> = found.collect();
+    let mut ordered = Vec::new();
+    let reads = |attached: &Attached, other: &Attached| {
+        let Some(buffer) = other.buffer else { return false };
+        [&attached.before, &attached.after].into_iter().any(|block| !readers(program, block, &[buffer]).is_empty())
+    };
+    while !left.is_empty() {
+        let is_first = |a: &&Attached| left.iter().all(|other| std::ptr::eq(*a, *other) || !reads(a, other));
+        let at = left.iter().position(is_first).unwrap_or(0);
+        ordered.push(left.remove(at));
     }
     ordered
 }

@@ -86,8 +86,11 @@ impl<'a> StageNest<'a> {
     pub fn open(program: &'a mut Program, profile: &'a Profile, stage: StageId) -> Option<StageNest<'a>> {
         let open = |(i, d): (usize, &crate::nest::Dispatch)| Some((i, Path::open(&d.body, stage, Phase::Whole)?));
         let (dispatch, mut path) = program.plan.iter().enumerate().find_map(open)?;
-        let axes = program.family(stage);
+        let mut axes = program.family(stage);
         let placed = Placed::open(program, stage, &axes, &mut path);
+        // A stage that writes a copy back begins with parts: its axes are split as those are that wrote the copy.
+        let parts: Vec<AxisId> = path.axes().filter(|axis| !axes.contains(axis)).collect();
+        axes.extend(parts);
         let (serial, copies) = (HashSet::new(), Vec::new());
         Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial })
     }

@@ -6,8 +6,8 @@
 //!   out. Several reads must lie at constant distances from each other.
 //! - With a list: the copy holds the element that is read, at all values of the listed axes.
 
-use super::{Wanted, as_read, call, made_axis};
-use crate::diag::{Error, list};
+use super::{Wanted, as_read, call, listed, made_axis};
+use crate::diag::Error;
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Read};
 use crate::nest::walk;
@@ -15,7 +15,6 @@ use crate::nest::{AxisId, Block, Exec, Node, NodeKind};
 use crate::schedule::attach::is_invocation;
 use crate::schedule::hull::bound;
 use crate::schedule::{Applied, StageNest};
-use crate::syntax::Name;
 use crate::syntax::schedule::Memory;
 use std::collections::HashSet;
 
@@ -38,10 +37,10 @@ pub(in crate::schedule) struct Footprint {
 }
 
 /// A read, with its index over the axes that loops bind.
-struct Seen {
-    id: ExprId,
-    read: Read,
-    index: Vec<ExprId>,
+pub(super) struct Seen {
+    pub(super) id: ExprId,
+    pub(super) read: Read,
+    pub(super) index: Vec<ExprId>,
 }
 
 /// The reads under a place: of the stage itself, of its result if that is computed there, and of what is attached deeper.
@@ -117,8 +116,8 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
     }
     let used = used(nest, wanted, &seen);
     let footprint = match &wanted.promote.list {
-        Some(names) => listed(nest, wanted, seen, names)?,
-        None => boxed(nest, wanted, &seen)?,
+        Some(of) => listed::of(nest, wanted, seen, of)?,
+        None => boxed(nest, wanted, &seen.iter().collect::<Vec<_>>())?,
     };
     check_shared(nest, wanted, &footprint)?;
     Ok(Footprint { used, ..footprint })
@@ -168,54 +167,6 @@ fn check_alive(nest: &StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     Err(error.note_at(attached.span, "it is made here").help("promote from it where it lives: at the same loop, or further in"))
 }
 
-/// The copy that the listed axes index.
-fn listed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>, names: &[Name]) -> Result<Footprint, Error> {
-    let ids = nest.axes(names)?;
-    for (axis, name) in ids.iter().zip(names) {
-        check_listed(nest, wanted, *axis, name)?;
-    }
-    let inside = &wanted.place.inside;
-    let missing = |nest: &StageNest<'_>, seen: &Seen| {
-        let mut missing = Vec::new();
-        for index in &seen.index {
-            nest.program.exprs.uses_axis(*index, &mut |a| {
-                if inside.contains(&a) && !ids.contains(&a) && !missing.contains(&a) {
-                    missing.push(a);
-                }
-                false
-            });
-        }
-        missing
-    };
-    let left_out: Vec<Vec<AxisId>> = seen.iter().map(|s| missing(nest, s)).collect();
-    let Some(first) = left_out.iter().position(Vec::is_empty) else {
-        return Err(leaves_out(nest, wanted, &seen, &left_out, names));
-    };
-    let same = |s: &Seen| s.index == seen[first].index && s.read.outside == seen[first].read.outside;
-    if let Some(other) = seen.iter().zip(&left_out).find(|(s, left)| left.is_empty() && !same(s)) {
-        let (one, two) = (nest.text(seen[first].id), nest.text(other.0.id));
-        let error = Error::new(wanted.promote.source.span, format!("the listed axes index both `{one}` and `{two}`"));
-        return Err(error.help("leave out the list: the copy then has the tensor's dimensions, and holds both"));
-    }
-    // What is read at all values of an axis alike is one element, and is also read where that has none.
-    let depends = |nest: &StageNest<'_>, axis: AxisId| {
-        seen[first].index.iter().any(|index| nest.program.exprs.uses_axis(*index, &mut |a| a == axis))
-    };
-    let (mut axes, mut place, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
-    for (axis, name) in ids.iter().zip(names) {
-        let depends = depends(nest, *axis);
-        let extent = if depends { literal(nest, wanted, *axis, name)? } else { 1 };
-        let made = made_axis(nest, &name.text, extent, name.span);
-        axes.push(made);
-        place.push(if depends { nest.program.exprs.axis(*axis) } else { nest.program.exprs.int(0) });
-        pairs.extend(depends.then_some((*axis, made)));
-    }
-    let index: Vec<ExprId> = seen[first].index.iter().map(|i| replaced(nest, *i, &pairs)).collect();
-    let places = seen.iter().filter(|s| same(s)).map(|s| (s.id, place.clone())).collect();
-    let read_at = vec![index.clone()];
-    Ok(Footprint { axes, index, read_at, used: Vec::new(), outside: seen[first].read.outside.clone(), places, listed: pairs })
-}
-
 /// An expression over a copy's axes instead of those that they stand for.
 pub(super) fn replaced(nest: &mut StageNest<'_>, e: ExprId, pairs: &[(AxisId, AxisId)]) -> ExprId {
     nest.program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
@@ -224,51 +175,8 @@ pub(super) fn replaced(nest: &mut StageNest<'_>, e: ExprId, pairs: &[(AxisId, Ax
     })
 }
 
-/// A listed axis varies under the place.
-fn check_listed(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<(), Error> {
-    if wanted.place.inside.contains(&axis) || !nest.is_bound(axis) {
-        return Ok(());
-    }
-    let frame = nest.path.position(axis).map(|at| &nest.path.frames[at]);
-    let at = &wanted.promote.at;
-    if let Some(frame) = frame.filter(|f| is_invocation(f)) {
-        let error = Error::new(name.span, format!("`{name}` is distributed to invocations, and each has registers of its own"));
-        return Err(error
-            .note_at(frame.span, "it was distributed here")
-            .help("leave it out of the list: it is fixed for a copy to registers"));
-    }
-    let error = Error::new(name.span, format!("`{name}` has one value under `{at}`: its loop stands around it"));
-    Err(error.help(format!("leave it out of the list, or promote outside the loop over `{name}`")))
-}
-
-/// Every read names axes that the list leaves out.
-fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[Vec<AxisId>], names: &[Name]) -> Error {
-    let nearest = left.iter().enumerate().min_by_key(|(_, l)| l.len()).map_or(0, |(i, _)| i);
-    let missing: Vec<&str> = left[nearest].iter().map(|a| nest.name(*a)).collect();
-    let (read, at) = (nest.text(seen[nearest].id), &wanted.promote.at);
-    let span = wanted.promote.name.as_ref().map_or(wanted.span, |n| n.span);
-    let error = Error::new(span, format!("the list leaves out {}, on which `{read}` depends under `{at}`", list(&missing)));
-    let all: Vec<&str> = names.iter().map(|n| n.as_str()).chain(missing.iter().copied()).collect();
-    let whole = call(&wanted.promote.source, &format!("{}[{}]", wanted.name, all.join(", ")));
-    let inner = missing.first().map_or_else(String::new, |m| format!(", or promote inside the loop over `{m}`"));
-    error.help(format!("write `{whole}`{inner}"))
-}
-
-/// The extent of a listed axis, or a bound of it.
-fn literal(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<i64, Error> {
-    let extent = nest.program.axes[axis].extent;
-    if let Some(n) = nest.program.exprs.as_int(extent) {
-        return Ok(n.max(1));
-    }
-    let extent = nest.on_loops(extent);
-    match nest.prover().upper(extent) {
-        Some(most) => Ok(most.max(1)),
-        None => Err(unbounded(nest, wanted, axis, name.span)),
-    }
-}
-
 /// An extent that nothing bounds.
-fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, span: crate::diag::SpanId) -> Error {
+pub(super) fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, span: crate::diag::SpanId) -> Error {
     let (name, extent) = (nest.name(axis), nest.text(nest.program.axes[axis].extent));
     let copy = &wanted.name;
     let error = Error::new(
@@ -280,14 +188,14 @@ fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, span: crat
 }
 
 /// The copy with the tensor's dimensions.
-fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result<Footprint, Error> {
+fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<Footprint, Error> {
     let dimensions = nest.program.buffers[wanted.source].shape.len();
     let order: Vec<AxisId> = nest.path.axes().collect();
     let (mut axes, mut index, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let mut places: Vec<(ExprId, Vec<ExprId>)> = seen.iter().map(|s| (s.id, Vec::new())).collect();
     for dimension in 0..dimensions {
         let range = range(nest, wanted, seen, dimension)?;
-        let name = dimension_name(nest, seen, dimension, &mut names);
+        let name = dimension_name(nest, seen[0], dimension, &mut names);
         let axis = made_axis(nest, &name, range.width, wanted.span);
         let low = nest.program.exprs.of_linear(&range.low, &order);
         let at = nest.program.exprs.axis(axis);
@@ -303,7 +211,7 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result
         }
         axes.push(axis);
     }
-    let outside = common_outside(wanted, seen)?;
+    let outside = common_outside(nest, wanted, seen)?;
     let read_at = seen.iter().map(|s| s.index.clone()).collect();
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
 }
@@ -342,13 +250,13 @@ fn check_place(
 }
 
 /// Elements of one dimension.
-struct Range {
-    low: Linear,
-    width: i64,
+pub(super) struct Range {
+    pub(super) low: Linear,
+    pub(super) width: i64,
 }
 
 /// From the lowest to the highest element that is read in a dimension.
-fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension: usize) -> Result<Range, Error> {
+pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen], dimension: usize) -> Result<Range, Error> {
     let mut found: Option<Range> = None;
     for s in seen {
         let (low, high) = ends(nest, wanted, s, dimension)?;
@@ -367,7 +275,7 @@ fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension
         let Some(distance) = constant(nest, &distance) else {
             let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
             let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` do not lie at a constant distance"));
-            return Err(error.help(one_box(wanted)));
+            return Err(error.help(one_box(nest, wanted, seen)));
         };
         let end = (range.width).max(distance + width);
         if distance < 0 {
@@ -378,10 +286,10 @@ fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], dimension
     found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
 }
 
-fn one_box(wanted: &Wanted<'_>) -> &'static str {
+fn one_box(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> String {
     match wanted.promote.computed {
-        true => "what is computed is one box: place it further in, or write `root` instead",
-        false => "a copy without a list is one box: list the axes of the read that is to be promoted",
+        true => "what is computed is one box: place it further in, or write `root` instead".to_owned(),
+        false => listed::instead_of_box(nest, wanted, seen),
     }
 }
 
@@ -454,9 +362,9 @@ fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usi
 }
 
 /// What a dimension is called: after the axes that index it.
-fn dimension_name(nest: &StageNest<'_>, seen: &[Seen], dimension: usize, taken: &mut Vec<String>) -> String {
+pub(super) fn dimension_name(nest: &StageNest<'_>, seen: &Seen, dimension: usize, taken: &mut Vec<String>) -> String {
     let mut names: Vec<String> = Vec::new();
-    let index = nest.program.exprs.linear(seen[0].read.index[dimension]);
+    let index = nest.program.exprs.linear(seen.read.index[dimension]);
     for axis in index.axes.keys() {
         names.push(nest.name(*axis).to_owned());
     }
@@ -469,7 +377,7 @@ fn dimension_name(nest: &StageNest<'_>, seen: &[Seen], dimension: usize, taken: 
 }
 
 /// What all reads say of elements outside the tensor.
-fn common_outside(wanted: &Wanted<'_>, seen: &[Seen]) -> Result<crate::expr::Outside, Error> {
+pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<crate::expr::Outside, Error> {
     use crate::expr::Outside;
     let mut common = Outside::Never;
     for s in seen {
@@ -483,8 +391,8 @@ fn common_outside(wanted: &Wanted<'_>, seen: &[Seen]) -> Result<crate::expr::Out
                     format!("reads of `{}` differ in what lies outside it", wanted.promote.source),
                 );
                 return Err(error.help(match wanted.promote.computed {
-                    true => "it has one value there: write `root` instead",
-                    false => "a copy has one value there: list the axes of the read that is to be promoted",
+                    true => "it has one value there: write `root` instead".to_owned(),
+                    false => listed::instead_of_box(nest, wanted, seen),
                 }));
             }
         };

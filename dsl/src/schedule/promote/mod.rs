@@ -13,6 +13,7 @@
 //! fit; a fill where the tensor's own padding is another, or that is not the identity where a rounded-up axis needs it.
 
 pub(super) mod footprint;
+mod listed;
 mod memory;
 mod output;
 pub(super) mod place;

@@ -9,7 +9,7 @@ use crate::diag::{Error, list};
 use crate::expr::ExprId;
 use crate::nest::{Access, Axis, AxisDef, AxisId, BufferId, Compute, Fate, Phase, Space, Split, Tail};
 use crate::schedule::{Applied, StageNest};
-use crate::syntax::schedule::{Memory, Promote};
+use crate::syntax::schedule::{Listed, Memory, Promote};
 use std::collections::HashMap;
 
 /// The stage's result, if that is what is promoted.
@@ -202,8 +202,8 @@ impl Mirror<'_, '_> {
 
 /// The copy's axes in the order of the list.
 fn ordered(nest: &StageNest<'_>, wanted: &Wanted<'_>, parts: Vec<(AxisId, AxisId)>) -> Result<Vec<(AxisId, AxisId)>, Error> {
-    let Some(names) = &wanted.promote.list else { return Ok(parts) };
-    let listed = nest.axes(names)?;
+    let Some(Listed { axes: names, rest }) = &wanted.promote.list else { return Ok(parts) };
+    let mut listed = nest.axes(names)?;
     let known = |axis: &AxisId| parts.iter().find(|(old, _)| old == axis).copied();
     let there: Vec<&str> = parts.iter().map(|(old, _)| nest.name(*old)).collect();
     for (axis, name) in listed.iter().zip(names) {
@@ -211,6 +211,10 @@ fn ordered(nest: &StageNest<'_>, wanted: &Wanted<'_>, parts: Vec<(AxisId, AxisId
             let error = Error::new(name.span, format!("`{name}` is no axis of the result under `{}`", wanted.promote.at));
             return Err(error.help(format!("what varies there is {}", list(&there))));
         }
+    }
+    if rest.is_some() {
+        let left: Vec<AxisId> = parts.iter().map(|(old, _)| *old).filter(|old| !listed.contains(old)).collect();
+        listed.extend(left);
     }
     let left: Vec<&str> = parts
         .iter()

@@ -1,6 +1,6 @@
 //! The head of a schedule: `NAME: kernel<T = f32> for profile where …`, and the whole with its braces.
 
-use super::{Binding, Schedule, items};
+use super::{Binding, Schedule, items, several};
 use crate::diag::Error;
 use crate::syntax::expr::{self, Expr};
 use crate::syntax::limits;
@@ -24,7 +24,8 @@ impl Schedule {
         let profile = path(cursor, "the profile's path")?;
         let facts = facts(cursor)?;
         let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside)))?;
-        let schedule = Schedule { prefix, name, kernel, bindings, profile, facts, items: items.unwrap_or_default() };
+        let schedule =
+            Schedule { prefix, name, kernel, bindings, profile, facts, items: several::apart(items.unwrap_or_default()) };
         limits::schedule(&schedule).map_or(Ok(schedule), Err)
     }
 }

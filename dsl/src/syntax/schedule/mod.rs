@@ -9,6 +9,7 @@ mod im2col;
 mod items;
 mod online;
 mod promote;
+mod several;
 mod statements;
 mod target;
 mod tiles;
@@ -163,8 +164,8 @@ pub struct Promote {
     pub source: Name,
     /// The copy.
     pub name: Option<Name>,
-    /// The axes that index it.
-    pub list: Option<Vec<Name>>,
+    /// What indexes it.
+    pub list: Option<Listed>,
     /// An axis, or a level.
     pub at: Name,
     /// Where the copy lives.
@@ -179,6 +180,15 @@ pub struct Promote {
     pub vector: Option<Expr>,
     /// Elements that a swizzle moves together.
     pub swizzle: Option<Expr>,
+}
+
+/// What indexes a copy: `[k, i, *]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Axes.
+    pub axes: Vec<Name>,
+    /// The `*`: all dimensions of the tensor that no axis of the list indexes.
+    pub rest: Option<SpanId>,
 }
 
 /// Memory that a schedule can put something into.

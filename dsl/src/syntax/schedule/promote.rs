@@ -1,9 +1,9 @@
 //! The arguments of `promote` and `compute_at`.
 
-use super::{DirectiveKind, Memory, Promote};
+use super::{DirectiveKind, Listed, Memory, Promote};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::expr::Expr;
-use crate::syntax::{Cursor, Name, expr};
+use crate::syntax::{Cursor, expr};
 use proc_macro2::Delimiter;
 
 /// What stands after the copy's name.
@@ -94,9 +94,25 @@ pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error
     })))
 }
 
-/// `k, i`; an empty list is a copy of one element.
-fn listed(cursor: &mut Cursor<'_>) -> Result<Vec<Name>, Error> {
-    if cursor.is_empty() { Ok(Vec::new()) } else { super::directives::names_to(cursor, "") }
+/// `k, i, *`; an empty list is a copy of one element.
+fn listed(cursor: &mut Cursor<'_>) -> Result<Listed, Error> {
+    let (mut axes, mut rest) = (Vec::new(), None);
+    while !cursor.is_empty() {
+        if let Some(star) = cursor.eat("*") {
+            rest = Some(star);
+            cursor.eat(",");
+            if !cursor.is_empty() {
+                let error = Error::new(star, "`*` stands for all dimensions that are left");
+                return Err(error.help("write it once, at the end of the list"));
+            }
+            break;
+        }
+        axes.push(cursor.name("an axis, or `*`")?);
+        if cursor.eat(",").is_none() {
+            break;
+        }
+    }
+    Ok(Listed { axes, rest })
 }
 
 /// `shared` or `register`.

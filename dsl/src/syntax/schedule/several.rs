@@ -1,0 +1,76 @@
+//! Blocks of several stages: `a, b { promote(x => x_s, at: workgroup, to: shared); }`. Each stage makes copies and partial results of its
+//! own, so each has its own name for them: `x_s_a` and `x_s_b`. A block that is headed by the name that was written schedules all
+//! of them.
+
+use super::{Directive, DirectiveKind, Item, Memory};
+use crate::syntax::Name;
+use std::collections::HashMap;
+
+/// Every block in which something is made is one block for each of its stages.
+pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
+    let mut derived: HashMap<String, Vec<String>> = HashMap::new();
+    let mut apart = Vec::new();
+    for item in items {
+        match item {
+            Item::Block { stages, directives } if stages.len() > 1 && directives.iter().any(|d| made(d).is_some()) => {
+                for stage in stages {
+                    let own = directives.iter().cloned().map(|directive| of_stage(directive, &stage, &mut derived)).collect();
+                    apart.push(Item::Block { stages: vec![stage], directives: own });
+                }
+            }
+            other => apart.push(other),
+        }
+    }
+    for item in &mut apart {
+        if let Item::Block { stages, .. } = item {
+            *stages = stages.drain(..).flat_map(|head| heads(head, &derived)).collect();
+        }
+    }
+    apart
+}
+
+/// The name of what a directive makes.
+fn made(directive: &Directive) -> Option<String> {
+    match &directive.kind {
+        DirectiveKind::Rfactor { into, .. } => Some(into.text.clone()),
+        DirectiveKind::Promote(promote) => Some(match (&promote.name, promote.to) {
+            (Some(name), _) => name.text.clone(),
+            (None, Memory::Shared) => format!("{}_shared", promote.source),
+            (None, Memory::Register) => format!("{}_register", promote.source),
+        }),
+        _ => None,
+    }
+}
+
+/// A stage's own directive: what it makes has a name of its own, by which later ones call it.
+fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String, Vec<String>>) -> Directive {
+    let own = |name: &str| format!("{name}_{stage}");
+    let written = made(&directive);
+    let rename = |name: &mut Name, derived: &HashMap<String, Vec<String>>| {
+        if derived.get(&name.text).is_some_and(|names| names.contains(&own(&name.text))) {
+            name.text = own(&name.text);
+        }
+    };
+    match &mut directive.kind {
+        DirectiveKind::Promote(promote) => {
+            let span = promote.name.as_ref().map_or(promote.source.span, |name| name.span);
+            promote.name = written.as_deref().map(|name| Name { text: own(name), span });
+            rename(&mut promote.source, derived);
+        }
+        DirectiveKind::ComputeAt(placed) => rename(&mut placed.source, derived),
+        DirectiveKind::Rfactor { into, .. } => into.text = own(&into.text),
+        _ => {}
+    }
+    if let Some(written) = written {
+        derived.entry(written.clone()).or_default().push(own(&written));
+    }
+    directive
+}
+
+/// A block's head, or those that were made in its place.
+fn heads(head: Name, derived: &HashMap<String, Vec<String>>) -> Vec<Name> {
+    match derived.get(&head.text) {
+        Some(names) => names.iter().map(|text| Name { text: text.clone(), span: head.span }).collect(),
+        None => vec![head],
+    }
+}
