@@ -6,10 +6,11 @@
 //!   out. Several reads must lie at constant distances from each other.
 //! - With a list: the copy holds the element that is read, at all values of the listed axes.
 
+use super::distance::distance;
 use super::{Wanted, as_read, call, listed, made_axis};
 use crate::diag::Error;
 use crate::expr::linear::Linear;
-use crate::expr::{Expr, ExprId, Read};
+use crate::expr::{Binary, Expr, ExprId, Read};
 use crate::nest::walk;
 use crate::nest::{AxisId, Block, Exec, Node, NodeKind};
 use crate::schedule::attach::is_invocation;
@@ -258,32 +259,53 @@ pub(super) struct Range {
 /// From the lowest to the highest element that is read in a dimension.
 pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen], dimension: usize) -> Result<Range, Error> {
     let mut found: Option<Range> = None;
+    let mut all: Vec<(Linear, Linear)> = Vec::new();
     for s in seen {
         let (low, high) = ends(nest, wanted, s, dimension)?;
-        let mut span = high;
-        span.add(&low, -1);
-        let span = nest.program.exprs.of_linear(&span, &[]);
-        let Some(last) = nest.prover().upper(span) else { return Err(opaque(nest, wanted, s, dimension)) };
+        let Some(last) = distance(nest, &high, &low) else { return Err(opaque(nest, wanted, s, dimension)) };
+        all.push((low.clone(), high));
         // Of nothing, anything is a bound.
         let width = last.max(0) + 1;
         let Some(range) = &mut found else {
             found = Some(Range { low, width });
             continue;
         };
-        let mut distance = low.clone();
-        distance.add(&range.low, -1);
-        let Some(distance) = constant(nest, &distance) else {
+        let mut apart = low.clone();
+        apart.add(&range.low, -1);
+        let Some(apart) = constant(nest, &apart) else {
+            found = hull(nest, &all);
+            if found.is_some() {
+                continue;
+            }
             let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
             let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` do not lie at a constant distance"));
             return Err(error.help(one_box(nest, wanted, seen)));
         };
-        let end = (range.width).max(distance + width);
-        if distance < 0 {
+        let end = (range.width).max(apart + width);
+        if apart < 0 {
             range.low = low;
         }
-        range.width = end - distance.min(0);
+        range.width = end - apart.min(0);
     }
     found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
+}
+
+/// What holds ranges that are clamped differently, each from its lowest to its highest element.
+fn hull(nest: &mut StageNest<'_>, all: &[(Linear, Linear)]) -> Option<Range> {
+    let mut low = all[0].0.clone();
+    for (other, _) in &all[1..] {
+        let (here, there) = (nest.program.exprs.of_linear(&low, &[]), nest.program.exprs.of_linear(other, &[]));
+        let least = if nest.prover().less_equal(here, there) {
+            here
+        } else if nest.prover().less_equal(there, here) {
+            there
+        } else {
+            nest.program.exprs.binary(Binary::Min, here, there)
+        };
+        low = nest.program.exprs.linear(least);
+    }
+    let last = all.iter().map(|(_, high)| distance(nest, high, &low)).try_fold(0, |most: i64, last| Some(most.max(last?)))?;
+    Some(Range { low, width: last + 1 })
 }
 
 fn one_box(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> String {

@@ -1,0 +1,70 @@
+//! How far apart two elements are at most, whose indices are clamped. A clamp is monotone and never stretches a range, so it does not hide how
+//! long that is; the difference of two of them is bounded by the cases of their minima and maxima.
+
+use crate::expr::linear::Linear;
+use crate::expr::{Binary, Expr, ExprId, Exprs};
+use crate::schedule::StageNest;
+
+/// Cases that are looked at for one distance, at most.
+const CASES: u32 = 256;
+
+/// The most that the one is above the other.
+pub(super) fn distance(nest: &mut StageNest<'_>, high: &Linear, low: &Linear) -> Option<i64> {
+    let mut span = high.clone();
+    span.add(low, -1);
+    let whole = nest.program.exprs.of_linear(&span, &[]);
+    upper(nest, whole, &mut { CASES })
+}
+
+/// The most that a sum is. What is a minimum where more is worse, or a maximum where less is, is bounded by either of its two, and so by the
+/// better bound; what is not can be either of two, and has the worse one. These cases come first: they are of all places at once.
+fn upper(nest: &mut StageNest<'_>, sum: ExprId, cases: &mut u32) -> Option<i64> {
+    if let Some(most) = nest.prover().upper(sum) {
+        return Some(most);
+    }
+    *cases = cases.checked_sub(1)?;
+    let mut found = Vec::new();
+    choices(&nest.program.exprs, sum, true, &mut found);
+    let choice = found.iter().find(|choice| !choice.either).or(found.first())?;
+    let (e, either) = (choice.e, choice.either);
+    let bounds = choice.of.map(|one| {
+        let with = nest.program.exprs.replace(sum, &mut |_, id| (id == e).then_some(one));
+        let linear = nest.program.exprs.linear(with);
+        let with = nest.program.exprs.of_linear(&linear, &[]);
+        upper(nest, with, cases)
+    });
+    match (either, bounds) {
+        (true, [Some(a), Some(b)]) => Some(a.min(b)),
+        (true, [a, b]) => a.or(b),
+        (false, [a, b]) => Some(a?.max(b?)),
+    }
+}
+
+/// A minimum or maximum in a sum.
+struct Choice {
+    e: ExprId,
+    of: [ExprId; 2],
+    /// Whether either of the two is a bound of it, where it stands.
+    either: bool,
+}
+
+/// The minima and maxima in which an expression is monotone. `more`: the more they are, the more it is.
+fn choices(exprs: &Exprs, e: ExprId, more: bool, found: &mut Vec<Choice>) {
+    match *exprs.get(e) {
+        Expr::Binary(Binary::Add, a, b) => [a, b].into_iter().for_each(|e| choices(exprs, e, more, found)),
+        Expr::Binary(Binary::Sub, a, b) => {
+            choices(exprs, a, more, found);
+            choices(exprs, b, !more, found);
+        }
+        Expr::Binary(Binary::Mul | Binary::FloorDiv, a, b) => {
+            if let Some(n) = exprs.as_int(b) {
+                choices(exprs, a, more == (n >= 0), found);
+            }
+        }
+        Expr::Binary(op @ (Binary::Min | Binary::Max), a, b) => {
+            found.push(Choice { e, of: [a, b], either: more == (op == Binary::Min) });
+            [a, b].into_iter().for_each(|e| choices(exprs, e, more, found));
+        }
+        _ => {}
+    }
+}
