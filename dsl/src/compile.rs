@@ -159,6 +159,7 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
     tune::bind(&mut program, kernel, schedule, choice)?;
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;
+    program.specialized = schedule.specialized;
     Ok(program)
 }
 

@@ -55,6 +55,7 @@ pub(super) fn default_schedule(kernel: &Kernel) -> Schedule {
         profile: vec![name("vulkan_1_1")],
         facts: Vec::new(),
         items: Vec::new(),
+        specialized: false,
     }
 }
 

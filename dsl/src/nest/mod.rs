@@ -140,6 +140,8 @@ pub struct Program {
     pub ledger: Vec<Obligation>,
     /// What decompositions are expected to make of their results.
     pub rounding: Vec<Rounding>,
+    /// Whether it is a version for more facts than the schedule was written for.
+    pub specialized: bool,
 }
 
 /// How a decomposed result rounds.

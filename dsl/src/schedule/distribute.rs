@@ -86,6 +86,7 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
 /// subgroups, then those of threads or lanes.
 pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     subgroups::check_level(nest, target)?;
+    nest.levels.push(target.level);
     let bound = match target.level {
         Level::Workgroup => axes.iter().copied().zip(target.slots.iter().map(|(s, _)| *s)).collect(),
         _ => fold(nest, axes, target, span)?,

@@ -54,7 +54,7 @@ use promote::place_varying;
 use crate::diag::{Error, SpanId};
 use crate::facts::Prover;
 use crate::nest::path::Path;
-use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Phase, Program, StageId};
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Level, Phase, Program, StageId};
 use crate::profile::Profile;
 use attach::Placed;
 use std::collections::HashSet;
@@ -79,6 +79,8 @@ pub struct StageNest<'a> {
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
+    /// Levels to which axes of one value went, which have no loops: they are places all the same.
+    pub levels: Vec<Level>,
 }
 
 impl<'a> StageNest<'a> {
@@ -91,8 +93,8 @@ impl<'a> StageNest<'a> {
         // A stage that writes a copy back begins with parts: its axes are split as those are that wrote the copy.
         let parts: Vec<AxisId> = path.axes().filter(|axis| !axes.contains(axis)).collect();
         axes.extend(parts);
-        let (serial, copies) = (HashSet::new(), Vec::new());
-        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial })
+        let (serial, copies, levels) = (HashSet::new(), Vec::new(), Vec::new());
+        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, levels })
     }
 
     /// Puts the nest back into the plan.

@@ -4,7 +4,7 @@ use super::attach::Placed;
 use super::promote::Copied;
 use super::{Applied, StageNest};
 use crate::nest::path::Path;
-use crate::nest::{AxisId, Program, StageId};
+use crate::nest::{AxisId, Level, Program, StageId};
 use crate::profile::Profile;
 use std::collections::HashSet;
 
@@ -18,13 +18,14 @@ pub(super) struct Opened {
     copies: Vec<Copied>,
     axes: Vec<AxisId>,
     serial: HashSet<AxisId>,
+    levels: Vec<Level>,
 }
 
 impl Opened {
     /// The nest of a stage; `None` if no dispatch computes it.
     pub(super) fn new(program: &mut Program, profile: &Profile, stage: StageId) -> Option<Opened> {
-        let StageNest { dispatch, path, placed, copies, axes, serial, .. } = StageNest::open(program, profile, stage)?;
-        Some(Opened { stage, dispatch, path, placed, copies, axes, serial })
+        let StageNest { dispatch, path, placed, copies, axes, serial, levels, .. } = StageNest::open(program, profile, stage)?;
+        Some(Opened { stage, dispatch, path, placed, copies, axes, serial, levels })
     }
 
     /// Applies a directive.
@@ -34,11 +35,11 @@ impl Opened {
         profile: &Profile,
         directive: &mut dyn FnMut(&mut StageNest<'_>) -> Applied,
     ) -> Applied {
-        let Opened { stage, dispatch, path, placed, copies, axes, serial } = self.clone();
-        let mut nest = StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial };
+        let Opened { stage, dispatch, path, placed, copies, axes, serial, levels } = self.clone();
+        let mut nest = StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, levels };
         let applied = directive(&mut nest);
-        let StageNest { dispatch, path, placed, copies, axes, serial, .. } = nest;
-        *self = Opened { stage, dispatch, path, placed, copies, axes, serial };
+        let StageNest { dispatch, path, placed, copies, axes, serial, levels, .. } = nest;
+        *self = Opened { stage, dispatch, path, placed, copies, axes, serial, levels };
         applied
     }
 

@@ -10,7 +10,7 @@
 
 use super::merged;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
-use crate::nest::{Body, Program, StageId};
+use crate::nest::{Body, Program, Space, StageId};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Promote};
 
@@ -107,6 +107,10 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
     let Some(stage) = program.stages.ids().find(|stage| program.stages[*stage].name == name.text) else {
         if let Some(error) = merged::part(program, name) {
             return Err(error);
+        }
+        if program.buffers.values().any(|b| b.name == name.text && b.space == Space::Input) {
+            let error = Error::new(name.span, format!("`{name}` is an input, which nothing computes"));
+            return Err(error.help(format!("a copy of it is made by `promote({name} => {name}_copy, at: …, to: …)`")));
         }
         let known = if names().next().is_none() { "this kernel has none".into() } else { format!("there are {}", list(names())) };
         let error = Error::new(name.span, format!("there is no intermediate `{name}`"));

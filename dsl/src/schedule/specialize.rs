@@ -39,6 +39,7 @@ impl Specialize<'_> {
         }
         let mut specialized = schedule.clone();
         specialized.facts.extend(self.facts.iter().cloned());
+        specialized.specialized = true;
         Ok(specialized)
     }
 

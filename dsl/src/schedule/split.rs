@@ -52,6 +52,15 @@ pub fn apply(
     split(nest, id, axis.span, &numbers, tail, &parts, span).map(|_| ())
 }
 
+/// In a version for more facts, an axis can be shorter than the tile that the schedule says: the tile is then all of it.
+fn whole(nest: &StageNest<'_>, extent: ExprId, factors: &[Option<(i64, SpanId)>]) -> Option<Vec<Option<(i64, SpanId)>>> {
+    let have = nest.program.exprs.as_int(extent)?.max(1);
+    match factors {
+        [outer, Some((factor, at))] if nest.program.specialized && *factor > have => Some(vec![*outer, Some((have, *at))]),
+        _ => None,
+    }
+}
+
 /// Splits an axis into parts of these extents (`None`: whatever is left), in its place. Returns the parts.
 pub fn split(
     nest: &mut StageNest<'_>,
@@ -71,6 +80,8 @@ pub fn split(
         return Err(error.help("split fewer times"));
     }
     let extent = nest.program.axes[axis].extent;
+    let whole = whole(nest, extent, factors);
+    let factors = whole.as_deref().unwrap_or(factors);
     let product = factors.iter().flatten().try_fold(1i64, |p, (f, _)| p.checked_mul(*f)).filter(|p| *p <= i64::from(i32::MAX));
     let Some(product) = product else {
         return Err(Error::new(span, "the product of the factors is beyond 2^31"));

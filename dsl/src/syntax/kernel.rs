@@ -292,9 +292,12 @@ fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
         None => None,
         Some(_) => match ty(cursor)? {
             Type { dtype, shape: None, .. } => Some(dtype),
-            Type { span, .. } => {
+            Type { dtype, shape: Some(shape), span } => {
                 let error = Error::new(span, format!("the definition of the tensor `{name}` names no axes"));
-                return Err(error.help(format!("write `let {name}[i, j]: f32[N, M] = …;`")));
+                let axes = ["i", "j", "k", "l"].into_iter().map(String::from).chain((4..).map(|n| format!("i{n}")));
+                let axes = axes.take(shape.len()).collect::<Vec<_>>().join(", ");
+                let shape = if shape.is_empty() { "[]" } else { "[…]" };
+                return Err(error.help(format!("write `let {name}[{axes}]: {dtype}{shape} = …;`")));
             }
         },
     };

@@ -55,6 +55,9 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
             let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
             let bound = nest.path.frames.iter().rposition(|f| matches!(f.level(), Some((l, _)) if l == level));
             let Some(bound) = bound else {
+                if nest.levels.contains(&level) {
+                    return place(nest, promote, &plain, workgroups);
+                }
                 let error =
                     Error::new(at.span, format!("no axis of `{}` is distributed to {at}s", nest.program.stages[nest.stage].name));
                 return Err(error.help(match promote.computed {
@@ -66,6 +69,11 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
         }
         _ => of_axis(nest, promote, &plain, workgroups)?,
     };
+    place(nest, promote, &plain, depth)
+}
+
+/// The place within so many loops.
+fn place(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], depth: usize) -> Result<Place, Error> {
     let outer: Vec<AxisId> = plain[..depth].iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
     let reduces = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Reduction;
     let has_result = !outer.iter().any(reduces);

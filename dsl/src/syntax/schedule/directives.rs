@@ -65,7 +65,9 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Er
     let called = row.name;
     let to_its_end = |cursor: &mut Cursor<'_>, end| {
         let span = cursor.join(name.span, end);
-        cursor.expect(";").map(|_| span)
+        let arrow = cursor.peek("->");
+        let ends = cursor.expect(";").map(|_| span);
+        ends.map_err(|error| if arrow { error.help("where axes go stands after `=>`: `… => workgroup(y, x);`") } else { error })
     };
     Ok(match row.parse {
         Nest(parse) => {

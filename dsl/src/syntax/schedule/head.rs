@@ -24,8 +24,16 @@ impl Schedule {
         let profile = path(cursor, "the profile's path")?;
         let facts = facts(cursor)?;
         let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside)))?;
-        let schedule =
-            Schedule { prefix, name, kernel, bindings, profile, facts, items: several::apart(items.unwrap_or_default()) };
+        let schedule = Schedule {
+            prefix,
+            name,
+            kernel,
+            bindings,
+            profile,
+            facts,
+            items: several::apart(items.unwrap_or_default()),
+            specialized: false,
+        };
         limits::schedule(&schedule).map_or(Ok(schedule), Err)
     }
 }

@@ -44,6 +44,8 @@ pub struct Schedule {
     pub facts: Vec<Expr>,
     /// The directives.
     pub items: Vec<Item>,
+    /// Whether it is a version for more facts, which `specialize` asks for.
+    pub specialized: bool,
 }
 
 /// `T = f32` or `S = 2`.

@@ -11,6 +11,10 @@ use proc_macro2::Delimiter;
 pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let axis = cursor.name("an axis")?;
     cursor.expect(",")?;
+    if !cursor.peek_group(Delimiter::Bracket) {
+        let error = cursor.expected("a list of factors, outermost first");
+        return Err(error.help(format!("write `split({axis}, [_, 8] => {axis}_o, {axis}_i)`: `_` is what is left")));
+    }
     let (factors, _) = cursor.inside(Delimiter::Bracket, |inside| {
         let mut factors = vec![factor(inside)?];
         while inside.eat(",").is_some() && !inside.is_empty() {
