@@ -19,6 +19,7 @@ mod found_shared;
 mod gather;
 mod golden;
 mod harness;
+mod idioms;
 mod im2col;
 mod index;
 mod matmul;

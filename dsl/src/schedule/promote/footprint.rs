@@ -6,6 +6,7 @@
 //!   out. Several reads must lie at constant distances from each other.
 //! - With a list: the copy holds the element that is read, at all values of the listed axes.
 
+use super::block;
 use super::distance::distance;
 use super::{Wanted, as_read, call, listed, made_axis};
 use crate::diag::Error;
@@ -107,7 +108,8 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
             let error = Error::new(wanted.promote.source.span, format!("`{text}` is read at an index that depends on data"));
             return Err(error.help("which elements are read is known only at run time: read the tensor itself"));
         }
-        let index = read.index.iter().map(|i| nest.program.over_leaves(*i, &bound)).collect();
+        let index = read.index.iter().map(|i| nest.program.over_leaves(*i, &bound));
+        let index = index.map(|i| block::of(nest, i)).collect();
         seen.push(Seen { id, read, index });
     }
     if seen.is_empty() {

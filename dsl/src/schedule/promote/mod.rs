@@ -12,6 +12,7 @@
 //! bound that is a literal; a list that leaves out an axis; a shared copy under one invocation's loops, or one that does not
 //! fit; a fill where the tensor's own padding is another, or that is not the identity where a rounded-up axis needs it.
 
+mod block;
 mod distance;
 pub(super) mod footprint;
 mod listed;

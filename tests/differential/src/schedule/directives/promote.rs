@@ -26,7 +26,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
         let at_hand = nest.at_hand(&place);
         let seen = random.choice(&at_hand)?.clone();
         // One copy serves reads that differ by a constant, if any.
-        let alike = at_hand.iter().all(|s| s.tensor != seen.tensor || s.text == seen.text) || random.u8(..100) < 12;
+        let alike = at_hand.iter().all(|s| s.tensor != seen.tensor || s.text == seen.text) || random.u8(..100) < 20;
         let reads = alike && !(seen.registers && memory == Memory::Shared) && seen.tensor != nest.stage;
         let room = nest.room(&place, memory, seen.roots(), seen.bytes).filter(|_| reads)?;
         Some(copy(nest, &place, memory, &seen, room, random))
@@ -45,20 +45,30 @@ fn copy(nest: &mut Nest<'_>, place: &Place, memory: Memory, seen: &Seen, room: R
         random.shuffle(&mut list);
     }
     let names: Vec<String> = list.iter().map(|a| nest.axes[*a].name.clone()).collect();
+    let rest = listed && random.u8(..100) < 30;
     let produced = match (named, listed) {
         (false, _) => Vec::new(),
         (_, false) => vec![name.clone()],
-        _ => vec![format!("{name}[{}]", names.join(", "))],
+        _ => vec![format!("{name}[{}]", listing(&names, rest))],
     };
     let mut keys = place_keys(place, memory);
     fill(nest, seen, &room, random, &mut keys);
     let extents = list.iter().map(|a| nest.axes[*a].extent.most().unwrap_or(1));
-    let axes = if listed { Some(names.into_iter().zip(extents).collect()) } else { boxed(nest, seen, &room) };
+    let axes = match (listed, rest) {
+        (_, true) => None,
+        (true, false) => Some(names.into_iter().zip(extents).collect()),
+        (false, _) => boxed(nest, seen, &room),
+    };
     let vector = layout(memory, axes.as_deref(), random, &mut keys);
     nest.copies.push(Copied { name: name.clone(), axes, memory, depth: place.depth, result: false, vector });
     redirect(nest, place, seen, name, memory);
     nest.take(place, memory, &room, seen.bytes);
     Directive { produced, keys, ..Directive::new("promote", [seen.tensor.clone()]) }
+}
+
+/// Axes, and a `*` for the other dimensions.
+fn listing(names: &[String], rest: bool) -> String {
+    names.iter().map(String::as_str).chain(rest.then_some("*")).collect::<Vec<_>>().join(", ")
 }
 
 /// `at` and `to`.
@@ -147,10 +157,12 @@ fn result(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let names: Vec<String> = list.iter().map(|a| nest.axes[*a].name.clone()).collect();
     let name = format!("{}_r", nest.stage);
     let listed = random.bool();
-    let produced = if listed { format!("{name}[{}]", names.join(", ")) } else { name.clone() };
+    let rest = listed && random.u8(..100) < 30;
+    let left = if rest { random.usize(..=names.len()) } else { names.len() };
+    let produced = if listed { format!("{name}[{}]", listing(&names[..left], rest)) } else { name.clone() };
     let mut keys = place_keys(&place, memory);
     let extents = list.iter().map(|a| nest.axes[*a].extent.most().unwrap_or(1));
-    let axes: Option<Vec<(String, i64)>> = listed.then(|| names.into_iter().zip(extents).collect());
+    let axes: Option<Vec<(String, i64)>> = (listed && !rest).then(|| names.into_iter().zip(extents).collect());
     let vector = layout(memory, axes.as_deref(), random, &mut keys);
     nest.copies.push(Copied { name, axes, memory, depth: place.depth, result: true, vector });
     nest.take(&place, memory, &room, nest.bytes);

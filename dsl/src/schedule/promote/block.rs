@@ -1,0 +1,30 @@
+//! Blocks by digits: of `(i_o * 4 + i) / 4`, with `i` in `0..4`, the tile `i_o` is left. So what a block's owner reads of it depends on no more
+//! than which block it is.
+
+use crate::expr::linear::Linear;
+use crate::expr::{Binary, Expr, ExprId};
+use crate::schedule::StageNest;
+
+/// An index whose digits are those of tiles, as far as that is proved.
+pub(super) fn of(nest: &StageNest<'_>, index: ExprId) -> ExprId {
+    let exprs = &nest.program.exprs;
+    exprs.replace(index, &mut |exprs, id| {
+        let Expr::Binary(op @ (Binary::FloorDiv | Binary::FloorMod), value, by) = *exprs.get(id) else { return None };
+        let n = exprs.as_int(by).filter(|n| *n > 1)?;
+        let value = of(nest, value);
+        let (mut tiles, mut rest) = (Linear::default(), exprs.linear(value));
+        rest.constant = rest.constant.rem_euclid(n);
+        tiles.add(&exprs.linear(value), 1);
+        rest.axes.retain(|_, times| *times % n != 0);
+        rest.rest.retain(|(_, times)| *times % n != 0);
+        tiles.add(&rest, -1);
+        let rest = exprs.of_linear(&rest, &[]);
+        if !nest.prover().inside(rest, i64::from(i32::try_from(n).ok()?)) {
+            return None;
+        }
+        for times in tiles.axes.values_mut().chain(tiles.rest.iter_mut().map(|(_, times)| times)).chain([&mut tiles.constant]) {
+            *times /= n;
+        }
+        Some(if op == Binary::FloorDiv { exprs.of_linear(&tiles, &[]) } else { rest })
+    })
+}
