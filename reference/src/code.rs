@@ -134,6 +134,11 @@ pub(crate) enum Unary {
     SSign,
     BitCount,
     BitReverse,
+    /// The number of the highest bit that is 1, and of the lowest; -1 if there is none.
+    HighestBit,
+    LowestBit,
+    /// The number of the highest bit that differs from the sign.
+    HighestOther,
 }
 
 /// `f(a, b)`, word by word.
@@ -155,6 +160,9 @@ pub(crate) enum Binary {
     IAdd,
     ISub,
     IMul,
+    /// The high half of a product.
+    UMulHigh,
+    SMulHigh,
     SMin,
     SMax,
     UMin,
