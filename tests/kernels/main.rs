@@ -22,6 +22,7 @@ mod golden;
 mod harness;
 mod im2col;
 mod index;
+mod instead;
 mod matmul;
 mod online;
 mod pack;

@@ -263,6 +263,8 @@ impl Checker<'_> {
             "widening_mul" | "carrying_mul" | "mulhi" => {
                 error.help("the high 32 bits of a product are `a.mul_hi(b)`, the low ones `a * b`, which wraps")
             }
+            "popcount" | "popcnt" | "bit_count" => error.help("write `x.count_ones()`"),
+            "clz" | "ctz" => error.help("there are `leading_zeros` and `trailing_zeros`"),
             "count_zeros" => error.help("write `(!x).count_ones()`"),
             "iter" | "map" | "fold" | "len" => error.help("a definition runs over its axes by itself; a tensor's sizes are dims"),
             "sort" | "cumsum" | "scan" => error.help("sorting and scans are out of scope"),
