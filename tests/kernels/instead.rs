@@ -67,7 +67,7 @@ fn the_largest() {
             near(&got["value"], rows().flat_map(|row| sorted(row).into_iter().take(8).map(|at| row[at])));
         });
         each("top_two", "", &[("R", r), ("N", n)], &[], Fill::Small, |given, got| {
-            for (n, (place, value)) in [("first", "high"), ("second", "low")].into_iter().enumerate().map(|(n) {
+            for (n, (place, value)) in [("first", "high"), ("second", "low")].into_iter().enumerate() {
                 let of = |row: &[f64]| sorted(row)[n];
                 let rows = || given["x"].chunks(given["x"].len() / r as usize);
                 near(&got[place], rows().map(|row| of(row) as f64));
