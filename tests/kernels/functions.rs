@@ -15,7 +15,7 @@ const BITS: &str = "fn bits<N>(a: u32[N], b: i32[N], n: u32[N]) -> (ones: u32[N]
 #[test]
 fn functions_of_bits() {
     for profile in profiles() {
-        for schedule in ["V: bits for p {}", "V: bits for p { ones, above, below, left, right, by { tile(i: 4) => thread(x); vectorize(i, 4, unaligned: scalar); } }"] {
+        for schedule in ["V: bits for p {}", "V: bits for p { ones, above, below, left, right, by { tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4, unaligned: scalar); } }"] {
             let variant = match try_variant(BITS, schedule, &profile) {
                 Ok(variant) => variant,
                 Err(refusal) => panic!("{}", refusal.text),
@@ -61,7 +61,7 @@ fn the_error_function() {
     }";
     for profile in profiles() {
         for dtype in ["f32", "f16"] {
-            for body in ["{}", "{ y, gelu { tile(j: 4) => thread(x); vectorize(j, 4, unaligned: scalar); } }"] {
+            for body in ["{}", "{ y, gelu { distribute(i => workgroup(y)); tile(j: 16) => workgroup(x); tile(j: 4) => thread(x); vectorize(j, 4, unaligned: scalar); } }"] {
                 let variant = variant(kernel, &format!("V: erf<T = {dtype}> for p {body}"), &profile);
                 variant.check(&[("N", 13), ("M", 31)], &[]);
                 variant.check_partly(&[("N", 40), ("M", 17)], &[], &|_| Fill::Wild, |n| n);
@@ -92,7 +92,7 @@ fn products_with_sums() {
     }";
     for profile in profiles() {
         for dtype in ["f32", "f16"] {
-            for body in ["{}", "{ y { tile(j: 4) => thread(x); vectorize(j, 4, unaligned: scalar); } }"] {
+            for body in ["{}", "{ y { distribute(i => workgroup(y)); tile(j: 16) => workgroup(x); tile(j: 4) => thread(x); vectorize(j, 4, unaligned: scalar); } }"] {
                 let variant = variant(kernel, &format!("V: fused<T = {dtype}> for p {body}"), &profile);
                 variant.check(&[("N", 9), ("M", 22)], &[0.75]);
             }
