@@ -10,8 +10,8 @@ const ERF_MIDDLE: f64 = 0.90625;
 /// `erf(x) = x + x p(x x)` up to [`ERF_MIDDLE`]: `p` from the constant up. The relative error is below 0.22 * 2^-24.
 const ERF_SMALL: [f32; 6] = [0.128_379_15, -0.376_125_16, 0.112_820_53, -0.026_775_526, 0.005_006_701, -0.000_606_199_44];
 
-/// `erf(x) = 1 - exp2(q(x))` beyond [`ERF_MIDDLE`]: `q` from the constant up. The relative error is below 0.001 * 2^-24 up to 4, where
-/// `exp2(q(x))` is less than half of 2^-24. Beyond, `q` falls, at infinity to minus infinity.
+/// `erf(x) = 1 - exp2(q(x))` beyond [`ERF_MIDDLE`]: `q` from the constant up. The relative error is below 0.001 * 2^-24 up to 4,
+/// where `exp2(q(x))` is less than half of 2^-24. Beyond, `q` falls, at infinity to minus infinity.
 const ERF_LARGE: [f32; 8] = [
     0.000_246_616_66,
     -1.629_519_5,
@@ -36,13 +36,13 @@ impl Values {
     /// The error function, which is odd and at most 1.
     ///
     /// Both polynomials are minimax ones, found by the algorithm of Remez: `p` for the relative error of `erf`, `q`, which is
-    /// `log2(1 - erf(x))`, for what its error makes of that of `erf`. Their coefficients are rounded to f32. Of every seventh f32 from 1e-4 to
-    /// 20, with `exp2` rounded correctly, the result is off by 1.20 ULP at most where products and sums are fused, and by
-    /// 1.43 where they are not. What Vulkan allows `exp2` (3 + 2 |x| ULP) adds 3.7 ULP at most, and less the nearer `erf` is to 1.
-    /// In units of 2^-23 of the result that is less than 4, which is what the language promises.
+    /// `log2(1 - erf(x))`, for what its error makes of that of `erf`. Their coefficients are rounded to f32. Of every seventh
+    /// f32 from 1e-4 to 20, with `exp2` rounded correctly, the result is off by 1.20 ULP at most where products and sums are
+    /// fused, and by 1.43 where they are not. What Vulkan allows `exp2` (3 + 2 |x| ULP) adds 3.7 ULP at most, and less the
+    /// nearer `erf` is to 1. In units of 2^-23 of the result that is less than 4, which is what the language promises.
     ///
-    /// A NaN is taken for small, as comparisons with it are false, and stays NaN. A zero keeps its sign. The operand itself is compared, and
-    /// not its size, as drivers know no range of the former ([`crate::nan`]).
+    /// A NaN is taken for small, as comparisons with it are false, and stays NaN. A zero keeps its sign. The operand itself is
+    /// compared, and not its size, as drivers know no range of the former ([`crate::nan`]).
     pub(crate) fn erf(&mut self, of: ValueId) -> ValueId {
         if self.dtype(of) != DType::F32 {
             let dtype = self.dtype(of);
