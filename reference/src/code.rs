@@ -137,8 +137,6 @@ pub(crate) enum Unary {
     /// The number of the highest bit that is 1, and of the lowest; -1 if there is none.
     HighestBit,
     LowestBit,
-    /// The number of the highest bit that differs from the sign.
-    HighestOther,
 }
 
 /// `f(a, b)`, word by word.

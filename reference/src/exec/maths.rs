@@ -152,7 +152,6 @@ fn unary_body(words: &mut [u32], op: Unary, dst: Slot, a: Slot, len: u32) {
         Unary::BitReverse => run!(u32::reverse_bits),
         Unary::HighestBit => run!(|a| 31u32.wrapping_sub(a.leading_zeros())),
         Unary::LowestBit => run!(|a| if a == 0 { u32::MAX } else { a.trailing_zeros() }),
-        Unary::HighestOther => run!(|a| 31u32.wrapping_sub((a ^ (a as i32 >> 31) as u32).leading_zeros())),
     }
 }
 

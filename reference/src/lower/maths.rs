@@ -289,7 +289,6 @@ fn extended(op: Ext) -> Option<Maths> {
         Ext::SSign => Unary::SSign,
         Ext::FindILsb => Unary::LowestBit,
         Ext::FindUMsb => Unary::HighestBit,
-        Ext::FindSMsb => Unary::HighestOther,
         Ext::Floor => Unary::Floor,
         Ext::Ceil => Unary::Ceil,
         Ext::Fract => Unary::Fract,

@@ -1,8 +1,8 @@
 //! Random numbers by counters: each is a function of a key and of its own number, so that none waits for another, and any can be
 //! had again.
 //!
-//! Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC'11), section 3.3 and table
-//! 2. Ten rounds make four words of a counter of four words and a key of two. It is no cipher.
+//! Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC'11). Ten rounds
+//! make four words of a counter of four words and a key of two. It is no cipher.
 //!
 //! The sizes of a kernel's outputs follow from those of its inputs. These have no input, so they write a tensor of the caller's:
 //! all of it, and read none of it. Row `i` of it is made of the counter `first_0, first_1, first_2, first_3` plus `i`. The sum
@@ -35,9 +35,9 @@ kernel! {
             let b1 = c0 * BY_1;
             let c1 = a0.mul_hi(BY_0) ^ d0 ^ key_1;
             let d1 = a0 * BY_0;
-            let a2 = c1.mul_hi(BY_1) ^ b1 ^ (key_0 + 1 * STEP_0);
+            let a2 = c1.mul_hi(BY_1) ^ b1 ^ (key_0 + STEP_0);
             let b2 = c1 * BY_1;
-            let c2 = a1.mul_hi(BY_0) ^ d1 ^ (key_1 + 1 * STEP_1);
+            let c2 = a1.mul_hi(BY_0) ^ d1 ^ (key_1 + STEP_1);
             let d2 = a1 * BY_0;
             let a3 = c2.mul_hi(BY_1) ^ b2 ^ (key_0 + 2 * STEP_0);
             let b3 = c2 * BY_1;
@@ -101,9 +101,9 @@ kernel! {
             let b1 = c0 * BY_1;
             let c1 = a0.mul_hi(BY_0) ^ d0 ^ key_1;
             let d1 = a0 * BY_0;
-            let a2 = c1.mul_hi(BY_1) ^ b1 ^ (key_0 + 1 * STEP_0);
+            let a2 = c1.mul_hi(BY_1) ^ b1 ^ (key_0 + STEP_0);
             let b2 = c1 * BY_1;
-            let c2 = a1.mul_hi(BY_0) ^ d1 ^ (key_1 + 1 * STEP_1);
+            let c2 = a1.mul_hi(BY_0) ^ d1 ^ (key_1 + STEP_1);
             let d2 = a1 * BY_0;
             let a3 = c2.mul_hi(BY_1) ^ b2 ^ (key_0 + 2 * STEP_0);
             let b3 = c2 * BY_1;

@@ -38,8 +38,8 @@ impl Values {
     /// Both polynomials are minimax ones, found by the algorithm of Remez: `p` for the relative error of `erf`, `q`, which is
     /// `log2(1 - erf(x))`, for what its error makes of that of `erf`. Their coefficients are rounded to f32. Of every seventh
     /// f32 from 1e-4 to 20, with `exp2` rounded correctly, the result is off by 1.20 ULP at most where products and sums are
-    /// fused, and by 1.43 where they are not. What Vulkan allows `exp2` (3 + 2 |x| ULP) adds 3.7 ULP at most, and less the
-    /// nearer `erf` is to 1. In units of 2^-23 of the result that is less than 4, which is what the language promises.
+    /// fused, and by 1.43 where they are not. What Vulkan allows `exp2` (3 + 2 |x| ULP) adds less than 2 ULP, and less the
+    /// nearer `erf` is to 1. The language promises 2^-21 of the result, which is at least 4 ULP.
     ///
     /// A NaN is taken for small, as comparisons with it are false, and stays NaN. A zero keeps its sign. The operand itself is
     /// compared, and not its size, as drivers know no range of the former ([`crate::nan`]).
