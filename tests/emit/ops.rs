@@ -227,9 +227,9 @@ fn the_error_function() {
     let of = |x: f32| Want::Float(erf(x.into()), 4.0 * f64::from(f32::EPSILON));
     let halves: Vec<f16> = values.iter().map(|x| f16::from_f32(*x)).collect();
     for profile in profiles() {
-        check(&profile, &[values.clone()], &[unary(Unary::Erf, DType::F32, of)]);
+        check(&profile, std::slice::from_ref(&values), &[unary(Unary::Erf, DType::F32, of)]);
         let of = |x: f16| Want::Float(erf(x.into()), 2f64.powi(-10));
-        check(&profile, &[halves.clone()], &[unary(Unary::Erf, DType::F16, of)]);
+        check(&profile, std::slice::from_ref(&halves), &[unary(Unary::Erf, DType::F16, of)]);
     }
 }
 
@@ -326,7 +326,7 @@ fn functions_of_i32() {
         binary(Binary::Xor, i, by(|a, b| a ^ b)),
         binary(Binary::Shl, i, by(|a, b| a.wrapping_shl(b as u32))),
         binary(Binary::Shr, i, by(|a, b| a.wrapping_shr(b as u32))),
-        binary(Binary::MulHi, i, by(|a, b| (i64::from(a) * i64::from(b) >> 32) as i32)),
+        binary(Binary::MulHi, i, by(|a, b| ((i64::from(a) * i64::from(b)) >> 32) as i32)),
         unary(Unary::Neg, i, |a: i32| bits(a.wrapping_neg())),
         unary(Unary::Not, i, |a: i32| bits(!a)),
         unary(Unary::Abs, i, |a: i32| bits(a.wrapping_abs())),
@@ -390,7 +390,7 @@ fn functions_of_u32() {
         binary(Binary::Xor, u, by(|a, b| a ^ b)),
         binary(Binary::Shl, u, by(u32::wrapping_shl)),
         binary(Binary::Shr, u, by(u32::wrapping_shr)),
-        binary(Binary::MulHi, u, by(|a, b| (u64::from(a) * u64::from(b) >> 32) as u32)),
+        binary(Binary::MulHi, u, by(|a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32)),
         unary(Unary::CountOnes, u, |a: u32| Want::Bits(a.count_ones())),
         unary(Unary::LeadingZeros, u, |a: u32| Want::Bits(a.leading_zeros())),
         unary(Unary::TrailingZeros, u, |a: u32| Want::Bits(a.trailing_zeros())),

@@ -114,3 +114,49 @@ fn a_product_with_a_sum_is_one_instruction() {
     };
     assert_eq!((of("x[i].mul_add(y[i], 3.0)"), of("x[i] * y[i] + 3.0")), (1, 0));
 }
+
+/// Threefry-2x32-20 (Salmon and others, *Parallel random numbers: as easy as 1, 2, 3*, SC'11): each round uses what is before it three
+/// times, so that nothing may walk expressions as if they were trees.
+#[test]
+fn many_rounds_of_rotations() {
+    const BY: [u32; 8] = [13, 15, 26, 6, 17, 29, 16, 24];
+    let mut lets = "let k2 = 466688986 ^ k0 ^ k1; let a = x[i] + k0; let b = k1 + i as u32;".to_owned();
+    for round in 0..20 {
+        let by = BY[round % 8];
+        let (a, b, c, d) = match round {
+            0 => ("a".into(), "b".into(), "a0".to_owned(), "b0".to_owned()),
+            n => (format!("a{}", n - 1), format!("b{}", n - 1), format!("a{n}"), format!("b{n}")),
+        };
+        let (first, second) = match (round + 1) % 4 {
+            0 => (format!(" + k{}", round.div_ceil(4) % 3), format!(" + k{} + {}", (round.div_ceil(4) + 1) % 3, round.div_ceil(4))),
+            _ => Default::default(),
+        };
+        lets +=
+            &format!("let s{round} = {a} + {b}; let {d} = ({b}.rotate_left({by}) ^ s{round}){second}; let {c} = s{round}{first};");
+    }
+    let kernel = format!("fn threefry<N>(x: u32[N], k0: u32, k1: u32) -> y: u32[N] {{ y[i] = {{ {lets} a19 ^ b19 }}; }}");
+    let plain = |x: u32, i: u32, k: [u32; 2]| {
+        let keys = [k[0], k[1], 0x1BD1_1BDA ^ k[0] ^ k[1]];
+        let (mut a, mut b) = (x.wrapping_add(keys[0]), i.wrapping_add(keys[1]));
+        for round in 0..20 {
+            a = a.wrapping_add(b);
+            b = b.rotate_left(BY[round % 8]) ^ a;
+            if round % 4 == 3 {
+                let step = round / 4 + 1;
+                a = a.wrapping_add(keys[step % 3]);
+                b = b.wrapping_add(keys[(step + 1) % 3]).wrapping_add(step as u32);
+            }
+        }
+        [a, b]
+    };
+    assert_eq!(plain(0, 0, [0, 0]), [0x6b20_0159, 0x99ba_4efe], "the known answer of Random123");
+    let variant =
+        variant(&kernel, "V: threefry for p { tile(i: 32) => workgroup(x); distribute(i => thread(x)); }", &profiles()[0]);
+    for (given, made) in variant.results(&[("N", 100)], &[7.0, 4_294_967_295.0], &|_| Fill::Wild) {
+        let wanted = given["x"].iter().zip(0..).map(|(x, i)| {
+            let [a, b] = plain(*x as u32, i, [7, u32::MAX]);
+            f64::from(a ^ b)
+        });
+        assert_eq!(made["y"], wanted.collect::<Vec<_>>());
+    }
+}

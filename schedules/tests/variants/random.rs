@@ -42,7 +42,7 @@ fn known_answers() {
                 let ([k, l], [a, b, c, d]) = (key, counter);
                 kernel.run((k, l, a, b, c, d, &mut words)).expect("it runs");
                 // The counter wraps after two words.
-                let low = u64::from(b) << 32 | u64::from(a);
+                let low = (u64::from(b) << 32) | u64::from(a);
                 let rows = (0..3).flat_map(|i| {
                     let low = low.wrapping_add(i);
                     block(key, [low as u32, (low >> 32) as u32, c, d])
