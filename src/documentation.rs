@@ -8,6 +8,10 @@ mod readme {}
 #[doc = include_str!("../docs/language.md")]
 mod language {}
 
+/// `docs/instead.md`.
+#[doc = include_str!("../docs/instead.md")]
+mod instead {}
+
 /// `docs/schedules.md`.
 #[doc = include_str!("../docs/schedules.md")]
 mod schedules {}

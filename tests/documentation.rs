@@ -209,7 +209,7 @@ fn lists_of_files_are_whole() {
         checked += 1;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(checked, 4, "a directive, a reduction, a dtype, a device");
+    assert_eq!(checked, 5, "a directive, a function, a reduction, a dtype, a device");
 }
 
 /// The files of the compiler, the runtime and the generator, by their paths from the root.

@@ -18,6 +18,7 @@
 mod access;
 mod all_reduce;
 mod atomics;
+mod bits;
 mod buffers;
 mod choice;
 mod chunks;

@@ -110,6 +110,7 @@ impl Emit<'_> {
             (Unary::Not, _) => return self.same(at, Op::Not, &[a]),
             (Unary::Neg, dtype) if dtype.is_float() => return self.same(at, Op::FNegate, &[a]),
             (Unary::Neg, _) => return self.same(at, Op::SNegate, &[a]),
+            (Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros, DType::U32) => return self.bits_of(op, at, a),
             (Unary::Abs | Unary::Sign, dtype) if !dtype.is_float() => return self.int_unary(op, at, a),
             (Unary::Sign, _) => return self.sign(at, a),
             (Unary::Round, _) => return self.round(at, a),
@@ -306,6 +307,7 @@ impl Emit<'_> {
             Binary::Add => self.same(at, Op::IAdd, &[a, b]),
             Binary::Sub => self.same(at, Op::ISub, &[a, b]),
             Binary::Mul => self.same(at, Op::IMul, &[a, b]),
+            Binary::MulHi => self.high_product(at, a, b),
             Binary::Min | Binary::Max => self.int_extreme(op, at, ids, of),
             Binary::Shl | Binary::Shr => {
                 let mask = self.all(at.of, at.n, 31)?;

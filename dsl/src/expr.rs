@@ -52,6 +52,8 @@ pub enum Expr {
     Compare(Compare, ExprId, ExprId),
     /// The second where the first (a `bool`) holds, else the third.
     Select(ExprId, ExprId, ExprId),
+    /// Of floats: the product of the first two plus the third, rounded once or twice.
+    MulAdd(ExprId, ExprId, ExprId),
     /// Rust's `as`: floats to integers saturate and NaN gives 0; integers to narrower ones wrap. A cast of an index to
     /// `i32` makes data of it.
     Cast(DType, ExprId),
@@ -126,10 +128,59 @@ pub enum Unary {
     Asinh,
     Acosh,
     Atanh,
+    /// The error function: `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to the operand.
+    Erf,
+    /// Of a `u32`: how many bits are 1.
+    CountOnes,
+    /// Of a `u32`: how many bits are 0 above the highest 1; of 0, 32.
+    LeadingZeros,
+    /// Of a `u32`: how many bits are 0 below the lowest 1; of 0, 32.
+    TrailingZeros,
     /// A bool: whether the operand is NaN.
     IsNan,
     /// The index that `i32` data is.
     Index,
+}
+
+impl Unary {
+    /// The method's name; of operators, one that reads as a method.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unary::Neg => "neg",
+            Unary::Not => "not",
+            Unary::Abs => "abs",
+            Unary::Sign => "signum",
+            Unary::Floor => "floor",
+            Unary::Ceil => "ceil",
+            Unary::Round => "round",
+            Unary::Trunc => "trunc",
+            Unary::Fract => "fract",
+            Unary::Sqrt => "sqrt",
+            Unary::InverseSqrt => "inverse_sqrt",
+            Unary::Exp => "exp",
+            Unary::Exp2 => "exp2",
+            Unary::Ln => "ln",
+            Unary::Log2 => "log2",
+            Unary::Sin => "sin",
+            Unary::Cos => "cos",
+            Unary::Tan => "tan",
+            Unary::Asin => "asin",
+            Unary::Acos => "acos",
+            Unary::Atan => "atan",
+            Unary::Sinh => "sinh",
+            Unary::Cosh => "cosh",
+            Unary::Tanh => "tanh",
+            Unary::Asinh => "asinh",
+            Unary::Acosh => "acosh",
+            Unary::Atanh => "atanh",
+            Unary::Erf => "erf",
+            Unary::CountOnes => "count_ones",
+            Unary::LeadingZeros => "leading_zeros",
+            Unary::TrailingZeros => "trailing_zeros",
+            Unary::IsNan => "is_nan",
+            Unary::Index => "index",
+        }
+    }
 }
 
 /// Functions of two values of one type; the result has that type.
@@ -141,6 +192,8 @@ pub enum Binary {
     Sub,
     /// Data wraps.
     Mul,
+    /// Of `i32` and `u32` data: the high 32 bits of the product of 64 bits.
+    MulHi,
     /// Of floats, IEEE. Of integers, truncated; by zero it is 0, and the lowest by -1 is the lowest.
     Div,
     /// Of integers: the remainder of `Div`, with the dividend's sign; by zero it is 0. Of floats: `a - b * trunc(a / b)`.
@@ -310,10 +363,10 @@ impl Expr {
                 f(*a);
                 f(*b);
             }
-            Expr::Select(c, a, b) => {
-                f(*c);
+            Expr::Select(a, b, c) | Expr::MulAdd(a, b, c) => {
                 f(*a);
                 f(*b);
+                f(*c);
             }
         }
     }
@@ -335,6 +388,7 @@ impl Expr {
             Expr::Binary(op, a, b) => Expr::Binary(*op, f(*a), f(*b)),
             Expr::Compare(op, a, b) => Expr::Compare(*op, f(*a), f(*b)),
             Expr::Select(c, a, b) => Expr::Select(f(*c), f(*a), f(*b)),
+            Expr::MulAdd(a, b, c) => Expr::MulAdd(f(*a), f(*b), f(*c)),
         }
     }
 }

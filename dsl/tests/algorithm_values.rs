@@ -68,6 +68,11 @@ fn integers() {
         { let d = b * c; let e = d - 1; d / e + d };
         a.min(b).max(c) - b.abs() * c.signum();
         a.clamp(-3, 3) + b.pow(3);
+        a.count_ones() as i32 * 100 + b.leading_zeros() as i32 - c.trailing_zeros() as i32;
+        (a.leading_zeros() ^ (b as u32).count_ones()) as i32 + 0u32.leading_zeros() as i32 + (a - a).trailing_zeros() as i32;
+        a.rotate_left(5) ^ b.rotate_right(37) ^ c.rotate_left(0) ^ a.rotate_right(32);
+        a.rotate_left(b as u32) ^ (b as u32).rotate_right(c as u32) as i32;
+        1i32.rotate_left(a as u32) ^ a;
         i32::MAX - b.abs();
         if a & 1 == 1 { 5 } else { -5 };
         (p ^ q) as i32 + (p == q) as i32 + (p != q) as i32;

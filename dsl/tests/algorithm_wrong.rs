@@ -222,6 +222,34 @@ fn maths() {
 }
 
 #[test]
+fn functions_of_bits() {
+    snapshot(
+        "bits",
+        bodies(&[
+            "y[i, j] = x[i, j].count_ones() as f32;",
+            "y[i, j] = (ids[i] > 0).leading_zeros() as f32;",
+            "y[i, j] = ids[i].trailing_zeros();",
+            "y[i, j] = (ids[i] + ids[i].count_ones()) as f32;",
+            "y[i, j] = ids[i].popcount() as f32;",
+            "y[i, j] = ids[i].rotate_left(ids[i]) as f32;",
+            "y[i, j] = ids[i].rotate_left(1.5) as f32;",
+            "y[i, j] = ids[i].rotate_left(-1) as f32;",
+            "y[i, j] = ids[i].rotate_right(x[i, j]) as f32;",
+            "y[i, j] = x[i, j].rotate_right(3);",
+            "y[i, j] = ids[i].rotate_left() as f32;",
+            "y[i, j] = x[i, j].mul_hi(2.0);",
+            "y[i, j] = ids[i].mul_hi(3u32) as f32;",
+            "y[i, j] = ids[i].widening_mul(3) as f32;",
+            "y[i, j] = ids[i].erf();",
+            "y[i, j] = erf(x[i, j]) + x[i, j].erfc();",
+            "y[i, j] = x[i, j].fma(2.0, s) + x[i, j].mul_add(ids[i], s);",
+            "y[i, j] = ids[i].mul_add(2, 3) as f32;",
+            "y[i, j] = x[ids[i].count_ones() as i32, j];",
+        ]),
+    );
+}
+
+#[test]
 fn reads() {
     snapshot(
         "reads",

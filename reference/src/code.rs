@@ -134,6 +134,9 @@ pub(crate) enum Unary {
     SSign,
     BitCount,
     BitReverse,
+    /// The number of the highest bit that is 1, and of the lowest; -1 if there is none.
+    HighestBit,
+    LowestBit,
 }
 
 /// `f(a, b)`, word by word.
@@ -155,6 +158,9 @@ pub(crate) enum Binary {
     IAdd,
     ISub,
     IMul,
+    /// The high half of a product.
+    UMulHigh,
+    SMulHigh,
     SMin,
     SMax,
     UMin,

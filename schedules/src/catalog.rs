@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 23] = [
+pub const ALL: [Entry; 27] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -267,6 +267,36 @@ pub const ALL: [Entry; 23] = [
         programs: || programs(&[lavapipe::vectors::SAXPY, kernels::saxpy::DEFAULT]),
         dims: &[("N", 1 << 24)],
         operations: |dim| 2.0 * dim("N"),
+    },
+    Entry {
+        name: "gelu",
+        about: "the Gaussian error linear unit, exact",
+        programs: || programs(&[lavapipe::vectors::GELU, hopper::vectors::GELU, plain::GELU]),
+        dims: &[("N", 1 << 24)],
+        operations: |dim| 33.0 * dim("N"),
+    },
+    Entry {
+        name: "gelu_f16",
+        about: "the Gaussian error linear unit of halves, exact",
+        programs: || programs(&[lavapipe::vectors::GELU_F16, hopper::vectors::GELU_F16]),
+        dims: &[("N", 1 << 24)],
+        operations: |dim| 33.0 * dim("N"),
+    },
+    Entry {
+        name: "philox",
+        about: "random words by Philox-4x32-10",
+        programs: || programs(&[lavapipe::random::PHILOX, hopper::random::PHILOX, kernels::philox::DEFAULT]),
+        dims: &[("N", 1 << 22)],
+        operations: |dim| 80.0 * dim("N"),
+    },
+    Entry {
+        name: "philox_uniform",
+        about: "random floats in 0 to 1 by Philox-4x32-10",
+        programs: || {
+            programs(&[lavapipe::random::PHILOX_UNIFORM, hopper::random::PHILOX_UNIFORM, kernels::philox_uniform::DEFAULT])
+        },
+        dims: &[("N", 1 << 22)],
+        operations: |dim| 84.0 * dim("N"),
     },
     Entry {
         name: "sum",

@@ -1,6 +1,6 @@
 //! Any device, any size: the heuristic schedule of kernels that have several dtypes. The others have it as their `DEFAULT`.
 
-use crate::kernels::{attention, causal_attention, conv_nchw, conv2d};
+use crate::kernels::{attention, causal_attention, conv_nchw, conv2d, gelu};
 use tilewright::devices::vulkan_1_1;
 use tilewright::schedule;
 
@@ -44,4 +44,9 @@ schedule! {
     pub CAUSAL_ATTENTION: causal_attention<T = f32> for vulkan_1_1 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
     }
+}
+
+schedule! {
+    /// f32.
+    pub GELU: gelu<T = f32> for vulkan_1_1 {}
 }

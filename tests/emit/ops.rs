@@ -198,12 +198,61 @@ fn functions_of_one_f32() {
         unary(Asinh, f, near(100.0, f32::asinh, 1e-3)),
         unary(Acosh, f, on(|x| (1.0..1e3).contains(&x), f32::acosh, 1e-3)),
         unary(Atanh, f, on(|x| x.abs() < 0.9, f32::atanh, 1e-3)),
+        unary(Erf, f, |x: f32| if x.is_nan() { float(x, 0.0) } else { Want::Float(erf(x.into()), 4.0 * f64::from(f32::EPSILON)) }),
         unary(IsNan, DType::Bool, |x: f32| Want::Bits(x.is_nan().into())),
         cast(DType::I32, |x: f32| Want::Bits(x as i32 as u32)),
         cast(DType::U32, |x: f32| Want::Bits(x as u32)),
         cast(DType::F16, |x: f32| Want::Float(f16::from_f32(x).into(), if x.abs() < 65504.0 { 1e-3 } else { 0.0 })),
     ];
     profiles().iter().for_each(|p| check(p, &[floats()], &cases));
+}
+
+/// The error function by Simpson's rule.
+fn erf(x: f64) -> f64 {
+    let end = x.abs().min(7.0);
+    let (steps, f) = (4000, |t: f64| (-t * t).exp());
+    let width = end / f64::from(steps);
+    let inner: f64 = (1..steps).map(|n| f(f64::from(n) * width) * f64::from(2 + n % 2 * 2)).sum();
+    let integral = (f(0.0) + inner + f(end)) * width / 3.0;
+    (integral * std::f64::consts::FRAC_2_SQRT_PI).copysign(x)
+}
+
+/// Around where `erf` is computed otherwise, and where it becomes 1.
+#[test]
+fn the_error_function() {
+    let ends = [0.0, 0.90625, 3.9, 4.0, 20.0, 1e-6, 1e-38, 1e-40];
+    let near = ends.iter().flat_map(|x: &f32| [x.next_down(), *x, x.next_up()]);
+    let between = (0..400).map(|n| n as f32 * 0.0123);
+    let values: Vec<f32> = near.chain(between).flat_map(|x| [x, -x]).collect();
+    let of = |x: f32| Want::Float(erf(x.into()), 4.0 * f64::from(f32::EPSILON));
+    let halves: Vec<f16> = values.iter().map(|x| f16::from_f32(*x)).collect();
+    for profile in profiles() {
+        check(&profile, std::slice::from_ref(&values), &[unary(Unary::Erf, DType::F32, of)]);
+        let of = |x: f16| Want::Float(erf(x.into()), 2f64.powi(-10));
+        check(&profile, std::slice::from_ref(&halves), &[unary(Unary::Erf, DType::F16, of)]);
+    }
+}
+
+#[test]
+fn products_with_sums() {
+    let floats = [0.0, -0.0, 1.0, -1.5, 3.0, 1e20, -1e20, 1e-3, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let of = |a: f32, b: f32, c: f32| match (a * b + c, a.mul_add(b, c)) {
+        // An overflow, or a product that cancels.
+        (apart, fused) if apart != fused && !(apart.is_nan() && fused.is_nan()) => Want::Any,
+        (_, fused) => float(fused, 1e-6),
+    };
+    let mut of_three: [Vec<f32>; 3] = Default::default();
+    for n in 0..floats.len().pow(3) {
+        let digits = [n, n / floats.len(), n / floats.len().pow(2)].map(|digit| floats[digit % floats.len()]);
+        of_three.iter_mut().zip(digits).for_each(|(values, value)| values.push(value));
+    }
+    let case = |dtype| Case {
+        name: "mul_add".into(),
+        dtype,
+        function: Box::new(|b: &mut Builder, x: &[ExprId]| b.p.exprs.mul_add(x[0], x[1], x[2])) as Function,
+        want: Box::new(move |x: &[f32]| of(x[0], x[1], x[2])) as Wanted<f32>,
+    };
+    profiles().iter().for_each(|p| check(p, &of_three, &[case(DType::F32)]));
 }
 
 #[test]
@@ -277,6 +326,7 @@ fn functions_of_i32() {
         binary(Binary::Xor, i, by(|a, b| a ^ b)),
         binary(Binary::Shl, i, by(|a, b| a.wrapping_shl(b as u32))),
         binary(Binary::Shr, i, by(|a, b| a.wrapping_shr(b as u32))),
+        binary(Binary::MulHi, i, by(|a, b| ((i64::from(a) * i64::from(b)) >> 32) as i32)),
         unary(Unary::Neg, i, |a: i32| bits(a.wrapping_neg())),
         unary(Unary::Not, i, |a: i32| bits(!a)),
         unary(Unary::Abs, i, |a: i32| bits(a.wrapping_abs())),
@@ -340,6 +390,10 @@ fn functions_of_u32() {
         binary(Binary::Xor, u, by(|a, b| a ^ b)),
         binary(Binary::Shl, u, by(u32::wrapping_shl)),
         binary(Binary::Shr, u, by(u32::wrapping_shr)),
+        binary(Binary::MulHi, u, by(|a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32)),
+        unary(Unary::CountOnes, u, |a: u32| Want::Bits(a.count_ones())),
+        unary(Unary::LeadingZeros, u, |a: u32| Want::Bits(a.leading_zeros())),
+        unary(Unary::TrailingZeros, u, |a: u32| Want::Bits(a.trailing_zeros())),
         unary(Unary::Neg, u, |a: u32| Want::Bits(a.wrapping_neg())),
         unary(Unary::Not, u, |a: u32| Want::Bits(!a)),
         unary(Unary::Abs, u, Want::Bits),

@@ -4,6 +4,7 @@
 //!
 //! How each of these is done, `tilewright_differential` says, which does the same to what it generates. Here a test fails.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 use tilewright::{AnyTensor, Argument, Device, DynKernel, Options};
 use tilewright_differential::compare::compare;
@@ -12,6 +13,7 @@ pub use tilewright_differential::inputs::Fill;
 use tilewright_differential::run::{Inputs, admits, arguments, launch};
 use tilewright_differential::wanted::wanted;
 use tilewright_differential::{compile, validate::validate};
+use tilewright_dsl::algorithm::evaluate::Value;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{Program, print};
 use tilewright_dsl::profile::Profile;
@@ -35,6 +37,13 @@ fn seed() -> u64 {
         Ok(seed) => seed.parse().expect("TILEWRIGHT_INPUT_SEED is a whole number"),
         Err(_) => fastrand::u64(..),
     }
+}
+
+/// Elements of tensors by name.
+pub type Named = HashMap<String, Vec<f64>>;
+
+fn numbers(values: &[Value]) -> Vec<f64> {
+    values.iter().map(|value| value.number()).collect()
 }
 
 /// A variant, and the algorithm that it must agree with.
@@ -136,6 +145,18 @@ impl Variant {
                 assert!(unknown <= most, "{at}: {unknown} of {count} elements of `{name}` have no bound, and {most} may have none");
             }
         }
+    }
+
+    /// What each device makes of fresh random inputs, and these, by name.
+    pub fn results(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill) -> Vec<(Named, Named)> {
+        let name = |id| self.algorithm.buffers[id].name.clone();
+        let one = |kernel| {
+            let inputs = Inputs::new(&self.algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed())).expect("shapes");
+            let results = launch(kernel, &self.program, &self.algorithm, &inputs).expect("it runs");
+            let given = inputs.given.tensors.into_iter().map(|(id, tensor)| (name(id), numbers(&tensor.values))).collect();
+            (given, results.into_iter().map(|(id, values)| (name(id), numbers(&values))).collect())
+        };
+        self.loaded().iter().map(one).collect()
     }
 
     /// Whether a launch at these dims would find the variant's facts to hold.

@@ -78,8 +78,11 @@ impl Classes {
                 Class { nan: a.nan && b.nan, free: a.free && b.free }
             }
             Op::Binary(op) => Class { nan: true, free: self.is_free(values, op, of[0], of[1]) },
-            // Not reached: an `Fma` is formed where instructions are written, and no value is one.
-            Op::Fma => Class::SUSPECT,
+            // Of a factor that is added to itself too, a range may be known.
+            Op::Fma => {
+                let free = self.class(values, of[2]).free || self.is_free(values, Binary::Mul, of[0], of[1]);
+                Class { nan: true, free: free && !of[..2].iter().any(|v| unsigned(values, *v) == unsigned(values, of[2])) }
+            }
             Op::Select => self.class_of_choice(values, of[0], of[1], of[2]),
             Op::Cast(_) | Op::Index => self.class(values, of[0]),
             Op::Splat(_) | Op::Extract(_) | Op::Part(_) => self.class(values, of[0]),

@@ -96,6 +96,10 @@ impl Resolver<'_> {
                 let (value, mask) = self.resolve_in(*a, view)?;
                 (self.values.as_index(value), mask)
             }
+            Expr::Unary(Unary::Erf, a) => {
+                let (value, mask) = self.resolve_in(*a, view)?;
+                (self.values.erf(value), mask)
+            }
             Expr::Unary(op, a) => self.operate(Op::Unary(*op), &[*a], view)?,
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b, id, view)?,
             Expr::Compare(op, a, b) => self.operate(Op::Compare(*op), &[*a, *b], view)?,
@@ -108,6 +112,11 @@ impl Resolver<'_> {
                 let (value, mask) = self.resolve_in(*a, view)?;
                 let same = self.values.dtype(value) == *to;
                 (if same { value } else { self.values.apply(Op::Cast(*to), &[value]) }, mask)
+            }
+            Expr::MulAdd(a, b, c) => {
+                let ((x, m), (y, n)) = (self.resolve_in(*a, view)?, self.resolve_in(*b, view)?);
+                let (z, o) = self.resolve_in(*c, view)?;
+                (self.values.mul_add(x, y, z), m | n | o)
             }
             Expr::State(n) => (self.component(&self.state, *n)?, 0),
             Expr::Item(n) => (self.component(&self.item, *n)?, 0),

@@ -30,6 +30,9 @@ const CONSTANTS: [&str; 15] = [
     "FRAC_1_SQRT_2",
 ];
 
+/// Methods whose result has a type that the operands do not decide.
+const RESULTS: [&str; 6] = ["is_nan", "is_finite", "is_infinite", "count_ones", "leading_zeros", "trailing_zeros"];
+
 /// Numbers in what a `let` without a type may name as it stands. Each use reads them again, so they are few.
 const SHORT: usize = 64;
 
@@ -68,7 +71,12 @@ impl Checker<'_> {
             ExprKind::Neg(a) => self.flexible(a),
             // The right side first: in a chain it is the short one.
             ExprKind::Binary(_, _, a, b) => all(&[b, a]),
-            ExprKind::Method { receiver, args, name } if name.text != "is_nan" => {
+            ExprKind::Method { name, .. } if RESULTS.contains(&name.as_str()) => None,
+            // The count has a type of its own.
+            ExprKind::Method { receiver, name, .. } if matches!(name.as_str(), "rotate_left" | "rotate_right") => {
+                self.flexible(receiver)
+            }
+            ExprKind::Method { receiver, args, .. } => {
                 let parts: Vec<&Expr> = args.iter().chain([&**receiver]).collect();
                 all(&parts)
             }

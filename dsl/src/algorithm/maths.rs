@@ -3,7 +3,7 @@
 use super::types::article;
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId, did_you_mean};
-use crate::expr::{Binary, Compare, Const, ExprId, Unary};
+use crate::expr::{self, Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use tilewright_launch::DType;
@@ -17,6 +17,14 @@ enum Method {
     Float2(Binary),
     /// Of any two numbers.
     Number2(Binary),
+    /// Of two integers.
+    Int2(Binary),
+    /// Of an integer's bits: how many there are of something, a `u32`.
+    Bits(Unary),
+    /// Of an integer, by a `u32`: its bits to the left, and those that leave it on the right.
+    RotateLeft,
+    /// The other way round.
+    RotateRight,
     /// `x.clamp(low, high)`: of any numbers.
     Clamp,
     /// Of floats and signed integers.
@@ -40,7 +48,7 @@ enum Method {
 }
 
 /// The methods and how many arguments they take.
-const METHODS: [(&str, Method, usize); 38] = [
+const METHODS: [(&str, Method, usize); 45] = [
     ("abs", Method::Abs, 0),
     ("signum", Method::Signum, 0),
     ("floor", Method::Float(Unary::Floor), 0),
@@ -67,10 +75,17 @@ const METHODS: [(&str, Method, usize); 38] = [
     ("asinh", Method::Float(Unary::Asinh), 0),
     ("acosh", Method::Float(Unary::Acosh), 0),
     ("atanh", Method::Float(Unary::Atanh), 0),
+    ("erf", Method::Float(Unary::Erf), 0),
     ("powf", Method::Float2(Binary::Pow), 1),
     ("atan2", Method::Float2(Binary::Atan2), 1),
     ("min", Method::Number2(Binary::Min), 1),
     ("max", Method::Number2(Binary::Max), 1),
+    ("mul_hi", Method::Int2(Binary::MulHi), 1),
+    ("count_ones", Method::Bits(Unary::CountOnes), 0),
+    ("leading_zeros", Method::Bits(Unary::LeadingZeros), 0),
+    ("trailing_zeros", Method::Bits(Unary::TrailingZeros), 0),
+    ("rotate_left", Method::RotateLeft, 1),
+    ("rotate_right", Method::RotateRight, 1),
     ("clamp", Method::Clamp, 2),
     ("is_nan", Method::IsNan, 0),
     ("is_finite", Method::IsFinite, 0),
@@ -80,6 +95,9 @@ const METHODS: [(&str, Method, usize); 38] = [
     ("powi", Method::Powi, 1),
     ("pow", Method::Pow, 1),
 ];
+
+/// What to do where a method is of integers alone.
+const OF_INTEGERS: &str = "it is of `i32` and `u32`";
 
 /// The highest exponent of `powi` and `pow`.
 const MAX_EXPONENT: i64 = 1024;
@@ -107,19 +125,26 @@ impl Checker<'_> {
         if let (Method::Powi | Method::Pow, [exponent]) = (method, args) {
             return self.power(span, *method, receiver, exponent, wanted);
         }
-        let wanted = if matches!(method, Method::IsNan | Method::IsFinite | Method::IsInfinite) { None } else { wanted };
+        if let (Method::RotateLeft | Method::RotateRight, [by]) = (method, args) {
+            return self.rotation(*method, receiver, name, by, wanted);
+        }
+        // The result's type says nothing of the receiver's.
+        let is_apart = matches!(method, Method::IsNan | Method::IsFinite | Method::IsInfinite | Method::Bits(_));
+        let wanted = wanted.filter(|_| !is_apart);
         let parts: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
         let ids = self.uniform(&format!("`{name}`"), name.span, &parts, wanted)?;
         let dtype = ids.first().map_or(DType::Bool, |id| self.program.exprs.dtype(*id));
         let fits = match method {
             Method::Number2(_) | Method::Clamp => dtype != DType::Bool,
             Method::Abs | Method::Signum => dtype.is_float() || dtype.is_signed_int(),
+            Method::Int2(_) | Method::Bits(_) => dtype.is_int(),
             _ => dtype.is_float(),
         };
         if !fits {
             let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));
+            let is_of_integers = matches!(method, Method::Int2(_) | Method::Bits(_));
             let help = dtype.is_int().then(|| format!("convert it first: `(… as f32).{name}(…)`"));
-            return self.fail(error.maybe_help(help));
+            return self.fail(error.maybe_help(if is_of_integers { Some(OF_INTEGERS.into()) } else { help }));
         }
         self.apply(*method, &ids)
     }
@@ -132,7 +157,7 @@ impl Checker<'_> {
         let (zero, one, less, infinity) = (number(0.0), number(1.0), number(-1.0), number(f64::INFINITY));
         Ok(match (method, a, b) {
             (Method::Float(op), ..) => exprs.unary(op, x),
-            (Method::Float2(op) | Method::Number2(op), Some(a), _) => exprs.binary(op, x, a),
+            (Method::Float2(op) | Method::Number2(op) | Method::Int2(op), Some(a), _) => exprs.binary(op, x, a),
             (Method::Clamp, Some(low), Some(high)) => {
                 let raised = exprs.binary(Binary::Max, x, low);
                 exprs.binary(Binary::Min, raised, high)
@@ -154,12 +179,35 @@ impl Checker<'_> {
                 exprs.compare(Compare::Eq, size, infinity)
             }
             (Method::Recip, ..) => exprs.binary(Binary::Div, one, x),
-            (Method::MulAdd, Some(a), Some(b)) => {
-                let product = exprs.product(x, a);
-                exprs.sum(product, b)
-            }
+            (Method::MulAdd, Some(a), Some(b)) => exprs.mul_add(x, a, b),
+            (Method::Bits(op), ..) => exprs.unary(op, exprs.cast(DType::U32, x)),
             _ => return Err(Poisoned),
         })
+    }
+
+    /// A rotation: two shifts, whose counts are taken modulo 32.
+    fn rotation(&mut self, method: Method, of: &Expr, name: &Name, by: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        let (of_id, by_id) = (self.value(of, wanted), self.value(by, Some(DType::U32)));
+        let (x, n) = (of_id?, by_id?);
+        let (dtype, count) = (self.program.exprs.dtype(x), self.program.exprs.dtype(n));
+        if !dtype.is_int() {
+            let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));
+            return self.fail(error.help(OF_INTEGERS));
+        }
+        if count != DType::U32 {
+            let error = Error::new(by.span, format!("`{name}` takes a `u32`, not {}", article(count)));
+            return self.fail(error.maybe_help(count.is_int().then(|| "convert it: `… as u32`".into())));
+        }
+        let exprs = &self.program.exprs;
+        let bits = exprs.cast(DType::U32, x);
+        let number = |n: u32| exprs.constant(Const { dtype: DType::U32, bits: n });
+        let back = match exprs.get(n) {
+            expr::Expr::Const(n) => number(n.bits.wrapping_neg() % 32),
+            _ => exprs.difference(number(0), n),
+        };
+        let (up, down) = if matches!(method, Method::RotateLeft) { (n, back) } else { (back, n) };
+        let (high, low) = (exprs.binary(Binary::Shl, bits, up), exprs.binary(Binary::Shr, bits, down));
+        Ok(exprs.cast(dtype, exprs.binary(Binary::Or, high, low)))
     }
 
     /// A power with a literal exponent.
@@ -210,6 +258,14 @@ impl Checker<'_> {
                 error.help(format!("a reduction stands before its ranges: `{op}(k in 0..K) {{ … }}`"))
             }
             "log" => error.help("there are `ln` and `log2`"),
+            "fma" => error.help("write `a.mul_add(b, c)`"),
+            "erfc" => error.help("write `1.0 - x.erf()`"),
+            "widening_mul" | "carrying_mul" | "mulhi" => {
+                error.help("the high 32 bits of a product are `a.mul_hi(b)`, the low ones `a * b`, which wraps")
+            }
+            "popcount" | "popcnt" | "bit_count" => error.help("write `x.count_ones()`"),
+            "clz" | "ctz" => error.help("there are `leading_zeros` and `trailing_zeros`"),
+            "count_zeros" => error.help("write `(!x).count_ones()`"),
             "iter" | "map" | "fold" | "len" => error.help("a definition runs over its axes by itself; a tensor's sizes are dims"),
             "sort" | "cumsum" | "scan" => error.help("sorting and scans are out of scope"),
             _ if tensor => error.help("a tensor has `pad(v)[…]` and `clamp()[…]`"),

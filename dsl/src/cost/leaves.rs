@@ -11,6 +11,9 @@ use std::ops::Range;
 /// expression as it stands, in all copies.
 const PARTS: usize = 1 << 18;
 
+/// Float operations of `erf`, which is two polynomials and one `exp2`: ordinary ones, and functions.
+const ERF: (i64, i64) = (28, 1);
+
 /// Counts everything in a block.
 pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
     for node in block {
@@ -166,7 +169,9 @@ fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
         // Signs are free as modifiers of operands.
         Expr::Unary(Unary::Neg | Unary::Abs, _) => (0, 0),
         Expr::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc | Unary::Fract, _) => (1, 0),
+        Expr::Unary(Unary::Erf, _) => ERF,
         Expr::Unary(..) => (0, 1),
+        Expr::MulAdd(..) => (2, 0),
         _ => (0, 0),
     }
 }

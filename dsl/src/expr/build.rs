@@ -152,6 +152,12 @@ impl Exprs {
         self.add(Expr::Select(cond, yes, no), dtype)
     }
 
+    /// `a * b + c` of floats.
+    pub fn mul_add(&self, a: ExprId, b: ExprId, c: ExprId) -> ExprId {
+        let dtype = self.dtype(a);
+        self.add(Expr::MulAdd(a, b, c), dtype)
+    }
+
     /// A conversion; none of data that has the type already.
     pub fn cast(&self, to: DType, a: ExprId) -> ExprId {
         if self.dtype(a) == to && !self.is_index(a) { a } else { self.add(Expr::Cast(to, a), to) }

@@ -98,7 +98,7 @@ impl Eval<'_> {
             Expr::Compare(op, a, b) => i64::from(compare(*op, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
             Expr::Select(c, a, b) => self.deep(if self.deep(*c, at, depth)? != 0 { *a } else { *b }, at, depth)?,
             Expr::Cast(_, a) => self.deep(*a, at, depth)?,
-            Expr::Scalar(_) | Expr::Read(_) | Expr::State(_) | Expr::Item(_) => return None,
+            Expr::Scalar(_) | Expr::Read(_) | Expr::MulAdd(..) | Expr::State(_) | Expr::Item(_) => return None,
         };
         // An index has any size. Data that would wrap has no value here.
         let fits = |(least, greatest)| (least..=greatest).contains(&value);

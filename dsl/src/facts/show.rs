@@ -142,7 +142,7 @@ fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
         }
         Expr::Unary(Unary::Neg, a) => parenthesized(format!("-{}", show(*a, level::PREFIX)), level::PREFIX, outer),
         Expr::Unary(Unary::Not, a) => parenthesized(format!("!{}", show(*a, level::PREFIX)), level::PREFIX, outer),
-        Expr::Unary(op, a) => format!("{}.{}()", show(*a, level::PREFIX + 1), format!("{op:?}").to_lowercase()),
+        Expr::Unary(op, a) => format!("{}.{}()", show(*a, level::PREFIX + 1), op.name()),
         Expr::Binary(op, a, b) => match op {
             Binary::Add => infix(*a, "+", *b, level::SUM),
             Binary::Sub => infix(*a, "-", *b, level::SUM),
@@ -151,6 +151,7 @@ fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
             Binary::Rem | Binary::FloorMod => infix(*a, "%", *b, level::PRODUCT),
             Binary::And => infix(*a, "&&", *b, level::AND),
             Binary::Or => infix(*a, "||", *b, level::OR),
+            Binary::MulHi => call(*a, "mul_hi", *b),
             _ => call(*a, &format!("{op:?}").to_lowercase(), *b),
         },
         Expr::Compare(op, a, b) => {
@@ -166,6 +167,7 @@ fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
         }
         Expr::Select(c, a, b) => format!("(if {} {{ {} }} else {{ {} }})", show(*c, 0), show(*a, 0), show(*b, 0)),
         Expr::Cast(to, a) => parenthesized(format!("{} as {}", show(*a, level::PREFIX), to.name()), level::PREFIX, outer),
+        Expr::MulAdd(a, b, c) => format!("{}.mul_add({}, {})", show(*a, level::PREFIX + 1), show(*b, 0), show(*c, 0)),
         Expr::State(n) => format!("state.{n}"),
         Expr::Item(n) => format!("item.{n}"),
     }

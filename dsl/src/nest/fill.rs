@@ -42,8 +42,7 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
             _ => Finite,
         },
         Expr::Binary(op, a, b) => match (op, part(*a), part(*b)) {
-            (Binary::Mul, Exactly(0.0), Exactly(x)) | (Binary::Mul, Exactly(x), Exactly(0.0)) if x.is_finite() => Exactly(0.0),
-            (Binary::Mul, Exactly(0.0), Finite) | (Binary::Mul, Finite, Exactly(0.0)) => Exactly(0.0),
+            (Binary::Mul | Binary::MulHi, a, b) if is_zero_product(a, b) => Exactly(0.0),
             (Binary::Add, Exactly(0.0), other) | (Binary::Add | Binary::Sub, other, Exactly(0.0)) => other,
             (Binary::Div, Exactly(0.0), Exactly(x)) if dtype.is_float() && x != 0.0 && x.is_finite() => Exactly(0.0),
             (Binary::Max, Exactly(x), Exactly(y)) => Exactly(x.max(y)),
@@ -55,6 +54,7 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
                 Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil,
                 Exactly(0.0),
             ) => Exactly(0.0),
+            (Unary::Erf | Unary::CountOnes, Exactly(0.0)) => Exactly(0.0),
             (Unary::Neg, Exactly(x)) if dtype.is_float() => Exactly(-x),
             (Unary::Abs, Exactly(x)) if dtype.is_float() => Exactly(x.abs()),
             _ => opaque,
@@ -69,6 +69,14 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
             (a, b) if a == b => a,
             _ => opaque,
         },
+        Expr::MulAdd(a, b, c) if is_zero_product(part(*a), part(*b)) => part(*c),
         _ => opaque,
     }
+}
+
+/// Whether a product is 0: 0 times infinity is not.
+fn is_zero_product(a: Known, b: Known) -> bool {
+    let is_finite = |known| known == Known::Finite || matches!(known, Known::Exactly(x) if x.is_finite());
+    let is_zero = |known| known == Known::Exactly(0.0);
+    is_zero(a) && is_finite(b) || is_zero(b) && is_finite(a)
 }

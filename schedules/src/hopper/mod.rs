@@ -3,5 +3,6 @@
 pub mod attention;
 pub mod conv2d;
 pub mod matmul;
+pub mod random;
 pub mod vectors;
 pub mod winograd;

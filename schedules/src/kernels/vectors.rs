@@ -29,3 +29,14 @@ kernel! {
         y[] = argmax(k in 0..K) { x[k] };
     }
 }
+
+kernel! {
+    /// The Gaussian error linear unit (Hendrycks and Gimpel, *Gaussian Error Linear Units*, 2016), by the error function and not by an
+    /// approximation: `y = x * (1 + erf(x / sqrt(2))) / 2`, in f32.
+    pub fn gelu<T: f32 | f16, N>(x: T[N]) -> y: T[N] {
+        y[i] = {
+            let v = x[i] as f32;
+            (0.5 * v * (1.0 + (v * f32::consts::FRAC_1_SQRT_2).erf())) as T
+        };
+    }
+}

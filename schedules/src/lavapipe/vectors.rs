@@ -1,6 +1,6 @@
 //! Vectors.
 
-use crate::kernels::{add, argmax, saxpy, total};
+use crate::kernels::{add, argmax, gelu, saxpy, total};
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
@@ -19,6 +19,24 @@ schedule! {
         tile(i: 256) => workgroup(x);
         tile(i: 4) => thread(x);
         vectorize(i, 4);
+    }
+}
+
+schedule! {
+    /// Four elements an invocation.
+    pub GELU: gelu<T = f32> for mesa_lavapipe where N % 4 == 0 {
+        tile(i: 256) => workgroup(x);
+        tile(i: 4) => thread(x);
+        vectorize(i, 4);
+    }
+}
+
+schedule! {
+    /// Eight halves an invocation.
+    pub GELU_F16: gelu<T = f16> for mesa_lavapipe where N % 8 == 0 {
+        tile(i: 512) => workgroup(x);
+        tile(i: 8) => thread(x);
+        vectorize(i, 8);
     }
 }
 

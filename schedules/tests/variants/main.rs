@@ -5,6 +5,7 @@
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
 mod entries;
+mod random;
 mod sources;
 
 use sources::{Written, schedules};

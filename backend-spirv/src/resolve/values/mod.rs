@@ -12,6 +12,7 @@
 //!
 //! A value that depends on the lane is a vector ([`Node::width`]).
 
+mod functions;
 pub(crate) mod poly;
 mod range;
 
@@ -119,8 +120,8 @@ impl Op {
 
     /// Whether the result is data whatever it is made of: casts, and what works on bits.
     fn makes_data(self) -> bool {
-        use Binary::{And, Or, Shl, Shr, Xor};
-        matches!(self, Op::Cast(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr))
+        use Binary::{And, MulHi, Or, Shl, Shr, Xor};
+        matches!(self, Op::Cast(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Of an index it is that of the exact integer, and can leave 32 bits. Data wraps: where arithmetic on it can leave them,
 //! nothing is known of the result.
 
-use super::{Op, Operands, ValueId, Values};
+use super::{Kind, Op, Operands, ValueId, Values};
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 
@@ -27,12 +27,22 @@ impl Values {
             Op::Unary(Unary::Neg) => Bounds::of(0).minus(a),
             Op::Unary(Unary::Abs) => a.most(Bounds::of(0).minus(a)).most(Bounds::of(0)),
             Op::Unary(Unary::Sign) => Bounds(-1, 1),
+            // A number of bits. Of `u32` there are no ranges.
+            Op::Cast(_) if self.is_number_of_bits(operands[0]) => Bounds(0, 32),
             // The result is data, or a quotient that truncates.
             Op::Cast(_) if self.dtype(operands[0]) == DType::I32 && a.is_within(REACH) => a,
             _ => REACH,
         };
         let wraps = operands.iter().any(|v| self.node(*v).data) && !range.is_within(REACH);
         if wraps { REACH } else { range }
+    }
+
+    fn is_number_of_bits(&self, id: ValueId) -> bool {
+        match &self.node(id).kind {
+            Kind::Op(Op::Unary(Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros), _) => true,
+            Kind::Op(Op::Splat(_) | Op::Extract(_) | Op::Part(_), of) => self.is_number_of_bits(of[0]),
+            _ => false,
+        }
     }
 
     /// Whether it is at least 0.

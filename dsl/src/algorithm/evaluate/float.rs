@@ -9,6 +9,7 @@
 //! Where the value, or a partial result in some order, can be beyond the dtype's largest number, a device may have an infinity
 //! there, and what follows from that: nothing can be said. A partial sum is at most the magnitude; for products see [`Product`].
 
+use super::erf::erf;
 use crate::expr::{Binary, Unary};
 use tilewright_launch::DType;
 
@@ -193,7 +194,8 @@ impl Float {
 fn unary(op: Unary, f: f64) -> f64 {
     match op {
         Unary::Neg => -f,
-        Unary::Not | Unary::IsNan | Unary::Index => f,
+        // Integers have no rounding, and are not here.
+        Unary::Not | Unary::IsNan | Unary::Index | Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros => f,
         Unary::Abs => f.abs(),
         Unary::Sign => f.signum(),
         Unary::Floor => f.floor(),
@@ -219,6 +221,7 @@ fn unary(op: Unary, f: f64) -> f64 {
         Unary::Asinh => f.asinh(),
         Unary::Acosh => f.acosh(),
         Unary::Atanh => f.atanh(),
+        Unary::Erf => erf(f),
     }
 }
 
@@ -250,6 +253,8 @@ fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
         Unary::Sqrt | Unary::InverseSqrt => relative(5.0),
         Unary::Sin | Unary::Cos => 2f64.powi(if dtype == DType::F16 { -7 } else { -11 }),
         Unary::Tan => 2f64.powi(-10) * (1.0 + y * y),
+        // What the language promises. That of f16 is taken in f32, and rounded.
+        Unary::Erf => relative(if dtype == DType::F16 { 1.0 } else { 4.0 }),
         Unary::Asin | Unary::Acos | Unary::Atan => 4096.0 * ulp * (1.0 + y.abs()),
         // Made of exp, log and sqrt.
         _ => ulp * 64.0 * (1.0 + y.abs()) * (1.0 + x.abs()) + tiny,

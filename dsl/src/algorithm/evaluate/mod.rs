@@ -2,6 +2,7 @@
 //! off ([`Float`]), integers exactly as the language defines them: indices without a width, data in that of its type. It walks the algorithm's expressions point by point and
 //! knows nothing of nests, so that it can judge what they compute.
 
+mod erf;
 mod float;
 
 pub use float::Float;
@@ -279,6 +280,11 @@ impl Machine<'_> {
                 if program.exprs.is_index(id) { self.value(*chosen, tuple)? } else { self.data(*chosen, tuple)? }
             }
             Expr::Cast(to, a) => cast(self.value(*a, tuple)?, *to),
+            // Rounded twice, which is never closer than once: so the bound holds for both.
+            Expr::MulAdd(a, b, c) => {
+                let product = binary(Binary::Mul, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype);
+                binary(Binary::Add, product, self.value(*c, tuple)?, dtype)
+            }
         })
     }
 
@@ -365,6 +371,9 @@ fn unary(op: Unary, a: Value, dtype: DType) -> Value {
             Unary::Not => wrap(!i, dtype),
             Unary::Abs => wrap(i.abs(), dtype),
             Unary::Sign => Value::Int(i.signum()),
+            Unary::CountOnes => Value::Int((i as u32).count_ones().into()),
+            Unary::LeadingZeros => Value::Int((i as u32).leading_zeros().into()),
+            Unary::TrailingZeros => Value::Int((i as u32).trailing_zeros().into()),
             Unary::IsNan => Value::Bool(false),
             _ => a,
         },
@@ -391,6 +400,8 @@ fn int_binary(op: Binary, x: i64, y: i64, dtype: DType) -> Value {
         Binary::Add => x + y,
         Binary::Sub => x - y,
         Binary::Mul => x.wrapping_mul(y),
+        // The product has 64 bits: of `u32` without a sign, which the shift puts where the type does not look.
+        Binary::MulHi => x.wrapping_mul(y) >> 32,
         Binary::Div if y == 0 => 0,
         Binary::Div => x / y,
         Binary::Rem if y == 0 => 0,

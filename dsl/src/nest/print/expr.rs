@@ -63,6 +63,10 @@ impl Printer<'_> {
                 (format!("if {c} {{ {a} }} else {{ {b} }}"), Tight::Any)
             }
             Expr::Cast(to, a) => (format!("{} as {to}", self.within(*a, Tight::Cast)), Tight::Cast),
+            Expr::MulAdd(a, b, c) => {
+                let of = [b, c].map(|id| self.expr(*id)).join(", ");
+                (format!("{}.mul_add({of})", self.within(*a, Tight::Postfix)), Tight::Postfix)
+            }
             Expr::State(n) => (format!("state.{n}"), Tight::Postfix),
             Expr::Item(n) => (format!("item.{n}"), Tight::Postfix),
         }
@@ -82,7 +86,7 @@ impl Printer<'_> {
         match op {
             Unary::Neg => (format!("-{}", self.within(a, Tight::Prefix)), Tight::Prefix),
             Unary::Not => (format!("!{}", self.within(a, Tight::Prefix)), Tight::Prefix),
-            _ => (format!("{}.{}()", self.within(a, Tight::Postfix), method(op)), Tight::Postfix),
+            _ => (format!("{}.{}()", self.within(a, Tight::Postfix), op.name()), Tight::Postfix),
         }
     }
 
@@ -105,6 +109,7 @@ impl Printer<'_> {
             Binary::Shr => (">>", Tight::Shift, Tight::Sum),
             Binary::Min => return self.method("min", a, b),
             Binary::Max => return self.method("max", a, b),
+            Binary::MulHi => return self.method("mul_hi", a, b),
             Binary::Pow => return self.method("powf", a, b),
             Binary::Atan2 => return self.method("atan2", a, b),
         };
@@ -136,39 +141,5 @@ fn compare(op: Compare) -> &'static str {
         Compare::Le => "<=",
         Compare::Gt => ">",
         Compare::Ge => ">=",
-    }
-}
-
-fn method(op: Unary) -> &'static str {
-    match op {
-        Unary::Neg => "neg",
-        Unary::Not => "not",
-        Unary::Abs => "abs",
-        Unary::Sign => "signum",
-        Unary::Floor => "floor",
-        Unary::Ceil => "ceil",
-        Unary::Round => "round",
-        Unary::Trunc => "trunc",
-        Unary::Fract => "fract",
-        Unary::Sqrt => "sqrt",
-        Unary::InverseSqrt => "inverse_sqrt",
-        Unary::Exp => "exp",
-        Unary::Exp2 => "exp2",
-        Unary::Ln => "ln",
-        Unary::Log2 => "log2",
-        Unary::Sin => "sin",
-        Unary::Cos => "cos",
-        Unary::Tan => "tan",
-        Unary::Asin => "asin",
-        Unary::Acos => "acos",
-        Unary::Atan => "atan",
-        Unary::Sinh => "sinh",
-        Unary::Cosh => "cosh",
-        Unary::Tanh => "tanh",
-        Unary::Asinh => "asinh",
-        Unary::Acosh => "acosh",
-        Unary::Atanh => "atanh",
-        Unary::IsNan => "is_nan",
-        Unary::Index => "index",
     }
 }

@@ -144,7 +144,7 @@ impl Builder<'_> {
         let a = self.float(ty);
         let a = self.bounded(a, 2.0);
         let positive = |e: Expr| e.method("abs", []).infix("+", number("0.5"));
-        let (expr, size) = match self.random.u8(..16) {
+        let (expr, size) = match self.random.u8(..17) {
             0 | 1 => (a.expr.method("exp", []), 7.4),
             2 => (a.expr.method("exp2", []), 4.0),
             3 => (positive(a.expr).method("ln", []), 1.0),
@@ -158,7 +158,8 @@ impl Builder<'_> {
             11 => (a.expr.method("powi", [Expr::int(self.random.i64(0..=3))]), 8.0),
             12 => (positive(a.expr).method("recip", []), 2.0),
             13 => (positive(a.expr).method("powf", [number("1.5")]), 4.0),
-            14 => (a.expr.method("clamp", [number("0.0"), number("0.75")]), 0.75),
+            14 => (a.expr.method("erf", []), 1.0),
+            15 => (a.expr.method("clamp", [number("0.0"), number("0.75")]), 0.75),
             _ => (positive(a.expr).method("powi", [Expr::int(-1)]), 2.0),
         };
         Value::new(expr, size, false)

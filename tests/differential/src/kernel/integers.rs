@@ -63,11 +63,34 @@ impl Builder<'_> {
                     _ => Expr::new(ExprKind::Prefix("!", a.into()), ty),
                 }
             }
+            80..86 => self.of_bits(ty),
             86..89 => self.integer_read(ty).method("pow", [Expr::int(self.random.i64(0..=4))]),
+            89..91 => self.of_bits(ty),
             _ => {
                 let cond = self.truth();
                 let (a, b) = (self.integer(ty), self.integer(ty));
                 Expr::new(ExprKind::If(cond.into(), a.into(), b.into()), ty)
+            }
+        }
+    }
+
+    /// What is made of an integer's bits, or the high half of a product.
+    fn of_bits(&mut self, ty: Type) -> Expr {
+        let a = self.integer(ty);
+        match self.random.u8(..6) {
+            0 | 1 => {
+                let count = a.method(self.pick(&["count_ones", "leading_zeros", "trailing_zeros"]), []);
+                if ty == U32 { count } else { Expr { ty: U32, ..count }.cast(ty) }
+            }
+            2 => a.method("mul_hi", [self.integer(ty)]),
+            3 => a.method("mul_hi", [Expr::literal(self.pick(&["3", "65536", "2147483647"]), ty)]),
+            4 => {
+                let name = self.pick(&["rotate_left", "rotate_right"]);
+                a.method(name, [Expr::literal(self.random.i64(0..=40).to_string(), U32)])
+            }
+            _ => {
+                let (name, by) = (self.pick(&["rotate_left", "rotate_right"]), self.integer_read(ty));
+                a.method(name, [if ty == U32 { by } else { by.cast(U32) }])
             }
         }
     }

@@ -1,0 +1,23 @@
+//! Random numbers: an invocation makes all four words of a counter, once, and stores them as one vector.
+
+use crate::kernels::{philox, philox_uniform};
+use tilewright::devices::nvidia_hopper;
+use tilewright::schedule;
+
+schedule! {
+    /// A counter an invocation.
+    pub PHILOX: philox for nvidia_hopper {
+        tile(i: 128) => workgroup(x);
+        distribute(i => thread(x));
+        vectorize(w, 4);
+    }
+}
+
+schedule! {
+    /// A counter an invocation.
+    pub PHILOX_UNIFORM: philox_uniform for nvidia_hopper {
+        tile(i: 128) => workgroup(x);
+        distribute(i => thread(x));
+        vectorize(w, 4);
+    }
+}
