@@ -76,6 +76,29 @@ pub use tilewright_launch::{DType, Feature};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A size that no shape tells is an argument of type `dim`, and a launch is given it as a `usize`. What sizes must satisfy stands
+/// after `where`: the compiler relies on it, and a launch where it does not hold is an [`Error::Needs`].
+///
+/// ```
+/// # use tilewright::{Device, kernel};
+/// kernel! {
+///     /// The nearest elements, as many as are wanted.
+///     pub fn resample<N>(x: f32[N], n: dim) -> y: f32[n] where N >= 1 {
+///         y[i] = x.clamp()[i * N / n];
+///     }
+/// }
+///
+/// # fn main() -> tilewright::Result<()> {
+/// # let device = Device::open()?;
+/// let resample = device.load(&[resample::DEFAULT])?;
+/// let y = resample.run((&device.upload([2], &[1.0f32, 2.0])?, 5))?;
+/// assert_eq!(y.download()?, [1.0, 1.0, 1.0, 2.0, 2.0]);
+/// let error = resample.run((&device.upload([0], &[0.0f32; 0])?, 5)).expect_err("there is no element");
+/// assert_eq!(error.to_string(), "`resample` needs `N >= 1`; N is 0");
+/// # Ok(())
+/// # }
+/// ```
 pub use tilewright_macros::kernel;
 
 /// Defines a profile: what a device guarantees, as the difference from another profile. It becomes a module of its name, to be

@@ -19,6 +19,7 @@ mod found_shared;
 mod gather;
 mod golden;
 mod harness;
+mod heads;
 mod im2col;
 mod index;
 mod matmul;

@@ -210,7 +210,10 @@ fn the_stated_error() {
             }
         }
         let measured = f64::sqrt(errors / squares);
-        assert!((measured / stated - 1.0).abs() < 0.15, "F({m}, 3), {store}, {channels} channels, {directives}: {measured:e}, stated {stated:e}");
+        assert!(
+            (measured / stated - 1.0).abs() < 0.15,
+            "F({m}, 3), {store}, {channels} channels, {directives}: {measured:e}, stated {stated:e}"
+        );
     }
 }
 

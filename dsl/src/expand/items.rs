@@ -29,7 +29,7 @@ struct Arguments<'f> {
 
 impl Arguments<'_> {
     fn new(signature: &Signature) -> Arguments<'_> {
-        let borrows = signature.arguments.iter().any(|a| a.kind != ArgumentKind::Scalar);
+        let borrows = signature.arguments.iter().any(|a| matches!(a.kind, ArgumentKind::Input | ArgumentKind::Update));
         let used = |name: &&Ident| signature.arguments.iter().any(|a| a.generic.as_ref() == Some(*name));
         Arguments {
             signature,
@@ -105,7 +105,9 @@ impl Arguments<'_> {
                         <::tilewright::__private::Scalar as ::core::convert::From<_>>::from(self.#name)
                     )
                 },
-                _ => quote!(<#argument_type as ::core::convert::From<_>>::from(self.#name)),
+                ArgumentKind::Input | ArgumentKind::Update | ArgumentKind::Size => {
+                    quote!(<#argument_type as ::core::convert::From<_>>::from(self.#name))
+                }
             }
         });
         let count = items.len();
@@ -128,7 +130,7 @@ fn rust_type(argument: &Argument) -> TokenStream {
             quote!(&'a ::tilewright::__private::Tensor<#element, #layout>)
         }
         ArgumentKind::Update => quote!(&'a mut ::tilewright::__private::Tensor<#element>),
-        ArgumentKind::Scalar => quote!(#element),
+        ArgumentKind::Scalar | ArgumentKind::Size => quote!(#element),
     }
 }
 

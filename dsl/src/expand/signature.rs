@@ -57,6 +57,7 @@ pub(super) enum ArgumentKind {
     Input,
     Update,
     Scalar,
+    Size,
 }
 
 impl Signature {
@@ -90,11 +91,12 @@ impl Signature {
         let mut parameters = parameters.into_iter();
         let arguments = kernel.params.iter().map(|param| Argument {
             name: ident(&param.name),
-            element: element(&param.ty),
+            element: if param.is_dim() { quote!(::core::primitive::usize) } else { element(&param.ty) },
             generic: generic(&param.ty),
             kind: match &param.ty.shape {
                 _ if param.update => ArgumentKind::Update,
                 Some(_) => ArgumentKind::Input,
+                None if param.is_dim() => ArgumentKind::Size,
                 None => ArgumentKind::Scalar,
             },
             layout: (!param.update && param.ty.shape.is_some()).then(|| layout(&param.name.text, &dtypes)),

@@ -91,6 +91,7 @@ pub fn launch(
                 None => Argument::Read(&reads[id]),
             },
             nest::Argument::Scalar(id) => Argument::Scalar(scalar(inputs.given.scalars[id], algorithm.scalars[*id].dtype)),
+            nest::Argument::Dim(id) => Argument::Size(inputs.given.dims[id] as usize),
         });
     }
     let outputs = match program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
@@ -131,7 +132,7 @@ pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> 
     let shapes = shapes(algorithm, &given).map_err(malformed)?;
     let tensors = algorithm.arguments.iter().filter_map(|argument| match argument {
         nest::Argument::Tensor(id) => Some(poisoned(device, algorithm.buffers[*id].dtype, &shapes[id])),
-        nest::Argument::Scalar(_) => None,
+        nest::Argument::Scalar(_) | nest::Argument::Dim(_) => None,
     });
     tensors.collect()
 }

@@ -80,6 +80,16 @@ pub mod signatures {
         }
     }
     kernel! {
+        /// Only sizes are passed, one of them in upper case.
+        pub fn grid(rows: dim, COLUMNS: dim) -> y: i32[rows, COLUMNS] { y[i, j] = i * COLUMNS + j; }
+    }
+    kernel! {
+        /// A size between a tensor and a scalar, and facts.
+        pub fn resample<T: f32 | f16, N>(x: T[N], n: dim, by: T) -> y: T[n] where N >= 1, finite(x) {
+            y[i] = x.clamp()[i * N / n] * by;
+        }
+    }
+    kernel! {
         /// Upper-case names, as in the books.
         pub fn GEMM<T: f32 | f16, M, N, K>(A: T[M, K], B: T[K, N]) -> C: T[M, N] {
             C[i, j] = sum(k in 0..K) { A[i, k] * B[k, j] };
