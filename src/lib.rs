@@ -77,6 +77,9 @@ pub use tilewright_launch::{DType, Feature};
 /// # }
 /// ```
 ///
+/// Several results are a tuple, of which `let split::Outputs { low, whole } = split.run(&x)?.into();` makes a struct of their names.
+/// More than eight are that struct, and `run_into` takes an `OutputsMut`.
+///
 /// A size that no shape tells is an argument of type `dim`, and a launch is given it as a `usize`. What sizes must satisfy stands
 /// after `where`: the compiler relies on it, and a launch where it does not hold is an [`Error::Needs`].
 ///
@@ -155,7 +158,8 @@ pub mod __private {
     pub use crate::argument::{Argument, Scalar};
     pub use crate::element::Element;
     pub use crate::error::Result;
-    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Rounding, Variant};
+    pub use crate::kernel::sealed::Sealed;
+    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Rounding, Variant, exactly};
     pub use crate::layout::{Axis, Layout, Middle, Packed, Prepared, Quotient, Remainder, RowMajor};
     pub use crate::load::DynKernel;
     pub use crate::tensor::{AnyTensor, Tensor};

@@ -164,7 +164,7 @@ fn dims_of_the_caller_under_a_schedule() {
             (IOTA, "V: k<n = 4> for p {}"),
             // With literals, a shape tells what it does not tell of the kernel.
             (SCALE, "V: k<S = 3> for p where C == 3 {}"),
-            (WEIGHTS, "V: k for p { precompute(u, when: prepare); }"),
+            (WEIGHTS, "V: k for p { precompute(u); }"),
         ]),
     );
 }

@@ -72,8 +72,9 @@ impl Checker<'_> {
             self.prove &= noted.is_ok();
         }
         for at in first..self.program.conditions.len() {
-            let Condition { text, span, .. } = self.program.conditions[at].clone();
-            self.program.owe(text, State::CheckedAtLaunch, span);
+            let Condition { left, right, text, span, .. } = self.program.conditions[at].clone();
+            let is_known = [left, right].iter().all(|side| self.program.exprs.as_int(*side).is_some());
+            self.program.owe(text, if is_known { State::Proved } else { State::CheckedAtLaunch }, span);
         }
         if self.prove
             && let Some(conditions) = Prover::new(&self.program).contradiction()
@@ -83,7 +84,8 @@ impl Checker<'_> {
             let bound = kernel.facts.iter().rev().find(|fact| stated::literal(fact).is_some()).map(|fact| fact.span);
             let span = found.last().map(|c| c.span).or(bound).unwrap_or(kernel.name.span);
             let texts = list(found.iter().map(|c| &c.text));
-            let error = Error::new(span, format!("the facts contradict one another: no sizes satisfy {texts}"));
+            let what = if found.len() == 1 { "" } else { "the facts contradict one another: " };
+            let error = Error::new(span, format!("{what}no sizes satisfy {texts}"));
             self.errors.push(error.help("no launch would be taken: drop or correct a fact"));
             self.prove = false;
         }
@@ -137,7 +139,8 @@ impl Checker<'_> {
     /// Declares a dim that is known at launch.
     fn symbolic(&mut self, name: &Name, bindings: &Bindings) {
         let kernel = self.kernel;
-        if let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text && g.name.span != name.span)
+        if let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text)
+            && generic.name.span != name.span
             && kernel.params.iter().any(|p| p.is_dim() && p.name.span == name.span)
         {
             let error = Error::new(name.span, format!("the argument `{name}` declares a dim that is declared already"));

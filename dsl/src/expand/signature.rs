@@ -47,6 +47,8 @@ pub(super) struct Output {
     pub(super) name: Ident,
     /// The Rust type of an element.
     pub(super) element: TokenStream,
+    /// The dtype generic that the type is, if it is one.
+    pub(super) generic: Option<Ident>,
     /// The generic that its layout is.
     pub(super) layout: Ident,
 }
@@ -108,6 +110,7 @@ impl Signature {
         let output = |output: &crate::syntax::kernel::Output| Output {
             name: ident(&output.name),
             element: element(&output.ty),
+            generic: generic(&output.ty),
             layout: layout(&output.name.text, &dtypes),
         };
         let mut seen = HashSet::new();

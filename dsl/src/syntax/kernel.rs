@@ -224,7 +224,8 @@ fn param(cursor: &mut Cursor<'_>) -> Result<Param, Error> {
     };
     let param = Param { name, update, ty: ty(cursor)? };
     if param.ty.dtype.text == DIM && !param.is_dim() {
-        let error = Error::new(param.ty.span, "`dim` is the type of one size, which is not updated");
+        let what = if param.update { "a size is not updated" } else { "`dim` is the type of one size, and no element's" };
+        let error = Error::new(param.ty.span, what);
         return Err(error.help(format!("write `{}: dim`; a tensor of whole numbers is `i32[…]`", param.name)));
     }
     Ok(param)
