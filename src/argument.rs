@@ -14,6 +14,8 @@ pub enum Argument<'a> {
     Update(&'a mut AnyTensor),
     /// A number.
     Scalar(Scalar),
+    /// A size that the kernel takes as an argument, `n: dim`.
+    Size(usize),
 }
 
 /// A scalar argument: its dtype and its value.
@@ -44,6 +46,12 @@ impl<T: Element> From<T> for Scalar {
 impl From<Scalar> for Argument<'_> {
     fn from(scalar: Scalar) -> Self {
         Argument::Scalar(scalar)
+    }
+}
+
+impl From<usize> for Argument<'_> {
+    fn from(size: usize) -> Self {
+        Argument::Size(size)
     }
 }
 

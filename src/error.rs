@@ -153,6 +153,14 @@ pub enum Error {
         /// Which tensor has which shape, and what it should be.
         message: String,
     },
+    /// Sizes for which a fact of the kernel does not hold: one that its `where` states, or one that it needs for its indices.
+    #[error("`{kernel}` {message}")]
+    Needs {
+        /// The kernel.
+        kernel: String,
+        /// Which fact, and what the sizes are.
+        message: String,
+    },
     /// No variant takes these shapes.
     #[error("`{kernel}`: no variant takes these shapes{}", Reasons(reasons))]
     NoVariant {

@@ -17,7 +17,7 @@ pub trait Kernel: 'static {
     const NAME: &'static str;
     /// Its arguments: `conv2d::Args<'a, f32>`, which is also made from a tuple in the kernel's order.
     type Args<'a>: Arguments<'a>;
-    /// A tensor, a tuple of tensors, or `()` where it only updates.
+    /// A tensor, a tuple of tensors, or `()` where it only updates; of more than eight outputs, a struct of the kernel's names.
     type Outputs: Outputs;
     /// What packs and prepares a loaded kernel's arguments, and unpacks its results.
     type Packing: Packing;
@@ -39,11 +39,12 @@ pub trait Arguments<'a> {
     fn list(self) -> Vec<Argument<'a>>;
 }
 
-mod sealed {
+pub(crate) mod sealed {
+    /// Only implemented here.
     pub trait Sealed {}
 }
 
-/// What a kernel returns: a tensor, a tuple of tensors, or `()`.
+/// What a kernel returns: a tensor, a tuple of tensors, or `()`; of more than eight, a struct that `kernel!` makes.
 pub trait Outputs: Sized + sealed::Sealed {
     /// The same, as `run_into` takes it: with `&mut` before each tensor.
     type Into<'a>;
@@ -56,7 +57,8 @@ pub trait Outputs: Sized + sealed::Sealed {
 }
 
 /// `N` outputs from a list.
-fn exactly<const N: usize>(list: Vec<AnyTensor>) -> Result<[AnyTensor; N]> {
+#[doc(hidden)]
+pub fn exactly<const N: usize>(list: Vec<AnyTensor>) -> Result<[AnyTensor; N]> {
     let got = list.len();
     list.try_into()
         .map_err(|_| Error::Malformed { variant: "?".to_owned(), reason: format!("{got} outputs where the kernel has {N}") })

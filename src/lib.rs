@@ -76,6 +76,32 @@ pub use tilewright_launch::{DType, Feature};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Several results are a tuple, of which `let split::Outputs { low, whole } = split.run(&x)?.into();` makes a struct of their names.
+/// More than eight are that struct, and `run_into` takes an `OutputsMut`.
+///
+/// A size that no shape tells is an argument of type `dim`, and a launch is given it as a `usize`. What sizes must satisfy stands
+/// after `where`: the compiler relies on it, and a launch where it does not hold is an [`Error::Needs`].
+///
+/// ```
+/// # use tilewright::{Device, kernel};
+/// kernel! {
+///     /// The nearest elements, as many as are wanted.
+///     pub fn resample<N>(x: f32[N], n: dim) -> y: f32[n] where N >= 1 {
+///         y[i] = x.clamp()[i * N / n];
+///     }
+/// }
+///
+/// # fn main() -> tilewright::Result<()> {
+/// # let device = Device::open()?;
+/// let resample = device.load(&[resample::DEFAULT])?;
+/// let y = resample.run((&device.upload([2], &[1.0f32, 2.0])?, 5))?;
+/// assert_eq!(y.download()?, [1.0, 1.0, 1.0, 2.0, 2.0]);
+/// let error = resample.run((&device.upload([0], &[0.0f32; 0])?, 5)).expect_err("there is no element");
+/// assert_eq!(error.to_string(), "`resample` needs `N >= 1`; N is 0");
+/// # Ok(())
+/// # }
+/// ```
 pub use tilewright_macros::kernel;
 
 /// Defines a profile: what a device guarantees, as the difference from another profile. It becomes a module of its name, to be
@@ -132,7 +158,8 @@ pub mod __private {
     pub use crate::argument::{Argument, Scalar};
     pub use crate::element::Element;
     pub use crate::error::Result;
-    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Rounding, Variant};
+    pub use crate::kernel::sealed::Sealed;
+    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Rounding, Variant, exactly};
     pub use crate::layout::{Axis, Layout, Middle, Packed, Prepared, Quotient, Remainder, RowMajor};
     pub use crate::load::DynKernel;
     pub use crate::tensor::{AnyTensor, Tensor};

@@ -83,6 +83,7 @@ impl DynKernel {
                 Err(Error::NoVariant { reasons, .. }) => {
                     Err(reasons.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>().join("; "))
                 }
+                Err(Error::Needs { message, .. }) => Err(message),
                 Err(error) => return Err(error),
             };
             variants.resize_with(preparation.variant, || Err("it prepares nothing".to_owned()));

@@ -5,13 +5,13 @@ use crate::backend::{Piece, Step, Use};
 use crate::batch::Spare;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::launch::{Refusal, check, grid, params, solve};
+use crate::launch::{Refusal, Wrong, check, grid, params, solve};
 use crate::load::{DynKernel, Loadable};
 use crate::memory::{Memory, allocated};
 use crate::tensor::{AnyTensor, elements};
 use crate::timing::{Span, Timing};
 use std::sync::Arc;
-use tilewright_launch::{self as program, Dispatch, Program, Role};
+use tilewright_launch::{self as program, Dispatch, MOST, Program, Role};
 
 /// Where a launch's outputs go.
 pub(crate) enum Target<'a> {
@@ -78,6 +78,8 @@ pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argu
 struct Bound<'a> {
     tensors: Vec<&'a AnyTensor>,
     scalars: Vec<u32>,
+    /// The values of the dims that are arguments.
+    sizes: Vec<i64>,
 }
 
 impl<'a> Bound<'a> {
@@ -89,7 +91,7 @@ impl<'a> Bound<'a> {
         if args.len() != p.arguments.len() {
             return Err(wrong(format!("takes {} arguments, but was given {}", p.arguments.len(), args.len())));
         }
-        let mut bound = Bound { tensors: Vec::new(), scalars: Vec::new() };
+        let mut bound = Bound { tensors: Vec::new(), scalars: Vec::new(), sizes: Vec::new() };
         for (wanted, got) in p.arguments.iter().zip(args) {
             match wanted {
                 program::Argument::Tensor(t) => {
@@ -100,6 +102,10 @@ impl<'a> Bound<'a> {
                     let Some(wanted) = p.scalars.get(*s as usize) else { continue };
                     let got = bind_scalar(wanted, got).map_err(wrong)?;
                     bound.scalars.push(got.bits());
+                }
+                program::Argument::Dim(d) => {
+                    let name = p.dims.get(*d as usize).map_or("?", |dim| &dim.name);
+                    bound.sizes.push(bind_size(name, &got).map_err(wrong)?);
                 }
             }
         }
@@ -121,6 +127,7 @@ fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'
         (Argument::Scalar(s), _) => {
             return Err(wrong(format!("`{name}` is a tensor, but was given a number of type {}", s.dtype())));
         }
+        (Argument::Size(_), _) => return Err(wrong(format!("`{name}` is a tensor, but was given a size"))),
     };
     check_tensor(kernel, wanted, tensor)?;
     let wants = kernel.preparations().iter().any(|p| p.input() == name);
@@ -156,6 +163,18 @@ fn bind_scalar(wanted: &program::Scalar, got: Argument<'_>) -> Result<Scalar, St
         Argument::Read(_) | Argument::Update(_) => {
             Err(format!("`{name}` is a number of type {}, but was given a tensor", wanted.dtype))
         }
+        Argument::Size(_) => Err(format!("`{name}` is of type {}, but was given a size, a `usize`", wanted.dtype)),
+    }
+}
+
+fn bind_size(name: &str, got: &Argument<'_>) -> Result<i64, String> {
+    match got {
+        Argument::Size(n) => match i64::try_from(*n) {
+            Ok(size) if size <= MOST => Ok(size),
+            _ => Err(format!("`{name}` is {n}, and a dim is at most {MOST}")),
+        },
+        Argument::Scalar(s) => Err(format!("`{name}` is a size, a `usize`, but was given a number of type {}", s.dtype())),
+        Argument::Read(_) | Argument::Update(_) => Err(format!("`{name}` is a size, a `usize`, but was given a tensor")),
     }
 }
 
@@ -171,7 +190,7 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
     let given = bound.shapes();
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
     for (at, Loadable { program, specialized, variant, .. }) in kernel.loadables().iter().enumerate() {
-        let tried = try_variant(kernel, program, &given).and_then(|(dims, shapes)| {
+        let tried = try_variant(kernel, program, &given, &bound.sizes).and_then(|(dims, shapes)| {
             prepared(program, *variant, bound)?;
             Ok((dims, shapes))
         });
@@ -180,6 +199,12 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
             Err(refusal) => refusals.push((*specialized, program.variant.clone(), refusal)),
         }
     }
+    // What the kernel needs is the same for all variants of the same parameters.
+    if let Some((.., needed)) = refusals.iter().find(|(.., refusal)| refusal.kind == Wrong::Needed)
+        && kernel.variants().is_sorted_by(|a, b| a.parameters == b.parameters)
+    {
+        return Err(Error::Needs { kernel: kernel.name().to_owned(), message: needed.reason.clone() });
+    }
     // A variant's plain version is refused for fewer reasons than its others, and says enough.
     let all_specialized = refusals.iter().all(|(specialized, ..)| *specialized);
     let told = refusals.into_iter().filter(|(specialized, ..)| all_specialized || !specialized);
@@ -187,15 +212,20 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
     let kernel = kernel.name().to_owned();
     match refusals.first() {
         // Shapes that are wrong for all in the same way are wrong for the kernel.
-        Some((_, first)) if first.shape && refusals.iter().all(|(_, r)| r == first) => {
+        Some((_, first)) if first.kind == Wrong::Shape && refusals.iter().all(|(_, r)| r == first) => {
             Err(Error::Shape { kernel, message: first.reason.clone() })
         }
         _ => Err(Error::NoVariant { kernel, reasons: refusals.into_iter().map(|(v, r)| (v, r.reason)).collect() }),
     }
 }
 
-fn try_variant(kernel: &DynKernel, program: &Program, given: &[&[usize]]) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
-    let dims = solve::solve(program, given)?;
+fn try_variant(
+    kernel: &DynKernel,
+    program: &Program,
+    given: &[&[usize]],
+    sizes: &[i64],
+) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
+    let dims = solve::solve(program, given, sizes)?;
     let shapes = check::shapes(program, &dims, given)?;
     check::facts(program, &dims)?;
     if !is_idle(program, &shapes) {

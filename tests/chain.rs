@@ -189,3 +189,64 @@ fn default_schedules() {
     is(chain_kernels::names::vec::DEFAULT, "vec", "DEFAULT", "vulkan_1_1");
     assert_eq!(run(chain_kernels::names::println::DEFAULT, &[1.0, 2.0]), [2.0, 3.0]);
 }
+
+schedule! { RESAMPLE: chain_kernels::signatures::resample<T = f32> for tilewright::devices::vulkan_1_1 {} }
+
+#[test]
+fn sizes_are_arguments() -> tilewright::Result<()> {
+    use chain_kernels::signatures::{grid, resample};
+    use tilewright::Argument;
+    let device = tilewright::Device::open()?;
+    let grid = device.load(&[grid::DEFAULT])?;
+    let y = grid.run((2, 3))?;
+    assert_eq!((y.shape(), y.download()?), (&[2, 3][..], vec![0, 1, 2, 3, 4, 5]));
+    let named = grid.run(grid::Args { rows: 0, COLUMNS: 4 })?;
+    assert_eq!(named.shape(), [0, 4]);
+    let mut into = device.zeros([3, 1])?;
+    grid.run_into((3, 1), &mut into)?;
+    assert_eq!(into.download()?, [0, 1, 2]);
+    let said = |result: tilewright::Result<()>| result.expect_err("it is wrong").to_string();
+    assert_eq!(said(grid.run_into((3, 2), &mut into)), "`grid`: `y` has shape [3, 1], but should have [rows, COLUMNS] = [3, 2]");
+    let most = "and a dim is at most 2130706432";
+    assert_eq!(said(grid.run((usize::MAX, 0)).map(drop)), format!("`grid`: `rows` is 18446744073709551615, {most}"));
+    assert_eq!(said(grid.run((0, 1 << 31)).map(drop)), format!("`grid`: `COLUMNS` is 2147483648, {most}"));
+    let any = |arguments: [Argument<'_>; 2]| grid.as_dyn().run(arguments);
+    let number = any([2i32.into(), 3usize.into()]).expect_err("it is wrong").to_string();
+    assert_eq!(number, "`grid`: `rows` is a size, a `usize`, but was given a number of type i32");
+    assert_eq!(any([2usize.into(), 3usize.into()])?.len(), 1);
+    assert_eq!(grid.variant_for((2, 3))?, "DEFAULT");
+
+    let resample = device.load(&[RESAMPLE])?;
+    let x = device.upload([2], &[1.0, 2.0])?;
+    assert_eq!(resample.run((&x, 4, 2.0))?.download()?, [2.0, 2.0, 4.0, 4.0]);
+    let mut batch = device.batch();
+    let y = batch.run(&resample, resample::Args { x: &x, n: 3, by: 1.0 })?;
+    batch.submit()?;
+    assert_eq!(y.download()?, [1.0, 1.0, 2.0]);
+    let none = device.upload([0], &[0.0f32; 0])?;
+    let error = resample.run((&none, 0, 1.0)).expect_err("a fact does not hold");
+    assert!(matches!(error, tilewright::Error::Needs { .. }));
+    assert_eq!(error.to_string(), "`resample` needs `N >= 1`; N is 0");
+    Ok(())
+}
+
+schedule! { POWERS: chain_kernels::signatures::powers<T = f32> for tilewright::devices::vulkan_1_1 {} }
+
+#[test]
+fn results_have_names() -> tilewright::Result<()> {
+    use chain_kernels::signatures::{powers, split};
+    let device = tilewright::Device::open()?;
+    let x = device.upload([2], &[1.5, 2.25])?;
+    let split::Outputs { low, whole } = device.load(&[split::DEFAULT])?.run(&x)?.into();
+    assert_eq!((low.download()?, whole.download()?), (vec![0.5, 0.25], vec![1, 2]));
+    let powers = device.load(&[POWERS])?;
+    let powers::Outputs { a, mut b, mut c, mut d, mut e, mut f, mut g, mut h, mut i } = powers.run(&x)?;
+    assert_eq!((a.download()?, h.download()?, i.download()?), (vec![1.5, 2.25], vec![8.0; 2], vec![0, 1]));
+    let x = device.upload([2], &[0.5, 0.75])?;
+    let mut into = device.zeros([2])?;
+    let all =
+        powers::OutputsMut { a: &mut into, b: &mut b, c: &mut c, d: &mut d, e: &mut e, f: &mut f, g: &mut g, h: &mut h, i: &mut i };
+    powers.run_into(&x, all)?;
+    assert_eq!(into.download()?, [0.5, 0.75]);
+    Ok(())
+}

@@ -66,6 +66,7 @@ enum Owned {
     Input(AnyTensor),
     Update(AnyTensor),
     Scalar(Number),
+    Size(usize),
 }
 
 impl Set {
@@ -76,6 +77,10 @@ impl Set {
         for position in &program.arguments {
             arguments.push(match position {
                 Position::Scalar(i) => Owned::Scalar(one(program.scalars[*i as usize].dtype)),
+                Position::Dim(i) => {
+                    let value = dims.values.get(*i as usize).and_then(|n| usize::try_from(*n).ok());
+                    Owned::Size(value.ok_or("a dim that is an argument has no value")?)
+                }
                 Position::Tensor(i) => {
                     let tensor = &program.tensors[*i as usize];
                     let random = random(device, tensor.dtype, &dims.shape(tensor)?)?;
@@ -101,6 +106,7 @@ impl Set {
             &mut Owned::Input(ref tensor) => Argument::from(tensor),
             Owned::Update(tensor) => Argument::from(tensor),
             Owned::Scalar(number) => Argument::from(*number),
+            Owned::Size(size) => Argument::from(*size),
         };
         (self.arguments.iter_mut().map(argument).collect(), &mut self.outputs)
     }

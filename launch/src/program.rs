@@ -1,6 +1,6 @@
 //! The launch program: what the runtime does to run a variant once.
 //!
-//! In order: bind the arguments; solve the dims ([`Program::solve`]); evaluate the derived ones; compare every shape;
+//! In order: bind the arguments, dims among them; solve the other dims ([`Program::solve`]); evaluate the derived ones; compare every shape;
 //! check facts and limits; allocate outputs and temporaries; record the dispatches one after another with a barrier
 //! between those that share a buffer.
 
@@ -27,7 +27,7 @@ pub struct Program {
     pub dims: Vec<Dim>,
     /// Compile-time parameters and their values. Variants loaded together agree in those that no input's shape fixes.
     pub parameters: Vec<(String, i64)>,
-    /// Finds the symbolic dims, in this order. Every symbolic dim is solved once.
+    /// Finds the symbolic dims that are no arguments, in this order. Each is solved once.
     pub solve: Vec<Solve>,
     /// What must hold for this variant to be taken; otherwise the next one is tried.
     pub facts: Vec<Fact>,
@@ -75,6 +75,8 @@ pub enum Argument {
     Tensor(u32),
     /// An index into [`Program::scalars`].
     Scalar(u32),
+    /// The value of a dim: an index into [`Program::dims`].
+    Dim(u32),
 }
 
 /// A tensor in device memory, dense but for what a layout fills, beginning at a multiple of 16 bytes.
@@ -121,7 +123,7 @@ pub struct Scalar {
 pub struct Dim {
     /// Its name in the kernel.
     pub name: String,
-    /// The value of a derived dim over earlier ones; `None`: the dim is solved.
+    /// The value of a derived dim over earlier ones; `None`: the dim is solved, or an argument.
     pub derived: Option<Size>,
 }
 
@@ -142,13 +144,15 @@ pub struct Solve {
     pub divide: Size,
 }
 
-/// A fact of a schedule's head, or one that the compiler chose to check.
+/// A fact of a kernel or of a schedule's head, or one that the compiler chose to check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// As the user wrote it.
     pub text: String,
     /// What is evaluated.
     pub condition: Condition,
+    /// Whether the kernel needs it, whatever the schedule: where it does not hold, no variant is tried.
+    pub needed: bool,
 }
 
 /// A comparison of two sizes.

@@ -5,7 +5,7 @@ use proc_macro::TokenStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright_dsl::expand;
 
-/// What is computed: `pub fn name<generics>(arguments) -> outputs { definitions }`.
+/// What is computed: `pub fn name<generics>(arguments) -> outputs where facts { definitions }`.
 #[proc_macro]
 pub fn kernel(tokens: TokenStream) -> TokenStream {
     guarded(tokens, |tokens| expand::kernel(tokens, tilewright_spirv::compile))

@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 27] = [
+pub const ALL: [Entry; 28] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -253,6 +253,13 @@ pub const ALL: [Entry; 27] = [
         programs: || programs(&[lavapipe::blur::TILES, lavapipe::blur::TWO_DISPATCHES, kernels::blur::DEFAULT]),
         dims: &[("H", 1024), ("W", 1024)],
         operations: |dim| 2.0 * 10.0 * dim("H") * dim("W"),
+    },
+    Entry {
+        name: "resize_bilinear",
+        about: "an image in other numbers of rows and columns, NHWC",
+        programs: || programs(&[lavapipe::resize::PIXELS_4, lavapipe::resize::PIXELS, kernels::resize_bilinear::DEFAULT]),
+        dims: &[("N", 1), ("IH", 540), ("IW", 960), ("C", 4), ("rows", 1080), ("columns", 1920)],
+        operations: |dim| 9.0 * dim("N") * dim("rows") * dim("columns") * dim("C"),
     },
     Entry {
         name: "add",

@@ -82,6 +82,11 @@ pub(crate) fn facts(program: &Program, dims: &[i64]) -> Result<(), Refusal> {
     for fact in &program.facts {
         let c = &fact.condition;
         let holds = c.left.eval(dims).zip(c.right.eval(dims)).is_some_and(|(l, r)| c.relation.holds(l, r));
+        if !holds && fact.needed {
+            let values = text::are(program, dims, [&c.left, &c.right]);
+            let sizes = if values.is_empty() { String::new() } else { format!("; {values}") };
+            return Err(Refusal::needed(format!("needs `{}`{sizes}", fact.text)));
+        }
         if !holds {
             let values = text::values(program, dims, [&c.left, &c.right]);
             let with = if values.is_empty() { String::new() } else { format!(" for {values}") };
@@ -124,6 +129,7 @@ pub(crate) fn overlap<'a>(places: &[Place<'a>]) -> Option<(&'a str, &'a str)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Wrong;
     use super::super::samples::conv;
     use super::super::solve::solve;
     use super::*;
@@ -132,30 +138,38 @@ mod tests {
     #[test]
     fn shapes_of_outputs_follow_from_the_dims() {
         let given: [&[usize]; 2] = [&[1, 9, 9, 3], &[3, 3, 3, 8]];
-        let dims = solve(&conv(), &given).expect("solvable");
+        let dims = solve(&conv(), &given, &[]).expect("solvable");
         assert_eq!(shapes(&conv(), &dims, &given).expect("consistent")[2], [1, 4, 4, 8]);
     }
 
     #[test]
     fn a_shape_that_contradicts_another_names_wanted_and_got() {
         let given: [&[usize]; 2] = [&[1, 9, 9, 3], &[3, 3, 4, 8]];
-        let dims = solve(&conv(), &given).expect("solvable");
+        let dims = solve(&conv(), &given, &[]).expect("solvable");
         let refusal = shapes(&conv(), &dims, &given).expect_err("IC is 3 and 4");
         assert_eq!(refusal.reason, "`filter` has shape [3, 3, 4, 8], but should have [3, 3, IC, OC] = [3, 3, 3, 8]");
-        assert!(refusal.shape);
+        assert_eq!(refusal.kind, Wrong::Shape);
     }
 
     #[test]
     fn a_fact_that_fails_names_the_values() {
-        let dims = solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]]).expect("solvable");
+        let dims = solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
         assert_eq!(facts(&conv(), &dims), Err(Refusal::variant("`OW % 4 == 0` does not hold for OW = 3".into())));
     }
 
     #[test]
+    fn a_fact_that_the_kernel_needs_is_said_to_be_one() {
+        let mut program = conv();
+        program.facts[0].needed = true;
+        let dims = solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
+        assert_eq!(facts(&program, &dims), Err(Refusal::needed("needs `OW % 4 == 0`; OW is 3".into())));
+    }
+
+    #[test]
     fn a_limit_is_within_32_bits() {
-        let within = solve(&conv(), &[&[1, (1 << 21) - 1, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
+        let within = solve(&conv(), &[&[1, (1 << 21) - 1, 9, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
         assert_eq!(facts(&conv(), &within), Ok(()));
-        let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]]).expect("solvable");
+        let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
         let reason = "`n * ih * 1024` can be 2147483648, and indices have 32 bits, for N = 1, IH = 2097152";
         assert_eq!(facts(&conv(), &beyond), Err(Refusal::variant(reason.into())));
     }

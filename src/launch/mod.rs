@@ -17,18 +17,33 @@ pub(crate) mod samples;
 /// Why a variant does not take some arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// Whether it is the shapes that are wrong, rather than a fact or limit of this variant that does not hold.
-    pub(crate) shape: bool,
+    /// What is wrong.
+    pub(crate) kind: Wrong,
     /// The reason, for the user.
     pub(crate) reason: String,
 }
 
+/// What is wrong with arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// Their shapes.
+    Shape,
+    /// What the kernel needs, whatever the variant, does not hold.
+    Needed,
+    /// A fact or a limit of this variant does not hold.
+    Variant,
+}
+
 impl Refusal {
     fn shape(reason: String) -> Refusal {
-        Refusal { shape: true, reason }
+        Refusal { kind: Wrong::Shape, reason }
+    }
+
+    fn needed(reason: String) -> Refusal {
+        Refusal { kind: Wrong::Needed, reason }
     }
 
     pub(crate) fn variant(reason: String) -> Refusal {
-        Refusal { shape: false, reason }
+        Refusal { kind: Wrong::Variant, reason }
     }
 }

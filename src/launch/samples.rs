@@ -53,6 +53,7 @@ pub(crate) fn conv() -> Program {
         facts: vec![Fact {
             text: "OW % 4 == 0".into(),
             condition: Condition { left: bin(Size::FloorMod, dim(5), lit(4)), relation: Relation::Eq, right: lit(0) },
+            needed: false,
         }],
         limits: vec![Limit {
             what: "`n * ih * 1024`".into(),

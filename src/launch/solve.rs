@@ -1,7 +1,7 @@
-//! The dims of a launch from the shapes of its arguments.
+//! The dims of a launch from its arguments: those that are given, and those that shapes tell.
 
 use super::{Refusal, text};
-use tilewright_launch::{MOST, Program, Size, Solve};
+use tilewright_launch::{Argument, MOST, Program, Size, Solve};
 
 /// Calls `found` with each dim that a size names.
 pub(super) fn dims_of(size: &Size, found: &mut dyn FnMut(u32)) {
@@ -28,11 +28,18 @@ pub(super) fn is_known(size: &Size, known: &[bool]) -> bool {
     all
 }
 
-/// The values of all dims. `shapes[i]` is the shape given for `program.tensors[i]`, inputs and updates only.
-pub(crate) fn solve(program: &Program, shapes: &[&[usize]]) -> Result<Vec<i64>, Refusal> {
+/// The values of all dims. `shapes[i]` is the shape given for `program.tensors[i]`, inputs and updates only; `sizes` are the values of
+/// those dims that are arguments, in the arguments' order.
+pub(crate) fn solve(program: &Program, shapes: &[&[usize]], sizes: &[i64]) -> Result<Vec<i64>, Refusal> {
     check_ranks(program, shapes)?;
     let mut dims = vec![0; program.dims.len()];
     let mut known = vec![false; dims.len()];
+    let given = program.arguments.iter().filter_map(|a| if let Argument::Dim(d) = a { Some(*d as usize) } else { None });
+    for (at, size) in given.zip(sizes) {
+        if let (Some(d), Some(k)) = (dims.get_mut(at), known.get_mut(at)) {
+            (*d, *k) = (*size, true);
+        }
+    }
     derive(program, shapes, &mut dims, &mut known)?;
     for s in &program.solve {
         let value = solve_one(program, shapes, s, &dims)?;
@@ -137,18 +144,31 @@ fn sources(program: &Program, shapes: &[&[usize]], size: &Size) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Wrong;
     use super::super::samples::conv;
     use super::*;
 
     fn reason(shapes: &[&[usize]]) -> String {
-        let refusal = solve(&conv(), shapes).expect_err("these shapes are wrong");
-        assert!(refusal.shape);
+        let refusal = solve(&conv(), shapes, &[]).expect_err("these shapes are wrong");
+        assert_eq!(refusal.kind, Wrong::Shape);
         refusal.reason
     }
 
     #[test]
     fn dims_come_from_the_shapes() {
-        assert_eq!(solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]]), Ok(vec![1, 9, 3, 8, 4, 3]));
+        assert_eq!(solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]), Ok(vec![1, 9, 3, 8, 4, 3]));
+    }
+
+    #[test]
+    fn a_dim_that_is_given_is_known_first() {
+        let mut program = conv();
+        program.arguments.insert(1, Argument::Dim(3));
+        program.solve.remove(3);
+        // The output's rows follow from it.
+        program.dims[4].derived = Some(Size::Sub(Size::Dim(3).into(), Size::Const(2).into()));
+        assert_eq!(solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[8]), Ok(vec![1, 9, 3, 8, 6, 3]));
+        let refusal = solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[1]).expect_err("it is too small");
+        assert_eq!(refusal.reason, "OH = OC - 2 is -1, and a size cannot be negative for OC = 1");
     }
 
     #[test]

@@ -15,6 +15,15 @@ pub(super) fn shape(program: &Program, shape: &[Size]) -> String {
 
 /// The dims that sizes name and their values: `OH = 3, OW = 4`; empty if they name none.
 pub(super) fn values<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'a Size>) -> String {
+    named(program, dims, sizes, "=")
+}
+
+/// The same in a sentence: `OH is 3, OW is 4`.
+pub(super) fn are<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'a Size>) -> String {
+    named(program, dims, sizes, "is")
+}
+
+fn named<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'a Size>, verb: &str) -> String {
     let mut named = Vec::new();
     for s in sizes {
         dims_of(s, &mut |d| {
@@ -23,7 +32,7 @@ pub(super) fn values<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterat
             }
         });
     }
-    let one = |d: u32| Some(format!("{} = {}", dim_name(program, d), dims.get(d as usize)?));
+    let one = |d: u32| Some(format!("{} {verb} {}", dim_name(program, d), dims.get(d as usize)?));
     named.into_iter().filter_map(one).collect::<Vec<_>>().join(", ")
 }
 

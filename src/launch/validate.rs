@@ -16,11 +16,17 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Arguments name all inputs, updates and scalars, each once and in order; then come outputs, then temporaries.
+/// Arguments name all inputs, updates and scalars, each once and in order, and dims, each at most once; then come outputs, then temporaries.
 fn arguments(program: &Program) -> Result<(), String> {
-    let (mut tensors, mut scalars) = (0, 0);
+    let (mut tensors, mut scalars, mut sizes) = (0, 0, vec![false; program.dims.len()]);
     for argument in &program.arguments {
         let (next, got) = match argument {
+            Argument::Dim(d) => {
+                let symbolic = program.dims.get(*d as usize).is_some_and(|d| d.derived.is_none());
+                let first = sizes.get_mut(*d as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+                ensure(symbolic && first, || format!("dim {d} is an argument, but is none to give"))?;
+                continue;
+            }
             Argument::Tensor(t) => (&mut tensors, *t),
             Argument::Scalar(s) => (&mut scalars, *s),
         };
@@ -47,6 +53,13 @@ fn arguments(program: &Program) -> Result<(), String> {
 /// Every dim is found, by what is known before it.
 fn dims(program: &Program) -> Result<(), String> {
     let mut known = vec![false; program.dims.len()];
+    for argument in &program.arguments {
+        if let Argument::Dim(d) = argument
+            && let Some(k) = known.get_mut(*d as usize)
+        {
+            *k = true;
+        }
+    }
     derive(program, &mut known);
     for s in &program.solve {
         let i = s.dim as usize;
@@ -148,6 +161,10 @@ mod tests {
         refused("dim 0 is solved, but is none to solve", |p| p.solve[1].dim = 0);
         refused("dim 0 is solved before what it needs", |p| p.solve[0].minus = dim(1));
         refused("dim 5 is solved by a shape that is not given", |p| p.solve[4].tensor = 2);
+        refused("dim 9 is an argument, but is none to give", |p| p.arguments.push(Argument::Dim(9)));
+        refused("dim 4 is an argument, but is none to give", |p| p.arguments.push(Argument::Dim(4)));
+        refused("dim 3 is an argument, but is none to give", |p| p.arguments.extend([Argument::Dim(3), Argument::Dim(3)]));
+        refused("dim 3 is solved, but is none to solve", |p| p.arguments.push(Argument::Dim(3)));
         refused("there is no dim 9", |p| p.limits[0].most = dim(9));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use tilewright::{AnyTensor, Argument, Device, DynKernel, Options};
+use tilewright::{Argument, Device, DynKernel, Options};
 use tilewright_differential::compare::compare;
 use tilewright_differential::compile::Refusal;
 pub use tilewright_differential::inputs::Fill;
@@ -15,7 +15,7 @@ use tilewright_differential::wanted::wanted;
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm::evaluate::Value;
 use tilewright_dsl::launch;
-use tilewright_dsl::nest::{Program, print};
+use tilewright_dsl::nest::{self, Program, print};
 use tilewright_dsl::profile::Profile;
 
 /// The devices of all tests: the one that the environment picks, with the validation layers on, and the reference device,
@@ -166,17 +166,28 @@ impl Variant {
 
     /// Why a launch at these dims is refused, on each device.
     pub fn refusals(&self, dims: &[(&str, i64)]) -> Vec<String> {
-        self.on_each(dims, &|kernel, tensors| kernel.run(tensors.iter().map(Argument::Read)).expect_err("a refusal").to_string())
+        self.on_each(dims, &|kernel, arguments| kernel.run(arguments).expect_err("a refusal").to_string())
     }
 
     /// The version that a launch at these dims takes, on each device.
     pub fn taken(&self, dims: &[(&str, i64)]) -> Vec<String> {
-        self.on_each(dims, &|kernel, tensors| kernel.variant_for(tensors.iter().map(Argument::Read)).expect("a version").to_owned())
+        self.on_each(dims, &|kernel, arguments| kernel.variant_for(arguments).expect("a version").to_owned())
     }
 
-    /// What each device makes of the variant and of tensors for these dims. It has no scalars.
-    fn on_each(&self, dims: &[(&str, i64)], ask: &dyn Fn(&DynKernel, &[AnyTensor]) -> String) -> Vec<String> {
-        let one = |kernel: &DynKernel| ask(kernel, &arguments(kernel.device(), &self.algorithm, dims).expect("tensors"));
+    /// What each device makes of the variant and of arguments for these dims. It has no scalars.
+    fn on_each(&self, dims: &[(&str, i64)], ask: &dyn Fn(&DynKernel, Vec<Argument<'_>>) -> String) -> Vec<String> {
+        let one = |kernel: &DynKernel| {
+            let tensors = arguments(kernel.device(), &self.algorithm, dims).expect("tensors");
+            let mut rest = tensors.iter();
+            let argument = |argument: &nest::Argument| match argument {
+                nest::Argument::Dim(id) => {
+                    let dim = dims.iter().find(|(name, _)| *name == self.algorithm.dims[*id].name).expect("a value");
+                    Argument::Size(usize::try_from(dim.1).expect("a size"))
+                }
+                _ => Argument::Read(rest.next().expect("a tensor")),
+            };
+            ask(kernel, self.algorithm.arguments.iter().map(argument).collect())
+        };
         self.loaded().iter().map(one).collect()
     }
 

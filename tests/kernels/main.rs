@@ -20,6 +20,7 @@ mod functions;
 mod gather;
 mod golden;
 mod harness;
+mod heads;
 mod idioms;
 mod im2col;
 mod index;

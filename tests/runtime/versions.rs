@@ -11,7 +11,7 @@ fn specialized(n: i64) -> Program {
     let condition = Condition { left: Size::FloorMod(dim(0).into(), lit(n).into()), relation: Relation::Eq, right: lit(0) };
     let version = Version {
         under: format!("N % {n} == 0"),
-        facts: vec![Fact { text: format!("N % {n} == 0"), condition }],
+        facts: vec![Fact { text: format!("N % {n} == 0"), condition, needed: false }],
         temporaries: vec![],
         limits: program.limits.clone(),
         dispatches: vec![VersionDispatch::Same(0)],

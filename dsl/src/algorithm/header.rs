@@ -1,10 +1,11 @@
 //! Generics, arguments and outputs: everything of a kernel but its body.
 
 use super::names::Symbol;
-use super::{Bindings, Checked, Checker, types};
+use super::{Bindings, Checked, Checker, Poisoned, stated, types};
 use crate::diag::{Error, did_you_mean, list};
 use crate::expr::ExprId;
-use crate::nest::{Argument, Buffer, BufferId, Dim, Scalar, Space};
+use crate::facts::Prover;
+use crate::nest::{Argument, Buffer, BufferId, Condition, Dim, Scalar, Space, State};
 use crate::syntax::kernel::{Generic, GenericKind, Type};
 use crate::syntax::{Expr, Name};
 use tilewright_launch::DType;
@@ -40,10 +41,15 @@ impl Checker<'_> {
             self.resolve(n, &mut progress, bindings);
         }
         for param in &kernel.params {
-            if self.argument(&param.name, param.update, &param.ty).is_err() {
+            if param.is_dim() {
+                // It was declared with the generics; one that is wrong there was said to be.
+                let dim = self.program.dims.iter().find(|(_, d)| d.name == param.name.text).map(|(id, _)| id);
+                self.program.arguments.extend(dim.map(Argument::Dim));
+            } else if self.argument(&param.name, param.update, &param.ty).is_err() {
                 self.poison(&param.name);
             }
         }
+        self.facts();
         for output in &kernel.outputs {
             match self.tensor(&output.name, &output.ty, Space::Output) {
                 Ok(buffer) => self.program.outputs.push(buffer),
@@ -51,6 +57,38 @@ impl Checker<'_> {
             }
         }
         self.has_results();
+    }
+
+    /// Notes what the kernel states, for the proofs of all that follows.
+    fn facts(&mut self) {
+        let (kernel, first) = (self.kernel, self.program.conditions.len());
+        for fact in &kernel.facts {
+            let is_poisoned = |name: &String| matches!(self.names.find(name), Some((_, Symbol::Poisoned)));
+            let noted = match super::order::names(fact).iter().any(is_poisoned) {
+                true => Err(Poisoned),
+                false => stated::note(&mut self.program, fact, true).or_else(|error| self.fail(error)),
+            };
+            // Without a fact that was meant, nothing is to be proved.
+            self.prove &= noted.is_ok();
+        }
+        for at in first..self.program.conditions.len() {
+            let Condition { left, right, text, span, .. } = self.program.conditions[at].clone();
+            let is_known = [left, right].iter().all(|side| self.program.exprs.as_int(*side).is_some());
+            self.program.owe(text, if is_known { State::Proved } else { State::CheckedAtLaunch }, span);
+        }
+        if self.prove
+            && let Some(conditions) = Prover::new(&self.program).contradiction()
+        {
+            let found: Vec<Condition> = conditions.iter().filter_map(|at| self.program.conditions.get(*at)).cloned().collect();
+            // A fact that has bound a dim is in all that names the dim, and in no condition.
+            let bound = kernel.facts.iter().rev().find(|fact| stated::literal(fact).is_some()).map(|fact| fact.span);
+            let span = found.last().map(|c| c.span).or(bound).unwrap_or(kernel.name.span);
+            let texts = list(found.iter().map(|c| &c.text));
+            let what = if found.len() == 1 { "" } else { "the facts contradict one another: " };
+            let error = Error::new(span, format!("{what}no sizes satisfy {texts}"));
+            self.errors.push(error.help("no launch would be taken: drop or correct a fact"));
+            self.prove = false;
+        }
     }
 
     /// That there is something to compute.
@@ -100,9 +138,19 @@ impl Checker<'_> {
 
     /// Declares a dim that is known at launch.
     fn symbolic(&mut self, name: &Name, bindings: &Bindings) {
-        let pinned = bindings.dims.iter().find(|(n, _)| n.text == name.text);
+        let kernel = self.kernel;
+        if let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text)
+            && generic.name.span != name.span
+            && kernel.params.iter().any(|p| p.is_dim() && p.name.span == name.span)
+        {
+            let error = Error::new(name.span, format!("the argument `{name}` declares a dim that is declared already"));
+            self.errors.push(error.note_at(generic.name.span, "here").help(format!("leave `{name}` out of one of the two")));
+            return self.poison(name);
+        }
+        let equated = || kernel.facts.iter().filter_map(|fact| stated::equated(kernel, fact)).find(|(n, _)| n.text == name.text);
+        let pinned = bindings.dims.iter().find(|(n, _)| n.text == name.text).cloned().or_else(equated);
         let literal = match pinned {
-            Some((pin, value)) => match self.small(i128::from(*value), pin.span) {
+            Some((pin, value)) => match self.small(i128::from(value), pin.span) {
                 Ok(id) => Some(id),
                 Err(_) => return self.poison(name),
             },

@@ -34,6 +34,7 @@ mod reads;
 mod reductions;
 pub mod signature;
 mod sizes;
+pub(crate) mod stated;
 mod types;
 mod values;
 

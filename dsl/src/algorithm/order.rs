@@ -139,8 +139,9 @@ impl Checker<'_> {
                 false => format!("the shapes of {} are known at launch", list(given)),
             });
             let help = format!(
-                "give it a value, `{} = 1`: it is then a parameter; or use it in a shape as `factor * {} + other dims`",
-                dim.name, dim.name
+                "give it a value, `{0} = 1`: it is then a parameter; let the caller give it, by an argument `{0}: dim`; or use it in a \
+                 shape as `factor * {0} + other dims`",
+                dim.name
             );
             self.errors.push(error.help(help));
         }

@@ -1,7 +1,8 @@
 //! What `kernel!` needs: the check of a kernel for every choice of its dtypes, and the signature that Rust sees.
 
 use super::{Bindings, check_with, types};
-use crate::diag::Errors;
+use crate::diag::{Error, Errors};
+use crate::nest::Program;
 use crate::syntax::kernel::{GenericKind, Type};
 use crate::syntax::{Expr, Kernel, Name};
 use std::collections::BTreeSet;
@@ -43,6 +44,8 @@ pub enum Argument {
         /// Its type.
         dtype: Element,
     },
+    /// A size, of the dim of this name.
+    Dim(Name),
 }
 
 /// A tensor.
@@ -72,7 +75,11 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
         let shown: Vec<String> = choice.iter().map(|(name, dtype)| format!("`{name} = {dtype}`")).collect();
         let bindings = Bindings { dtypes: choice, span: kernel.name.span, ..Bindings::default() };
         // What is proved of sizes does not depend on dtypes: once is enough.
-        let Err(found) = check_with(kernel, &bindings, n == 0) else { continue };
+        let found = match check_with(kernel, &bindings, n == 0) {
+            Ok(program) if n == 0 => told_by_shapes(&program),
+            Ok(_) => continue,
+            Err(found) => found,
+        };
         for error in found.0 {
             // One error at a place: the same mistake reads differently for another dtype.
             if errors.0.iter().any(|e| e.span == error.span) {
@@ -86,6 +93,16 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
         }
     }
     errors.into_result().map(|()| signature(kernel))
+}
+
+/// The arguments of type `dim` that shapes would tell without them. (Under a schedule's values, shapes may tell more.)
+fn told_by_shapes(program: &Program) -> Errors {
+    let told = crate::lower::solve::told_by_shapes(program).into_iter().map(|(dim, tensor)| {
+        let (dim, tensor) = (&program.dims[dim], &program.buffers[tensor].name);
+        let error = Error::new(dim.span, format!("`{}` is determined by the shape of `{tensor}`", dim.name));
+        error.help(format!("leave the argument out, and declare the dim between `<` and `>`: `<{}>`", dim.name))
+    });
+    Errors(told.collect())
 }
 
 /// The choices of dtypes.
@@ -133,6 +150,7 @@ pub fn signature(kernel: &Kernel) -> Signature {
         rank: ty.shape.as_ref().map_or(0, Vec::len),
     };
     let arguments = kernel.params.iter().map(|p| match (&p.ty.shape, p.update) {
+        (None, _) if p.is_dim() => Argument::Dim(p.name.clone()),
         (None, _) => Argument::Scalar { name: p.name.clone(), dtype: element(&p.ty.dtype) },
         (Some(_), false) => Argument::Input(tensor(&p.name, &p.ty)),
         (Some(_), true) => Argument::Update(tensor(&p.name, &p.ty)),

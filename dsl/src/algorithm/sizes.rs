@@ -115,7 +115,7 @@ impl Checker<'_> {
         let known = |c: &Condition| (c.left, c.relation, c.right) == (size, Relation::Ge, bound);
         if !self.program.conditions.iter().any(known) {
             self.program.owe(text.clone(), State::CheckedAtLaunch, span);
-            self.program.conditions.push(Condition { left: size, relation: Relation::Ge, right: bound, text, span });
+            self.program.conditions.push(Condition { left: size, relation: Relation::Ge, right: bound, text, span, needed: true });
         }
     }
 }

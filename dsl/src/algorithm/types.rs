@@ -27,6 +27,9 @@ fn unknown(name: &Name) -> Error {
         "f64" | "double" => "double precision is out of scope: few GPUs have it; use `f32`".into(),
         "usize" | "isize" | "i64" | "i16" | "int" => "indices and integers are `i32`".into(),
         "u64" | "u16" | "uint" => "unsigned integers are `u32`".into(),
+        crate::syntax::kernel::DIM => {
+            "`dim` is the type of an argument that is a size, `n: dim`; indices and integers are `i32`".into()
+        }
         "float" => "use `f32`".into(),
         "half" => "use `f16`".into(),
         "image2d" | "Image" | "texture2d" | "Texture" => {

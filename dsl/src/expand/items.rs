@@ -1,10 +1,11 @@
-//! What stands in a kernel's module: its arguments as a struct, and its type.
+//! What stands in a kernel's module: its arguments as a struct, its results as one, and its type.
 //!
 //! Every path is absolute and every trait method is called by its trait: the user may have no prelude, and modules and types
 //! of any name.
 
+use super::outputs::Outputs;
 use super::packing;
-use super::signature::{Argument, ArgumentKind, Output, Signature};
+use super::signature::{Argument, ArgumentKind, Signature};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -14,9 +15,11 @@ pub(super) fn items(signature: &Signature) -> TokenStream {
     let definition = arguments.definition();
     let conversions = arguments.conversions();
     let list = arguments.list();
-    let kernel = kernel(signature, &arguments);
+    let outputs = Outputs::new(signature);
+    let kernel = kernel(signature, &arguments, &outputs);
+    let outputs = outputs.items();
     let packing = packing::items(signature);
-    quote!(#definition #conversions #list #kernel #packing)
+    quote!(#definition #conversions #list #outputs #kernel #packing)
 }
 
 /// The type `Args<'a, T, Layout_x>`: without the lifetime where no tensor is passed, and of those dtypes only that are.
@@ -29,7 +32,7 @@ struct Arguments<'f> {
 
 impl Arguments<'_> {
     fn new(signature: &Signature) -> Arguments<'_> {
-        let borrows = signature.arguments.iter().any(|a| a.kind != ArgumentKind::Scalar);
+        let borrows = signature.arguments.iter().any(|a| matches!(a.kind, ArgumentKind::Input | ArgumentKind::Update));
         let used = |name: &&Ident| signature.arguments.iter().any(|a| a.generic.as_ref() == Some(*name));
         Arguments {
             signature,
@@ -105,7 +108,9 @@ impl Arguments<'_> {
                         <::tilewright::__private::Scalar as ::core::convert::From<_>>::from(self.#name)
                     )
                 },
-                _ => quote!(<#argument_type as ::core::convert::From<_>>::from(self.#name)),
+                ArgumentKind::Input | ArgumentKind::Update | ArgumentKind::Size => {
+                    quote!(<#argument_type as ::core::convert::From<_>>::from(self.#name))
+                }
             }
         });
         let count = items.len();
@@ -128,7 +133,7 @@ fn rust_type(argument: &Argument) -> TokenStream {
             quote!(&'a ::tilewright::__private::Tensor<#element, #layout>)
         }
         ArgumentKind::Update => quote!(&'a mut ::tilewright::__private::Tensor<#element>),
-        ArgumentKind::Scalar => quote!(#element),
+        ArgumentKind::Scalar | ArgumentKind::Size => quote!(#element),
     }
 }
 
@@ -143,27 +148,17 @@ pub(super) fn layouts(layouts: &[&Ident]) -> TokenStream {
 }
 
 /// `Layout_x = RowMajor,`: each layout generic, in a definition.
-fn row_major(layouts: &[&Ident]) -> TokenStream {
+pub(super) fn row_major(layouts: &[&Ident]) -> TokenStream {
     quote!(#(#layouts: ::tilewright::__private::Layout = ::tilewright::__private::RowMajor,)*)
 }
 
 /// The type that stands for the kernel, and what the runtime knows of it.
-fn kernel(signature: &Signature, arguments: &Arguments<'_>) -> TokenStream {
+fn kernel(signature: &Signature, arguments: &Arguments<'_>, outputs: &Outputs<'_>) -> TokenStream {
     let dtypes: Vec<&Ident> = signature.dtypes.iter().map(|(name, _)| name).collect();
     let all = signature.layouts();
     let documentation = format!("The kernel [`{}`](self), as a type.", signature.name);
     let (name, args) = (&signature.name, arguments.ty());
-    let output = |o: &Output| {
-        let Output { element, layout, .. } = o;
-        quote!(::tilewright::__private::Tensor<#element, #layout>)
-    };
-    let outputs = match signature.outputs.as_slice() {
-        [one] => output(one),
-        several => {
-            let several = several.iter().map(output);
-            quote!((#(#several,)*))
-        }
-    };
+    let outputs = outputs.ty();
     let (elements, defaults, layouts) = (elements(&dtypes), row_major(&all), layouts(&all));
     quote! {
         #[doc = #documentation]

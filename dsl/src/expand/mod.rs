@@ -27,6 +27,7 @@ mod head;
 mod items;
 mod kernel;
 mod link;
+mod outputs;
 mod packing;
 mod profile;
 mod schedule;

@@ -47,6 +47,8 @@ pub(super) struct Output {
     pub(super) name: Ident,
     /// The Rust type of an element.
     pub(super) element: TokenStream,
+    /// The dtype generic that the type is, if it is one.
+    pub(super) generic: Option<Ident>,
     /// The generic that its layout is.
     pub(super) layout: Ident,
 }
@@ -57,6 +59,7 @@ pub(super) enum ArgumentKind {
     Input,
     Update,
     Scalar,
+    Size,
 }
 
 impl Signature {
@@ -90,11 +93,12 @@ impl Signature {
         let mut parameters = parameters.into_iter();
         let arguments = kernel.params.iter().map(|param| Argument {
             name: ident(&param.name),
-            element: element(&param.ty),
+            element: if param.is_dim() { quote!(::core::primitive::usize) } else { element(&param.ty) },
             generic: generic(&param.ty),
             kind: match &param.ty.shape {
                 _ if param.update => ArgumentKind::Update,
                 Some(_) => ArgumentKind::Input,
+                None if param.is_dim() => ArgumentKind::Size,
                 None => ArgumentKind::Scalar,
             },
             layout: (!param.update && param.ty.shape.is_some()).then(|| layout(&param.name.text, &dtypes)),
@@ -106,6 +110,7 @@ impl Signature {
         let output = |output: &crate::syntax::kernel::Output| Output {
             name: ident(&output.name),
             element: element(&output.ty),
+            generic: generic(&output.ty),
             layout: layout(&output.name.text, &dtypes),
         };
         let mut seen = HashSet::new();

@@ -22,7 +22,7 @@ impl Tensors {
     pub fn of(program: &Program) -> Tensors {
         let argument = |a: &nest::Argument| match a {
             nest::Argument::Tensor(buffer) => Some(*buffer),
-            nest::Argument::Scalar(_) => None,
+            nest::Argument::Scalar(_) | nest::Argument::Dim(_) => None,
         };
         let mut order: Vec<BufferId> = program.arguments.iter().filter_map(argument).collect();
         let arguments = order.len();
@@ -135,15 +135,18 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, role });
     }
     let mut dims = Vec::new();
-    for dim in program.dims.values() {
-        let derived = dim.derived.map(|e| must(e, dim.span, &|| format!("the dim `{}`", dim.name)));
+    for (id, dim) in program.dims.iter() {
+        // What a fact equates with a literal is given all the same where it is an argument, and the launch compares.
+        let derived = dim.derived.filter(|_| !program.arguments.contains(&nest::Argument::Dim(id)));
+        let derived = derived.map(|e| must(e, dim.span, &|| format!("the dim `{}`", dim.name)));
         dims.push(launch::Dim { name: dim.name.clone(), derived });
     }
     let mut facts = Vec::new();
     for c in &program.conditions {
         let mut side = |e| must(e, c.span, &|| format!("a side of `{}`", c.text));
         let (left, right) = (side(c.left), side(c.right));
-        facts.push(launch::Fact { text: c.text.clone(), condition: launch::Condition { left, relation: c.relation, right } });
+        let condition = launch::Condition { left, relation: c.relation, right };
+        facts.push(launch::Fact { text: c.text.clone(), condition, needed: c.needed });
     }
     let solve = solve::plan(program).unwrap_or_else(|missing| {
         for dim in missing {
@@ -186,6 +189,7 @@ fn arguments(program: &Program, tensors: &Tensors) -> Vec<launch::Argument> {
     let one = |a: &nest::Argument| match a {
         nest::Argument::Tensor(buffer) => tensors.index(*buffer).map(launch::Argument::Tensor),
         nest::Argument::Scalar(scalar) => Some(launch::Argument::Scalar(scalar_index(program, *scalar))),
+        nest::Argument::Dim(dim) => Some(launch::Argument::Dim(dim.index() as u32)),
     };
     program.arguments.iter().filter_map(one).collect()
 }
@@ -194,7 +198,7 @@ fn arguments(program: &Program, tensors: &Tensors) -> Vec<launch::Argument> {
 pub fn scalar_index(program: &Program, scalar: nest::ScalarId) -> u32 {
     let among = program.arguments.iter().filter_map(|a| match a {
         nest::Argument::Scalar(s) => Some(*s),
-        nest::Argument::Tensor(_) => None,
+        nest::Argument::Tensor(_) | nest::Argument::Dim(_) => None,
     });
     among.take_while(|s| *s != scalar).count() as u32
 }
@@ -202,7 +206,7 @@ pub fn scalar_index(program: &Program, scalar: nest::ScalarId) -> u32 {
 fn scalars(program: &Program) -> Vec<launch::Scalar> {
     let one = |a: &nest::Argument| match a {
         nest::Argument::Scalar(s) => Some(&program.scalars[*s]),
-        nest::Argument::Tensor(_) => None,
+        nest::Argument::Tensor(_) | nest::Argument::Dim(_) => None,
     };
     program.arguments.iter().filter_map(one).map(|s| launch::Scalar { name: s.name.clone(), dtype: s.dtype }).collect()
 }

@@ -1,19 +1,43 @@
 //! Solving the dims: which tensor's shape tells which symbolic dim, in what order.
 //!
-//! A launch knows the shapes of the inputs and of what is updated in place. A dimension whose size is
+//! A launch knows the dims that are arguments, and the shapes of the inputs and of what is updated in place. A dimension whose size is
 //! `divide * dim + minus`, where only `dim` is not known yet, determines it. `N / 2` does not determine `N`: two sizes
 //! have the same half.
 
 use crate::arena::Id;
 use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::lower::launch::{Tensors, size};
-use crate::nest::{DimId, Program};
+use crate::nest::{Argument, BufferId, DimId, Program};
 use tilewright_launch::{Size, Solve};
 
-/// The order in which shapes determine the symbolic dims, or the dims that no shape determines.
+/// The order in which shapes determine the symbolic dims that are no arguments, or those that no shape determines.
 pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
-    let tensors = Tensors::of(program);
     let mut known: Vec<bool> = vec![false; program.dims.len()];
+    sizes(program).for_each(|dim| known[dim.index()] = true);
+    let found = by_shapes(program, &mut known);
+    let missing: Vec<DimId> = program.dims.ids().filter(|d| program.dims[*d].derived.is_none() && !known[d.index()]).collect();
+    if missing.is_empty() { Ok(found) } else { Err(missing) }
+}
+
+/// The dims that are arguments although shapes determine them, each with the tensor whose shape does.
+pub fn told_by_shapes(program: &Program) -> Vec<(DimId, BufferId)> {
+    let tensors = Tensors::of(program);
+    let found = by_shapes(program, &mut vec![false; program.dims.len()]);
+    let told = |dim: DimId| {
+        let solve = found.iter().find(|s| s.dim as usize == dim.index())?;
+        Some((dim, *tensors.arguments().get(solve.tensor as usize)?))
+    };
+    sizes(program).filter_map(told).collect()
+}
+
+/// The dims that are arguments.
+fn sizes(program: &Program) -> impl Iterator<Item = DimId> {
+    program.arguments.iter().filter_map(|a| if let Argument::Dim(dim) = a { Some(*dim) } else { None })
+}
+
+/// What shapes determine beyond the dims that are known.
+fn by_shapes(program: &Program, known: &mut [bool]) -> Vec<Solve> {
+    let tensors = Tensors::of(program);
     let mut found = Vec::new();
     let mut shapes: Vec<(u32, u32, ExprId)> = Vec::new();
     for (n, buffer) in tensors.arguments().iter().enumerate() {
@@ -23,10 +47,10 @@ pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
         }
     }
     loop {
-        settle_derived(program, &mut known);
+        settle_derived(program, known);
         // A dimension that is the dim itself tells most about a wrong shape; a literal divisor is never 0.
         let best = shapes.iter().filter_map(|(tensor, axis, extent)| {
-            let mut line = affine(program, *extent, &known)?;
+            let mut line = affine(program, *extent, known)?;
             let (dim, divide) = line.unknown.take()?;
             let rank = match (&divide, &line.rest) {
                 (Size::Const(1), Size::Const(0)) => 0,
@@ -41,8 +65,7 @@ pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
         known[dim.index()] = true;
         found.push(solve);
     }
-    let missing: Vec<DimId> = program.dims.ids().filter(|d| program.dims[*d].derived.is_none() && !known[d.index()]).collect();
-    if missing.is_empty() { Ok(found) } else { Err(missing) }
+    found
 }
 
 /// Marks the derived dims whose dims are known.
@@ -104,7 +127,7 @@ fn scale(a: Affine, by: Size) -> Affine {
 mod tests {
     use super::*;
     use crate::diag::SpanId;
-    use crate::nest::{Argument, Buffer, Dim, Space};
+    use crate::nest::{Buffer, Dim, Space};
     use tilewright_launch::DType;
 
     /// A program with dims `a`, `b`, `c` and one input of the shape that `f` makes of them.

@@ -119,9 +119,9 @@ pub struct Program {
     pub pinned: Vec<DimId>,
     /// The schedule's tuned constants.
     pub tuned: Vec<Tuned>,
-    /// What the schedule's head states, and what the launch checks because a directive asked for it.
+    /// What the kernel states and needs, what the schedule's head states, and what the launch checks because a directive asked for it.
     pub conditions: Vec<Condition>,
-    /// Tensors that the schedule's head says hold neither infinities nor NaN.
+    /// Tensors that the kernel or the schedule's head says hold neither infinities nor NaN.
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
@@ -225,6 +225,8 @@ pub enum Argument {
     Tensor(BufferId),
     /// A scalar.
     Scalar(ScalarId),
+    /// The value of a symbolic dim.
+    Dim(DimId),
 }
 
 /// A buffer.
@@ -374,6 +376,8 @@ pub struct Condition {
     pub text: String,
     /// Where.
     pub span: SpanId,
+    /// Whether the algorithm needs it, under whatever schedule: where it does not hold, there is no launch at all.
+    pub needed: bool,
 }
 
 /// Something that must hold for a variant to be right.

@@ -56,7 +56,14 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
             Error::new(blame, format!("`shift` needs `{text}`, which is not proved, and the launch does not know that extent"));
         return Err(error.help("write `guard`"));
     }
-    nest.program.conditions.push(Condition { left: extent, relation: Relation::Ge, right: tile_expr, text, span: blame });
+    nest.program.conditions.push(Condition {
+        left: extent,
+        relation: Relation::Ge,
+        right: tile_expr,
+        text,
+        span: blame,
+        needed: false,
+    });
     nest.program.owe(what, State::CheckedAtLaunch, blame);
     Ok(Tail::Shift)
 }

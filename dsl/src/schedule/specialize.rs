@@ -7,7 +7,7 @@
 //! directives refuse under them, which is said at the statement. A version that nobody would miss is a warning, and is left out: its
 //! nest and its proofs are those of the schedule without it, or an earlier version is taken wherever it could be.
 
-use super::head;
+use crate::algorithm::stated;
 use crate::diag::{Error, Errors};
 use crate::facts::Prover;
 use crate::nest::{Program, print};
@@ -86,7 +86,7 @@ impl Specialize<'_> {
         let mut program = Program { exprs: program.exprs.clone(), dims: program.dims.clone(), ..known(program) };
         self.facts.iter().all(|fact| {
             let before = program.conditions.len();
-            let noted = head::note(&mut program, fact).is_ok();
+            let noted = stated::note(&mut program, fact, false).is_ok();
             let follows = |at| Prover::new(&program).is_redundant(at);
             let holds = noted && (before..program.conditions.len()).all(follows);
             program.conditions.truncate(before);

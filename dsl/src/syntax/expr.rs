@@ -5,7 +5,7 @@
 mod parse;
 
 pub(crate) use parse::loops_help;
-pub use parse::{arithmetic, block, expr};
+pub use parse::{arithmetic, block, expr, facts};
 
 use super::Name;
 use crate::diag::SpanId;

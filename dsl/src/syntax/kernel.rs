@@ -1,4 +1,4 @@
-//! The body of `kernel!`: `/// docs pub fn name<generics>(params) -> outputs { statements }`.
+//! The body of `kernel!`: `/// docs pub fn name<generics>(params) -> outputs where facts { statements }`.
 
 use super::expr::{self, Expr, ExprKind, loops_help};
 use super::{Cursor, Name, Parsed, Prefix};
@@ -12,12 +12,14 @@ pub struct Kernel {
     pub prefix: Prefix,
     /// Its name.
     pub name: Name,
-    /// What stands between `<` and `>`.
+    /// What stands between `<` and `>`; and behind them, as dims, the arguments of type `dim`.
     pub generics: Vec<Generic>,
     /// The arguments.
     pub params: Vec<Param>,
     /// What it defines for its caller.
     pub outputs: Vec<Output>,
+    /// What it states of sizes and tensors, for all its schedules.
+    pub facts: Vec<Expr>,
     /// The body.
     pub statements: Vec<Statement>,
     /// Whether all of it could be read. If not, what is missing from it is no further error.
@@ -53,6 +55,16 @@ pub struct Param {
     pub update: bool,
     /// Its type.
     pub ty: Type,
+}
+
+/// The type of an argument that is a size.
+pub const DIM: &str = "dim";
+
+impl Param {
+    /// Whether it is a size, `n: dim`.
+    pub fn is_dim(&self) -> bool {
+        self.ty.dtype.text == DIM && self.ty.shape.is_none() && !self.update
+    }
 }
 
 /// An output.
@@ -124,6 +136,7 @@ pub fn kernel(cursor: &mut Cursor<'_>) -> Result<Kernel, Error> {
         generics: Vec::new(),
         params: Vec::new(),
         outputs: Vec::new(),
+        facts: Vec::new(),
         statements: Vec::new(),
         whole: false,
     };
@@ -141,15 +154,12 @@ fn rest(cursor: &mut Cursor<'_>, kernel: &mut Kernel) -> Result<(), Error> {
         kernel.generics = generics(cursor)?;
     }
     kernel.params = cursor.group(Delimiter::Parenthesis, |c| Ok(c.commas(param)))?.0.unwrap_or_default();
+    let sizes = kernel.params.iter().filter(|p| p.is_dim());
+    kernel.generics.extend(sizes.map(|p| Generic { name: p.name.clone(), kind: GenericKind::Dim }));
     if cursor.eat("->").is_some() {
         kernel.outputs = outputs(cursor)?;
     }
-    if cursor.peek_word("where") {
-        let error = Error::new(cursor.here(), "a kernel states no facts");
-        return Err(
-            error.help("facts belong to a schedule's head: `schedule! { pub FAST: kernel for profile where N % 4 == 0 { … } }`")
-        );
-    }
+    kernel.facts = expr::facts(cursor)?;
     let (body, _) = cursor.group(Delimiter::Brace, |c| Ok(statements(c)))?;
     (kernel.statements, kernel.whole) = body.unwrap_or_default();
     super::limits::kernel(kernel).map_or(Ok(()), Err)
@@ -182,6 +192,9 @@ fn generic(cursor: &mut Cursor<'_>) -> Result<Generic, Error> {
     }
     let name = cursor.name("a generic: `T: f32 | f16`, `N`, or `S = 1`")?;
     let kind = if cursor.eat(":").is_some() {
+        if name.text == DIM {
+            return Err(Error::new(name.span, "`dim` is the type of a size").help("choose another name for the dtype"));
+        }
         let mut choices = vec![cursor.name("a dtype")?];
         while cursor.eat("|").is_some() {
             choices.push(cursor.name("a dtype")?);
@@ -209,7 +222,13 @@ fn param(cursor: &mut Cursor<'_>) -> Result<Param, Error> {
             true
         }
     };
-    Ok(Param { name, update, ty: ty(cursor)? })
+    let param = Param { name, update, ty: ty(cursor)? };
+    if param.ty.dtype.text == DIM && !param.is_dim() {
+        let what = if param.update { "a size is not updated" } else { "`dim` is the type of one size, and no element's" };
+        let error = Error::new(param.ty.span, what);
+        return Err(error.help(format!("write `{}: dim`; a tensor of whole numbers is `i32[…]`", param.name)));
+    }
+    Ok(param)
 }
 
 /// `f32[N, C]`, or `f32`.

@@ -10,7 +10,7 @@ use crate::diag::{Error, SpanId};
 const PARAMETERS: usize = 128;
 /// Definitions and constants of a kernel.
 const DEFINITIONS: usize = 128;
-/// Facts of a schedule's head.
+/// Facts of a kernel, and of a schedule's head.
 const FACTS: usize = 64;
 /// Directives of a schedule, all blocks together.
 const DIRECTIVES: usize = 512;
@@ -54,6 +54,7 @@ fn excess(kernel: &Kernel) -> Option<Error> {
         .or_else(|| beyond("values with names", LETS, value))
         .or_else(|| beyond("arguments", PARAMETERS, argument))
         .or_else(|| beyond("outputs", PARAMETERS, output))
+        .or_else(|| beyond("facts", FACTS, |n| kernel.facts.get(n).map(|f| f.span)))
         .or_else(|| beyond("definitions", DEFINITIONS, definition))
 }
 

@@ -1,4 +1,4 @@
-//! Images of one channel.
+//! Images.
 
 use tilewright::kernel;
 
@@ -7,5 +7,26 @@ kernel! {
     pub fn blur<H, W>(image: f32[H, W], weights: f32[5]) -> blurred: f32[H, W] {
         let rows[y, x]: f32[H, W] = sum(k in 0..5) { image.clamp()[y, x + k - 2] * weights[k] };
         blurred[y, x] = sum(k in 0..5) { rows.clamp()[y + k - 2, x] * weights[k] };
+    }
+}
+
+kernel! {
+    /// An image in as many rows and columns as are wanted, between the four nearest pixels; past the border stands the nearest one.
+    ///
+    /// Both images cover the same area, and pixels are where their centres are: result `y` lies at `(y + 1/2) * IH / rows - 1/2`. That is
+    /// computed exactly, in whole numbers; `2 * rows * IH` and `2 * columns * IW` are below 2^31.
+    pub fn resize_bilinear<N, IH, IW, C>(image: f32[N, IH, IW, C], rows: dim, columns: dim) -> resized: f32[N, rows, columns, C]
+    where IH >= 1, IW >= 1 {
+        resized[n, y, x, c] = {
+            let down = (2 * y + 1) * IH - rows;
+            let right = (2 * x + 1) * IW - columns;
+            let i = down / (2 * rows);
+            let j = right / (2 * columns);
+            let v = (down % (2 * rows)) as f32 / (2 * rows) as f32;
+            let u = (right % (2 * columns)) as f32 / (2 * columns) as f32;
+            let above = image.clamp()[n, i, j, c] * (1.0 - u) + image.clamp()[n, i, j + 1, c] * u;
+            let below = image.clamp()[n, i + 1, j, c] * (1.0 - u) + image.clamp()[n, i + 1, j + 1, c] * u;
+            above * (1.0 - v) + below * v
+        };
     }
 }

@@ -10,7 +10,7 @@ mod transformers;
 mod vectors;
 
 pub use convolutions::{conv_nchw, conv2d};
-pub use images::blur;
+pub use images::{blur, resize_bilinear};
 pub use matrices::{matmul, sgemm};
 pub use mobile::{conv1x1, conv1x1_relu6, depthwise, separable};
 pub use random::{philox, philox_uniform};

@@ -9,6 +9,7 @@ pub mod conv_nchw;
 pub mod depthwise;
 pub mod matmul;
 pub mod random;
+pub mod resize;
 pub mod rows;
 pub mod separable;
 pub mod sgemm;

@@ -76,7 +76,7 @@ impl Case {
         let profile = board::generate(has_f16(&kernel, generic), &mut random);
         let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
         let launches = (0..2).map(|_| {
-            let met = met(&schedule, &mut random);
+            let met = met(&kernel, &schedule, &mut random);
             let dims = launch(&kernel, &met, &mut random);
             if large { enlarged(&kernel, &met, dims, &mut random) } else { dims }
         });
@@ -108,9 +108,9 @@ impl Case {
         }
     }
 
-    /// Whether the schedule's facts hold for sizes.
+    /// Whether the kernel's and the schedule's facts hold for sizes.
     pub fn facts_hold(&self, dims: &[(String, i64)]) -> bool {
-        facts::hold(&self.kernel, &self.schedule.facts, dims)
+        [&self.kernel.facts, &self.schedule.facts].into_iter().all(|facts| facts::hold(&self.kernel, facts, dims))
     }
 
     /// Whether a launch has a size below 1, or a reduction's range that can be too short: what the runtime may refuse.
@@ -120,7 +120,7 @@ impl Case {
         let generics = self.kernel.generics.iter().any(|g| small(&Expr::name(&g.name)));
         let shapes = self.kernel.arguments.iter().any(|a| match &a.kind {
             ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => shape.iter().any(small),
-            ArgumentKind::Scalar => false,
+            ArgumentKind::Scalar | ArgumentKind::Size => false,
         });
         let short = |range: &Range| match (self.kernel.size(&range.low, dims), self.kernel.size(&range.high, dims)) {
             (Some(low), Some(high)) => high - low < 1,
@@ -195,14 +195,15 @@ fn large_points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
     let elements = |shape: &[Expr]| shape.iter().fold(1i64, |n, e| n.saturating_mul(kernel.size(e, dims).unwrap_or(i64::MAX)));
     let given = kernel.arguments.iter().map(|a| match &a.kind {
         ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => elements(shape),
-        ArgumentKind::Scalar => 0,
+        ArgumentKind::Scalar | ArgumentKind::Size => 0,
     });
     given.fold(points(kernel, dims), i64::saturating_add)
 }
 
-/// The facts that a launch is to meet: the schedule's, and those of one of its versions, sometimes.
-fn met(schedule: &Schedule, random: &mut Rng) -> Schedule {
+/// The facts that a launch is to meet: the kernel's, the schedule's, and those of one of its versions, sometimes.
+fn met(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Schedule {
     let mut met = schedule.clone();
+    met.facts.extend(kernel.facts.iter().cloned());
     if let (Some(facts), true) = (random.choice(&schedule.versions), random.bool()) {
         met.facts.extend(facts.iter().cloned());
     }

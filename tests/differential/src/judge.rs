@@ -312,6 +312,10 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
             let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then_some(reason)
         }
+        Error::Needs { message, .. } => {
+            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            (admits(&variant.program, &dims) != Some(true)).then(|| rule(message))
+        }
         // What a preparation's words need: it is not in the facts of the launch.
         Error::Argument { .. } => {
             let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
@@ -356,7 +360,7 @@ fn of_error(error: &Error, dims: &[(String, i64)]) -> Find {
     let kind = match error {
         Error::Fault { .. } | Error::Unwritten { .. } | Error::Words { .. } => Kind::Fault,
         Error::Validation { .. } => Kind::Validation,
-        Error::NoVariant { .. } | Error::Shape { .. } | Error::Argument { .. } => Kind::Launch,
+        Error::NoVariant { .. } | Error::Needs { .. } | Error::Shape { .. } | Error::Argument { .. } => Kind::Launch,
         _ => Kind::Device,
     };
     Find::new(kind, format!("{error}\nat {dims:?}"))

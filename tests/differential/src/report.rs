@@ -81,6 +81,8 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         ("several outputs", kernel.stages.iter().filter(|s| s.role == Role::Output).count() > 1),
         ("update in place", kernel.stages.iter().any(|s| s.role == Role::Update)),
         ("scalar", kernel.arguments.iter().any(|a| a.kind == ArgumentKind::Scalar)),
+        ("dim argument", kernel.arguments.iter().any(|a| a.kind == ArgumentKind::Size)),
+        ("kernel facts", !kernel.facts.is_empty()),
         ("table", !kernel.tables.is_empty()),
         ("derived dim", kernel.generics.iter().any(|g| matches!(g.kind, GenericKind::Derived(_)))),
         ("parameter", kernel.generics.iter().any(|g| matches!(g.kind, GenericKind::Parameter { .. }))),

@@ -91,6 +91,12 @@ pub fn launch(
                 None => Argument::Read(&reads[id]),
             },
             nest::Argument::Scalar(id) => Argument::Scalar(scalar(inputs.given.scalars[id], algorithm.scalars[*id].dtype)),
+            nest::Argument::Dim(id) => {
+                // One that a fact equates with a literal is not among what is given.
+                let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
+                let size = inputs.given.dims.get(id).copied().or_else(literal);
+                Argument::Size(size.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())
+            }
         });
     }
     let outputs = match program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
@@ -131,7 +137,7 @@ pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> 
     let shapes = shapes(algorithm, &given).map_err(malformed)?;
     let tensors = algorithm.arguments.iter().filter_map(|argument| match argument {
         nest::Argument::Tensor(id) => Some(poisoned(device, algorithm.buffers[*id].dtype, &shapes[id])),
-        nest::Argument::Scalar(_) => None,
+        nest::Argument::Scalar(_) | nest::Argument::Dim(_) => None,
     });
     tensors.collect()
 }

@@ -106,6 +106,9 @@ fn schedule(case: &Case, all: &mut Vec<Case>) {
             }
         }
     }
+    for n in 0..case.kernel.facts.len() {
+        changed(case, all, |c| drop(c.kernel.facts.remove(n)));
+    }
     for n in 0..case.schedule.facts.len() {
         changed(case, all, |c| drop(c.schedule.facts.remove(n)));
     }
@@ -304,7 +307,8 @@ fn every(case: &mut Case, f: &mut dyn FnMut(&mut Expr)) {
         stage.shape.iter_mut().for_each(|e| inside(e, f));
         inside(&mut stage.value, f);
     }
-    for fact in case.schedule.facts.iter_mut().chain(case.schedule.versions.iter_mut().flatten()) {
+    let facts = kernel.facts.iter_mut().chain(&mut case.schedule.facts).chain(case.schedule.versions.iter_mut().flatten());
+    for fact in facts {
         if let crate::schedule::tree::Fact::Size(left, ..) = fact {
             inside(left, f);
         }

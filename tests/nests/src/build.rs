@@ -52,7 +52,7 @@ impl Builder {
         let of = self.p.exprs.int(of);
         let left = self.p.exprs.binary(Binary::FloorMod, dim, of);
         let right = self.p.exprs.int(0);
-        self.p.conditions.push(Condition { left, relation: Relation::Eq, right, text, span: SpanId::NONE });
+        self.p.conditions.push(Condition { left, relation: Relation::Eq, right, text, span: SpanId::NONE, needed: false });
     }
 
     /// Whether a size is a multiple of a number, as a literal or by what [`Builder::multiple`] stated.

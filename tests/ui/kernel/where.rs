@@ -1,7 +1,7 @@
-//! Facts in a kernel.
+//! Facts of a kernel that no sizes satisfy.
 
 tilewright::kernel! {
-    pub fn f<N>(x: f32[N]) -> y: f32[N] where N > 0 {
+    pub fn f<N>(x: f32[N]) -> y: f32[N] where N > 4, N < 2 {
         y[i] = x[i];
     }
 }

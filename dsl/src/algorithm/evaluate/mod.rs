@@ -92,6 +92,7 @@ pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Te
     let mut machine =
         Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: vec![None; program.axes.len()] };
     machine.size()?;
+    machine.needed()?;
     for (id, buffer) in program.buffers.iter() {
         let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
         if let Space::Constant(values) = &buffer.space {
@@ -138,6 +139,17 @@ impl Machine<'_> {
                 return Err(format!("dim `{}` is {value}", dim.name));
             }
             self.dims.insert(id, value);
+        }
+        Ok(())
+    }
+
+    /// That what the kernel needs of the sizes holds.
+    fn needed(&mut self) -> Result<(), String> {
+        for c in self.program.conditions.iter().filter(|c| c.needed) {
+            let (left, right) = (self.index(c.left)?, self.index(c.right)?);
+            if !c.relation.holds(left, right) {
+                return Err(format!("the kernel needs `{}`, which does not hold", c.text));
+            }
         }
         Ok(())
     }

@@ -268,6 +268,21 @@ fn choice(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(Expr { kind: ExprKind::If { cond, then, other }, span })
 }
 
+/// `where N >= 1, N % 4 == 0`, up to the body; none without `where`.
+pub fn facts(cursor: &mut Cursor<'_>) -> Result<Vec<Expr>, Error> {
+    let mut found = Vec::new();
+    if cursor.eat_word("where").is_none() {
+        return Ok(found);
+    }
+    while !cursor.peek_group(Delimiter::Brace) {
+        found.push(expr(cursor)?);
+        if cursor.eat(",").is_none() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
 /// `{ let a = …; value }`.
 pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
     let (content, span) = cursor.inside(Delimiter::Brace, |c| {

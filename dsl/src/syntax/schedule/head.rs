@@ -2,7 +2,7 @@
 
 use super::{Binding, Schedule, items, several};
 use crate::diag::Error;
-use crate::syntax::expr::{self, Expr};
+use crate::syntax::expr;
 use crate::syntax::limits;
 use crate::syntax::{Cursor, Name, Prefix};
 use proc_macro2::Delimiter;
@@ -22,7 +22,7 @@ impl Schedule {
         }
         cursor.expect_word("for")?;
         let profile = path(cursor, "the profile's path")?;
-        let facts = facts(cursor)?;
+        let facts = expr::facts(cursor)?;
         let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside)))?;
         let schedule = Schedule {
             prefix,
@@ -71,19 +71,5 @@ fn bindings(cursor: &mut Cursor<'_>) -> Result<Vec<Binding>, Error> {
         }
     }
     cursor.expect(">")?;
-    Ok(found)
-}
-
-fn facts(cursor: &mut Cursor<'_>) -> Result<Vec<Expr>, Error> {
-    let mut found = Vec::new();
-    if cursor.eat_word("where").is_none() {
-        return Ok(found);
-    }
-    while !cursor.peek_group(Delimiter::Brace) {
-        found.push(expr::expr(cursor)?);
-        if cursor.eat(",").is_none() {
-            break;
-        }
-    }
     Ok(found)
 }

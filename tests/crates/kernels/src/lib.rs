@@ -80,6 +80,32 @@ pub mod signatures {
         }
     }
     kernel! {
+        /// Only sizes are passed, one of them in upper case.
+        pub fn grid(rows: dim, COLUMNS: dim) -> y: i32[rows, COLUMNS] { y[i, j] = i * COLUMNS + j; }
+    }
+    kernel! {
+        /// A size between a tensor and a scalar, and facts.
+        pub fn resample<T: f32 | f16, N>(x: T[N], n: dim, by: T) -> y: T[n] where N >= 1, finite(x) {
+            y[i] = x.clamp()[i * N / n] * by;
+        }
+    }
+    kernel! {
+        /// More outputs than a tuple has, one of them of the generic dtype.
+        pub fn powers<T: f32 | f16, N>(x: T[N]) -> (
+            a: T[N], b: f32[N], c: f32[N], d: f32[N], e: f32[N], f: f32[N], g: f32[N], h: f32[N], i: i32[N],
+        ) {
+            a[n] = x[n];
+            b[n] = 2.0;
+            c[n] = 3.0;
+            d[n] = 4.0;
+            e[n] = 5.0;
+            f[n] = 6.0;
+            g[n] = 7.0;
+            h[n] = 8.0;
+            i[n] = n;
+        }
+    }
+    kernel! {
         /// Upper-case names, as in the books.
         pub fn GEMM<T: f32 | f16, M, N, K>(A: T[M, K], B: T[K, N]) -> C: T[M, N] {
             C[i, j] = sum(k in 0..K) { A[i, k] * B[k, j] };

@@ -4,6 +4,7 @@ use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
 use super::{convolution, online};
 use crate::inputs::Fill;
+use crate::schedule::facts;
 use fastrand::Rng;
 use tilewright_launch::DType;
 
@@ -28,7 +29,7 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
             _ => {}
         }
     }
-    let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), tables: Vec::new(), stages: Vec::new() };
+    let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
     let mut builder = Builder {
         wild: random.u8(..100) < 7,
         large,
@@ -48,6 +49,7 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
     builder.dims();
     builder.stages();
     builder.determine_dims();
+    builder.facts();
     Generated { kernel: builder.kernel, fills: builder.fills }
 }
 
@@ -351,16 +353,33 @@ impl Builder<'_> {
         value
     }
 
-    /// Gives every symbolic dim an argument whose shape tells it.
+    /// What all schedules can rely on.
+    fn facts(&mut self) {
+        if self.percent(15) {
+            self.kernel.facts = facts::facts(&self.kernel, self.random);
+        }
+    }
+
+    /// An input's shape tells each dim, or the caller does.
     fn determine_dims(&mut self) {
         let dims: Vec<String> = self.kernel.dims().map(str::to_owned).collect();
-        for dim in dims {
-            let dim = Expr::name(dim);
+        for name in dims {
+            let dim = Expr::name(&name);
             let tells = |a: &Argument| match &a.kind {
                 ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => shape.contains(&dim),
-                ArgumentKind::Scalar => false,
+                ArgumentKind::Scalar | ArgumentKind::Size => false,
             };
-            if !self.kernel.arguments.iter().any(tells) {
+            let names = |a: &Argument| match &a.kind {
+                ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => shape.iter().any(|e| e.names().contains(name.as_str())),
+                ArgumentKind::Scalar | ArgumentKind::Size => false,
+            };
+            if self.kernel.arguments.iter().any(tells) {
+                continue;
+            }
+            if !self.kernel.arguments.iter().any(names) && self.percent(60) {
+                let at = self.random.usize(..=self.kernel.arguments.len());
+                self.kernel.arguments.insert(at, Argument { name, ty: INDEX, kind: ArgumentKind::Size });
+            } else {
                 let ty = self.palette[0];
                 self.input(ty, vec![dim]);
             }

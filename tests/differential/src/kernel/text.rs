@@ -38,6 +38,7 @@ impl Display for Argument {
             ArgumentKind::Input(shape) => write!(f, "{name}: {ty}[{}]", commas(shape)),
             ArgumentKind::Update(shape) => write!(f, "{name}: &mut {ty}[{}]", commas(shape)),
             ArgumentKind::Scalar => write!(f, "{name}: {ty}"),
+            ArgumentKind::Size => write!(f, "{name}: dim"),
         }
     }
 }
@@ -113,7 +114,11 @@ impl Display for Kernel {
             [one] => format!(" -> {one}"),
             several => format!(" -> ({})", several.join(", ")),
         };
-        write!(f, "fn k<{}>({}){outputs} {{", commas(&self.generics), commas(&self.arguments))?;
+        // Those that are arguments are declared there.
+        let generics =
+            self.generics.iter().filter(|g| !self.arguments.iter().any(|a| a.kind == ArgumentKind::Size && a.name == g.name));
+        let facts = if self.facts.is_empty() { String::new() } else { format!(" where {}", commas(&self.facts)) };
+        write!(f, "fn k<{}>({}){outputs}{facts} {{", commas(generics), commas(&self.arguments))?;
         self.tables.iter().try_for_each(|table| write!(f, "\n    {table}"))?;
         self.stages.iter().try_for_each(|stage| write!(f, "\n    {stage}"))?;
         f.write_str("\n}")

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is checked: whether a tree is a legal kernel is for the compiler to say.
 
+use crate::schedule::tree::Fact;
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
 
@@ -12,6 +13,8 @@ pub struct Kernel {
     pub generics: Vec<Generic>,
     /// Tensors and scalars, in order.
     pub arguments: Vec<Argument>,
+    /// What it states, for all schedules.
+    pub facts: Vec<Fact>,
     /// Constant tables.
     pub tables: Vec<Table>,
     /// Definitions, in order.
@@ -74,6 +77,8 @@ pub enum ArgumentKind {
     Update(Vec<Expr>),
     /// A number or truth value.
     Scalar,
+    /// A size: the dim of this name.
+    Size,
 }
 
 /// `const W: f32[2, 3] = [[…], […]];`

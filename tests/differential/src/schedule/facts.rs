@@ -1,4 +1,4 @@
-//! What a schedule states about sizes and tensors.
+//! What a kernel or a schedule states about sizes and tensors.
 
 use super::tree::Fact;
 use crate::kernel::Kernel;
@@ -6,7 +6,7 @@ use crate::kernel::tree::{ArgumentKind, Expr, GenericKind};
 use fastrand::Rng;
 
 /// Some facts.
-pub(super) fn facts(kernel: &Kernel, random: &mut Rng) -> Vec<Fact> {
+pub(crate) fn facts(kernel: &Kernel, random: &mut Rng) -> Vec<Fact> {
     let mut facts = Vec::new();
     for generic in &kernel.generics {
         let derived = matches!(generic.kind, GenericKind::Derived(_));

@@ -81,7 +81,7 @@ pub(crate) fn build<T>(program: &mut Program, f: impl FnOnce(&mut Builder) -> T)
 pub(crate) fn at_least_one(program: &mut Program, left: ExprId) {
     let right = program.exprs.int(1);
     let (text, span) = ("at least 1".into(), Default::default());
-    program.conditions.push(Condition { left, relation: Relation::Ge, right, text, span });
+    program.conditions.push(Condition { left, relation: Relation::Ge, right, text, span, needed: false });
 }
 
 /// Makes what the computes say whose line contains `text` what their stages say.

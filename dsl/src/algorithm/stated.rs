@@ -1,0 +1,136 @@
+//! What `where` states, of a kernel and in a schedule's head: comparisons of sizes, and `finite(x)`.
+//!
+//! Refused: facts that are neither; sizes that are made of something else than dims, parameters and whole numbers; names that the
+//! kernel does not have.
+
+use crate::diag::{Error, did_you_mean, list};
+use crate::expr::{Binary, ExprId};
+use crate::nest::{Buffer, Condition, Program, Space, print};
+use crate::syntax::Name;
+use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
+use crate::syntax::kernel::{Generic, GenericKind, Kernel};
+use tilewright_launch::Relation;
+
+/// A whole number.
+pub(crate) fn number(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Int { value, suffix: None } => i64::try_from(*value).ok(),
+        ExprKind::Neg(a) => number(a)?.checked_neg(),
+        _ => None,
+    }
+}
+
+/// `N == 3`.
+pub(crate) fn literal(fact: &Expr) -> Option<(Name, i64)> {
+    let ExprKind::Compare(crate::expr::Compare::Eq, _, a, b) = &fact.kind else { return None };
+    match (&a.kind, &b.kind) {
+        (ExprKind::Name(dim), _) => Some((Name { text: dim.clone(), span: a.span }, number(b)?)),
+        (_, ExprKind::Name(dim)) => Some((Name { text: dim.clone(), span: b.span }, number(a)?)),
+        _ => None,
+    }
+}
+
+/// The same of a symbolic dim.
+pub(crate) fn equated(kernel: &Kernel, fact: &Expr) -> Option<(Name, i64)> {
+    let (dim, value) = literal(fact)?;
+    let symbolic = |g: &Generic| g.name.text == dim.text && matches!(g.kind, GenericKind::Dim);
+    kernel.generics.iter().any(symbolic).then_some((dim, value))
+}
+
+/// Notes one fact. `needed`: a kernel's, which holds for all its schedules.
+pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(), Error> {
+    match &fact.kind {
+        ExprKind::Compare(op, _, a, b) => {
+            let (left, right) = (size(program, a)?, size(program, b)?);
+            let relation = relation(*op);
+            let show = |e| print::expr(program, e);
+            let text = match (&a.kind, &b.kind) {
+                (ExprKind::Name(name), _) => format!("{name} {} {}", relation.symbol(), show(right)),
+                (_, ExprKind::Name(name)) => format!("{} {} {name}", show(left), relation.symbol()),
+                _ => format!("{} {} {}", show(left), relation.symbol(), show(right)),
+            };
+            program.conditions.push(Condition { left, relation, right, text, span: fact.span, needed });
+            Ok(())
+        }
+        ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
+        ExprKind::Call { function, args } if function.text == "finite" => finite(program, args, fact),
+        _ => Err(Error::new(fact.span, "this is no fact")
+            .help("a fact compares two sizes, `OW % 8 == 0`, or says `finite(x)` of a tensor")),
+    }
+}
+
+fn relation(op: crate::expr::Compare) -> Relation {
+    use crate::expr::Compare;
+    match op {
+        Compare::Eq => Relation::Eq,
+        Compare::Ne => Relation::Ne,
+        Compare::Lt => Relation::Lt,
+        Compare::Le => Relation::Le,
+        Compare::Gt => Relation::Gt,
+        Compare::Ge => Relation::Ge,
+    }
+}
+
+fn finite(program: &mut Program, args: &[Expr], fact: &Expr) -> Result<(), Error> {
+    let [Expr { kind: ExprKind::Name(name), span }] = args else {
+        return Err(Error::new(fact.span, "`finite` takes one tensor"));
+    };
+    let given = |b: &&Buffer| matches!(b.space, Space::Input | Space::Update);
+    let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == *name && given(b)) else {
+        let names = list(program.buffers.values().filter(given).map(|b| &b.name));
+        return Err(Error::new(*span, format!("there is no input `{name}`")).help(format!("the inputs are {names}")));
+    };
+    if !buffer.dtype.is_float() {
+        return Err(Error::new(*span, format!("`{name}` is of {}, whose values are all finite", buffer.dtype)));
+    }
+    program.finite.push(id);
+    Ok(())
+}
+
+/// A size over a program's dims and parameters.
+fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
+    match &expr.kind {
+        ExprKind::Int { value, suffix: None } => match i32::try_from(*value) {
+            Ok(value) => Ok(program.exprs.int(i64::from(value))),
+            Err(_) => Err(Error::new(expr.span, "this size is beyond 2^31")),
+        },
+        ExprKind::Name(name) => named(program, name, expr),
+        ExprKind::Neg(a) => {
+            let (zero, a) = (program.exprs.int(0), size(program, a)?);
+            Ok(program.exprs.difference(zero, a))
+        }
+        ExprKind::Binary(op, _, a, b) => {
+            let (a, b) = (size(program, a)?, size(program, b)?);
+            let op = match op {
+                BinaryOp::Add => Binary::Add,
+                BinaryOp::Sub => Binary::Sub,
+                BinaryOp::Mul => Binary::Mul,
+                BinaryOp::Div | BinaryOp::Rem if program.exprs.as_int(b).is_none_or(|b| b < 1) => {
+                    return Err(Error::new(expr.span, "a fact divides by a number that is at least 1"));
+                }
+                BinaryOp::Div => Binary::FloorDiv,
+                BinaryOp::Rem => Binary::FloorMod,
+                _ => return Err(Error::new(expr.span, format!("there is no `{}` of sizes", op.symbol()))),
+            };
+            Ok(program.exprs.binary(op, a, b))
+        }
+        ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value),
+        _ => {
+            Err(Error::new(expr.span, "this is no size").help("a size is made of dims, parameters, whole numbers and `+ - * / %`"))
+        }
+    }
+}
+
+fn named(program: &mut Program, name: &str, expr: &Expr) -> Result<ExprId, Error> {
+    if let Some((_, value)) = program.parameters.iter().find(|(n, _)| n == name) {
+        let value = *value;
+        return Ok(program.exprs.int(value));
+    }
+    if let Some((id, _)) = program.dims.iter().find(|(_, d)| d.name == name) {
+        // Of a dim that is bound to a literal, the launch compares the shapes that it stands in with that literal.
+        return Ok(program.exprs.dim(id));
+    }
+    let names = program.dims.values().map(|d| d.name.as_str()).chain(program.parameters.iter().map(|(n, _)| n.as_str()));
+    let help = did_you_mean(name, names.clone()).unwrap_or_else(|| format!("the dims and parameters are {}", list(names)));
+    Err(Error::new(expr.span, format!("the kernel has no dim `{name}`")).help(help))
+}
