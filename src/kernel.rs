@@ -40,6 +40,7 @@ pub trait Arguments<'a> {
 }
 
 pub(crate) mod sealed {
+    /// Keeps implementations to this crate and to what `kernel!` expands to.
     pub trait Sealed {}
 }
 
