@@ -40,7 +40,7 @@ pub trait Arguments<'a> {
 }
 
 pub(crate) mod sealed {
-    /// Only implemented here.
+    /// Keeps implementations to this crate and to what `kernel!` expands to.
     pub trait Sealed {}
 }
 

@@ -51,7 +51,11 @@ fn a_schedule_knows_the_dims_that_are_given() {
             assert_eq!(refusal, "`iota`: no variant takes these shapes\n  `V`: `n == 4` does not hold for n = 5");
         }
     }
-    let both = variant(IOTA, "V: iota for p { specialize(n == 8); tile(i: 8) => thread(x); serial(i_o); }", &profiles()[0]);
+    let both = variant(
+        IOTA,
+        "V: iota for p { specialize(n == 8); tile(i: 8) => workgroup(x); distribute(i => thread(x)); }",
+        &profiles()[0],
+    );
     both.check(&[("n", 8)], &[]);
     both.check(&[("n", 9)], &[]);
     assert!(both.taken(&[("n", 8)]).iter().all(|name| name == "V where n == 8"), "{:?}", both.taken(&[("n", 8)]));

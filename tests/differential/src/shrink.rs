@@ -255,6 +255,10 @@ fn declarations(case: &Case, all: &mut Vec<Case>) {
         }
     }
     for (n, generic) in kernel.generics.iter().enumerate() {
+        // An argument declares it.
+        if kernel.arguments.iter().any(|a| a.kind == ArgumentKind::Size && a.name == generic.name) {
+            continue;
+        }
         changed(case, all, |c| {
             c.kernel.generics.remove(n);
             c.schedule.bindings.retain(|(name, _)| *name != generic.name);
