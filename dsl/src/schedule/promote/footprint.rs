@@ -204,19 +204,31 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Resul
         let at = nest.program.exprs.axis(axis);
         index.push(nest.program.exprs.sum(low, at));
         for (place, s) in places.iter_mut().zip(seen) {
-            let mut offset = nest.program.exprs.linear(s.index[dimension]);
-            offset.add(&range.low, -1);
-            let at = if range.width == 1 { nest.program.exprs.int(0) } else { nest.program.exprs.of_linear(&offset, &order) };
-            if !offset.rest.is_empty() {
-                check_place(nest, wanted, s, (at, range.width), dimension)?;
-            }
-            place.1.push(at);
+            place.1.push(within(nest, wanted, s, &range, dimension)?);
         }
         axes.push(axis);
     }
     let outside = common_outside(nest, wanted, seen)?;
     let read_at = seen.iter().map(|s| s.index.clone()).collect();
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
+}
+
+/// Where a read finds its element in a dimension of the box.
+pub(super) fn within(
+    nest: &mut StageNest<'_>,
+    wanted: &Wanted<'_>,
+    seen: &Seen,
+    range: &Range,
+    dimension: usize,
+) -> Result<ExprId, Error> {
+    let order: Vec<AxisId> = nest.path.axes().collect();
+    let mut offset = nest.program.exprs.linear(seen.index[dimension]);
+    offset.add(&range.low, -1);
+    let at = if range.width == 1 { nest.program.exprs.int(0) } else { nest.program.exprs.of_linear(&offset, &order) };
+    if !offset.rest.is_empty() {
+        check_place(nest, wanted, seen, (at, range.width), dimension)?;
+    }
+    Ok(at)
 }
 
 /// Where an index is no sum of axes, its distance from the lowest is proved to lie in the box; and in registers, which have

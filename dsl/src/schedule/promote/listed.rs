@@ -4,7 +4,7 @@
 //! index they must be the same; the copy holds what is read at the axes' values. `*` stands for the other dimensions, in the
 //! tensor's order: of each, the copy has the range that is read.
 
-use super::footprint::{Footprint, Seen, common_outside, dimension_name, range, replaced, unbounded};
+use super::footprint::{Footprint, Seen, common_outside, dimension_name, range, replaced, unbounded, within};
 use super::{Wanted, call, made_axis};
 use crate::diag::{Error, list};
 use crate::expr::ExprId;
@@ -61,9 +61,7 @@ pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>,
         let (low, at) = (nest.program.exprs.of_linear(&range.low, &[]), nest.program.exprs.axis(axis));
         index[d] = nest.program.exprs.sum(low, at);
         for (place, s) in places.iter_mut().zip(&taken) {
-            let mut offset = nest.program.exprs.linear(s.index[d]);
-            offset.add(&range.low, -1);
-            place.1.push(if range.width == 1 { nest.program.exprs.int(0) } else { nest.program.exprs.of_linear(&offset, &[]) });
+            place.1.push(within(nest, wanted, s, &range, d)?);
         }
     }
     let outside = common_outside(nest, wanted, &taken)?;
