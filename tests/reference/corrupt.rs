@@ -12,7 +12,7 @@ use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece};
 use tilewright_schedules::catalog;
 
 /// Instructions that an invocation may run: enough for the programs here as they were, and soon used up by a loop without end.
-const BUDGET: u64 = 1 << 15;
+const BUDGET: u64 = 1 << 17;
 
 /// Damages of each dispatch, and of each launch program.
 const SEEDS: u64 = 100;

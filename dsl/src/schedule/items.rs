@@ -205,6 +205,8 @@ fn schedule_stage(
         }
         watch(At::Directive(span), &|| nest.shown(program));
     }
+    // What a stage's first directive does besides is to switch its heuristic schedule off.
+    let blame = directives.iter().find(|d| d.kind != DirectiveKind::Show).map_or(blame, |d| d.span);
     let checked = applied.and_then(|()| {
         nest.apply(program, profile, &mut |nest| {
             left_over::check(nest, blame)?;

@@ -5,7 +5,7 @@ use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
 use crate::nest::{AxisDef, Exec};
 
-/// `blame` is the schedule, for axes that no directive made.
+/// `blame` is the stage's first directive, for axes that no directive made.
 pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     for frame in nest.path.frames.clone() {
         let Some((axis, Exec::Serial)) = frame.as_loop() else { continue };
@@ -20,7 +20,12 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         let (name, stage, text) = (nest.name(axis), &nest.program.stages[nest.stage].name, nest.text(extent));
         let error =
             Error::new(if made { frame.span } else { blame }, format!("the parallel axis `{name}` of `{stage}` is left over"));
-        let error = error.note(format!("it runs over `0..{text}` in each invocation"));
+        let error = error.note(match made {
+            true => format!("it runs over `0..{text}` in each invocation"),
+            false => format!(
+                "it runs over `0..{text}` in each invocation: a stage with a directive is scheduled by its directives alone"
+            ),
+        });
         return Err(error.help(format!("distribute, unroll or vectorize it, or write `serial({name})` if that is meant")));
     }
     Ok(())
