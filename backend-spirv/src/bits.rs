@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::emit::Emit;
 use crate::math::Site;
-use crate::module::{Id, Type};
+use crate::module::Id;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::Unary;
 use tilewright_dsl::launch::DType;
@@ -24,12 +24,35 @@ impl Emit<'_> {
         }
     }
 
-    /// The high 32 bits of a product of 64.
+    /// The high 32 bits of a product of 64, by halves of 16: a driver gives other bits for `OpUMulExtended` (`docs/drivers.md`).
     pub(crate) fn high_product(&mut self, at: Site, a: Id, b: Id) -> Result<Id> {
-        let op = if at.of == DType::I32 { Op::SMulExtended } else { Op::UMulExtended };
-        let of = self.vector_type(at.of, at.n)?;
-        let both = self.module.ty(Type::Pair(of));
-        let product = self.ins(at.level, op, both, &[a, b]);
-        Ok(self.ins(at.level, Op::CompositeExtract, of, &[product, 1]))
+        let (sixteen, mask) = (self.all(at.of, at.n, 16)?, self.all(at.of, at.n, 0xffff)?);
+        let mut low = |of: Id| self.same(at, Op::BitwiseAnd, &[of, mask]);
+        let (low_a, low_b) = (low(a)?, low(b)?);
+        let mut high = |of: Id| self.same(at, Op::ShiftRightLogical, &[of, sixteen]);
+        let (high_a, high_b) = (high(a)?, high(b)?);
+        // No sum passes 2^32: a product of halves is at most (2^16 - 1)^2, and what is added to it below 2^16 each.
+        let lowest = self.same(at, Op::IMul, &[low_a, low_b])?;
+        let carried = self.same(at, Op::ShiftRightLogical, &[lowest, sixteen])?;
+        let middle = self.same(at, Op::IMul, &[high_a, low_b])?;
+        let middle = self.same(at, Op::IAdd, &[middle, carried])?;
+        let left = self.same(at, Op::BitwiseAnd, &[middle, mask])?;
+        let other = self.same(at, Op::IMul, &[low_a, high_b])?;
+        let other = self.same(at, Op::IAdd, &[other, left])?;
+        let mut result = self.same(at, Op::IMul, &[high_a, high_b])?;
+        for sum in [middle, other] {
+            let carried = self.same(at, Op::ShiftRightLogical, &[sum, sixteen])?;
+            result = self.same(at, Op::IAdd, &[result, carried])?;
+        }
+        if at.of == DType::I32 {
+            // As a number without a sign, a negative one is 2^32 more.
+            let thirty_one = self.all(at.of, at.n, 31)?;
+            for (of, by) in [(a, b), (b, a)] {
+                let negative = self.same(at, Op::ShiftRightArithmetic, &[of, thirty_one])?;
+                let more = self.same(at, Op::BitwiseAnd, &[negative, by])?;
+                result = self.same(at, Op::ISub, &[result, more])?;
+            }
+        }
+        Ok(result)
     }
 }

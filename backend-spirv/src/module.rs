@@ -50,8 +50,6 @@ pub(crate) enum Type {
     Runtime(Id, u32),
     /// A buffer's or the push constants' block.
     Block(Vec<Member>),
-    /// Two values of one type.
-    Pair(Id),
     Pointer(StorageClass, Id),
     Function(Id),
 }
@@ -185,7 +183,6 @@ impl Module {
                     }
                 }
             }
-            Type::Pair(of) => self.globals.op(Op::TypeStruct, &[id, *of, *of]),
             Type::Pointer(class, to) => self.globals.op(Op::TypePointer, &[id, *class as u32, *to]),
             Type::Function(result) => self.globals.op(Op::TypeFunction, &[id, *result]),
         }

@@ -537,3 +537,16 @@ fn integers_by_subgroup() {
         }
     }
 }
+
+/// The high half of a product, of which a driver gives other bits where a factor is just below a power of two.
+#[test]
+fn high_products() {
+    for factor in ["2147483647", "1073741823", "3", "65535", "q[i]"] {
+        let value = format!("x[i].mul_hi({factor})");
+        let sum = format!("sum(k in 0..i) {{ x[k].mul_hi({}) }}", factor.replace("[i]", "[k]"));
+        for dtype in ["i32", "u32"] {
+            let arguments = format!("x: {dtype}[N], q: {dtype}[N]");
+            expressions(&arguments, dtype, &[value.clone(), sum.clone()], &with_controls()[..1]);
+        }
+    }
+}

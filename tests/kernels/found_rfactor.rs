@@ -407,3 +407,18 @@ fn partial_results_of_nothing() {
         variant.check(&[("M", 0)], &[]);
     }
 }
+
+/// Of a placed part that ends where an unrolled axis says, what was found of the first iteration, whose loop has one value, was taken for
+/// the others: neighbours were loaded together, of which the last one has no second.
+#[test]
+fn groups_in_loops_that_end_elsewhere() {
+    let kernel = "fn k<N>(x: u32[N]) -> y: u32[N] { y[i] = max(k in 0..=i) { x[k] }; }";
+    let schedule = "V: k for p where N == 7 {
+        tile(k: 2 => z1);
+        rfactor(k => part);
+        compute_at(part, i, to: register);
+        unroll(k);
+        unroll(i);
+    }";
+    check(kernel, schedule, &[&[("N", 7)]]);
+}

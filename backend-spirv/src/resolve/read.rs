@@ -12,7 +12,7 @@ use crate::hash::Map;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Outside, Read, Sides, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
-use tilewright_dsl::nest::{Access, BufferId, Space};
+use tilewright_dsl::nest::{Access, AxisId, BufferId, Space};
 
 /// What is known of reads.
 #[derive(Default)]
@@ -214,6 +214,9 @@ impl Resolver<'_> {
         if read.index.iter().any(|i| program.exprs.any(*i, &mut is_of_unknown)) {
             return Ok(1);
         }
+        if self.runs_otherwise(&read.index, is_unrolled) {
+            return Ok(1);
+        }
         let mut unknowns = Vec::new();
         let before = self.bound.clone();
         let resolved = std::mem::take(&mut self.resolved);
@@ -255,6 +258,20 @@ impl Resolver<'_> {
             Space::Shared if self.uses.shared_group(buffer) != group => 1,
             _ => group,
         })
+    }
+
+    /// Whether indices name a loop that ends where an unrolled axis says: in one iteration it may have a single value, and others in the next,
+    /// so what holds in the one is not known of the next.
+    fn runs_otherwise(&self, index: &[ExprId], is_unrolled: &mut dyn FnMut(AxisId) -> bool) -> bool {
+        let program = self.program;
+        let mut ends_there = Vec::new();
+        for (axis, of) in program.axes.iter() {
+            if !is_unrolled(axis) && program.exprs.uses_axis(of.extent, is_unrolled) {
+                ends_there.push(axis);
+            }
+        }
+        let named = &mut |axis| ends_there.iter().any(|end| program.is_made_of(axis, *end));
+        index.iter().any(|i| program.exprs.uses_axis(*i, named))
     }
 
     /// Whether no loop around may run in some unrolled iterations and be empty in others, which then read nothing.

@@ -11,7 +11,7 @@ use super::distance::distance;
 use super::{Wanted, as_read, call, listed, made_axis};
 use crate::diag::Error;
 use crate::expr::linear::Linear;
-use crate::expr::{Binary, Expr, ExprId, Read};
+use crate::expr::{Expr, ExprId, Read};
 use crate::nest::walk;
 use crate::nest::{AxisId, Block, Exec, Node, NodeKind};
 use crate::schedule::attach::is_invocation;
@@ -304,19 +304,14 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
     found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
 }
 
-/// What holds ranges that are clamped differently, each from its lowest to its highest element.
+/// What holds ranges that are clamped differently, each from its lowest to its highest element. One of them begins first, whatever the sizes.
 fn hull(nest: &mut StageNest<'_>, all: &[(Linear, Linear)]) -> Option<Range> {
     let mut low = all[0].0.clone();
     for (other, _) in &all[1..] {
         let (here, there) = (nest.program.exprs.of_linear(&low, &[]), nest.program.exprs.of_linear(other, &[]));
-        let least = if nest.prover().less_equal(here, there) {
-            here
-        } else if nest.prover().less_equal(there, here) {
-            there
-        } else {
-            nest.program.exprs.binary(Binary::Min, here, there)
-        };
-        low = nest.program.exprs.linear(least);
+        if !nest.prover().less_equal(here, there) {
+            low = nest.prover().less_equal(there, here).then(|| other.clone())?;
+        }
     }
     let last = all.iter().map(|(_, high)| distance(nest, high, &low)).try_fold(0, |most: i64, last| Some(most.max(last?)))?;
     Some(Range { low, width: last + 1 })
