@@ -158,9 +158,6 @@ pub(crate) enum Binary {
     IAdd,
     ISub,
     IMul,
-    /// The high half of a product.
-    UMulHigh,
-    SMulHigh,
     SMin,
     SMax,
     UMin,

@@ -538,7 +538,7 @@ fn integers_by_subgroup() {
     }
 }
 
-/// The high half of a product, of which a driver gives other bits where a factor is just below a power of two.
+/// The high half of a product, of which a driver gave other bits for the constant 2^31 - 1.
 #[test]
 fn high_products() {
     for factor in ["2147483647", "1073741823", "3", "65535", "q[i]"] {

@@ -119,7 +119,7 @@ fn a_schedule_relies_on_the_facts_of_its_kernel() {
     );
 }
 
-/// A multiple of what the caller says, which is at least the input: the tail is filled.
+/// Pads the input to a length that the caller gives.
 #[test]
 fn padding_to_a_multiple() {
     let kernel =

@@ -202,7 +202,7 @@ fn partial_results_of_nothing() {
     check(kernel, schedule, &[&[("N", 1), ("D", 30), ("E", 16)], &[("N", 40), ("D", 3), ("E", 8)]]);
 }
 
-/// What stands at one place is within the lives of what it reads, also where loops have brought it there.
+/// Several copies at one place: each stands within the life of the one that it reads, also after `reorder`.
 #[test]
 fn copies_at_one_place() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> l: f32[N] {

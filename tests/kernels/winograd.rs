@@ -196,6 +196,7 @@ fn the_stated_error() {
             made.nest.ledger.iter().find_map(|o| o.what.split_once("expected relative error of `y` is ")).expect("it is stated");
         let stated: f64 = ledger.1.split(',').next().expect("a number").parse().expect("a number");
         let size = if channels > 100 { 12 } else { 24 };
+        assert_eq!(ledger.1.contains("summed in blocks (16, then"), !directives.is_empty(), "{}", ledger.1);
         let dims = [("H", size), ("W", size), ("C", channels), ("K", 8)];
         let inputs = Inputs::new(&made.algorithm, &dims, &[], &|_| Fill::Small, &mut fastrand::Rng::with_seed(7)).expect("shapes");
         let wanted = evaluate(&made.algorithm, &inputs.given).expect("the evaluation");

@@ -1,6 +1,6 @@
 //! Solving the dims: which tensor's shape tells which symbolic dim, in what order.
 //!
-//! A launch knows the dims that are arguments, and the shapes of the inputs and of what is updated in place. A dimension whose size is
+//! A launch is given dim arguments, and the shapes of inputs and of tensors that are updated in place. A dimension whose size is
 //! `divide * dim + minus`, where only `dim` is not known yet, determines it. `N / 2` does not determine `N`: two sizes
 //! have the same half.
 

@@ -151,8 +151,8 @@ fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame>
     owners
 }
 
-/// What is attached at one place, outermost first: as it came, but each within the lives of what it reads. (Loops that were moved can
-/// have brought several to one place.)
+/// What is attached at one place, outermost first. Each stands within the lives of the buffers that it reads; else the order is that in
+/// which it was attached. (Moved loops can have brought several to one place.)
 fn in_reach<'a>(program: &Program, found: impl Iterator<Item = &'a Attached>) -> Vec<&'a Attached> {
     let mut left: Vec<&Attached> = found.collect();
     let mut ordered = Vec::new();

@@ -205,7 +205,7 @@ fn schedule_stage(
         }
         watch(At::Directive(span), &|| nest.shown(program));
     }
-    // What a stage's first directive does besides is to switch its heuristic schedule off.
+    // A stage's first directive switches its heuristic schedule off.
     let blame = directives.iter().find(|d| d.kind != DirectiveKind::Show).map_or(blame, |d| d.span);
     let checked = applied.and_then(|()| {
         nest.apply(program, profile, &mut |nest| {

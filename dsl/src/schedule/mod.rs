@@ -79,7 +79,7 @@ pub struct StageNest<'a> {
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
-    /// Levels to which axes of one value went, which have no loops: they are places all the same.
+    /// Levels to which directives gave axes. An axis of one value has no loop there, and the level is a place all the same.
     pub levels: Vec<Level>,
 }
 

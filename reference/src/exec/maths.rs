@@ -178,8 +178,6 @@ fn binary_body(words: &mut [u32], op: Binary, dst: Slot, operands: [Slot; 2], le
         Binary::IAdd => run!(u32::wrapping_add),
         Binary::ISub => run!(u32::wrapping_sub),
         Binary::IMul => run!(u32::wrapping_mul),
-        Binary::UMulHigh => run!(|a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
-        Binary::SMulHigh => run!(|a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32),
         Binary::SMin => run!(|a, b| (a as i32).min(b as i32) as u32),
         Binary::SMax => run!(|a, b| (a as i32).max(b as i32) as u32),
         Binary::UMin => run!(|a, b| a.min(b)),

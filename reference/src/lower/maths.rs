@@ -27,8 +27,6 @@ impl Lower<'_> {
             Spv::Dot => self.dot(inst),
             Spv::Any | Spv::All => self.any_all(inst),
             Spv::Select => self.select(inst),
-            Spv::UMulExtended => self.long_product(inst, Binary::UMulHigh),
-            Spv::SMulExtended => self.long_product(inst, Binary::SMulHigh),
             Spv::FConvert => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),
             Spv::QuantizeToF16 => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),
             Spv::ExtInst => {
@@ -113,22 +111,6 @@ impl Lower<'_> {
             c = spread;
         }
         self.op(Op::Ternary { op: Ternary::Select, dst: to.at, a: c, b: a, c: b, len: to.planes * row });
-        self.computed(inst, to)
-    }
-
-    /// A product of 64 bits, as a pair of its low half and its high one.
-    fn long_product(&mut self, inst: &Inst, high: Binary) -> Result<()> {
-        let to = self.result(inst)?;
-        if to.planes % 2 != 0 {
-            return malformed(format!("the result of Op{:?} is no pair", inst.op));
-        }
-        let planes = to.planes / 2;
-        self.check_planes(inst.arg(0)?, planes)?;
-        self.check_planes(inst.arg(1)?, planes)?;
-        let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
-        let len = planes * self.row(to.lanes);
-        self.op(Op::Binary { op: Binary::IMul, dst: to.at, a, b, len });
-        self.op(Op::Binary { op: high, dst: to.at + len, a, b, len });
         self.computed(inst, to)
     }
 

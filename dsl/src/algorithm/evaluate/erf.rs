@@ -1,4 +1,4 @@
-//! The error function in f64, from its definition: a series where it is small, and a continued fraction of what is left to 1.
+//! The error function in f64: a power series for small arguments, and a continued fraction of `1 - erf(x)` for large ones.
 //!
 //! Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.6 and 7.1.14. It shares nothing with what a device computes.
 

@@ -1,5 +1,5 @@
-//! How far apart two elements are at most, whose indices are clamped. A clamp is monotone and never stretches a range, so it does not hide how
-//! long that is; the difference of two of them is bounded by the cases of their minima and maxima.
+//! How far apart two elements with clamped indices are at most. A clamp never stretches a range. The difference of two clamps is bounded by the
+//! cases of their minima and maxima.
 
 use crate::expr::linear::Linear;
 use crate::expr::{Binary, Expr, ExprId, Exprs};
@@ -16,15 +16,15 @@ pub(super) fn distance(nest: &mut StageNest<'_>, high: &Linear, low: &Linear) ->
     upper(nest, whole, &mut { CASES })
 }
 
-/// The most that a sum is. What is a minimum where more is worse, or a maximum where less is, is bounded by either of its two, and so by the
-/// better bound; what is not can be either of two, and has the worse one. These cases come first: they are of all places at once.
+/// An upper bound of a sum. A minimum that is added, or a maximum that is subtracted, may be replaced by either operand: the smaller bound
+/// counts. Any other is one operand or the other, everywhere in the sum: the larger bound counts. Those cases come first.
 fn upper(nest: &mut StageNest<'_>, sum: ExprId, cases: &mut u32) -> Option<i64> {
     if let Some(most) = nest.prover().upper(sum) {
         return Some(most);
     }
     *cases = cases.checked_sub(1)?;
     let mut found = Vec::new();
-    choices(&nest.program.exprs, sum, true, &mut found);
+    choices(&nest.program.exprs, sum, Some(true), &mut found);
     let choice = found.iter().find(|choice| !choice.either).or(found.first())?;
     let (e, either) = (choice.e, choice.either);
     let bounds = choice.of.map(|one| {
@@ -48,23 +48,22 @@ struct Choice {
     either: bool,
 }
 
-/// The minima and maxima in which an expression is monotone. `more`: the more they are, the more it is.
-fn choices(exprs: &Exprs, e: ExprId, more: bool, found: &mut Vec<Choice>) {
+/// The minima and maxima of an expression. `more`: whether the whole grows with it; `None`: it may do either.
+fn choices(exprs: &Exprs, e: ExprId, more: Option<bool>, found: &mut Vec<Choice>) {
     match *exprs.get(e) {
         Expr::Binary(Binary::Add, a, b) => [a, b].into_iter().for_each(|e| choices(exprs, e, more, found)),
         Expr::Binary(Binary::Sub, a, b) => {
             choices(exprs, a, more, found);
-            choices(exprs, b, !more, found);
+            choices(exprs, b, more.map(|more| !more), found);
         }
-        Expr::Binary(Binary::Mul | Binary::FloorDiv, a, b) => {
-            if let Some(n) = exprs.as_int(b) {
-                choices(exprs, a, more == (n >= 0), found);
-            }
+        Expr::Binary(Binary::Mul | Binary::FloorDiv, a, b) if exprs.as_int(b).is_some() => {
+            let falls = exprs.as_int(b).is_some_and(|n| n < 0);
+            choices(exprs, a, more.map(|more| more != falls), found);
         }
         Expr::Binary(op @ (Binary::Min | Binary::Max), a, b) => {
-            found.push(Choice { e, of: [a, b], either: more == (op == Binary::Min) });
+            found.push(Choice { e, of: [a, b], either: more == Some(op == Binary::Min) });
             [a, b].into_iter().for_each(|e| choices(exprs, e, more, found));
         }
-        _ => {}
+        ref other => other.operands().into_iter().for_each(|e| choices(exprs, e, None, found)),
     }
 }

@@ -93,7 +93,7 @@ impl Stated {
         let range = if self.model.store == DType::F16 { ", and tiles within the normal range of f16" } else { "" };
         let lengths: Vec<String> = lengths.iter().map(i64::to_string).collect();
         let blocks = if lengths.len() > 1 {
-            format!(", `{}` summed as {} in turn", self.products.0, lengths.join(" and "))
+            format!(", `{}` summed in blocks ({} additions)", self.products.0, lengths.join(", then "))
         } else {
             String::new()
         };

@@ -29,7 +29,7 @@ pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
     apart
 }
 
-/// The name of what a directive makes.
+/// The name of the copy or stage that a directive makes.
 fn made(directive: &Directive) -> Option<String> {
     match &directive.kind {
         DirectiveKind::Rfactor { into, .. } => Some(into.text.clone()),

@@ -79,7 +79,7 @@ pub(super) fn of_part(host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Opt
     steps(nest, host, hosted, random)
 }
 
-/// Directives of what is computed at a loop.
+/// The block of a stage that is computed at a loop.
 fn steps(mut nest: Nest<'_>, host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Option<Block> {
     let mut made = Vec::new();
     for _ in 0..random.u8(..4) {
