@@ -36,8 +36,7 @@ impl Emit<'_> {
             NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {
-                self.resolver.begin(&[]);
-                let cond = self.resolve(*cond)?;
+                let cond = self.resolving(|r| r.bound_of(*cond))?;
                 match self.resolver.values.as_bool(cond) {
                     Some(true) => self.block(then),
                     Some(false) => self.block(other),
@@ -84,13 +83,10 @@ impl Emit<'_> {
 
     /// A loop that stays one.
     fn serial(&mut self, l: &Loop) -> Result<()> {
-        let extent = match l.end {
-            None => self.resolving(|r| r.extent(l.axis))?,
-            Some(end) => {
-                self.resolver.begin(&[]);
-                self.resolve(end)?
-            }
-        };
+        let extent = self.resolving(|r| match l.end {
+            None => r.extent(l.axis),
+            Some(end) => r.bound_of(end),
+        })?;
         self.resolver.serial.push(l.axis);
         let result = self.iterations(l, extent);
         self.resolver.serial.pop();
@@ -123,8 +119,7 @@ impl Emit<'_> {
         if self.program.exprs.uses_axis(end, &mut |axis| self.program.is_made_of(axis, l.axis)) {
             return Ok(None);
         }
-        self.resolver.begin(&[]);
-        Ok(Some((self.resolve(end)?, then, other)))
+        Ok(Some((self.resolving(|r| r.bound_of(end))?, then, other)))
     }
 
     /// Some iterations of a serial loop.

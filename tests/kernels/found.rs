@@ -1,6 +1,6 @@
 //! What the differential tests found, made small. Each was wrong once.
 
-use crate::harness::{check, profiles, refused, try_variant, variant};
+use crate::harness::{check, of_subgroups, profiles, refused, try_variant, variant};
 use tilewright_dsl::profile::Profile;
 
 /// The reading of a stage that has no points took an element of the tensor behind it that is not there; and the verifier
@@ -470,4 +470,27 @@ fn computed_for_nobody() {
         }",
         "nothing under `k` needs `s`",
     );
+}
+
+/// Invocations that an axis has no value for took full tiles of a loop that ends where that axis says, and read past the tensor's end: in
+/// such tiles reads are neither clamped nor predicated.
+#[test]
+fn full_tiles_of_invocations_past_an_axis() {
+    let lanes = "V: k for p { tile(k: 4 peel); distribute(h => lane(x)); unroll(i); }";
+    let kernel = "fn k<N>(x: f32[3], z: f32[N]) -> y: f32[N, 3] { y[i, h] = z[i] + max(k in 0..h) { x.clamp()[k] }; }";
+    let by_lanes = variant(kernel, &lanes.replace("unroll(i)", "serial(i)"), &of_subgroups(8));
+    [1, 5].iter().for_each(|n| by_lanes.check(&[("N", *n)], &[]));
+
+    let kernel = "fn k<N>(x: f32[3], z: f32[N, 16]) -> y: f32[N, 3] {
+        let s[i, j]: f32[N, 16] = z[i, j].sqrt();
+        y[i, h] = s[i, h] + sum(k in 0..h) { x[k] * s[i, k] };
+    }";
+    let threads = "V: k for p {
+        distribute(i => workgroup(x));
+        compute_at(s, workgroup, to: shared);
+        tile(k: 4 peel);
+        distribute(h => thread(x));
+        s { distribute(j => thread(x)); }
+    }";
+    check(kernel, threads, &[&[("N", 1)], &[("N", 5)]]);
 }

@@ -207,23 +207,31 @@ impl Resolver<'_> {
         }
         // Asked again in each iteration that is written out.
         let clamped = self.indices.clamped.get_or_insert_with(axis, || {
-            let mut named = Vec::new();
-            program.exprs.uses_axis(extent, &mut |a| {
-                named.push(a);
-                false
-            });
+            let named = program.named(extent);
             let preds = program.predicates(&named);
             (!named.is_empty()).then(|| Rc::new((named, preds)))
         });
-        let Some(clamped) = clamped.clone() else {
-            return Ok(self.resolve_in(extent, view)?.0);
-        };
-        let (preds, resolved) = (std::mem::take(&mut self.preds), std::mem::take(&mut self.resolved));
-        self.preds.clone_from(&clamped.1);
-        let inactive = self.with_inactive(clamped.0.clone());
-        self.preds.extend(inactive.map(|axis| Pred { axis, tail: Tail::Guard }));
-        let value = self.resolve_in(extent, view);
-        (self.preds, self.resolved) = (preds, resolved);
+        match clamped.clone() {
+            Some(clamped) => self.with_clamped(extent, &clamped.0, &clamped.1, view),
+            None => Ok(self.resolve_in(extent, view)?.0),
+        }
+    }
+
+    /// The end of a loop, or the condition of a branch, in which the nest has clamped what has predicates. As in extents, an invocation
+    /// that an axis has no value for counts as the last one that it has: else it would run tiles that nobody has, without their predicates.
+    pub(crate) fn bound_of(&mut self, end: ExprId) -> Result<ValueId> {
+        self.begin(&[]);
+        self.with_clamped(end, &self.program.named(end), &[], View::ALL)
+    }
+
+    /// The value of an expression that names some axes, under predicates, and with those axes clamped that not all invocations have a
+    /// value of.
+    fn with_clamped(&mut self, of: ExprId, named: &[AxisId], preds: &[Pred], view: View) -> Result<ValueId> {
+        let inactive = self.with_inactive(named.to_vec()).map(|axis| Pred { axis, tail: Tail::Guard });
+        let preds = preds.iter().copied().chain(inactive).collect();
+        let before = (std::mem::replace(&mut self.preds, preds), std::mem::take(&mut self.resolved));
+        let value = self.resolve_in(of, view);
+        (self.preds, self.resolved) = before;
         Ok(value?.0)
     }
 

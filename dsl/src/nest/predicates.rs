@@ -96,7 +96,7 @@ impl Program {
     }
 
     /// The axes that an expression names.
-    fn named(&self, e: ExprId) -> Vec<AxisId> {
+    pub fn named(&self, e: ExprId) -> Vec<AxisId> {
         let mut named = Vec::new();
         self.exprs.uses_axis(e, &mut |axis| {
             named.push(axis);
