@@ -262,6 +262,13 @@ fn reads() {
             "y[i, j] = x[s as i32, j];",
             "y[i, j] = if i > 0 { x[i - 2, j] } else { 0.0 };",
             "y[i, j] = if ids[i] < N { x[ids[i], j] } else { 0.0 };",
+            // Another element than the condition says, a sum that may wrap, a number that is another one as an `i32`, what `pad` gives.
+            "y[i, j] = if 0 <= ids[i] && ids[i] < N { x[ids.clamp()[i + 1], j] } else { 0.0 };",
+            "y[i, j] = if 0 <= ids[i] && ids[i] + 1 < N { x[ids[i] + 1, j] } else { 0.0 };",
+            "y[i, j] = if ids[i] as u32 > 5 { x[(ids[i] as u32) as i32, j] } else { 0.0 };",
+            "let k[i]: i32[N] = ids[i].max(0).min(N - 1); y[i, j] = x[k.pad(-1)[i + 1], j];",
+            "let k[i]: i32[N] = argmax(l in 0..M) { x[i, l] }; y[i, j] = x[i, k[i]] + x[k[i], j];",
+            "let k[i]: i32[N] = argmax(l in 0..M) { x[i, l] }; y[i, j] = x[i, k[i] + 1];",
             "y[i, j] = x[(i as f32 * 0.5) as i32, j];",
             "y[i, j] = x.pad(x[i, j])[i + 1, j];",
             "y[i, j] = x.pad(0)[i + 1, j] + x.pad(true)[i, j];",

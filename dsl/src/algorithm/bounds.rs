@@ -3,7 +3,7 @@
 use super::Checker;
 use crate::expr::{Binary, Expr as Node, ExprId};
 use crate::facts::{Claim as Statement, Prover};
-use crate::nest::{AxisId, Program};
+use crate::nest::Program;
 use std::collections::HashMap;
 
 /// That an index does not leave its dimension on one side.
@@ -44,15 +44,22 @@ pub(super) fn show(program: &Program, e: ExprId) -> String {
 impl Checker<'_> {
     /// A prover that knows of the axes around the present place, and of the conditions if they are to count.
     fn prover(&self, conditions: bool) -> Prover<'_> {
+        let prover = self.prover_around();
+        if conditions { self.assuming_conditions(prover) } else { prover }
+    }
+
+    fn prover_around(&self) -> Prover<'_> {
         let definition = &self.definition;
-        let axes: Vec<AxisId> = definition.axes.iter().chain(&definition.running).copied().collect();
-        let mut prover = Prover::new(&self.program).within(axes);
-        if conditions {
-            for (cond, holds) in &definition.conditions {
-                prover = prover.assuming(*cond, *holds);
-            }
-        }
-        prover
+        Prover::new(&self.program).within(definition.axes.iter().chain(&definition.running).copied())
+    }
+
+    fn assuming_conditions<'p>(&self, prover: Prover<'p>) -> Prover<'p> {
+        self.definition.conditions.iter().fold(prover, |prover, (cond, holds)| prover.assuming(*cond, *holds))
+    }
+
+    /// Whether a side of a read whose index depends on data is proved, with the conditions around it and what is known of the data.
+    pub(super) fn proves_of_data(&self, claim: Claim) -> bool {
+        self.trusts() || self.assuming_conditions(self.prover_around().about_data()).proves(claim.statement())
     }
 
     /// Whether proofs are left out: they were done for other dtypes, or are about axes of which enough was said.

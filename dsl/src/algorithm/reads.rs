@@ -159,15 +159,24 @@ impl Checker<'_> {
         let shape = self.program.buffers[buffer].shape.clone();
         let (mut sides, mut result) = (Sides::new(), Ok(()));
         for (d, ((index, extent), tree)) in index.iter().zip(&shape).zip(trees).enumerate() {
-            if self.depends_on_data(*index) {
-                let error = Error::new(tree.span, format!("this index of `{tensor}` depends on data, so it may lie outside"));
-                result = self.fail(error.help(format!(
-                    "only `{tensor}.clamp()[…]` (the nearest element) and `{tensor}.pad(v)[…]` (the value `v`) take such an index"
-                )));
-                continue;
-            }
             let claims = [Claim::low(&mut self.program, *index), Claim::high(&mut self.program, *index, *extent)];
-            let found = claims.map(|claim| self.side(claim));
+            let of_data = self.depends_on_data(*index);
+            let found = if of_data { [Side::Open; 2] } else { claims.map(|claim| self.side(claim)) };
+            if found.contains(&Side::Open) {
+                // Where the value does not count, the index is anything.
+                match claims.into_iter().find(|claim| !self.proves_of_data(*claim)) {
+                    None => {
+                        sides.push((true, true));
+                        continue;
+                    }
+                    Some(open) if of_data => {
+                        let error = self.data_error(tensor, tree.span, open, *index, *extent);
+                        result = self.fail(error);
+                        continue;
+                    }
+                    Some(_) => {}
+                }
+            }
             sides.push((found[0] == Side::Guarded, found[1] == Side::Guarded));
             if let Some(open) = found.iter().position(|s| *s == Side::Open) {
                 let error = self.outside_error(tensor, tree.span, claims[open], (d, shape.len()), *index, *extent);
@@ -187,6 +196,17 @@ impl Checker<'_> {
         } else {
             Side::Open
         }
+    }
+
+    /// That a read at data is not proved inside.
+    fn data_error(&self, tensor: &Name, span: SpanId, open: Claim, index: ExprId, extent: ExprId) -> Error {
+        let (shown, size) = (show(&self.program, index), show(&self.program, extent));
+        let wanted = if open.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
+        let error =
+            Error::new(span, format!("this index of `{tensor}` depends on data, so it may lie outside: {wanted} is not proved"));
+        error.help(format!(
+            "`{tensor}.clamp()[…]` is the nearest element, `{tensor}.pad(v)[…]` the value `v` outside; or read it under an `if` that keeps the index between 0 and `{size}`"
+        ))
     }
 
     fn depends_on_data(&self, index: ExprId) -> bool {

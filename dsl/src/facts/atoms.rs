@@ -6,6 +6,7 @@
 use super::mono::{AtomId, MAX_ATOMS};
 use super::poly::Poly;
 use crate::arena::Arena;
+use crate::expr::ExprId;
 use crate::nest::{AxisId, DimId, Program};
 use crate::table::Map;
 use smallvec::SmallVec;
@@ -25,6 +26,8 @@ pub(super) enum Atom {
     Select(Box<Select>),
     /// `num / den`, which leaves no remainder, by a fact.
     Quotient { num: Poly, den: Poly },
+    /// A value of data; with an axis, where in its range an argmin or argmax found what is read.
+    Data { of: ExprId, axis: Option<AxisId> },
 }
 
 /// `then` where `yes` holds, `other` where `no` does: exactly one of them does, but both may know less than that.
@@ -80,7 +83,7 @@ impl Atom {
     /// The polynomials that it is made of.
     pub(super) fn parts(&self) -> SmallVec<[&Poly; 4]> {
         match self {
-            Atom::Dim(_) | Atom::Axis(_) => SmallVec::new(),
+            Atom::Dim(_) | Atom::Axis(_) | Atom::Data { .. } => SmallVec::new(),
             Atom::Floor { num, den } | Atom::Quotient { num, den } => SmallVec::from_slice(&[num, den]),
             Atom::Min0(p) => SmallVec::from_slice(&[p]),
             Atom::Select(select) => {
@@ -198,7 +201,9 @@ impl Atoms {
                 [below, above]
             }
             // Minima and choices are taken apart into their cases.
-            Atom::Dim(_) | Atom::Axis(_) | Atom::Min0(_) | Atom::Select(_) | Atom::Quotient { .. } => [None, None],
+            Atom::Dim(_) | Atom::Axis(_) | Atom::Min0(_) | Atom::Select(_) | Atom::Quotient { .. } | Atom::Data { .. } => {
+                [None, None]
+            }
         };
         let related = self.relations.get(&id).into_iter().flatten().cloned();
         own.into_iter().flatten().chain(related).collect()

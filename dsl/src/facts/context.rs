@@ -2,6 +2,7 @@
 
 use super::View;
 use super::atoms::{Atom, Atoms, dim_rank};
+use super::data::Data;
 use super::known::Ground;
 use super::mono::AtomId;
 use super::poly::Poly;
@@ -42,6 +43,8 @@ pub(super) struct Context<'p> {
     pub(super) assumes: bool,
     /// Whether the facts were found to contradict each other.
     pub(super) absurd: bool,
+    /// How data is read, if it is.
+    pub(super) data: Option<Data>,
     pub(super) translated: Map<ExprId, Option<Poly>>,
     pub(super) axes: Map<ExprId, Axes>,
     /// What was proved briefly, or not.
@@ -69,6 +72,7 @@ impl<'p> Context<'p> {
             scope: BTreeSet::new(),
             assumes: false,
             absurd: false,
+            data: None,
             translated: Map::default(),
             axes: Map::default(),
             brief: Map::default(),
@@ -268,6 +272,7 @@ impl<'p> Context<'p> {
             scope: self.scope.clone(),
             assumes: self.assumes,
             absurd: self.absurd,
+            data: self.data.clone(),
             axes: self.axes.clone(),
             sizes: self.sizes.clone(),
             ..Context::new(self.program, self.view)

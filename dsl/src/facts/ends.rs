@@ -56,7 +56,7 @@ impl Context<'_> {
                 let of = self.ends(axes, num)?;
                 Some(Ends { low: of.low.div_euclid(den), high: of.high.map(|high| high.div_euclid(den)) })
             }
-            Atom::Axis(_) | Atom::Quotient { .. } | Atom::Min0(_) | Atom::Select(_) => None,
+            Atom::Axis(_) | Atom::Quotient { .. } | Atom::Min0(_) | Atom::Select(_) | Atom::Data { .. } => None,
         }
     }
 }

@@ -172,7 +172,7 @@ impl Context<'_> {
         inside: &dyn Fn(&Self, AtomId) -> bool,
     ) -> Option<Poly> {
         match self.atoms.get(id).atom.clone() {
-            Atom::Dim(_) | Atom::Axis(_) | Atom::Quotient { .. } => Some(Poly::atom(id)),
+            Atom::Dim(_) | Atom::Axis(_) | Atom::Quotient { .. } | Atom::Data { .. } => Some(Poly::atom(id)),
             Atom::Floor { num, den } => {
                 let (num, den) = (self.rebuild(&num, f, inside)?, self.rebuild(&den, f, inside)?);
                 self.floor(&num, &den)

@@ -14,6 +14,7 @@ mod atoms;
 mod conditions;
 mod context;
 mod counterexample;
+mod data;
 mod divides;
 mod ends;
 mod eval;
@@ -128,6 +129,13 @@ impl<'p> Prover<'p> {
         let mut assumed = self.assumed.clone();
         assumed.push((cond, holds));
         Prover { context: RefCell::new(context), assumed }
+    }
+
+    /// A prover whose claims and assumptions may be about data, too: what tensors and scalar arguments hold.
+    pub fn about_data(&self) -> Prover<'p> {
+        let mut context = self.context.borrow().fork();
+        context.read_data();
+        Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
     /// A prover for points at which an expression is defined: no divisor in it is 0, and the axes of divisors are in range. Nothing is

@@ -165,6 +165,7 @@ impl Context<'_> {
                 Some(false) => self.value_at(&select.other, sample),
                 None => None,
             },
+            Atom::Data { .. } => None,
         };
         if sample.values.len() <= id.index() {
             sample.values.resize(id.index() + 1, None);

@@ -92,6 +92,7 @@ impl Context<'_> {
                 let num = self.show_poly(num, level::PRODUCT);
                 format!("({num} / {den})")
             }
+            Atom::Data { of, .. } => crate::nest::print::expr(self.program, *of),
             Atom::Min0(p) => format!("({}).min(0)", self.show_poly(p, 0)),
             Atom::Select(select) => format!(
                 "(if {} {{ {} }} else {{ {} }})",

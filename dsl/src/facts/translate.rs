@@ -35,7 +35,7 @@ impl Context<'_> {
         if !is_word(dtype) {
             return None;
         }
-        match self.program.exprs.get(e).clone() {
+        let known = match self.program.exprs.get(e).clone() {
             Expr::Const(c) if dtype == DType::I32 => Some(Poly::constant(c.bits as i32)),
             Expr::Const(c) => Some(Poly::constant(c.bits)),
             Expr::Axis(axis) => self.axis(axis),
@@ -55,6 +55,10 @@ impl Context<'_> {
                 self.choice(yes, no, then, other)
             }
             _ => None,
+        };
+        match known {
+            None if !self.program.exprs.is_index(e) => self.datum(e, dtype),
+            known => known,
         }
     }
 
@@ -65,6 +69,9 @@ impl Context<'_> {
             Binary::Add if !wraps => p.add(&q),
             Binary::Sub if !wraps => p.sub(&q),
             Binary::Mul if !wraps => p.mul(&q),
+            Binary::Add => self.fitting(e, dtype, p.add(&q)),
+            Binary::Sub => self.fitting(e, dtype, p.sub(&q)),
+            Binary::Mul => self.fitting(e, dtype, p.mul(&q)),
             Binary::Min => self.min(&p, &q),
             Binary::Max => self.max(&p, &q),
             Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
@@ -93,6 +100,9 @@ impl Context<'_> {
         let axes = self.axes_of(from);
         // What is not negative is the same in both types. Literals of `u32` can be beyond `i32`.
         let kept = exprs.dtype(from) == to || self.prove_in(&axes, &p);
+        if self.data.is_some() && kept && exprs.dtype(from) != to {
+            return self.fitting(from, to, Some(p));
+        }
         let large = exprs.any(from, &mut |e| matches!(e, Expr::Const(c) if c.dtype == DType::U32 && c.bits > i32::MAX as u32));
         (kept && !large).then_some(p)
     }

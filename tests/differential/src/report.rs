@@ -4,7 +4,7 @@ use crate::board;
 use crate::case::Case;
 use crate::inputs::Fill;
 use crate::judge::{Find, Ran, Verdict};
-use crate::kernel::tree::{ArgumentKind, GenericKind, Role};
+use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, GenericKind, Kernel, Outside, Role};
 use crate::schedule::tree::{Argument, Directive};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter, Write};
@@ -89,6 +89,11 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         ("dtype generic", kernel.is_generic()),
         ("facts", !case.schedule.facts.is_empty()),
         ("gather", case.fills.iter().any(|(_, f)| matches!(f, Fill::Below(_)))),
+        (
+            "read under a condition on data",
+            reads(kernel, &|e| matches!(&e.kind, ExprKind::If(c, a, _) if is_plain(a) && holds_read(c))),
+        ),
+        ("read where argmax is", reads(kernel, &|e| is_plain(e) && e.children().iter().any(|index| is_position(kernel, index)))),
         ("wild inputs", case.fills.iter().any(|(_, f)| *f == Fill::Wild)),
         ("several ranges", kernel.stages.iter().any(|s| s.reduction().is_some_and(|(_, r)| r.len() > 1))),
         (
@@ -106,6 +111,31 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
     all.sort();
     all.dedup();
     all
+}
+
+/// Whether an expression of the kernel is like that.
+fn reads(kernel: &Kernel, like: &dyn Fn(&Expr) -> bool) -> bool {
+    let mut found = false;
+    kernel.stages.iter().for_each(|stage| stage.value.visit(&mut |e| found |= like(e)));
+    found
+}
+
+/// Whether it is a read without `pad` and `clamp`.
+fn is_plain(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Read { outside: Outside::Never, .. })
+}
+
+fn holds_read(e: &Expr) -> bool {
+    let mut found = false;
+    e.visit(&mut |e| found |= matches!(e.kind, ExprKind::Read { .. }));
+    found
+}
+
+/// Whether it is an element of what an argmin or argmax found.
+fn is_position(kernel: &Kernel, e: &Expr) -> bool {
+    let ExprKind::Read { tensor, .. } = &e.kind else { return false };
+    let of = kernel.stages.iter().find(|stage| stage.name == *tensor);
+    of.is_some_and(|stage| matches!(stage.reduction(), Some(("argmin" | "argmax", _))))
 }
 
 /// A key and its value, where that is a word.

@@ -28,15 +28,15 @@ impl Builder<'_> {
                 _ => None,
             })
             .collect();
-        let (name, index, open) = match known.is_empty() || (self.may_declare() && self.percent(60)) {
+        let ((name, shape), index, open) = match known.is_empty() || (self.may_declare() && self.percent(60)) {
             true if self.may_declare() || known.is_empty() => self.new_input(ty),
             _ => {
-                let (name, shape) = self.pick(&known);
-                let (index, open) = self.fitting(&shape);
-                (name, index, open)
+                let known = self.pick(&known);
+                let (index, open) = self.fitting(&known.1);
+                (known, index, open)
             }
         };
-        let expr = self.read_of(name, ty, index, open);
+        let expr = self.read_of((name, &shape), ty, index, open);
         Value::new(expr, if float { 1.0 } else { f64::INFINITY }, true)
     }
 
@@ -53,11 +53,14 @@ impl Builder<'_> {
                 open = true;
             }
         }
-        let expr = self.read_of(defined.name.clone(), defined.ty, index, open);
+        let expr = self.read_of((defined.name.clone(), &defined.shape), defined.ty, index, open);
         Value::new(expr, defined.size, false)
     }
 
-    fn read_of(&mut self, tensor: String, ty: Type, index: Vec<Expr>, open: bool) -> Expr {
+    fn read_of(&mut self, (tensor, shape): (String, &[Expr]), ty: Type, index: Vec<Expr>, open: bool) -> Expr {
+        if open && ty.is_float() && self.percent(30) {
+            return self.read_where_inside(tensor, shape, ty, index);
+        }
         let outside = match open || self.percent(6) {
             false => Outside::Never,
             true if self.percent(50) => Outside::Clamp,
@@ -68,8 +71,23 @@ impl Builder<'_> {
         Expr::new(ExprKind::Read { tensor, outside, index }, ty)
     }
 
-    /// An input that is made for this read.
-    fn new_input(&mut self, ty: Type) -> (String, Vec<Expr>, bool) {
+    /// A read under the condition that it lies inside.
+    fn read_where_inside(&mut self, tensor: String, shape: &[Expr], ty: Type, index: Vec<Expr>) -> Expr {
+        let both = |index: &Expr, extent: &Expr| {
+            let low = Expr::int(0).compare("<=", index.clone());
+            low.infix("&&", index.clone().compare("<", extent.clone()))
+        };
+        let inside = index.iter().zip(shape).map(|(index, extent)| both(index, extent)).reduce(|all, one| all.infix("&&", one));
+        let other = Expr::literal(self.pick(&["0.0", "0.5", "-1.0"]), ty);
+        let read = Expr::new(ExprKind::Read { tensor, outside: Outside::Never, index }, ty);
+        match inside {
+            Some(inside) => Expr::new(ExprKind::If(inside.into(), read.into(), other.into()), ty),
+            None => read,
+        }
+    }
+
+    /// An input that is made for this read, with its shape.
+    fn new_input(&mut self, ty: Type) -> ((String, Vec<Expr>), Vec<Expr>, bool) {
         let mut axes = self.scope.clone();
         self.random.shuffle(&mut axes);
         let rank = self.random.usize(1..=4).min(axes.len());
@@ -84,8 +102,8 @@ impl Builder<'_> {
             found.push(index);
         }
         let open = found.iter().any(|i| i.open);
-        let (index, shape) = found.into_iter().map(|i| (i.expr, i.extent)).unzip();
-        (self.input(ty, shape), index, open)
+        let (index, shape): (Vec<Expr>, Vec<Expr>) = found.into_iter().map(|i| (i.expr, i.extent)).unzip();
+        ((self.input(ty, shape.clone()), shape), index, open)
     }
 
     /// An index made of an axis, and the extent of the dimension.
@@ -96,6 +114,11 @@ impl Builder<'_> {
             && self.percent(80)
         {
             return window;
+        }
+        if self.percent(40)
+            && let Some(found) = self.found()
+        {
+            return found;
         }
         if let Some(expr) = self.maybe_large(40) {
             return Index { expr, extent: within, open: true };
@@ -151,6 +174,23 @@ impl Builder<'_> {
             3 => name.clone().infix("*", Expr::int(2)).infix("-", by),
             _ => name.clone().infix("-", other),
         }
+    }
+
+    /// Where an argmin or argmax over the whole of a range found something.
+    fn found(&mut self) -> Option<Index> {
+        let of = |defined: &Defined| {
+            let stage = self.kernel.stages.iter().find(|stage| stage.name == defined.name)?;
+            let ExprKind::Reduce { op: "argmin" | "argmax", ranges, .. } = &stage.value.kind else { return None };
+            let [range] = ranges.as_slice() else { return None };
+            let is_whole = range.low == Expr::int(0) && !range.inclusive && self.extents.contains(&range.high);
+            is_whole.then(|| (defined.clone(), range.high.clone()))
+        };
+        let found: Vec<(Defined, Expr)> = self.defined.iter().filter_map(of).collect();
+        let (defined, extent) = if found.is_empty() { return None } else { self.pick(&found) };
+        let (index, open) = self.fitting(&defined.shape);
+        let outside = if open { Outside::Clamp } else { Outside::Never };
+        let expr = Expr::new(ExprKind::Read { tensor: defined.name, outside, index }, INDEX);
+        Some(Index { expr, extent, open: false })
     }
 
     /// An index by data.
