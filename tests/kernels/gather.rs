@@ -68,7 +68,7 @@ fn reads_under_conditions_on_data() {
         // Within its range by what makes the index.
         "fn k<V, N>(x: f32[V, 8], ids: i32[N]) -> y: f32[N] where V >= 3 {
             let k[i]: i32[N] = ids[i].max(0).min(V - 3);
-            y[i] = x[k[i] + 2, ids[i] & 7] + x[(ids[i] as u32 % V as u32) as i32, (ids[i] as u32 >> 29) as i32];
+            y[i] = x[k[i] + 2, ids[i] & 7] * x[0, (ids[i] as u32).count_ones() as i32 / 5] + x[(ids[i] as u32 % V as u32) as i32, (ids[i] as u32 >> 29) as i32];
         }",
         // Floats become indices.
         "fn k<V, N>(x: f32[V], ids: i32[N]) -> y: f32[N] {

@@ -54,6 +54,25 @@ fn two_stencil_steps() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 3)], &[("N", 33)], &[("N", 64)], &[("N", 65)], &[("N", 0)]]);
 }
 
+/// A stage placed below a chain of clamped neighbourhoods, also where the one between is part of its reader.
+#[test]
+fn a_stage_below_an_inlined_chain() {
+    let kernel = "fn chain<H, OH = (H - 1) / 2 + 1>(x: f32[H]) -> y: f32[OH] {
+        let a[i]: f32[H] = sum(u in 0..3) { x.clamp()[i + u - 1] };
+        let b[i]: f32[H] = a[i].max(0.0) - a.pad(0.25)[i + 1];
+        let c[i]: f32[OH] = max(u in 0..3) { b.pad(-9.0)[2 * i + u - 1] };
+        y[i] = c[i] + c.clamp()[i + 1];
+    }";
+    let schedule = "V: chain for p {
+        tile(i: 4) => workgroup(x);
+        distribute(i => thread(x));
+        compute_at(c, workgroup, to: shared);
+        compute_at(a, workgroup, to: shared);
+    }";
+    assert!(nest(kernel, schedule).contains("shared a: f32[12]"), "{}", nest(kernel, schedule));
+    check(kernel, schedule, &[&[("H", 1)], &[("H", 2)], &[("H", 7)], &[("H", 8)], &[("H", 17)], &[("H", 63)]]);
+}
+
 /// Each invocation transforms the columns of its own block in registers.
 #[test]
 fn blocks_of_a_transform() {

@@ -9,7 +9,7 @@
 use super::atoms::Atom;
 use super::context::Context;
 use super::poly::Poly;
-use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read};
+use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, DimId, Space, Stage};
 use tilewright_launch::DType;
 
@@ -159,6 +159,7 @@ fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
             DType::Bool => (0, 1),
             narrow => narrow.int_range().filter(|(least, greatest)| whole.0 <= *least && *greatest <= whole.1).unwrap_or(whole),
         },
+        Expr::Unary(Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros, _) => (0, 32),
         Expr::Binary(Binary::And, a, b) => {
             let mask = [a, b].into_iter().filter_map(|side| literal(exprs, side)).filter(|mask| *mask >= 0).min();
             mask.map_or(whole, |mask| (0, mask))

@@ -16,6 +16,8 @@ use smallvec::SmallVec;
 /// How many replacements one after another are tried, and how many polynomials are looked at for it: short proofs are found
 /// before long ones go astray.
 pub(super) const ROUNDS: [(u32, u32); 3] = [(4, 60), (8, 200), (12, 400)];
+/// The same where minima are replaced in pairs.
+const PAIRS: (u32, u32) = (8, 100);
 /// The same for side questions: the sign of a factor.
 const SIDE_DEPTH: u32 = 3;
 /// Polynomials that a side question looks at.
@@ -42,6 +44,8 @@ pub(super) struct Query<'c, 'p> {
     level: u32,
     /// What is left of the round's polynomials.
     steps: u32,
+    /// Whether minima are replaced in pairs in this round.
+    pairs: bool,
 }
 
 /// A sign, of integers.
@@ -56,7 +60,7 @@ impl<'c, 'p> Query<'c, 'p> {
     pub(super) fn ask(cx: &'c mut Context<'p>, ground: Ground, p: &Poly, rounds: usize) -> (bool, Ground) {
         cx.spend(QUESTION);
         let (lowers, failed) = (Map::default(), Map::default());
-        let mut query = Query { cx, ground, lowers, failed, finding: Vec::new(), level: 0, steps: 0 };
+        let mut query = Query { cx, ground, lowers, failed, finding: Vec::new(), level: 0, steps: 0, pairs: false };
         let mark = query.ground.known.mark();
         let proved = query.prove(p, rounds);
         query.ground.known.undo(mark);
@@ -68,10 +72,24 @@ impl<'c, 'p> Query<'c, 'p> {
             return false;
         }
         self.ground.known.learn_atoms(&self.cx.atoms, p);
-        ROUNDS.into_iter().take(rounds).any(|(depth, steps)| {
-            self.steps = steps;
-            self.search(p.clone(), depth)
-        })
+        self.in_pairs(p)
+            || ROUNDS.into_iter().take(rounds).any(|(depth, steps)| {
+                self.steps = steps;
+                self.search(p.clone(), depth)
+            })
+    }
+
+    /// A round in which minima are replaced in pairs, which other rounds leave to their cases. What it costs is its own.
+    fn in_pairs(&mut self, p: &Poly) -> bool {
+        if self.cx.nesting > 1 || self.minima(p).is_none() {
+            return false;
+        }
+        let ((depth, steps), work) = (PAIRS, self.cx.work);
+        (self.steps, self.pairs) = (steps, true);
+        let proved = self.search(p.clone(), depth);
+        (self.cx.work, self.pairs) = (work, false);
+        self.failed.clear();
+        proved
     }
 
     /// Adds a fact for a while.
@@ -112,7 +130,9 @@ impl<'c, 'p> Query<'c, 'p> {
         }
         self.steps -= 1;
         self.cx.spend(1);
-        let proved = self.is_known(&p) || self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
+        let proved = self.is_known(&p)
+            || (self.pairs && self.minima(&p).is_some_and(|goal| self.search(goal, depth - 1)))
+            || self.cases(&p, depth).unwrap_or_else(|| self.replace(&p, depth));
         if !proved {
             self.failed.insert(p, depth);
         }
@@ -212,6 +232,37 @@ impl<'c, 'p> Query<'c, 'p> {
         } else {
             None
         }
+    }
+
+    /// What is left to prove when two minima are replaced together: `min(a, 0) - min(b, 0) >= min(a - b, 0)`, as a minimum neither falls nor
+    /// stretches. So clamps within clamps need no cases, if what they clamp is in order.
+    fn minima(&mut self, p: &Poly) -> Option<Poly> {
+        let mut minima: SmallVec<[(AtomId, i128, Poly); 8]> = SmallVec::new();
+        for (mono, c) in p.variable_terms() {
+            if let Some(id) = mono.single()
+                && let Atom::Min0(of) = &self.cx.atoms.get(id).atom
+            {
+                minima.push((id, *c, of.clone()));
+            }
+        }
+        // Those that have most in common.
+        let mut best: Option<(AtomId, AtomId, i128, Poly)> = None;
+        for (one, c, a) in minima.iter().filter(|(_, c, _)| *c > 0) {
+            for (other, d, b) in minima.iter().filter(|(_, d, _)| *d < 0) {
+                let apart = a.sub(b)?;
+                if best.as_ref().is_none_or(|(.., least)| apart.terms.len() < least.terms.len()) {
+                    best = Some((*one, *other, (*c).min(d.checked_neg()?), apart));
+                }
+            }
+        }
+        let (one, other, times, apart) = best?;
+        let bound = match (self.plain(&apart), self.plain(&apart.neg()?)) {
+            (true, _) => Poly::default(),
+            (_, true) => apart,
+            _ => self.cx.atom(Atom::Min0(apart), 0)?,
+        };
+        let bound = bound.scale(times)?;
+        p.sub(&Poly::atom(one).sub(&Poly::atom(other))?.scale(times)?)?.add(&bound)
     }
 
     /// A proof by the cases of a minimum or a choice; `None` if there is none in `p`.

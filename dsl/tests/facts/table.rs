@@ -367,3 +367,22 @@ fn divisors_of_what_is_defined() {
     assert_eq!(proved("A"), (false, true));
     assert_eq!(proved("A - B"), (false, false));
 }
+
+#[test]
+fn distances_of_clamps_within_clamps() {
+    // A window of a clamped neighbourhood, as stages placed within each other read it.
+    let near = "max(min(2 * min(4 * w + i, OH - 1) + u - 1, H - 1), 0)";
+    let first = "max(min(2 * min(4 * w, OH - 1) - 1, H - 1), 0)";
+    check(
+        World::new("H; OH = (H - 1) / 2 + 1", "w < (OH + 3) / 4; i < 5; u < 3", "H >= 1"),
+        false,
+        &[
+            &format!("0 <= {near} - {first}"),
+            &format!("{near} - {first} <= 10"),
+            "min(4 * w + i, H) - min(4 * w, H) <= 4",
+            "max(min(4 * w + i, H), 3) - max(min(4 * w, H), 3) <= 4",
+            "max(min(2 * min(4 * w + i, OH - 1), H - 1), 0) - max(min(2 * min(4 * w, OH - 1), H - 1), 0) <= 8",
+        ],
+        &[&format!("{near} - {first} <= 8"), &format!("1 <= {near} - {first}")],
+    );
+}

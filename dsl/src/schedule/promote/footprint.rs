@@ -412,7 +412,8 @@ pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[
     use crate::expr::Outside;
     let mut common = Outside::Never;
     for s in seen {
-        common = match (common, s.read.outside.clone()) {
+        let outside = if is_inside(nest, &s.read) { Outside::Never } else { s.read.outside.clone() };
+        common = match (common, outside) {
             (Outside::Never, other) | (other, Outside::Never) => other,
             (Outside::Clamp(a), Outside::Clamp(b)) => Outside::Clamp(join(&a, &b)),
             (Outside::Fill(f, a), Outside::Fill(g, b)) if f == g => Outside::Fill(f, join(&a, &b)),
@@ -429,6 +430,13 @@ pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[
         };
     }
     Ok(common)
+}
+
+/// Whether a clamped read is proved inside: inlining clamps what it does not prove, as no place of its own is known then.
+fn is_inside(nest: &StageNest<'_>, read: &Read) -> bool {
+    let shape = &nest.program.buffers[read.buffer].shape;
+    matches!(read.outside, crate::expr::Outside::Clamp(_))
+        && read.index.iter().zip(shape).all(|(index, extent)| nest.prover().inside(*index, *extent))
 }
 
 fn join(a: &crate::expr::Sides, b: &crate::expr::Sides) -> crate::expr::Sides {
