@@ -1,6 +1,7 @@
 //! What the differential tests found of shared memory, its barriers and its room, made small. Each was wrong once.
 
-use crate::harness::{check, refused};
+use crate::harness::{check, profiles, refused, try_variant};
+use tilewright_dsl::profile::Profile;
 
 /// What is copied again before anyone has read it is overwritten by who wrote it, however often a loop between repeats that, and
 /// by whichever part of an index the invocation is told.
@@ -60,4 +61,30 @@ fn shared_memory_for_all() {
         }",
         "of shared memory, with all else that is there",
     );
+}
+
+/// What is placed has room for all components of its state: the first alone was counted, and the verifier refused the rest.
+#[test]
+fn room_for_all_components() {
+    let kernel = "fn k<E>(x: f32[E]) -> y: f32[E, E] {
+        let m[i]: f32[E] = max(j in 0..E) { x[i] * x[j] };
+        let l[i]: f32[E] = sum(j in 0..E) { (x[i] * x[j] - m[i]).exp() };
+        y[i, e] = (sum(j in 0..E) { (x[i] * x[j] - m[i]).exp() * x[j] }) / l[i];
+    }";
+    let schedule = "V: k for p {
+        decompose_online(m, l, y => m_b, l_b, y_b, block: 3);
+        tile(j_o: 1 => z1);
+        rfactor(z1 => part);
+        tile(e: 4 => z2) => workgroup(y);
+        tile(z1: 8);
+        distribute(i => workgroup(x));
+        distribute(e => thread(x));
+        compute_at(part, z1_o, to: shared);
+    }";
+    let small = Profile { shared_bytes: 383, ..profiles()[0].clone() };
+    let refusal = try_variant(kernel, schedule, &small).err().expect("three components of 128 bytes");
+    assert!(refusal.text.contains("`part` does not fit: it takes 384 bytes") && !refusal.is_defect, "{}", refusal.text);
+    let enough = Profile { shared_bytes: 384, ..small };
+    let variant = try_variant(kernel, schedule, &enough).unwrap_or_else(|refusal| panic!("{}", refusal.text));
+    [1, 7, 30].iter().for_each(|n| variant.check(&[("E", *n)], &[]));
 }

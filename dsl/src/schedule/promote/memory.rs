@@ -53,23 +53,31 @@ fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(Buf
     walk::nodes(block).filter_map(shared).map(bytes).collect()
 }
 
+/// The bytes of a copy, or of all components of the state that is computed there, which have one shape.
+fn bytes_of(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId) -> Option<i64> {
+    let (program, profile) = (&*nest.program, nest.profile);
+    let bytes = program.local_bytes(buffer, profile)?;
+    let elements = bytes / program.element_bytes(buffer, profile);
+    wanted.also.iter().try_fold(bytes, |sum, also| sum.checked_add(elements.checked_mul(program.element_bytes(*also, profile))?))
+}
+
 /// Refuses a copy for which there is no room.
 pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, used: &[AxisId]) -> Result<(), Error> {
     let program = &*nest.program;
-    let Some(takes) = program.local_bytes(buffer, nest.profile).filter(|n| *n <= i64::from(i32::MAX)) else {
+    let Some(takes) = bytes_of(nest, wanted, buffer).filter(|n| *n <= i64::from(i32::MAX)) else {
         return Err(with_reasons(
             nest,
-            buffer,
+            (buffer, &wanted.also),
             used,
             Error::new(wanted.span, format!("`{}` takes more than 2^31 bytes", wanted.name)),
         ));
     };
     if program.buffers[buffer].space == Space::Register {
-        let elements = takes / program.element_bytes(buffer, nest.profile);
+        let elements = program.local_bytes(buffer, nest.profile).unwrap_or(0) / program.element_bytes(buffer, nest.profile);
         if elements > LIMIT {
             let error =
                 Error::new(wanted.span, format!("`{}` has {elements} elements in the registers of each invocation", wanted.name));
-            return Err(with_reasons(nest, buffer, used, error.note(format!("at most {LIMIT} are written out"))));
+            return Err(with_reasons(nest, (buffer, &wanted.also), used, error.note(format!("at most {LIMIT} are written out"))));
         }
         return Ok(());
     }
@@ -88,17 +96,19 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
     let each = |error: Error, (b, bytes): &(BufferId, i64)| {
         error.note_at(program.buffers[*b].span, format!("`{}` takes {bytes}", program.buffers[*b].name))
     };
-    Err(with_reasons(nest, buffer, used, others.iter().fold(error, each)))
+    Err(with_reasons(nest, (buffer, &wanted.also), used, others.iter().fold(error, each)))
 }
 
 /// Says what a buffer's shape comes from.
-fn with_reasons(nest: &StageNest<'_>, buffer: BufferId, used: &[AxisId], error: Error) -> Error {
+fn with_reasons(nest: &StageNest<'_>, (buffer, also): (BufferId, &[BufferId]), used: &[AxisId], error: Error) -> Error {
     let program = &*nest.program;
     let b = &program.buffers[buffer];
     let extent = |e| program.exprs.as_int(e).unwrap_or(0);
     let shape: Vec<String> = b.shape.iter().map(|n| extent(*n).to_string()).collect();
     let pad = if b.row_pad > 0 { format!(", rows padded by {}", b.row_pad) } else { String::new() };
-    let error = error.note(format!("its shape is [{}] of {}{pad}", shape.join(", "), b.dtype));
+    let components = std::iter::once(buffer).chain(also.iter().copied()).map(|b| program.buffers[b].dtype.to_string());
+    let dtypes: Vec<String> = components.collect();
+    let error = error.note(format!("its shape is [{}] of {}{pad}", shape.join(", "), dtypes.join(", ")));
     // The largest part of a split is what a smaller tile helps most.
     let parts = used.iter().filter(|a| matches!(program.axes[**a].def, AxisDef::Part { .. }));
     let largest = parts.max_by_key(|a| extent(program.axes[**a].extent));
