@@ -3,7 +3,7 @@
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
-use crate::nest::{AxisDef, Exec};
+use crate::nest::{AxisDef, Exec, Space, Stage};
 
 /// `blame` is the stage's first directive, for axes that no directive made.
 pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
@@ -26,7 +26,18 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
                 "it runs over `0..{text}` in each invocation: a stage with a directive is scheduled by its directives alone"
             ),
         });
-        return Err(error.help(format!("distribute, unroll or vectorize it, or write `serial({name})` if that is meant")));
+        let help = format!("distribute, unroll or vectorize it, or write `serial({name})` if that is meant");
+        return Err(error.help(match is_outside_blocks(nest) {
+            true => help,
+            false => format!("in `{stage} {{ … }}`, {help}"),
+        }));
     }
     Ok(())
+}
+
+/// Whether what stands outside of all blocks is the stage's: it is the only output.
+fn is_outside_blocks(nest: &StageNest<'_>) -> bool {
+    let space = |buffer| &nest.program.buffers[buffer].space;
+    let is_result = |stage: &&Stage| matches!(space(stage.buffer), Space::Output | Space::Update);
+    nest.program.stages.values().filter(is_result).count() == 1 && is_result(&&nest.program.stages[nest.stage])
 }

@@ -1,0 +1,164 @@
+//! Every help of the programs that do not compile, where it says what to write: it is written, and compiles.
+//!
+//! A help is followed where it names a whole directive, or the first argument of the one at fault (`promote(p => p_s[j, *], …)`), or says to
+//! leave it out. Others speak of several places, or of what only the author knows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tilewright_explain::source::Source;
+use tilewright_explain::{Given, explain};
+
+/// Places, which a help names as a part of a directive.
+const PLACES: [&str; 4] = ["workgroup", "subgroup", "thread", "lane"];
+
+/// An error: where, what it says, and its help.
+struct Wrong {
+    at: usize,
+    message: String,
+    help: String,
+}
+
+/// The errors of a program's schedules, by their names.
+fn errors(file: &Path, text: &str) -> BTreeMap<String, Vec<Wrong>> {
+    let Ok(source) = Source::open(file) else { return BTreeMap::new() };
+    let of = |schedule: &&str| {
+        let subject = source.subject(schedule).ok()?;
+        let told = explain(&subject, &Given::default());
+        Some((schedule.to_string(), told.errors.iter().filter_map(|error| wrong(&source.place(error), text)).collect()))
+    };
+    source.schedules().iter().filter_map(of).collect()
+}
+
+/// Reads an error of this very file.
+fn wrong(error: &str, text: &str) -> Option<Wrong> {
+    let mut lines = error.lines();
+    let (place, message) = lines.next()?.split_once(": error: ")?;
+    let help = lines.find_map(|line| line.trim().strip_prefix("help: "))?;
+    let mut numbers = place.rsplit(':').map(|n| n.parse::<usize>());
+    let (column, line) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let before: usize = text.lines().take(line.checked_sub(1)?).map(|line| line.len() + 1).sum();
+    Some(Wrong { at: before + column.checked_sub(1)?, message: message.into(), help: help.into() })
+}
+
+/// The directive around a place, from its first character to its semicolon.
+fn directive(text: &str, at: usize) -> Option<(usize, usize)> {
+    let start = text[..at].rfind(['{', '}', ';']).map(|n| n + 1)?;
+    let start = start + (text[start..].len() - text[start..].trim_start().len());
+    // A block of its own ends a directive's list, not the directive.
+    let end = start + text[start..].find(';')? + 1;
+    (start <= at && at < end).then_some((start, end))
+}
+
+/// The arguments of a call, as far as they are split by commas that stand in no brackets.
+fn arguments(call: &str) -> Option<(&str, Vec<&str>)> {
+    let (name, rest) = call.split_once('(')?;
+    let inner = rest.trim_end_matches(';').trim().strip_suffix(')')?;
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (n, c) in inner.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(inner[start..n].trim());
+                start = n + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(inner[start..].trim());
+    name.chars().all(|c| c.is_alphanumeric() || c == '_').then_some((name, parts))
+}
+
+/// The programs that a help says to write, each with what is written.
+fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
+    let Some((start, end)) = directive(text, wrong.at) else { return Vec::new() };
+    let found = &text[start..end];
+    let with = |new: &str| (new.to_owned(), format!("{}{new}{}", &text[..start], &text[end..]));
+    if wrong.help.starts_with("leave this out") {
+        return vec![with("")];
+    }
+    let Some((name, own)) = arguments(found) else { return Vec::new() };
+    let snippets: Vec<&str> = wrong.help.split('`').skip(1).step_by(2).collect();
+    let says_to_write = wrong.help.starts_with("write `") || wrong.help.contains("of the reads that are to be promoted");
+    let call = |snippet: &&str| {
+        let (other, given) = arguments(snippet).filter(|(name, _)| !PLACES.contains(name))?;
+        // An axis is said to be serial elsewhere.
+        let serial = format!("serial({});", given.join(", "));
+        if other == "unroll" && text.contains(&serial) {
+            return Some((snippet.to_string(), text.replace(&serial, &format!("{snippet};"))));
+        }
+        let new = match given.as_slice() {
+            [first, "…"] if other == name => format!("{other}({first}, {});", own.get(1..)?.join(", ")),
+            whole if whole.iter().all(|part| !part.contains('…')) => format!("{other}({});", whole.join(", ")),
+            _ => return None,
+        };
+        Some(with(&new))
+    };
+    if says_to_write {
+        return snippets.iter().filter_map(call).collect();
+    }
+    // What is left over, and meant.
+    let serial = snippets.iter().find(|snippet| snippet.starts_with("serial(") && wrong.help.contains("if that is meant"));
+    let block = snippets.iter().find_map(|snippet| snippet.strip_suffix("{ … }"));
+    let place = match block {
+        Some(block) => text[end..].find(block).map(|found| end + found + block.len() + 1),
+        None => Some(end),
+    };
+    serial
+        .zip(place)
+        .map(|(serial, at)| (serial.to_string(), format!("{} {serial};{}", &text[..at], &text[at..])))
+        .into_iter()
+        .collect()
+}
+
+#[test]
+fn helps_can_be_followed() {
+    let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui");
+    let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("helps");
+    let _ = fs::remove_dir_all(&copy);
+    fs::create_dir_all(copy.join("support")).expect("a folder");
+    fs::write(copy.join("Cargo.toml"), "").expect("a file");
+    let files = |folder: &str| -> Vec<PathBuf> {
+        let found = fs::read_dir(ui.join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let mut found: Vec<PathBuf> = found.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
+        found.sort();
+        found
+    };
+    for file in files("support") {
+        fs::copy(&file, copy.join("support").join(file.file_name().expect("a name"))).expect("a copy");
+    }
+    let (mut count, mut failures) = (0, Vec::new());
+    for folder in ["directives", "promote", "compute_at"] {
+        fs::create_dir_all(copy.join(folder)).expect("a folder");
+        for file in files(folder) {
+            let text = fs::read_to_string(&file).expect("a program");
+            let new = copy.join(folder).join(file.file_name().expect("a name"));
+            for (schedule, wrongs) in errors(&file, &text) {
+                for wrong in &wrongs {
+                    for (written, program) in followed(&text, wrong) {
+                        count += 1;
+                        fs::write(&new, &program).expect("a file");
+                        let left = errors(&new, &program).remove(&schedule);
+                        let name = format!("{folder}/{}", file.file_stem().expect("a name").to_string_lossy());
+                        match left {
+                            Some(left) if left.is_empty() => {}
+                            left => failures.push(format!(
+                                "{name}, {schedule}: {}\n  help: {}\n  written: {written}\n  {}",
+                                wrong.message,
+                                wrong.help,
+                                left.map_or("no schedule".into(), |left| left
+                                    .iter()
+                                    .map(|w| format!("{} / {}", w.message, w.help))
+                                    .collect::<Vec<_>>()
+                                    .join("\n  "))
+                            )),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
+    assert!(count >= 10, "{count} helps were followed");
+}
