@@ -35,5 +35,6 @@ mod reductions;
 mod semantics;
 mod stencil;
 mod tails;
+mod textbook;
 mod versions;
 mod winograd;

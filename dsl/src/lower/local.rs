@@ -84,16 +84,28 @@ impl Asked {
     }
 }
 
-/// How many invocations of a workgroup run a stage's whole compute at the same points, as no loop around it tells them apart.
-pub fn alike(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> u32 {
+/// The coordinates of a workgroup's invocations that no loop around a stage's whole compute counts: along each, all run it at the same points.
+pub fn lacks(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> Vec<(Level, Slot)> {
     let asked = Asked::of(program, block);
-    let all = asked.size(subgroup).into_iter().fold(1, u32::saturating_mul);
-    let Some(path) = Path::open(block, stage, Phase::Whole) else { return 1 };
-    let mut bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
-    bound.sort();
-    bound.dedup();
-    let told = bound.into_iter().filter_map(|(level, slot)| asked.width(level, slot, subgroup)).fold(1, u32::saturating_mul);
-    all / told.max(1)
+    let Some(path) = Path::open(block, stage, Phase::Whole) else { return Vec::new() };
+    let bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
+    let slots = |level: Level| [Slot::X, Slot::Y, Slot::Z].map(|slot| (level, slot));
+    let mut all = match asked.lanes || asked.subgroups != [1; 3] {
+        true => slots(Level::Subgroup).to_vec(),
+        false => slots(Level::Thread).to_vec(),
+    };
+    if asked.lanes || asked.subgroups != [1; 3] {
+        all.push((Level::Lane, Slot::X));
+    }
+    let told = |(level, slot): &(Level, Slot)| {
+        let width = asked.width(*level, *slot, subgroup);
+        width == Some(1)
+            || bound
+                .iter()
+                .any(|(l, s)| l == level && (s == slot || *s == Slot::Linear) || (*l, *s) == (Level::Thread, Slot::Linear))
+    };
+    all.retain(|place| !told(place));
+    all
 }
 
 /// Adds predicates on axes that are bound to more invocations than they have values.

@@ -107,9 +107,13 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     }
 }
 
-/// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations.
+/// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations, also the host's where
+/// each invocation computes the stage for itself.
 pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize, around: bool) -> HashSet<AxisId> {
     let mut inside = HashSet::new();
+    if to == Memory::Shared {
+        inside.extend(nest.placed.outside().filter(|f| is_invocation(f)).filter_map(|f| f.as_loop()).map(|(axis, _)| axis));
+    }
     let mut plain = 0;
     for frame in &nest.path.frames {
         let Some((axis, _)) = frame.as_loop() else { continue };
