@@ -26,6 +26,7 @@ mod im2col;
 mod index;
 mod instead;
 mod matmul;
+mod nested;
 mod online;
 mod pack;
 mod placement;

@@ -6,8 +6,9 @@
 
 use crate::nest::path::{Frame, Path};
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
+use crate::nest::{AxisId, Block, BufferId, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
 use crate::profile::Profile;
+use std::collections::HashMap;
 
 /// Sets every dispatch's local size.
 pub fn run(program: &mut Program, profile: &Profile) {
@@ -84,7 +85,7 @@ impl Asked {
     }
 }
 
-/// The coordinates of a workgroup's invocations that no loop around a stage's whole compute counts: along each, all run it at the same points.
+/// The coordinates of a workgroup's invocations that no loop around a stage's whole compute counts: along each, all run it alike.
 pub fn lacks(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> Vec<(Level, Slot)> {
     let asked = Asked::of(program, block);
     let Some(path) = Path::open(block, stage, Phase::Whole) else { return Vec::new() };
@@ -126,14 +127,28 @@ fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, O
         let width = asked.width(level, slot, subgroup).map(i64::from);
         extent.zip(width).is_some_and(|(n, width)| n < width)
     };
+    // What invocations do together, all of them do that it asks for, however few run the nest around its memory.
+    let mut lives: HashMap<BufferId, Vec<AxisId>> = HashMap::new();
+    walk::within(block, &mut |node, around| {
+        if let NodeKind::Alloc { buffer, .. } = &node.kind
+            && program.is_together(*buffer)
+        {
+            lives.insert(*buffer, around.iter().map(|l| l.axis).collect());
+        }
+    });
     walk::within_mut(block, &mut |node, around| {
+        let mut outside: &[AxisId] = &[];
         let preds = match &mut node.kind {
-            NodeKind::Compute(compute) => &mut compute.preds,
+            NodeKind::Compute(compute) => {
+                outside = lives.get(&program.stages[compute.stage].buffer).map_or(&[], Vec::as_slice);
+                &mut compute.preds
+            }
             NodeKind::AllReduce(reduction) if reduction.how == How::Atomic => &mut reduction.preds,
             _ => return,
         };
         let had: Vec<AxisId> = preds.iter().map(|pred| pred.axis).collect();
-        let inactive = around.iter().filter(is_shorter).map(|l| l.axis).filter(|axis| !had.contains(axis));
+        let held = |axis: &AxisId| !had.contains(axis) && !outside.contains(axis);
+        let inactive = around.iter().filter(is_shorter).map(|l| l.axis).filter(held);
         preds.extend(inactive.map(|axis| Pred { axis, tail: Tail::Guard }));
     });
 }

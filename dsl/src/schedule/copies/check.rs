@@ -103,19 +103,20 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     Ok(())
 }
 
-/// What the loops around the copy's compute are bound to, if it stands there.
+/// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there.
 fn slots_of(block: &Block, copy: &Copied) -> Option<Vec<Slot>> {
     let slot = |l: &Around| match l.exec {
         Exec::Bind(Level::Workgroup, _) => None,
         Exec::Bind(_, slot) => Some(slot),
         _ => None,
     };
-    let mut found = None;
-    walk::within(block, &mut |node, around| {
-        let is_it = matches!(&node.kind, NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole);
-        if is_it && found.is_none() {
-            found = Some(around.iter().filter_map(slot).collect());
+    let (mut found, mut outside) = (None, 0);
+    walk::within(block, &mut |node, around| match &node.kind {
+        NodeKind::Alloc { buffer, .. } if *buffer == copy.buffer => outside = around.len(),
+        NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole && found.is_none() => {
+            found = Some(around.iter().skip(outside).filter_map(slot).collect());
         }
+        _ => {}
     });
     found
 }

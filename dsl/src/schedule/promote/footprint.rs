@@ -371,12 +371,14 @@ fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usi
     })
 }
 
-/// What a dimension is called: after the axes that index it.
+/// What a dimension is called: after the axes that index it, as they were before any directive.
 pub(super) fn dimension_name(nest: &StageNest<'_>, seen: &Seen, dimension: usize, taken: &mut Vec<String>) -> String {
     let mut names: Vec<String> = Vec::new();
     let index = nest.program.exprs.linear(seen.read.index[dimension]);
-    for axis in index.axes.keys() {
-        names.push(nest.name(*axis).to_owned());
+    for axis in index.axes.keys().flat_map(|axis| nest.program.roots(*axis)) {
+        if names.iter().all(|name| name != nest.name(axis)) {
+            names.push(nest.name(axis).to_owned());
+        }
     }
     let mut name = if names.is_empty() { format!("d{dimension}") } else { names.join("_") };
     if taken.contains(&name) {

@@ -55,7 +55,9 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
             let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
             let bound = nest.path.frames.iter().rposition(|f| matches!(f.level(), Some((l, _)) if l == level));
             let Some(bound) = bound else {
-                if nest.levels.contains(&level) {
+                // Of a stage that each invocation computes for itself, the place is around all of its loops.
+                let around = nest.placed.outside().any(|f| matches!(f.level(), Some((l, _)) if l == level));
+                if around || nest.levels.contains(&level) {
                     return place(nest, promote, &plain, workgroups);
                 }
                 let error =
@@ -88,6 +90,11 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     let name = &promote.at;
     let axis = nest.axis(name)?;
     let Some(at) = nest.path.position(axis) else {
+        if let Some((_, inside)) = nest.vanished.iter().find(|(other, _)| *other == axis) {
+            let is_inside =
+                |f: &&Frame| matches!(f.as_loop(), Some((a, exec)) if exec == Exec::Lanes || nest.program.comes_from(a, inside));
+            return Ok(plain.iter().position(|f| is_inside(f)).unwrap_or(plain.len()).max(workgroups));
+        }
         let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
         return Err(error.help(nest.there_are()));
     };
