@@ -114,8 +114,8 @@ impl Checks<'_> {
     }
 
     fn bound(&self, axis: AxisId, level: Level, slot: Slot, above: &[(Exec, Option<AxisId>)]) -> Option<&'static str> {
-        let around = above.iter().filter(|(exec, _)| *exec == Exec::Bind(level, slot)).filter_map(|(_, outer)| *outer);
-        if around.into_iter().any(|outer| self.is_used_within(axis, outer)) {
+        let mut around = above.iter().filter(|(exec, _)| *exec == Exec::Bind(level, slot)).filter_map(|(_, outer)| *outer);
+        if around.any(|outer| self.is_used_within(axis, outer)) {
             return Some("is bound to what a loop around it is bound to");
         }
         let Some(n) = self.literal(axis) else { return Some("is bound to invocations, and its extent is no literal") };

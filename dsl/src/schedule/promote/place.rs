@@ -93,7 +93,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
         if let Some((_, inside)) = nest.vanished.iter().find(|(other, _)| *other == axis) {
             let is_inside =
                 |f: &&Frame| matches!(f.as_loop(), Some((a, exec)) if exec == Exec::Lanes || nest.program.comes_from(a, inside));
-            return Ok(plain.iter().position(|f| is_inside(f)).unwrap_or(plain.len()).max(workgroups));
+            return Ok(plain.iter().position(is_inside).unwrap_or(plain.len()).max(workgroups));
         }
         let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
         return Err(error.help(nest.there_are()));
