@@ -131,20 +131,35 @@ impl Variant {
     /// The same, where up to `vague(n)` of a result's `n` elements may be left unchecked, as no useful bound of their error exists: the
     /// operand of `floor` is near an integer, for example.
     pub fn check_partly(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill, vague: impl Fn(usize) -> usize) {
+        self.checked(dims, scalars, fill, vague);
+    }
+
+    /// The same, and the inputs and what each device made of them, by name.
+    pub fn checked(
+        &self,
+        dims: &[(&str, i64)],
+        scalars: &[f64],
+        fill: &dyn Fn(&str) -> Fill,
+        vague: impl Fn(usize) -> usize,
+    ) -> (Named, Vec<Named>) {
         let algorithm = &self.algorithm;
         let seed = seed();
         let inputs = Inputs::new(algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed)).expect("shapes");
         let wanted = wanted(algorithm, self.decomposed.as_ref(), &inputs.given).expect("the evaluation");
-        for kernel in self.loaded() {
-            for (id, values) in launch(kernel, &self.program, algorithm, &inputs).expect("it runs") {
-                let name = &algorithm.buffers[id].name;
+        let one = |kernel| {
+            let results = launch(kernel, &self.program, algorithm, &inputs).expect("it runs");
+            for (id, values) in &results {
+                let name = &algorithm.buffers[*id].name;
                 let at = format!("at {dims:?}, with TILEWRIGHT_INPUT_SEED={seed}");
-                let unknown =
-                    compare(&algorithm.buffers[id], &wanted[&id], &values).unwrap_or_else(|wrong| panic!("{at}: {wrong}"));
+                let unknown = compare(&algorithm.buffers[*id], &wanted[id], values).unwrap_or_else(|wrong| panic!("{at}: {wrong}"));
                 let (count, most) = (values.len(), vague(values.len()));
                 assert!(unknown <= most, "{at}: {unknown} of {count} elements of `{name}` have no bound, and {most} may have none");
             }
-        }
+            results.iter().map(|(id, values)| (algorithm.buffers[*id].name.clone(), numbers(values))).collect()
+        };
+        let results = self.loaded().iter().map(one).collect();
+        let given = &inputs.given.tensors;
+        (given.iter().map(|(id, tensor)| (algorithm.buffers[*id].name.clone(), numbers(&tensor.values))).collect(), results)
     }
 
     /// What each device makes of fresh random inputs, and these, by name.

@@ -217,7 +217,7 @@ impl Draft<'_> {
 
     /// Adds a directive, if it is not refused. That the verifier has to is a fault of the directive.
     fn add(&mut self, directive: String) -> bool {
-        let unfinished = |error: &str| error.contains("is left over") || error.contains("at run time");
+        let unfinished = |error: &str| error.contains("left over") || error.contains("at run time");
         self.schedule.push(directive);
         if let Err(refusal) = try_variant(self.subject.kernel, &self.text(), &self.profile)
             && !unfinished(&refusal.text)
@@ -233,7 +233,7 @@ impl Draft<'_> {
     fn finish(mut self, case: u64, random: &mut Rng) -> bool {
         for _ in 0..16 {
             let Err(Refusal { text: error, .. }) = try_variant(self.subject.kernel, &self.text(), &self.profile) else { break };
-            let repair = named(&error, "the parallel axis").map(|axis| format!("serial({axis});"));
+            let repair = named(&error, "left over").and_then(|_| named(&error, "or write")).map(|serial| format!("{serial};"));
             match repair.or_else(|| named(&error, "would be indexed by").map(|axis| format!("unroll({axis});"))) {
                 Some(repair) => self.schedule.push(repair),
                 None => break,

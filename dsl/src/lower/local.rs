@@ -6,8 +6,9 @@
 
 use crate::nest::path::{Frame, Path};
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
+use crate::nest::{AxisId, Block, BufferId, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
 use crate::profile::Profile;
+use std::collections::HashMap;
 
 /// Sets every dispatch's local size.
 pub fn run(program: &mut Program, profile: &Profile) {
@@ -84,16 +85,28 @@ impl Asked {
     }
 }
 
-/// How many invocations of a workgroup run a stage's whole compute at the same points, as no loop around it tells them apart.
-pub fn alike(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> u32 {
+/// The coordinates of a workgroup's invocations that no loop around a stage's whole compute counts: along each, all run it alike.
+pub fn lacks(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> Vec<(Level, Slot)> {
     let asked = Asked::of(program, block);
-    let all = asked.size(subgroup).into_iter().fold(1, u32::saturating_mul);
-    let Some(path) = Path::open(block, stage, Phase::Whole) else { return 1 };
-    let mut bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
-    bound.sort();
-    bound.dedup();
-    let told = bound.into_iter().filter_map(|(level, slot)| asked.width(level, slot, subgroup)).fold(1, u32::saturating_mul);
-    all / told.max(1)
+    let Some(path) = Path::open(block, stage, Phase::Whole) else { return Vec::new() };
+    let bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
+    let slots = |level: Level| [Slot::X, Slot::Y, Slot::Z].map(|slot| (level, slot));
+    let mut all = match asked.lanes || asked.subgroups != [1; 3] {
+        true => slots(Level::Subgroup).to_vec(),
+        false => slots(Level::Thread).to_vec(),
+    };
+    if asked.lanes || asked.subgroups != [1; 3] {
+        all.push((Level::Lane, Slot::X));
+    }
+    let told = |(level, slot): &(Level, Slot)| {
+        let width = asked.width(*level, *slot, subgroup);
+        width == Some(1)
+            || bound
+                .iter()
+                .any(|(l, s)| l == level && (s == slot || *s == Slot::Linear) || (*l, *s) == (Level::Thread, Slot::Linear))
+    };
+    all.retain(|place| !told(place));
+    all
 }
 
 /// Adds predicates on axes that are bound to more invocations than they have values.
@@ -114,14 +127,28 @@ fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, O
         let width = asked.width(level, slot, subgroup).map(i64::from);
         extent.zip(width).is_some_and(|(n, width)| n < width)
     };
+    // What invocations do together, all of them do that it asks for, however few run the nest around its memory.
+    let mut lives: HashMap<BufferId, Vec<AxisId>> = HashMap::new();
+    walk::within(block, &mut |node, around| {
+        if let NodeKind::Alloc { buffer, .. } = &node.kind
+            && program.is_together(*buffer)
+        {
+            lives.insert(*buffer, around.iter().map(|l| l.axis).collect());
+        }
+    });
     walk::within_mut(block, &mut |node, around| {
+        let mut outside: &[AxisId] = &[];
         let preds = match &mut node.kind {
-            NodeKind::Compute(compute) => &mut compute.preds,
+            NodeKind::Compute(compute) => {
+                outside = lives.get(&program.stages[compute.stage].buffer).map_or(&[], Vec::as_slice);
+                &mut compute.preds
+            }
             NodeKind::AllReduce(reduction) if reduction.how == How::Atomic => &mut reduction.preds,
             _ => return,
         };
         let had: Vec<AxisId> = preds.iter().map(|pred| pred.axis).collect();
-        let inactive = around.iter().filter(is_shorter).map(|l| l.axis).filter(|axis| !had.contains(axis));
+        let held = |axis: &AxisId| !had.contains(axis) && !outside.contains(axis);
+        let inactive = around.iter().filter(is_shorter).map(|l| l.axis).filter(held);
         preds.extend(inactive.map(|axis| Pred { axis, tail: Tail::Guard }));
     });
 }

@@ -2,37 +2,41 @@
 //! because the schedule says so.
 
 use super::{Applied, StageNest};
-use crate::diag::{Error, SpanId};
+use crate::diag::{Error, SpanId, list};
 use crate::nest::{AxisDef, Exec, Space, Stage};
 
 /// `blame` is the stage's first directive, for axes that no directive made.
 pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
+    let mut left = Vec::new();
     for frame in nest.path.frames.clone() {
         let Some((axis, Exec::Serial)) = frame.as_loop() else { continue };
         if nest.is_reduction(axis) || nest.serial.contains(&axis) {
             continue;
         }
         let extent = nest.program.axes[axis].extent;
-        if nest.prover().upper(extent).is_some_and(|most| most <= 1) {
-            continue;
+        if nest.prover().upper(extent).is_none_or(|most| most > 1) {
+            left.push((axis, frame.span));
         }
-        let made = !matches!(nest.program.axes[axis].def, AxisDef::Root(_));
-        let (name, stage, text) = (nest.name(axis), &nest.program.stages[nest.stage].name, nest.text(extent));
-        let error =
-            Error::new(if made { frame.span } else { blame }, format!("the parallel axis `{name}` of `{stage}` is left over"));
-        let error = error.note(match made {
-            true => format!("it runs over `0..{text}` in each invocation"),
-            false => format!(
-                "it runs over `0..{text}` in each invocation: a stage with a directive is scheduled by its directives alone"
-            ),
-        });
-        let help = format!("distribute, unroll or vectorize it, or write `serial({name})` if that is meant");
-        return Err(error.help(match is_outside_blocks(nest) {
-            true => help,
-            false => format!("in `{stage} {{ … }}`, {help}"),
-        }));
     }
-    Ok(())
+    let Some((first, span)) = left.first().copied() else { return Ok(()) };
+    let made = !matches!(nest.program.axes[first].def, AxisDef::Root(_));
+    let names: Vec<&str> = left.iter().map(|(axis, _)| nest.name(*axis)).collect();
+    let stage = &nest.program.stages[nest.stage].name;
+    let ranges = list(left.iter().map(|(axis, _)| format!("0..{}", nest.text(nest.program.axes[*axis].extent))));
+    let (what, note, them) = match names.len() {
+        1 => (format!("axis {} of `{stage}` is", list(&names)), format!("it runs over {ranges}"), "it"),
+        _ => (format!("axes {} of `{stage}` are", list(&names)), format!("they run over {ranges}"), "them"),
+    };
+    let (what, note) = (format!("the parallel {what} left over"), format!("{note} in each invocation"));
+    let error = Error::new(if made { span } else { blame }, what).note(match made {
+        true => note,
+        false => format!("{note}: a stage with a directive is scheduled by its directives alone"),
+    });
+    let help = format!("distribute, unroll or vectorize {them}, or write `serial({})` if that is meant", names.join(", "));
+    Err(error.help(match is_outside_blocks(nest) {
+        true => help,
+        false => format!("in `{stage} {{ … }}`, {help}"),
+    }))
 }
 
 /// Whether what stands outside of all blocks is the stage's: it is the only output.

@@ -53,7 +53,7 @@ use promote::place_varying;
 
 use crate::diag::{Error, SpanId};
 use crate::facts::Prover;
-use crate::nest::path::Path;
+use crate::nest::path::{Frame, Path};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Level, Phase, Program, StageId};
 use crate::profile::Profile;
 use attach::Placed;
@@ -81,6 +81,8 @@ pub struct StageNest<'a> {
     pub serial: HashSet<AxisId>,
     /// Levels to which directives gave axes. An axis of one value has no loop there, and the level is a place all the same.
     pub levels: Vec<Level>,
+    /// Parts of one value, which have no loop, each with the axes that its loop would stand around: it is a place all the same.
+    pub vanished: Vec<(AxisId, Vec<AxisId>)>,
 }
 
 impl<'a> StageNest<'a> {
@@ -93,8 +95,8 @@ impl<'a> StageNest<'a> {
         // A stage that writes a copy back begins with parts: its axes are split as those are that wrote the copy.
         let parts: Vec<AxisId> = path.axes().filter(|axis| !axes.contains(axis)).collect();
         axes.extend(parts);
-        let (serial, copies, levels) = (HashSet::new(), Vec::new(), Vec::new());
-        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, levels })
+        let (serial, copies, levels, vanished) = (HashSet::new(), Vec::new(), Vec::new(), Vec::new());
+        Some(StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, levels, vanished })
     }
 
     /// Puts the nest back into the plan.
@@ -135,6 +137,17 @@ impl<'a> StageNest<'a> {
     fn add_part(&mut self, name: String, of: AxisId, part: usize, extent: crate::expr::ExprId, span: SpanId) -> AxisId {
         let kind = self.program.axes[of].kind;
         self.add_axis(Axis { name, extent, kind, def: AxisDef::Part { of, part }, fate: Fate::Live, span })
+    }
+
+    /// Notes which loops that of a part of one value would stand around: those from `place` on, but for some.
+    fn vanish(&mut self, axis: AxisId, place: usize, but: &[AxisId]) {
+        if !self.program.is_single(axis) {
+            return;
+        }
+        let inside = self.path.frames.iter().skip(place).filter_map(Frame::as_loop).map(|(axis, _)| axis);
+        let inside = inside.filter(|axis| !but.contains(axis)).collect();
+        self.vanished.retain(|(other, _)| *other != axis);
+        self.vanished.push((axis, inside));
     }
 
     /// An axis's name.

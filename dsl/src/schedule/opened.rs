@@ -19,13 +19,15 @@ pub(super) struct Opened {
     axes: Vec<AxisId>,
     serial: HashSet<AxisId>,
     levels: Vec<Level>,
+    vanished: Vec<(AxisId, Vec<AxisId>)>,
 }
 
 impl Opened {
     /// The nest of a stage; `None` if no dispatch computes it.
     pub(super) fn new(program: &mut Program, profile: &Profile, stage: StageId) -> Option<Opened> {
-        let StageNest { dispatch, path, placed, copies, axes, serial, levels, .. } = StageNest::open(program, profile, stage)?;
-        Some(Opened { stage, dispatch, path, placed, copies, axes, serial, levels })
+        let StageNest { dispatch, path, placed, copies, axes, serial, levels, vanished, .. } =
+            StageNest::open(program, profile, stage)?;
+        Some(Opened { stage, dispatch, path, placed, copies, axes, serial, levels, vanished })
     }
 
     /// Applies a directive.
@@ -35,11 +37,11 @@ impl Opened {
         profile: &Profile,
         directive: &mut dyn FnMut(&mut StageNest<'_>) -> Applied,
     ) -> Applied {
-        let Opened { stage, dispatch, path, placed, copies, axes, serial, levels } = self.clone();
-        let mut nest = StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, levels };
+        let Opened { stage, dispatch, path, placed, copies, axes, serial, levels, vanished } = self.clone();
+        let mut nest = StageNest { program, profile, stage, dispatch, path, placed, copies, axes, serial, levels, vanished };
         let applied = directive(&mut nest);
-        let StageNest { dispatch, path, placed, copies, axes, serial, levels, .. } = nest;
-        *self = Opened { stage, dispatch, path, placed, copies, axes, serial, levels };
+        let StageNest { dispatch, path, placed, copies, axes, serial, levels, vanished, .. } = nest;
+        *self = Opened { stage, dispatch, path, placed, copies, axes, serial, levels, vanished };
         applied
     }
 

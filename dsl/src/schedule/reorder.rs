@@ -18,6 +18,13 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     for (place, (head, made)) in places.into_iter().zip(heads) {
         (nest.path.frames[place].head, nest.path.frames[place].span) = (head, made);
     }
+    // Whoever lists an axis of one value says where its loop would stand.
+    let first = axes.iter().filter_map(|a| nest.path.position(*a)).min().unwrap_or(nest.path.frames.len());
+    for (n, axis) in axes.iter().enumerate() {
+        if nest.vanished.iter().any(|(other, _)| other == axis) {
+            nest.vanish(*axis, first, &axes[..n]);
+        }
+    }
     check_workgroups(nest, span)?;
     nest.take_hulls(span)?;
     nest.refresh();

@@ -3,9 +3,16 @@
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
-use crate::expr::ExprId;
-use crate::nest::fill::{Known, at_fill};
+use crate::expr::{Expr, ExprId};
+use crate::nest::fill::{Known, at_fill, known_by};
 use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
+
+/// What is right of any item.
+const GUARD: &str = "write `guard`: points past the end then count as the identity";
+
+/// What is right where it is a product.
+const FINITE: &str =
+    "write `guard`, or state in the schedule's head that a tensor holds neither infinities nor NaN: `where finite(x)`";
 
 /// Checks that the item is the identity where every read that depends on the axis gives 0.
 pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
@@ -30,24 +37,29 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
             continue;
         }
         let name = nest.name(axis);
-        let why = match value {
-            Known::Exactly(v) => {
-                format!("past the end of `{name}` the item is {v}, and the identity of `{}` another value", monoid.name)
+        // Would it be, if all tensors were finite?
+        let finite = known_by(program, *item, &|e| match program.exprs.get(e) {
+            Expr::Read(read) => Some(if filled(read) { Known::Exactly(0.0) } else { Known::Finite }),
+            _ => None,
+        });
+        let (why, help) = match (value, finite == wanted) {
+            (Known::Exactly(v), _) => {
+                (format!("past the end of `{name}` the item is {v}, and the identity of `{}` another value", monoid.name), GUARD)
             }
-            _ => format!(
-                "past the end of `{name}` the item is not proved to be the identity of `{}`: 0 times an infinity is not 0",
-                monoid.name
-            ),
+            (_, true) => (unproved(name, &format!("`{}`: 0 times an infinity is not 0", monoid.name)), FINITE),
+            (_, false) => (unproved(name, &format!("`{}`", monoid.name)), GUARD),
         };
         let error = Error::new(blame, format!("`round_up` would change the meaning of `{}`", monoid.name)).note(why);
-        return Err(error.help(
-            "write `guard`, or state in the schedule's head that a tensor holds neither infinities nor NaN: `where finite(x)`",
-        ));
+        return Err(error.help(help));
     }
     let what = format!("reads past the end of `{}` are 0, and the item is then the identity", nest.name(axis));
     let state = if nest.program.finite.is_empty() { State::Proved } else { State::Assumed };
     nest.program.owe(what, state, blame);
     Ok(())
+}
+
+fn unproved(axis: &str, of: &str) -> String {
+    format!("past the end of `{axis}` the item is not proved to be the identity of {of}")
 }
 
 /// A copy in registers that is read at an axis.

@@ -86,11 +86,13 @@ pub fn split(
     let Some(product) = product else {
         return Err(Error::new(span, "the product of the factors is beyond 2^31"));
     };
-    let rounds = tail.is_some_and(|t| t.tail == Tail::RoundUp);
-    if let (Some(have), false) = (nest.program.exprs.as_int(extent), rounds)
+    // A tile that is longer than the axis is meant where a word says what becomes of the rest.
+    let meant = tail.is_some_and(|t| matches!(t.tail, Tail::RoundUp | Tail::Guard));
+    if let (Some(have), false) = (nest.program.exprs.as_int(extent), meant)
         && let Some((factor, at)) = factors.iter().flatten().find(|(f, _)| *f > have.max(1))
     {
-        return Err(Error::new(*at, format!("the factor {factor} is larger than the extent {have} of `{}`", nest.name(axis))));
+        let error = Error::new(*at, format!("the factor {factor} is larger than the extent {have} of `{}`", nest.name(axis)));
+        return Err(error.help(format!("write at most {}, or the word `guard` behind it if the rest is to be idle", have.max(1))));
     }
     if let Some(have) = nest.program.exprs.as_int(extent)
         && (have + product - 1) / product * product > i64::from(i32::MAX)
@@ -120,6 +122,9 @@ pub fn split(
     let loops = parts.iter().filter(|p| !nest.program.is_single(**p));
     let frames: Vec<Frame> = loops.map(|p| Frame::looped(*p, Exec::Serial, span)).collect();
     nest.path.frames.splice(place..place, frames);
+    for (n, part) in parts.iter().enumerate() {
+        nest.vanish(*part, place, &parts[..n]);
+    }
     if nest.serial.contains(&axis) {
         nest.serial.extend(&parts);
     }

@@ -34,13 +34,17 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
     match target {
         Some(target) => distribute::bind(nest, &outers, target, by, span),
         None => {
+            let first = place.unwrap_or(nest.path.frames.len());
             let mut place = place.unwrap_or(0);
-            for outer in outers {
-                if let Some(at) = nest.path.position(outer) {
+            for outer in &outers {
+                if let Some(at) = nest.path.position(*outer) {
                     let frame = nest.path.remove(at);
                     nest.path.frames.insert(place.min(nest.path.frames.len()), frame);
                     place += 1;
                 }
+            }
+            for (n, outer) in outers.iter().enumerate() {
+                nest.vanish(*outer, first, &outers[..n]);
             }
             nest.take_hulls(span)?;
             nest.refresh();

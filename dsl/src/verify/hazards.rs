@@ -142,7 +142,7 @@ impl Checks<'_> {
                 || self.same_invocation(first, second)
                 || (self.is_of_first(first.0) && self.is_of_first(second.0))
                 || ((a.fenced || b.fenced) && self.same_subgroup(first, second))
-                || (itself && (self.counted_by(first, after) || self.written_alike(first, after)));
+                || (itself && (self.counted_by(first, after) || self.written_alike(first, after) || self.written_by_one(first)));
             if !apart {
                 self.hazard(first, second, after);
             }
@@ -239,6 +239,12 @@ impl Checks<'_> {
             && !site.loops().map(|looped| looped.axis).any(|axis| outer(&axis) && bound(&axis))
     }
 
+    /// Whether an element tells which invocation writes it, whenever it does.
+    fn written_by_one(&self, (site, touch): Access<'_>) -> bool {
+        let told = self.tellers(site, &touch.index);
+        touch.writes && told.iter().map(|(_, _, count)| count).product::<i64>() == self.invocations()
+    }
+
     /// Whether an element tells who touches it, and it is the same invocation in both.
     fn same_invocation(&self, first: Access<'_>, second: Access<'_>) -> bool {
         self.told_by_both(first, second, |_| true) == self.invocations()
@@ -272,7 +278,7 @@ impl Checks<'_> {
         for (a, b) in first.1.index.iter().zip(&second.1.index) {
             // What is past its extent is read at the end, and not written.
             if a == b && first.1.writes && second.1.writes {
-                let (here, there) = (self.tellers(first.0, *a), self.tellers(second.0, *b));
+                let (here, there) = (self.tellers(first.0, &[*a]), self.tellers(second.0, &[*b]));
                 told.extend(here.intersection(&there).filter(|slot| counts(slot.0)));
             }
             let (Some(a), Some(b)) = (self.teller(first.0, *a), self.teller(second.0, *b)) else { continue };
@@ -283,15 +289,15 @@ impl Checks<'_> {
         told.iter().map(|(_, _, count)| count).product()
     }
 
-    /// The slots (and their counts) whose values an index tells, one by one.
-    fn tellers(&self, site: &Site<'_>, index: ExprId) -> BTreeSet<(Level, Slot, i64)> {
+    /// The slots (and their counts) whose values an element tells.
+    fn tellers(&self, site: &Site<'_>, index: &[ExprId]) -> BTreeSet<(Level, Slot, i64)> {
         let bound = |axis: AxisId| match site.exec(axis)? {
             Exec::Bind(level, at) if level != Level::Workgroup => {
                 Some((level, self.same_slot(at), self.width(level, at).or(self.literal(axis))?))
             }
             _ => None,
         };
-        self.told(site, &[index]).into_iter().filter_map(bound).collect()
+        self.told(site, index).into_iter().filter_map(bound).collect()
     }
 
     /// The slot (and its count) whose value is the index divided by a number, rounded down; and that number.

@@ -2,11 +2,18 @@
 
 use super::Rule;
 use super::context::Checks;
+use super::site::Site;
 use crate::diag::{Error, SpanId};
+use crate::expr::ExprId;
 use crate::launch::Feature;
 use crate::nest::print::bound;
 use crate::nest::{AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Slot, Space, StageId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether a loop of a kind is among those around.
+fn stands_in(above: &[(Exec, Option<AxisId>)], kind: Exec) -> bool {
+    above.iter().any(|(exec, _)| *exec == kind)
+}
 
 /// What an invocation reads and writes at once, at most.
 const VECTOR_BYTES: i64 = 16;
@@ -40,27 +47,27 @@ impl Checks<'_> {
         spans.next().unwrap_or(SpanId::NONE)
     }
 
-    fn loops(&self, block: &Block, above: &mut Vec<Exec>) {
+    fn loops(&self, block: &Block, above: &mut Vec<(Exec, Option<AxisId>)>) {
         for node in block {
             let in_lanes = match &node.kind {
                 NodeKind::Loop(_) | NodeKind::Compute(_) => true,
                 NodeKind::AllReduce(reduction) => reduction.how != How::Atomic,
                 _ => false,
             };
-            if above.contains(&Exec::Lanes) && !in_lanes {
+            if stands_in(above, Exec::Lanes) && !in_lanes {
                 let line = self.printer.line(node);
                 self.refuse(Rule::Limits, node.span, format!("`{line}` stands among the lanes of a vector"));
             }
             match &node.kind {
                 NodeKind::Loop(looped) => {
                     self.looped(node, looped, above, block.len() == 1);
-                    above.push(looped.exec);
+                    above.push((looped.exec, Some(looped.axis)));
                     self.loops(&looped.body, above);
                     above.pop();
                 }
                 NodeKind::Alloc { buffer, body } => {
                     self.allocated(node, *buffer);
-                    above.push(Exec::Serial);
+                    above.push((Exec::Serial, None));
                     self.loops(body, above);
                     above.pop();
                 }
@@ -75,13 +82,13 @@ impl Checks<'_> {
         }
     }
 
-    fn looped(&self, node: &Node, looped: &Loop, above: &[Exec], alone: bool) {
+    fn looped(&self, node: &Node, looped: &Loop, above: &[(Exec, Option<AxisId>)], alone: bool) {
         let line = self.printer.line(node);
         let literal = self.literal(looped.axis);
         let wrong = match looped.exec {
             Exec::Serial => None,
             Exec::Unroll => literal.is_none().then_some("is unrolled, and its extent is no literal"),
-            Exec::Lanes if above.contains(&Exec::Lanes) => Some("stands among the lanes of another vector"),
+            Exec::Lanes if stands_in(above, Exec::Lanes) => Some("stands among the lanes of another vector"),
             Exec::Lanes => {
                 let power = literal.is_some_and(|n| n >= 1 && (n as u64).is_power_of_two());
                 (!power).then_some("has lanes, and its extent is no literal power of two")
@@ -96,8 +103,8 @@ impl Checks<'_> {
     }
 
     /// Loops over workgroups stand around everything else, and their extents make a grid.
-    fn workgroup(&self, axis: AxisId, above: &[Exec], alone: bool) -> Option<&'static str> {
-        if above.iter().any(|exec| !matches!(exec, Exec::Bind(Level::Workgroup, _))) {
+    fn workgroup(&self, axis: AxisId, above: &[(Exec, Option<AxisId>)], alone: bool) -> Option<&'static str> {
+        if above.iter().any(|(exec, _)| !matches!(exec, Exec::Bind(Level::Workgroup, _))) {
             return Some("is bound to workgroups inside something else");
         }
         if !alone {
@@ -106,8 +113,9 @@ impl Checks<'_> {
         (!self.named(&[self.extent(axis)]).is_empty()).then_some("is bound to workgroups, and its extent depends on an axis")
     }
 
-    fn bound(&self, axis: AxisId, level: Level, slot: Slot, above: &[Exec]) -> Option<&'static str> {
-        if above.contains(&Exec::Bind(level, slot)) {
+    fn bound(&self, axis: AxisId, level: Level, slot: Slot, above: &[(Exec, Option<AxisId>)]) -> Option<&'static str> {
+        let mut around = above.iter().filter(|(exec, _)| *exec == Exec::Bind(level, slot)).filter_map(|(_, outer)| *outer);
+        if around.any(|outer| self.is_used_within(axis, outer)) {
             return Some("is bound to what a loop around it is bound to");
         }
         let Some(n) = self.literal(axis) else { return Some("is bound to invocations, and its extent is no literal") };
@@ -115,6 +123,28 @@ impl Checks<'_> {
             return Some("is bound within subgroups, whose size the profile does not say");
         }
         self.width(level, slot).is_some_and(|width| n > width).then_some("has more values than there are invocations")
+    }
+
+    /// Whether what stands within a loop depends on the axis of one around it. If not, both can count the same invocations: those do together
+    /// what is within, inside what each does for itself.
+    fn is_used_within(&self, inner: AxisId, outer: AxisId) -> bool {
+        self.sites.iter().filter(|site| site.binds(inner)).any(|site| match &site.node.kind {
+            NodeKind::Compute(_) => {
+                let extents: Vec<ExprId> = site.loops().skip_while(|l| l.axis != inner).map(|l| self.extent(l.axis)).collect();
+                self.depends_on(site, &extents).contains(&outer)
+            }
+            NodeKind::Barrier { .. } => false,
+            _ => true,
+        })
+    }
+
+    /// The axes of loops that what a compute does depends on, and some expressions.
+    pub(super) fn depends_on(&self, site: &Site<'_>, and: &[ExprId]) -> BTreeSet<AxisId> {
+        let NodeKind::Compute(compute) = &site.node.kind else { return BTreeSet::new() };
+        let index = compute.dst.iter().flat_map(|dst| dst.index.iter().copied());
+        let exprs: Vec<ExprId> = compute.values().chain(index).chain(and.iter().copied()).collect();
+        let axes = self.named(&exprs).into_iter().chain(compute.preds.iter().map(|pred| pred.axis));
+        self.made_of(axes, site).leaves
     }
 
     /// The subgroups that loops are bound to are all that there are.

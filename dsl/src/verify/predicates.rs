@@ -3,7 +3,7 @@
 
 use super::Rule;
 use super::context::Checks;
-use super::site::Site;
+use super::site::{Site, Touch};
 use crate::diag::Error;
 use crate::nest::{AxisId, Fate, NodeKind, Tail};
 
@@ -18,7 +18,7 @@ impl Checks<'_> {
 
     /// Nothing past an extent is written, and nothing twice by inactive invocations.
     fn writes_are_guarded(&self, site: &Site<'_>) {
-        let visible = |touch: &&super::site::Touch| touch.writes && self.is_visible(touch.buffer);
+        let visible = |touch: &&Touch| touch.writes && self.is_visible(touch.buffer);
         let written: Vec<_> = site.touches.iter().filter(visible).collect();
         if written.is_empty() {
             return;
@@ -26,11 +26,24 @@ impl Checks<'_> {
         let named = self.named(&written.iter().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
         let mut past = self.made_of(named, site).past;
         if matches!(site.node.kind, NodeKind::Compute(_) | NodeKind::AllReduce(_)) {
-            past.extend(site.loops().map(|looped| looped.axis).filter(|axis| self.has_inactive(*axis, site)));
+            let inactive = site.loops().map(|looped| looped.axis).filter(|axis| self.has_inactive(*axis, site));
+            past.extend(inactive.filter(|axis| !self.is_done_together(site, *axis, &written)));
         }
         for axis in past.into_iter().filter(|axis| !self.guarded(*axis, site)).collect::<Vec<_>>() {
             self.missing(site, axis, "would write past it");
         }
+    }
+
+    /// Whether a leaf fills memory that lives within the loop over an axis, and does not depend on that: it is done by all invocations, also
+    /// by those for which the axis has no value. (That no two of them write one element is another check's business.)
+    fn is_done_together(&self, site: &Site<'_>, axis: AxisId, written: &[&Touch]) -> bool {
+        let place = |is: &dyn Fn(&NodeKind) -> bool| site.around.iter().position(|around| is(&around.node.kind));
+        let looped = place(&|node| matches!(node, NodeKind::Loop(l) if l.axis == axis));
+        let within = |touch: &&Touch| {
+            let life = place(&|node| matches!(node, NodeKind::Alloc { buffer, .. } if *buffer == touch.buffer));
+            looped.zip(life).is_some_and(|(looped, life)| looped < life)
+        };
+        matches!(site.node.kind, NodeKind::Compute(_)) && written.iter().all(within) && !self.depends_on(site, &[]).contains(&axis)
     }
 
     /// A reduction takes no item past an extent, unless that is the identity.

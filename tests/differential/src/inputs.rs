@@ -14,6 +14,8 @@ pub enum Fill {
     Wild,
     /// Integers in `0..n`: indices.
     Below(i64),
+    /// Floats in 1/2..2: what a kernel divides by, or takes the logarithm of.
+    Positive,
 }
 
 /// A random value that its dtype holds exactly.
@@ -33,8 +35,8 @@ pub fn random_value(dtype: DType, fill: Fill, random: &mut Rng) -> Value {
         (DType::I32, _) => Value::Int(random.i64(-100..=100)),
         (DType::U32, _) => Value::Int(random.i64(0..=100)),
         (_, Fill::Wild) if random.u8(..4) == 0 => Value::float(random.choice(ODD).unwrap_or(0.0)),
-        (dtype, _) => {
-            let value = random.f64() * 2.0 - 1.0;
+        (dtype, fill) => {
+            let value = if fill == Fill::Positive { random.f64() * 1.5 + 0.5 } else { random.f64() * 2.0 - 1.0 };
             Value::float(if dtype == DType::F16 { f16::from_f64(value).to_f64() } else { f64::from(value as f32) })
         }
     }

@@ -86,6 +86,10 @@ impl Float {
     /// The value as a device would hold it in a dtype.
     pub fn rounded(self, dtype: DType) -> Float {
         let (u, tiny) = unit(dtype);
+        // A small whole number is one of the dtype.
+        if self.error == 0.0 && self.value.fract() == 0.0 && self.value.abs() <= 1.0 / u {
+            return self;
+        }
         Float { error: self.error + u * (self.value.abs() + self.error) + tiny, ..self }.held(self.value, dtype)
     }
 
@@ -147,6 +151,12 @@ impl Float {
                 // Of what is surely not 0, too.
                 let exact = |x: Float, other: Float| x.value.is_infinite() && x.error == 0.0 && other.value.abs() > other.error;
                 if exact(a, b) || exact(b, a) {
+                    return Float::known(value, 0.0);
+                }
+                // Nothing is rounded of a product with a zero.
+                let zero =
+                    |x: Float, other: Float| x.value == 0.0 && x.error == 0.0 && other.value.is_finite() && other.error.is_finite();
+                if zero(a, b) || zero(b, a) {
                     return Float::known(value, 0.0);
                 }
                 let magnitude = a.magnitude * b.magnitude;

@@ -103,36 +103,20 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     Ok(())
 }
 
-/// No invocations that a copy asks for run the nest around it alike: each would write what the others do.
-pub(super) fn host_is_shared_out(program: &Program, profile: &Profile, copy: &Copied) -> Applied {
-    let Some(host) = program.hosts.get(&copy.stage).copied().filter(|host| !program.hosts.contains_key(host)) else {
-        return Ok(());
-    };
-    for dispatch in &program.plan {
-        let count = local::alike(program, &dispatch.body, host, profile.subgroup);
-        if count > 1 {
-            let (name, host) = (&program.buffers[copy.buffer].name, &program.stages[host].name);
-            let what = format!("with the copy `{name}`, {count} invocations at a time would compute the same part of `{host}`");
-            let help = format!("distribute `{host}` to as many invocations, or `{name}` to fewer");
-            return Err(Error::new(copy.span, what).help(help));
-        }
-    }
-    Ok(())
-}
-
-/// What the loops around the copy's compute are bound to, if it stands there.
+/// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there.
 fn slots_of(block: &Block, copy: &Copied) -> Option<Vec<Slot>> {
     let slot = |l: &Around| match l.exec {
         Exec::Bind(Level::Workgroup, _) => None,
         Exec::Bind(_, slot) => Some(slot),
         _ => None,
     };
-    let mut found = None;
-    walk::within(block, &mut |node, around| {
-        let is_it = matches!(&node.kind, NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole);
-        if is_it && found.is_none() {
-            found = Some(around.iter().filter_map(slot).collect());
+    let (mut found, mut outside) = (None, 0);
+    walk::within(block, &mut |node, around| match &node.kind {
+        NodeKind::Alloc { buffer, .. } if *buffer == copy.buffer => outside = around.len(),
+        NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole && found.is_none() => {
+            found = Some(around.iter().skip(outside).filter_map(slot).collect());
         }
+        _ => {}
     });
     found
 }

@@ -5,6 +5,7 @@
 //! and as wide.
 
 mod check;
+mod once;
 mod owners;
 mod reuse;
 
@@ -491,10 +492,8 @@ pub(in crate::schedule) fn finish(
     if !outcome.errors.is_empty() {
         return;
     }
+    made.iter().for_each(|(copy, _)| once::run(program, profile, copy));
     owners::run(program);
-    if made.iter().any(|(copy, _)| outcome.errors.keep(check::host_is_shared_out(program, profile, copy)).is_none()) {
-        return;
-    }
     for (copy, _) in made {
         let constant = check::constant(program, copy);
         let whole = constant.and_then(|()| check::shared_out(program, profile, copy));

@@ -14,9 +14,8 @@ use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Read};
 use crate::nest::walk;
 use crate::nest::{AxisId, Block, Exec, Node, NodeKind};
-use crate::schedule::attach::is_invocation;
+use crate::schedule::StageNest;
 use crate::schedule::hull::bound;
-use crate::schedule::{Applied, StageNest};
 use crate::syntax::schedule::Memory;
 use std::collections::HashSet;
 
@@ -122,27 +121,7 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
         Some(of) => listed::of(nest, wanted, seen, of)?,
         None => boxed(nest, wanted, &seen.iter().collect::<Vec<_>>())?,
     };
-    check_shared(nest, wanted, &footprint)?;
     Ok(Footprint { used, ..footprint })
-}
-
-/// Within what each invocation computes for itself, all of them share only what is the same for all.
-fn check_shared(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint) -> Applied {
-    if wanted.promote.to != Memory::Shared {
-        return Ok(());
-    }
-    for frame in nest.placed.outside().filter(|f| is_invocation(f)) {
-        let Some((axis, _)) = frame.as_loop() else { continue };
-        if footprint.index.iter().any(|index| nest.program.exprs.uses_axis(*index, &mut |a| a == axis)) {
-            let (source, stage, name) = (&wanted.promote.source, &nest.program.stages[nest.stage].name, nest.name(axis));
-            let what =
-                format!("the elements of `{source}` differ among the invocations, each of which computes `{stage}` for itself");
-            let error = Error::new(wanted.promote.to_span, what);
-            let error = error.note_at(frame.span, format!("they depend on `{name}`, which is distributed here"));
-            return Err(error.help(format!("write `to: register`, or compute `{stage}` in shared memory")));
-        }
-    }
-    Ok(())
 }
 
 /// The axes that vary and that indices name.
@@ -392,12 +371,14 @@ fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usi
     })
 }
 
-/// What a dimension is called: after the axes that index it.
+/// What a dimension is called: after the axes that index it, as they were before any directive.
 pub(super) fn dimension_name(nest: &StageNest<'_>, seen: &Seen, dimension: usize, taken: &mut Vec<String>) -> String {
     let mut names: Vec<String> = Vec::new();
     let index = nest.program.exprs.linear(seen.read.index[dimension]);
-    for axis in index.axes.keys() {
-        names.push(nest.name(*axis).to_owned());
+    for axis in index.axes.keys().flat_map(|axis| nest.program.roots(*axis)) {
+        if names.iter().all(|name| name != nest.name(axis)) {
+            names.push(nest.name(axis).to_owned());
+        }
     }
     let mut name = if names.is_empty() { format!("d{dimension}") } else { names.join("_") };
     if taken.contains(&name) {

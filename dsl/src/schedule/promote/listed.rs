@@ -165,6 +165,11 @@ fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[
     let (read, at) = (nest.text(seen[nearest].id), &wanted.promote.at);
     let span = wanted.promote.name.as_ref().map_or(wanted.span, |n| n.span);
     let error = Error::new(span, format!("the list leaves out {}, on which `{read}` depends under `{at}`", list(&missing)));
+    if left[nearest].iter().any(|axis| !nest.axes.contains(axis)) {
+        return error.help(
+            "a list names axes of this stage alone: without one, the copy has the tensor's dimensions, and all that is read",
+        );
+    }
     let all: Vec<&str> = of.axes.iter().map(Name::as_str).chain(missing.iter().copied()).chain(of.rest.map(|_| "*")).collect();
     let whole = call(&wanted.promote.source, &format!("{}[{}]", wanted.name, all.join(", ")));
     let inner = missing.first().map_or_else(String::new, |m| format!(", or promote inside the loop over `{m}`"));

@@ -55,7 +55,9 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
             let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
             let bound = nest.path.frames.iter().rposition(|f| matches!(f.level(), Some((l, _)) if l == level));
             let Some(bound) = bound else {
-                if nest.levels.contains(&level) {
+                // Of a stage that each invocation computes for itself, the place is around all of its loops.
+                let around = nest.placed.outside().any(|f| matches!(f.level(), Some((l, _)) if l == level));
+                if around || nest.levels.contains(&level) {
                     return place(nest, promote, &plain, workgroups);
                 }
                 let error =
@@ -88,6 +90,11 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     let name = &promote.at;
     let axis = nest.axis(name)?;
     let Some(at) = nest.path.position(axis) else {
+        if let Some((_, inside)) = nest.vanished.iter().find(|(other, _)| *other == axis) {
+            let is_inside =
+                |f: &&Frame| matches!(f.as_loop(), Some((a, exec)) if exec == Exec::Lanes || nest.program.comes_from(a, inside));
+            return Ok(plain.iter().position(is_inside).unwrap_or(plain.len()).max(workgroups));
+        }
         let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
         return Err(error.help(nest.there_are()));
     };
@@ -107,9 +114,13 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     }
 }
 
-/// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations.
+/// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations, also the host's where
+/// each invocation computes the stage for itself.
 pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize, around: bool) -> HashSet<AxisId> {
     let mut inside = HashSet::new();
+    if to == Memory::Shared {
+        inside.extend(nest.placed.outside().filter(|f| is_invocation(f)).filter_map(|f| f.as_loop()).map(|(axis, _)| axis));
+    }
     let mut plain = 0;
     for frame in &nest.path.frames {
         let Some((axis, _)) = frame.as_loop() else { continue };
