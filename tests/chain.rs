@@ -45,6 +45,32 @@ fn use_before_definition() {
     assert_eq!(run(before::EARLY, &[1.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
 }
 
+mod lines {
+    tilewright::schedule! {
+        pub(crate) LOOPED: chain_kernels::saxpy<T = f32> for tilewright::devices::vulkan_1_1 {
+            tile(i: 64) => workgroup(x);
+        }
+    }
+}
+
+/// The number of the first line that holds a text.
+fn line(file: &str, text: &str) -> u32 {
+    file.lines().zip(1..).find(|(line, _)| line.contains(text)).map(|(_, n)| n).expect("it is there")
+}
+
+#[test]
+fn lines_lead_into_the_files_of_schedule_and_kernel() {
+    let program = lines::LOOPED.program().expect("the variant is whole");
+    let dispatch = &program.dispatches[0];
+    assert_eq!(dispatch.entry(), Some(c"saxpy::LOOPED::z"));
+    // rustc has an absolute path for the other crate's file.
+    assert_eq!(dispatch.lines.files, [file!(), "kernels/src/lib.rs"]);
+    let named: std::collections::BTreeSet<_> = dispatch.lines.changes.iter().map(|l| (l.file, l.line)).collect();
+    let tile = line(include_str!("chain.rs"), "tile(i: 64) => workgroup(x);");
+    let definition = line(include_str!("crates/kernels/src/lib.rs"), "z[i] = alpha * x[i] + y[i];");
+    assert_eq!(named.into_iter().collect::<Vec<_>>(), [(0, tile), (1, definition)]);
+}
+
 mod globs {
     use chain_kernels::names::*;
     use tilewright::devices::*;
