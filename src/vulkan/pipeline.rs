@@ -89,6 +89,7 @@ impl ComputePipeline {
             context: context.clone(),
         };
         pipeline.create_layouts(dispatch)?;
+        context.name(pipeline.layout, &made_of.shown);
         let bytes = if context.lines { dispatch.words_with_lines() } else { Cow::Borrowed(&dispatch.spirv[..]) };
         let words: Vec<u32> = bytes.chunks_exact(4).filter_map(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w)).collect();
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
@@ -101,7 +102,6 @@ impl ComputePipeline {
         pipeline.raw = created?;
         pipeline.made = context.queues.now();
         context.name(pipeline.raw, &made_of.shown);
-        context.name(pipeline.layout, &made_of.shown);
         Ok(pipeline)
     }
 

@@ -117,3 +117,16 @@ impl Drop for Messenger {
         unsafe { self.functions.destroy_debug_utils_messenger(self.raw, None) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    #[test]
+    fn messages_end_with_the_dispatch() {
+        let labels = || vec!["conv::V, 1 of 2: y".to_owned()];
+        assert_eq!(within("a hazard", labels()), "a hazard (in `conv::V, 1 of 2: y`)");
+        assert_eq!(within("a hazard in conv::V, 1 of 2: y", labels()), "a hazard in conv::V, 1 of 2: y");
+        assert_eq!(within("a hazard", Vec::new()), "a hazard");
+    }
+}

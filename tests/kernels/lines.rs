@@ -23,9 +23,6 @@ const SHARED: &str = "SHARED: product for p {
     promote(a, at: k_o, to: shared);
 }";
 
-/// The number of `Fma` among the extended instructions.
-const FMA: u32 = 50;
-
 /// The places of each operation: `kernel.rs:2:5`.
 fn places(dispatch: &Dispatch) -> BTreeMap<u32, BTreeSet<String>> {
     let (mut files, mut all, mut here) = (BTreeMap::new(), BTreeMap::<u32, BTreeSet<String>>::new(), String::new());
@@ -38,8 +35,6 @@ fn places(dispatch: &Dispatch) -> BTreeMap<u32, BTreeSet<String>> {
             Some(Op::Source) => assert_eq!(files[&operands[2]], "schedule.rs", "the module is the schedule's"),
             Some(Op::Line) => here = format!("{}:{}:{}", files[&operands[0]], operands[1], operands[2]),
             Some(Op::Label) => here.clear(),
-            // Of extended instructions, which one.
-            Some(Op::ExtInst) => drop(all.entry(op | operands[3] << 16).or_default().insert(here.clone())),
             _ => drop(all.entry(op).or_default().insert(here.clone())),
         }
     }
@@ -48,8 +43,7 @@ fn places(dispatch: &Dispatch) -> BTreeMap<u32, BTreeSet<String>> {
 
 fn of(variant: &Variant, op: Op) -> Vec<String> {
     let places = places(&variant.program.dispatches[0]);
-    let which = if op == Op::ExtInst { FMA << 16 } else { 0 };
-    places.get(&(op as u32 | which)).into_iter().flatten().cloned().collect()
+    places.get(&(op as u32)).into_iter().flatten().cloned().collect()
 }
 
 #[test]
@@ -58,7 +52,7 @@ fn instructions_lead_to_directives_and_definitions() {
         let made = variant(PRODUCT, SHARED, &profile);
         assert_eq!(made.program.dispatches[0].lines.files, ["schedule.rs", "kernel.rs"]);
         // What is computed is the kernel's, and so are the loads from the copy.
-        assert_eq!(of(&made, Op::ExtInst), ["kernel.rs:2:5"]);
+        assert_eq!(of(&made, Op::FMul), ["kernel.rs:2:5"]);
         // Both barriers are there for the copy.
         assert_eq!(of(&made, Op::ControlBarrier), ["schedule.rs:7:5"]);
         // The loops that are left are those over `k`.

@@ -4,7 +4,6 @@ use super::programs::*;
 use super::support::*;
 use std::sync::atomic::Ordering;
 use tilewright::{Argument, Device, Element, Error, Options, bf16, f16};
-use tilewright_launch::{BufferUse, Role, Tensor};
 
 #[test]
 fn everything_is_send_and_sync() {
@@ -209,47 +208,11 @@ fn the_validation_layers_are_heard() {
     wrong.dispatches[0].buffers.pop();
     let error = load(&device, vec![wrong]).expect_err("the layers object");
     assert!(matches!(&error, Error::Validation { messages } if !messages.is_empty()), "{error}");
+    // They name the dispatch.
+    assert!(error.to_string().contains("axpy::AXPY: out"), "{error}");
     assert!(messages.load(Ordering::SeqCst) > 0);
     // It was reported once.
     device.upload([1], &[1.0f32]).expect("the next call is clean");
-}
-
-#[test]
-fn messages_name_the_dispatch_and_its_buffers() {
-    let (device, _) = counted(options());
-    // Two dispatches write the result, and say that they only read it and write another tensor each: so nothing keeps them apart.
-    let mut wrong = axpy(WAYS[2]);
-    let whole = wrong.dispatches.remove(0);
-    for other in [3, 4] {
-        let unused = Tensor { name: format!("other_{other}"), role: Role::Temporary, ..wrong.tensors[2].clone() };
-        wrong.tensors.push(unused);
-        let mut dispatch = whole.clone();
-        dispatch.buffers[2] = BufferUse { tensor: 2, reads: true, writes: false };
-        dispatch.buffers.push(BufferUse { tensor: other, reads: false, writes: true });
-        wrong.dispatches.push(dispatch);
-    }
-    let kernel = load(&device, vec![wrong]).expect("loads");
-    let x = device.upload([100], &[2.0f32; 100]).expect("uploads");
-    let error = kernel.run([Argument::from(&x), (&x).into(), 3.0f32.into()]).expect_err("the layers object");
-    let Error::Validation { messages } = &error else { panic!("{error}") };
-    let text = messages.join("\n");
-    for name in ["WRITE", "axpy::AXPY, 2 of 2: out", "axpy::out"] {
-        assert!(text.contains(name), "{name} is not in {text}");
-    }
-}
-
-#[test]
-fn names_lines_and_labels_need_no_layer() {
-    for debug in [false, true] {
-        let device = options().validation(false).debug(debug).open().expect("it opens");
-        let x = device.upload([100], &[2.0f32; 100]).expect("uploads");
-        let mut program = axpy(WAYS[2]);
-        let line = tilewright_launch::Line { after: 5, file: 0, line: 3, column: 1 };
-        program.dispatches[0].lines = tilewright_launch::Lines { files: vec!["axpy.rs".into()], changes: vec![line] };
-        let kernel = load(&device, vec![program]).expect("loads");
-        let out = kernel.run([Argument::from(&x), (&x).into(), 3.0f32.into()]).expect("runs");
-        assert_eq!(out[0].download::<f32>().expect("downloads"), [8.0; 100]);
-    }
 }
 
 /// Run by [`a_malformed_manifest_is_named`], in a process with one.

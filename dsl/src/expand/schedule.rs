@@ -71,9 +71,10 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     let made = match (&schedule, &kernel, &profile) {
         (Some(schedule), Some(kernel), Some(profile)) => {
             let blamed = head.blame(&mut spans);
-            let refused = Refused { kernel, schedule, backend, head: blamed, in_kernel: (before, after) };
+            let name = head.head.name.span();
+            let refused = Refused { kernel, schedule, backend, head: blamed, name, in_kernel: (before, after) };
             let made = variant::make(kernel, schedule, profile, &spans, backend);
-            errors.keep(made.map_err(|e| refused.said(e, &spans)))
+            errors.keep(made.map_err(|e| refused.said(e, &mut spans)))
         }
         _ => None,
     };

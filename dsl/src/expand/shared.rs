@@ -1,10 +1,9 @@
 //! Errors at places of the kernel that a schedule's compilation finds: whose they are, and that the kernel's own are said once.
 //!
 //! `kernel!` has checked the kernel, so mostly it is the schedule's dtypes, parameters or profile that do not fit: then the error is that
-//! of the schedule's head. But an error that the kernel also has without directives, on a device that has everything, is its own. Every
-//! schedule finds it, and each is expanded for itself. What one has said is remembered within the process, under the place and the text:
-//! a later one says nothing more, as rustc has the error already. Where places are not known nothing is remembered (rust-analyzer, whose
-//! process outlives expansions and expands items one by one): there each schedule says it at its head.
+//! of the schedule's head. But a place where the kernel also has one without directives, on a device that has everything, is its own. Every
+//! schedule finds it, and each is expanded for itself. They all say it, in the same words and at the same span, of which rustc shows one:
+//! so nothing has to be remembered, and no error is lost where items are expanded one by one, as in rust-analyzer.
 
 use super::{Backend, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
@@ -14,51 +13,47 @@ use crate::schedule::tune::Choice;
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 use crate::variant::compile;
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
-/// What is wrong with which kernel, as it was said in this process.
-static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+use proc_macro2::Span;
 
 /// A kernel and a schedule of it that was refused.
 pub(super) struct Refused<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) schedule: &'a Schedule,
     pub(super) backend: Backend,
-    /// The schedule's head.
+    /// The schedule's head, and a token of it.
     pub(super) head: SpanId,
+    pub(super) name: Span,
     /// The spans between these are the kernel's.
     pub(super) in_kernel: (SpanId, SpanId),
 }
 
 impl Refused<'_> {
-    /// The errors as they are to be said here; none, where others have said them all.
-    pub(super) fn said(&self, errors: Errors, spans: &Spans) -> Errors {
+    /// The errors as they are to be said.
+    pub(super) fn said(&self, errors: Errors, spans: &mut Spans) -> Errors {
         if !errors.0.iter().any(|e| self.is_in_kernel(e)) {
             return errors;
         }
         let own = self.of_kernel();
-        Errors(errors.0.into_iter().filter_map(|error| self.one(error, &own, spans)).collect())
+        let one = |error: Error| match own.0.iter().find(|own| own.span == error.span) {
+            _ if !self.is_in_kernel(&error) => error,
+            // As it is said without directives: the same text under any.
+            Some(own) => Error { span: self.bare(own.span, spans), ..own.clone() },
+            None => {
+                let at = error.span;
+                Error { span: self.head, ..error }.note_at(at, "it comes from this part of the kernel")
+            }
+        };
+        Errors(errors.0.into_iter().map(one).collect())
     }
 
     fn is_in_kernel(&self, error: &Error) -> bool {
         self.in_kernel.0 < error.span && error.span <= self.in_kernel.1
     }
 
-    fn one(&self, error: Error, own: &Errors, spans: &Spans) -> Option<Error> {
-        if !self.is_in_kernel(&error) {
-            return Some(error);
-        }
-        match spans.place(error.span).and_then(|_| spans.locate(error.span)) {
-            Some(place) if own.0.contains(&error) => {
-                let first = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{place}: {}", error.text(spans)));
-                first.then_some(error)
-            }
-            _ => {
-                let at = error.span;
-                Some(Error { span: self.head, ..error }.note_at(at, "it comes from this part of the kernel"))
-            }
-        }
+    /// A place of the kernel as if its tokens had not come through macros, which makes spans differ from schedule to schedule.
+    fn bare(&self, span: SpanId, spans: &mut Spans) -> SpanId {
+        let Some((first, last)) = spans.get(span) else { return span };
+        spans.add_range(first.resolved_at(self.name), last.resolved_at(self.name))
     }
 
     /// What is wrong with the kernel itself, of the dtypes and parameters that the schedule binds.
