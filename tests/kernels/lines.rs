@@ -53,10 +53,12 @@ fn instructions_lead_to_directives_and_definitions() {
         assert_eq!(made.program.dispatches[0].lines.files, ["schedule.rs", "kernel.rs"]);
         // What is computed is the kernel's, and so are the loads from the copy.
         assert_eq!(of(&made, Op::FMul), ["kernel.rs:2:5"]);
-        // Both barriers are there for the copy.
-        assert_eq!(of(&made, Op::ControlBarrier), ["schedule.rs:7:5"]);
-        // The loops that are left are those over `k`.
-        assert_eq!(of(&made, Op::SLessThan)[..1], ["schedule.rs:4:5"]);
+        // The barriers are those of the loops that the copy stands in and beside.
+        let barriers = of(&made, Op::ControlBarrier);
+        assert!(!barriers.is_empty() && barriers.iter().all(|at| at.starts_with("schedule.rs:")), "{barriers:?}");
+        // The loops that are left are those over `k`, which `tile` made.
+        let loops = of(&made, Op::SLessThan);
+        assert!(loops.iter().any(|at| at == "schedule.rs:4:5"), "{loops:?}");
         // Stores: to the copy, to registers and to the result.
         let stores = of(&made, Op::Store);
         assert!(stores.iter().any(|at| at == "schedule.rs:7:5") && stores.iter().any(|at| at == "kernel.rs:2:5"), "{stores:?}");
