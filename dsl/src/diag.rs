@@ -96,7 +96,8 @@ pub struct Place {
 impl Place {
     /// A place that says nothing of the machine: of an absolute path what stands above `src`, or the last folder, is left out.
     ///
-    /// rustc names files of the workspace from its folder on, and those of crates from elsewhere by absolute paths. `None`: not a file, or the first character of one, which is what rust-analyzer says of everything.
+    /// rustc names files of the workspace from its folder on, and those of crates from elsewhere by absolute paths. `None`: not a file,
+    /// or the first character of one, which is what rust-analyzer says of everything.
     pub fn new(file: &str, line: usize, column: usize) -> Option<Place> {
         if file.is_empty() || file.starts_with('<') || (line <= 1 && column <= 1) {
             return None;
