@@ -22,8 +22,8 @@ pub(crate) trait Backend: Send + Sync {
     /// What it is and can do.
     fn info(&self) -> &DeviceInfo;
 
-    /// Memory of at least `bytes` > 0 bytes, aligned to 16 bytes or more, contents undefined.
-    fn allocate(&self, bytes: u64) -> Result<Box<dyn Buffer>>;
+    /// Memory of at least `bytes` > 0 bytes, aligned to 16 bytes or more, contents undefined. Tools show it by a name.
+    fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>>;
 
     /// Writes the first bytes of a buffer. The caller excludes every other access meanwhile.
     fn write(&self, buffer: &dyn Buffer, bytes: &[u8], wait: &mut Wait) -> Result<()>;

@@ -141,6 +141,7 @@ pub(crate) type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Options {
     pub(crate) device: Option<String>,
     pub(crate) validation: bool,
+    pub(crate) debug: bool,
     pub(crate) staging: bool,
     pub(crate) queues: Option<NonZeroU32>,
     pub(crate) cache: Option<PathBuf>,
@@ -162,12 +163,18 @@ impl fmt::Debug for Options {
     }
 }
 
+/// A caller's tensor as tools show it.
+fn named(dtype: DType, shape: &[usize]) -> String {
+    format!("{dtype}{shape:?}")
+}
+
 impl Options {
     /// No environment, no validation, no cache on disk, a timeout of 60 seconds.
     pub fn new() -> Options {
         Options {
             device: None,
             validation: false,
+            debug: false,
             staging: false,
             cache: None,
             memory: None,
@@ -182,6 +189,7 @@ impl Options {
     ///
     /// - `TILEWRIGHT_DEVICE`: see [`Options::device`];
     /// - `TILEWRIGHT_VALIDATION`: `1` turns the Khronos validation layer on;
+    /// - `TILEWRIGHT_DEBUG`: `1` gives the driver and its tools the lines of the schedule: see [`Options::debug`];
     /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
     /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
     ///   folder for caches;
@@ -209,6 +217,14 @@ impl Options {
     /// them, or of the next.
     pub fn validation(mut self, on: bool) -> Options {
         self.validation = on;
+        self
+    }
+
+    /// Gives the driver's and the tools' side the lines of kernels and schedules (`OpLine`), which debuggers and profilers then show beside
+    /// instructions. On with [`Options::validation`]. Where it is off the words are bare: a comment above a schedule makes no driver
+    /// compile its kernels again. Names and labels (VK_EXT_debug_utils) are there without it (`docs/debugging.md`).
+    pub fn debug(mut self, on: bool) -> Options {
+        self.debug = on;
         self
     }
 
@@ -339,7 +355,7 @@ impl Device {
         if wanted != values.len() {
             return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: values.len() });
         }
-        let mut tensor = self.unwritten(T::DTYPE, shape)?.typed()?;
+        let mut tensor = self.unwritten(T::DTYPE, shape, &named(T::DTYPE, shape))?.typed()?;
         tensor.write(values)?;
         Ok(tensor)
     }
@@ -351,16 +367,16 @@ impl Device {
 
     /// [`Device::zeros`] of a dtype known at run time.
     pub fn zeros_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
-        let tensor = self.unwritten(dtype, shape.as_ref())?;
+        let tensor = self.unwritten(dtype, shape.as_ref(), &named(dtype, shape.as_ref()))?;
         tensor.clear()?;
         Ok(tensor)
     }
 
     /// A tensor whose elements are whatever the memory holds, perhaps those of a tensor that was dropped. The caller gives it to
-    /// nobody before all of them are written.
-    pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize]) -> Result<AnyTensor> {
+    /// nobody before all of them are written. Tools show it by a name.
+    pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize], name: &str) -> Result<AnyTensor> {
         let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
-        Ok(AnyTensor::new(self.clone(), self.allocate(bytes)?, dtype, shape.to_vec()))
+        Ok(AnyTensor::new(self.clone(), self.allocate(bytes, name)?, dtype, shape.to_vec()))
     }
 
     /// Loads a kernel's variants, in order of preference.
@@ -397,13 +413,13 @@ impl Device {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Memory for a tensor of `bytes` bytes.
-    pub(crate) fn allocate(&self, bytes: u64) -> Result<Arc<Memory>> {
+    /// Memory for a tensor of `bytes` bytes, which tools show by a name.
+    pub(crate) fn allocate(&self, bytes: u64, name: &str) -> Result<Arc<Memory>> {
         let bytes = allocated(bytes);
         self.0.parking.reap();
         let allocate = || {
             let share = self.0.quota.take(bytes)?;
-            Ok(Arc::new(Memory::new(self.call(|backend| backend.allocate(bytes))?, share)))
+            Ok(Arc::new(Memory::new(self.call(|backend| backend.allocate(bytes, name))?, share)))
         };
         match allocate() {
             // What is kept for temporaries may be what is missing.
@@ -422,7 +438,7 @@ impl Device {
     /// Memory for a temporary; it goes back by [`Device::give_temporaries`] once nothing uses it.
     pub(crate) fn take_temporary(&self, bytes: u64) -> Result<Arc<Memory>> {
         let kept = lock(&self.0.temporaries).take(allocated(bytes));
-        kept.map_or_else(|| self.allocate(bytes), Ok)
+        kept.map_or_else(|| self.allocate(bytes, "a temporary"), Ok)
     }
 
     /// Takes temporaries back, except those that a launch which nobody waits for may still use.

@@ -16,6 +16,7 @@ pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
     Ok(Options {
         device: text(lookup, "TILEWRIGHT_DEVICE", "text that names a device")?,
         validation: flag(lookup, "TILEWRIGHT_VALIDATION")?,
+        debug: flag(lookup, "TILEWRIGHT_DEBUG")?,
         staging: flag(lookup, "TILEWRIGHT_STAGING")?,
         cache: cache(lookup)?,
         timeout: timeout(lookup, options.timeout)?,
@@ -116,8 +117,10 @@ mod tests {
 
     #[test]
     fn switches_are_words_and_nothing_else() {
-        for name in ["TILEWRIGHT_VALIDATION", "TILEWRIGHT_STAGING"] {
-            let on = |value| with(name, value).map(|o| if name == "TILEWRIGHT_STAGING" { o.staging } else { o.validation });
+        let switches: [(_, fn(&Options) -> bool); 3] =
+            [("TILEWRIGHT_VALIDATION", |o| o.validation), ("TILEWRIGHT_STAGING", |o| o.staging), ("TILEWRIGHT_DEBUG", |o| o.debug)];
+        for (name, switch) in switches {
+            let on = |value| with(name, value).map(|o| switch(&o));
             for word in ["1", "true", "TRUE", "yes", "On", " on "] {
                 assert_eq!(on(word), Ok(true), "{word}");
             }

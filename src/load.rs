@@ -337,6 +337,7 @@ mod tests {
         let mut dispatch = Dispatch {
             name: "d".into(),
             spirv,
+            lines: tilewright_launch::Lines::default(),
             grid: [lit(1), lit(1), lit(1)],
             local: [64, 2, 1],
             buffers: vec![],

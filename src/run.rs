@@ -367,7 +367,8 @@ fn place(
             (None, _) => {
                 // Not cleared: the compiler's verifier has seen that the launch writes each element, and if it does not run
                 // to its end nobody gets the tensor (a batch that is not submitted, or fails, keeps it from being read).
-                let memory = launch.device.unwritten(tensor.dtype, laid)?.memory().clone();
+                let memory =
+                    launch.device.unwritten(tensor.dtype, laid, &format!("{}::{}", program.kernel, tensor.name))?.memory().clone();
                 let output = AnyTensor::new(launch.device.clone(), memory.clone(), tensor.dtype, shape.clone());
                 let output = output.packed(tensor.layout.as_ref());
                 launch.outputs.push(output);

@@ -45,6 +45,35 @@ fn use_before_definition() {
     assert_eq!(run(before::EARLY, &[1.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
 }
 
+mod lines {
+    tilewright::schedule! {
+        pub(crate) LOOPED: chain_kernels::saxpy<T = f32> for tilewright::devices::vulkan_1_1 {
+            tile(i: 64) => workgroup(x);
+            serial(i);
+        }
+    }
+}
+
+/// The number of the first line that holds a text.
+fn line(file: &str, text: &str) -> u32 {
+    file.lines().zip(1..).find(|(line, _)| line.contains(text)).map(|(_, n)| n).expect("it is there")
+}
+
+#[test]
+fn lines_lead_into_the_files_of_schedule_and_kernel() {
+    let program = lines::LOOPED.program().expect("the variant is whole");
+    let dispatch = &program.dispatches[0];
+    assert_eq!(dispatch.entry(), Some(c"saxpy::LOOPED::z"));
+    assert_eq!(dispatch.lines.files, [file!(), "tests/crates/kernels/src/lib.rs"]);
+    let mut named: Vec<_> = dispatch.lines.changes.iter().map(|l| (l.file, l.line)).collect();
+    named.sort_unstable();
+    named.dedup();
+    let tile = line(include_str!("chain.rs"), "tile(i: 64) => workgroup(x);");
+    let definition = line(include_str!("crates/kernels/src/lib.rs"), "z[i] = alpha * x[i] + y[i];");
+    // The loop is there because the tile is, and serial because that directive says so.
+    assert!(matches!(named[..], [(0, at), (1, other)] if [tile, tile + 1].contains(&at) && other == definition), "{named:?}");
+}
+
 mod globs {
     use chain_kernels::names::*;
     use tilewright::devices::*;

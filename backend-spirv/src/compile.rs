@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::emit::Emit;
+use crate::module::{Entry, entry_name};
 use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::launch::{self, Addressing, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};
@@ -18,7 +19,7 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     let mut errors = Errors::new();
     let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
     for dispatch in &program.plan {
-        if let Some((made, needs, limits)) = errors.keep(emit(program, profile, dispatch)) {
+        if let Some((made, needs, limits)) = errors.keep(emit(program, profile, variant, dispatch)) {
             launched.dispatches.push(made);
             requires = join(requires, needs);
             let same = |l: &Limit| launched.limits.iter().any(|known| known.least == l.least && known.most == l.most);
@@ -35,9 +36,14 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
 }
 
 /// Emits one dispatch: what it requires of the device, and what of its indices the launch checks.
-fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
+fn emit(
+    program: &Program,
+    profile: &Profile,
+    variant: &str,
+    dispatch: &Dispatch,
+) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
     let mut e = Emit::new(program, profile, dispatch.local);
-    e.resolver.span = dispatch.body.first().map_or(SpanId::NONE, |n| n.span);
+    e.stand_at(dispatch.body.first().map_or(SpanId::NONE, |n| n.span));
     e.resolver.scan(dispatch)?;
     let local = e.resolver.grid.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
     e.check_local(local)?;
@@ -59,6 +65,9 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
     }
     let mut code = block.code;
     code.append(e.function.here());
+    let name = entry_name([&program.name, variant, &dispatch.name]);
+    let entry = Entry { name: &name, local, addresses };
+    let (spirv, lines) = e.module.finish(entry, &e.function.variables, &code, &program.places);
     let requires = Requires {
         features: e.features.iter().copied().collect(),
         invocations: dispatch.local.iter().product(),
@@ -68,7 +77,8 @@ fn emit(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Result<(la
     };
     let made = launch::Dispatch {
         name: dispatch.name.clone(),
-        spirv: e.module.finish(local, addresses, &e.function.variables, &code),
+        spirv,
+        lines,
         grid,
         local,
         buffers,

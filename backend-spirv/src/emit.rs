@@ -20,7 +20,7 @@ use crate::unroll::Written;
 use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use tilewright_dsl::diag::Error;
+use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AxisId, Program};
@@ -66,6 +66,12 @@ impl<'p> Emit<'p> {
             written: Written::default(),
             features: BTreeSet::new(),
         }
+    }
+
+    /// What follows is for the directive or definition at a span.
+    pub(crate) fn stand_at(&mut self, span: SpanId) {
+        self.resolver.span = span;
+        self.function.span = span;
     }
 
     /// An error at the node at hand.

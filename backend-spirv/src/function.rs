@@ -4,9 +4,12 @@
 //! emission stands: as an outer region's code is still open while an inner one is built, what is appended to it stands before the inner one.
 
 use crate::module::Code;
+use tilewright_dsl::diag::SpanId;
 
 /// The regions, outermost first, and the variables.
 pub(crate) struct Function {
+    /// What instructions are written for.
+    pub(crate) span: SpanId,
     regions: Vec<Region>,
     /// They stand in the function's first block.
     pub(crate) variables: Code,
@@ -22,14 +25,16 @@ pub(crate) struct Region {
 
 impl Default for Function {
     fn default() -> Function {
-        Function { regions: vec![Region::default()], variables: Code::default() }
+        Function { span: SpanId::NONE, regions: vec![Region::default()], variables: Code::default() }
     }
 }
 
 impl Function {
     /// The code of a level.
     pub(crate) fn at(&mut self, level: u32) -> &mut Code {
-        &mut self.regions[level as usize].code
+        let code = &mut self.regions[level as usize].code;
+        code.stand_at(self.span);
+        code
     }
 
     /// The code that the emission stands at.
@@ -45,7 +50,7 @@ impl Function {
     /// Takes the innermost region off again.
     pub(crate) fn close(&mut self) -> Region {
         let mut region = self.regions.pop().unwrap_or_default();
-        region.weight = region.weight.saturating_add(region.code.0.len() as u64);
+        region.weight = region.weight.saturating_add(region.code.words.len() as u64);
         region
     }
 
@@ -58,6 +63,6 @@ impl Function {
 
     /// Words of instructions that the open regions have.
     pub(crate) fn words(&self) -> u64 {
-        self.regions.iter().map(|region| region.code.0.len() as u64).sum()
+        self.regions.iter().map(|region| region.code.words.len() as u64).sum()
     }
 }

@@ -10,24 +10,61 @@ use rspirv::spirv::{
 };
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::launch::{Line, Lines};
+use tilewright_dsl::nest::Places;
 
 /// A result id.
 pub(crate) type Id = u32;
 
-/// Instructions as words.
+/// Instructions as words, and what they were written for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Code(pub(crate) Vec<u32>);
+pub(crate) struct Code {
+    pub(crate) words: Vec<u32>,
+    /// From which word on which span holds.
+    spans: Vec<(u32, SpanId)>,
+}
 
 impl Code {
     /// Appends an instruction.
     pub(crate) fn op(&mut self, op: Op, operands: &[u32]) {
-        self.0.push(((operands.len() as u32 + 1) << 16) | op as u32);
-        self.0.extend_from_slice(operands);
+        self.words.push(((operands.len() as u32 + 1) << 16) | op as u32);
+        self.words.extend_from_slice(operands);
     }
 
-    /// Appends other code.
+    /// Appends other code. What comes after it is written for what came before it.
     pub(crate) fn append(&mut self, other: &Code) {
-        self.0.extend_from_slice(&other.0);
+        let (at, span) = (self.words.len() as u32, self.span());
+        self.words.extend_from_slice(&other.words);
+        self.spans.extend(other.spans.iter().map(|(from, span)| (at + from, *span)));
+        self.stand_at(span);
+    }
+
+    /// What follows is written for a span.
+    pub(crate) fn stand_at(&mut self, span: SpanId) {
+        if self.span() != span {
+            self.spans.push((self.words.len() as u32, span));
+        }
+    }
+
+    fn span(&self) -> SpanId {
+        self.spans.last().map_or(SpanId::NONE, |(_, span)| *span)
+    }
+
+    /// The places of its instructions, where its first one stands behind `before` words.
+    fn lines(&self, before: u32, places: &Places) -> Lines {
+        let mut lines = Lines { files: places.files.clone(), changes: Vec::new() };
+        let (mut at, mut last) = (0, [0; 3]);
+        for (n, (from, span)) in self.spans.iter().enumerate() {
+            let place = places.get(*span).unwrap_or([0; 3]);
+            let is_empty = self.spans.get(n + 1).map_or(self.words.len() as u32, |(next, _)| *next) == *from;
+            if place != last && !is_empty && !places.files.is_empty() {
+                let [file, line, column] = place;
+                lines.changes.push(Line { after: before + from - at, file, line, column });
+                (at, last) = (before + from, place);
+            }
+        }
+        lines
     }
 }
 
@@ -301,8 +338,9 @@ impl Module {
         id
     }
 
-    /// The words of the module, whose only function has this body (from after its first label to before its end).
-    pub(crate) fn finish(mut self, local: [u32; 3], addresses: bool, variables: &Code, body: &Code) -> Vec<u8> {
+    /// The words of the module, whose only function has this body (from after its first label to before its end), and where they come from.
+    pub(crate) fn finish(mut self, entry: Entry<'_>, variables: &Code, body: &Code, places: &Places) -> (Vec<u8>, Lines) {
+        let Entry { name, local, addresses } = entry;
         let void = self.ty(Type::Void);
         let function_type = self.ty(Type::Function(void));
         let (main, label) = (self.id(), self.id());
@@ -322,7 +360,7 @@ impl Module {
         let addressing = if addresses { AddressingModel::PhysicalStorageBuffer64 } else { AddressingModel::Logical };
         code.op(Op::MemoryModel, &[addressing as u32, MemoryModel::GLSL450 as u32]);
         let mut entry = vec![ExecutionModel::GLCompute as u32, main];
-        entry.extend(string("main"));
+        entry.extend(string(name));
         entry.extend(&self.interface);
         code.op(Op::EntryPoint, &entry);
         code.op(Op::ExecutionMode, &[main, ExecutionMode::LocalSize as u32, local[0], local[1], local[2]]);
@@ -335,16 +373,26 @@ impl Module {
         code.op(Op::Function, &[void, main, FunctionControl::NONE.bits(), function_type]);
         code.op(Op::Label, &[label]);
         code.append(variables);
+        let header = [rspirv::spirv::MAGIC_NUMBER, VERSION, 0, self.ids + 1, 0];
+        let lines = body.lines((header.len() + code.words.len()) as u32, places);
         code.append(body);
         code.op(Op::Return, &[]);
         code.op(Op::FunctionEnd, &[]);
-        let header = [rspirv::spirv::MAGIC_NUMBER, VERSION, 0, self.ids + 1, 0];
-        let mut bytes = Vec::with_capacity((header.len() + code.0.len()) * 4);
-        for word in header.iter().chain(&code.0) {
+        let mut bytes = Vec::with_capacity((header.len() + code.words.len()) * 4);
+        for word in header.iter().chain(&code.words) {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
-        bytes
+        (bytes, lines)
     }
+}
+
+/// The entry point.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) local: [u32; 3],
+    /// Whether buffers are reached by address.
+    pub(crate) addresses: bool,
 }
 
 /// SPIR-V 1.3, Vulkan 1.1's. From 1.4 on, an entry point would have to list all its globals.
@@ -352,6 +400,19 @@ const VERSION: u32 = 0x0001_0300;
 
 /// Bytes of a name, at most: an instruction has a limit, and a user's identifier none.
 const LONGEST_NAME: usize = 64;
+
+/// The name of an entry point: `conv2d::VALHALL::output`. Of other characters than those of such paths drivers know little.
+pub(crate) fn entry_name(parts: [&str; 3]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for part in parts {
+        let safe = |c: char| if c.is_ascii_alphanumeric() || c == ':' { c } else { '_' };
+        let name: String = shortened(part).chars().map(safe).collect();
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    names.join("::")
+}
 
 /// A name's beginning, if it is too long.
 fn shortened(name: &str) -> &str {

@@ -26,7 +26,7 @@ impl Emit<'_> {
     }
 
     fn node(&mut self, node: &Node) -> Result<()> {
-        self.resolver.span = node.span;
+        self.stand_at(node.span);
         match &node.kind {
             NodeKind::Loop(l) => self.loop_node(l),
             NodeKind::Alloc { body, .. } => self.block(body),
@@ -137,7 +137,7 @@ impl Emit<'_> {
         skippable: bool,
         body: impl FnOnce(&mut Self, ValueId) -> Result<()>,
     ) -> Result<()> {
-        let extent = range.end;
+        let (extent, span) = (range.end, self.resolver.span);
         let int = self.scalar_type(DType::I32)?;
         let counter = self.variable(int);
         self.resolver.must_fit(extent)?;
@@ -150,6 +150,7 @@ impl Emit<'_> {
             e.define(value, Chunks::one(at));
             body(e, value)
         })?;
+        self.stand_at(span);
         let written_out = match self.resolver.values.as_int(extent) {
             Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
             None => u64::MAX,
@@ -195,8 +196,10 @@ impl Emit<'_> {
 
     fn branch(&mut self, cond: ValueId, then: &Block, other: &Block) -> Result<()> {
         let cond = self.scalar(cond)?;
+        let span = self.resolver.span;
         let then = self.region(true, |e| e.block(then))?;
         let other = self.region(true, |e| e.block(other))?;
+        self.stand_at(span);
         self.function.weigh(then.weight.saturating_add(other.weight));
         self.select(cond, &then.code, &other.code);
         Ok(())

@@ -11,6 +11,7 @@ use crate::module::Id;
 use crate::resolve::values::{Op as ValueOp, ValueId};
 use crate::resolve::{Elements, View, is_whole};
 use rspirv::spirv::Op;
+use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::nest::BufferId;
 
@@ -20,7 +21,8 @@ pub(crate) struct Registers {
     variables: Map<(BufferId, i64), Id>,
     /// The variables that are behind what is known of them, in order and by name.
     waiting: Vec<(BufferId, i64)>,
-    waits: Map<(BufferId, i64), ()>,
+    /// With what last wrote them.
+    waits: Map<(BufferId, i64), SpanId>,
 }
 
 impl Emit<'_> {
@@ -103,7 +105,7 @@ impl Emit<'_> {
         self.register(buffer, at)?;
         let key = (buffer, at);
         self.resolver.reads.registers.insert(key, value);
-        if self.registers.waits.insert(key, ()) {
+        if self.registers.waits.insert(key, self.resolver.span) {
             self.registers.waiting.push(key);
         }
         Ok(())
@@ -111,12 +113,15 @@ impl Emit<'_> {
 
     /// Stores what waits, and forgets what variables hold.
     pub(crate) fn flush_registers(&mut self) -> Result<()> {
+        let here = self.resolver.span;
         for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
             if let Some(value) = self.resolver.reads.registers.get(&(buffer, at)).copied() {
                 let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
+                self.function.span = self.registers.waits.get(&(buffer, at)).copied().unwrap_or(here);
                 self.function.here().op(Op::Store, &[variable, id]);
             }
         }
+        self.function.span = here;
         self.registers.waits.clear();
         self.resolver.reads.registers.clear();
         Ok(())

@@ -33,11 +33,11 @@ impl Emit<'_> {
         self.resolver.unrolled.push((l.axis, extent));
         for n in 0..extent {
             let value = self.resolver.values.int(n.into());
-            self.resolver.span = span;
+            self.stand_at(span);
             self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
         }
         self.resolver.unrolled.pop();
-        self.resolver.span = span;
+        self.stand_at(span);
         if extent > 1 { self.check_written(&self.program.axes[l.axis].name, extent, before) } else { Ok(()) }
     }
 

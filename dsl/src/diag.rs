@@ -73,11 +73,49 @@ impl Spans {
         let start = first.start();
         Some(format!("{}:{}:{}", first.file(), start.line, start.column + 1))
     }
+
+    /// The place as it may be embedded; `None` where there is none, as in rust-analyzer.
+    pub fn place(&self, id: SpanId) -> Option<Place> {
+        let (first, _) = self.get(id)?;
+        let start = first.start();
+        Place::new(&first.file(), start.line, start.column + 1)
+    }
+}
+
+/// A place in a file, both counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// As [`Place::new`] leaves it.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl Place {
+    /// A place that says nothing of the machine: of an absolute path what stands above `src`, or the last folder, is left out.
+    ///
+    /// rustc names files of the workspace from its folder on, and those of crates from elsewhere by absolute paths. `None`: not a file,
+    /// or the first character of one, which is what rust-analyzer says of everything.
+    pub fn new(file: &str, line: usize, column: usize) -> Option<Place> {
+        if file.is_empty() || file.starts_with('<') || (line <= 1 && column <= 1) {
+            return None;
+        }
+        let file = file.replace('\\', "/");
+        let names: Vec<&str> = file.split('/').filter(|name| !name.is_empty()).collect();
+        let absolute = file.starts_with('/') || names.first().is_some_and(|drive| drive.ends_with(':'));
+        let first = names.iter().rposition(|name| *name == "src").unwrap_or(names.len().saturating_sub(1)).saturating_sub(1);
+        let file = if absolute { names.get(first..)?.join("/") } else { file };
+        Some(Place { file, line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? })
+    }
 }
 
 /// Whose mistake an error tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Nobody's: it is what the source asked to be told.
+    Asked,
     /// That of who wrote the source.
     Source,
     /// The compiler's own: the verifier refuses what directives or lowering have made, or a backend cannot emit it.
@@ -116,6 +154,11 @@ impl Error {
     pub fn defect(self, nest: &str) -> Error {
         let nest = nest.trim_end().replace('\n', "\n    ");
         Error { kind: Kind::Compiler, ..self }.note(format!("{REPORT}\n    {nest}"))
+    }
+
+    /// The same as what the source asked for.
+    pub fn asked(self) -> Error {
+        Error { kind: Kind::Asked, ..self }
     }
 
     /// Adds a reason.
@@ -243,5 +286,28 @@ pub fn list<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
         [] => "none".into(),
         [one] => one.clone(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn places_say_nothing_of_the_machine() {
+        let file = |name: &str| Place::new(name, 3, 5).map(|place| place.file);
+        let is = |name: &str, wanted: &str| assert_eq!(file(name).as_deref(), Some(wanted), "{name}");
+        is("schedules/src/hopper/sgemm.rs", "schedules/src/hopper/sgemm.rs");
+        is("src/lib.rs", "src/lib.rs");
+        is("/home/user/.cargo/registry/src/index-1/kernels-0.1.0/src/a/b.rs", "kernels-0.1.0/src/a/b.rs");
+        is("/home/user/project/examples/conv2d/kernel.rs", "conv2d/kernel.rs");
+        is("/src/lib.rs", "src/lib.rs");
+        is("/lib.rs", "lib.rs");
+        is("C:\\project\\kernels\\src\\lib.rs", "kernels/src/lib.rs");
+        is("kernels\\src\\lib.rs", "kernels/src/lib.rs");
+        for none in ["", "<anon>", "<parsed string 1>"] {
+            assert_eq!(file(none), None, "{none}");
+        }
+        assert_eq!(Place::new("src/lib.rs", 1, 1), None, "rust-analyzer knows no places");
     }
 }

@@ -3,7 +3,7 @@
 //! What the macros compile, and what tuners and tests compile at run time, goes this way.
 
 use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
-use crate::diag::{Error, Errors, SpanId};
+use crate::diag::{Error, Errors, Place, SpanId};
 use crate::launch::{self, Layout, Role, Version};
 use crate::length;
 use crate::lower::launch::Tensors;
@@ -39,6 +39,9 @@ pub struct Variant {
     pub warnings: Errors,
 }
 
+/// Where in the user's files a span lies, if that is known.
+pub type Where<'a> = dyn Fn(SpanId) -> Option<Place> + 'a;
+
 /// Is shown every version's program after every step: 0 is the schedule as it stands, 1 the version of its first `specialize`.
 pub type Watch<'a> = dyn FnMut(usize, At, &dyn Fn() -> Program) + 'a;
 
@@ -47,6 +50,7 @@ struct Compiler<'a> {
     kernel: &'a Kernel,
     profile: &'a Profile,
     choice: &'a Choice,
+    place: &'a Where<'a>,
     backend: Backend,
     /// The algorithm, which versions share.
     checked: Checked,
@@ -61,9 +65,10 @@ pub fn compile(
     schedule: &Schedule,
     profile: &Profile,
     choice: &Choice,
+    place: &Where<'_>,
     backend: Backend,
 ) -> Result<Variant, Errors> {
-    compile_watched(kernel, schedule, profile, choice, backend, &mut |_, _, _| {})
+    compile_watched(kernel, schedule, profile, choice, place, backend, &mut |_, _, _| {})
 }
 
 /// [`compile`], watched.
@@ -75,11 +80,12 @@ pub fn compile_watched(
     schedule: &Schedule,
     profile: &Profile,
     choice: &Choice,
+    place: &Where<'_>,
     backend: Backend,
     watch: &mut Watch<'_>,
 ) -> Result<Variant, Errors> {
     let checked = Checked::for_all(specialize::all(schedule).next().is_some());
-    let compiler = Compiler { kernel, profile, choice, backend, checked };
+    let compiler = Compiler { kernel, profile, choice, place, backend, checked };
     let (Compiled { program: nest, preparations, mut warnings }, mut program) =
         compiler.version(schedule, &mut |at, program| watch(0, at, program))?;
     warnings.extend(pin::unused(&nest, &program, schedule));
@@ -151,7 +157,9 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
 impl Compiler<'_> {
     /// One version, by its schedule.
     fn version(&self, schedule: &Schedule, watch: &mut schedule::Watch<'_>) -> Result<(Compiled, launch::Program), Errors> {
-        let compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
+        let mut compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
+        compiled.program.locate(schedule.name.span, self.place);
+        compiled.preparations.iter_mut().for_each(|p| p.program.locate(p.span, self.place));
         let program = (self.backend)(&compiled.program, self.profile, &schedule.name.text)?;
         Ok((compiled, program))
     }
@@ -166,7 +174,8 @@ impl Compiler<'_> {
         let one = |Conversion { buffer, program }: Conversion| {
             let span = nest.packed(buffer).map_or(SpanId::NONE, |p| p.span);
             let name = program.name.clone();
-            let plain = compile_plain(program, self.profile, span)?;
+            let mut plain = compile_plain(program, self.profile, span)?;
+            plain.locate(span, self.place);
             let program = (self.backend)(&plain, self.profile, &name)?;
             Ok(launch::Conversion { tensor: tensors.index(buffer).unwrap_or_default(), program })
         };

@@ -199,8 +199,15 @@ fn compiled(source: &Source, name: &str, choice: &Choice) -> Result<Compiled, Co
     let subject = source.subject(name)?;
     let wrong = |errors: String| CompareError::Wrong { name: name.into(), errors: source.place(errors.trim_end()) };
     let choice = Choice(choice.0.iter().filter(|(tuned, _)| tunes(&subject.schedule, tuned)).cloned().collect());
-    let made = variant::compile(&subject.kernel, &subject.schedule, &subject.profile, &choice, tilewright_spirv::compile)
-        .map_err(|errors| wrong(errors.texts(&subject.spans)))?;
+    let made = variant::compile(
+        &subject.kernel,
+        &subject.schedule,
+        &subject.profile,
+        &choice,
+        &|at| subject.place(at),
+        tilewright_spirv::compile,
+    )
+    .map_err(|errors| wrong(errors.texts(&subject.spans)))?;
     // In a launch's order: the schedule as it stands comes last.
     let programs = made.program.into_versions().map_err(wrong)?;
     let nests = made.specialized.into_iter().chain([made.nest]);

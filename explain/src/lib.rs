@@ -101,13 +101,21 @@ pub struct Given {
 
 /// Compiles a schedule and tells how.
 pub fn explain(subject: &Subject, given: &Given) -> Explanation {
-    let Subject { schedule, kernel, profile, spans } = subject;
+    let Subject { schedule, kernel, profile, spans, .. } = subject;
     let mut steps: Vec<Steps> = Vec::new();
     let watch = &mut |version: usize, at, program: &dyn Fn() -> _| {
         steps.resize_with(steps.len().max(version + 1), Steps::default);
         steps[version].take(at, &program(), spans);
     };
-    let made = variant::compile_watched(kernel, schedule, profile, &given.choice, tilewright_spirv::compile, watch);
+    let made = variant::compile_watched(
+        kernel,
+        schedule,
+        profile,
+        &given.choice,
+        &|at| subject.place(at),
+        tilewright_spirv::compile,
+        watch,
+    );
     let facts = facts(subject);
     let facts = |version: usize| version.checked_sub(1).and_then(|n| facts.get(n)).cloned().unwrap_or_default();
     let version = |(n, steps): (usize, Steps)| Version {

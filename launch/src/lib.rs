@@ -8,6 +8,7 @@ mod dtype;
 mod encoding;
 mod interval;
 mod layout;
+mod lines;
 mod program;
 mod size;
 mod version;
@@ -16,6 +17,7 @@ pub use dtype::DType;
 pub use encoding::{DEEPEST, DecodeError, EncodeError};
 pub use interval::{Bounds, Interval, MOST, REACH};
 pub use layout::{Digit, Layout};
+pub use lines::{Line, Lines};
 pub use program::{
     Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Param, ParamValue, Preparation,
     Program, Requires, Role, Scalar, Solve, Tensor,

@@ -4,7 +4,7 @@
 //! check facts and limits; allocate outputs and temporaries; record the dispatches one after another with a barrier
 //! between those that share a buffer.
 
-use crate::{DType, Layout, Relation, Size, Version};
+use crate::{DType, Layout, Lines, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
 
 /// A compiled variant.
@@ -186,13 +186,15 @@ pub enum Addressing {
     Descriptor,
 }
 
-/// One dispatch: a module with one entry point, `main`.
+/// One dispatch: a module with one entry point, whose name the words say ([`Dispatch::entry`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dispatch {
     /// The stage that it computes, for labels and errors.
     pub name: String,
     /// The SPIR-V words, little-endian.
     pub spirv: Vec<u8>,
+    /// Where in the user's files they come from.
+    pub lines: Lines,
     /// Workgroups in x, y, z. A size of 0 in any: nothing is dispatched. Beyond the device's limit in an axis (65,535 is
     /// what Vulkan guarantees) the runtime dispatches several times and tells the words where each begins by
     /// [`ParamValue::GroupBase`]; without that parameter such a launch is an error.

@@ -4,6 +4,7 @@
 //! workgroup; a uniform one has one word for each plane. What operates is told a length: all the same to it.
 
 use crate::fault::Object;
+use crate::lines::Lines;
 use spirv::BuiltIn;
 
 /// A place in the file.
@@ -462,6 +463,7 @@ pub(crate) struct Switch {
 pub(crate) struct Code {
     pub(crate) local: [u32; 3],
     pub(crate) lanes: u32,
+    pub(crate) lines: Lines,
     pub(crate) ops: Vec<Op>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) checks: Vec<Check>,

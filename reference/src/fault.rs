@@ -9,8 +9,21 @@ pub struct Fault {
     pub by: Invocation,
     /// What it did.
     pub kind: FaultKind,
-    /// Where its instruction lies among the module's words.
+    /// Where its instruction lies among the module's words, those that say lines among them.
     pub word: u32,
+    /// Where it comes from, if the module says so (`OpLine`). Of a race it is one of the two accesses.
+    pub place: Option<Place>,
+}
+
+/// A place in a source file, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the module names it.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
 }
 
 /// An invocation of a dispatch.
@@ -222,7 +235,10 @@ impl fmt::Display for Fault {
             FaultKind::Address { access, address } => {
                 write!(f, "{} the address {address:#x}, where no buffer of this dispatch lies", access.verb())
             }
-        }
+        }?;
+        let Some(Place { file, line, column }) = &self.place else { return Ok(()) };
+        let which = if matches!(self.kind, FaultKind::Race { .. }) { "one of them is " } else { "" };
+        write!(f, " ({which}{file}:{line}:{column})")
     }
 }
 

@@ -54,13 +54,14 @@ mod code;
 mod exec;
 mod fault;
 mod half;
+mod lines;
 mod lower;
 mod memory;
 mod module;
 mod run;
 mod words;
 
-pub use fault::{Access, Element, Fault, FaultKind, Invocation, Object, Space};
+pub use fault::{Access, Element, Fault, FaultKind, Invocation, Object, Place, Space};
 pub use memory::device::Memory;
 pub use run::{BUDGET, Buffer, Kernel, Launch, Piece, RunError, Stats};
 pub use words::DecodeError;

@@ -180,6 +180,7 @@ mod tests {
         let dispatch = |addressing, buffers: &[BufferUse]| Dispatch {
             name: "y".into(),
             spirv: vec![],
+            lines: tilewright_launch::Lines::default(),
             local: [1; 3],
             grid: [Size::Const(1), Size::Const(1), Size::Const(1)],
             addressing,

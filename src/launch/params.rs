@@ -58,6 +58,7 @@ mod tests {
         let dispatch = Dispatch {
             name: "d".into(),
             spirv: vec![],
+            lines: tilewright_launch::Lines::default(),
             grid: [lit(1), lit(1), lit(1)],
             local: [1; 3],
             buffers: vec![],

@@ -107,6 +107,7 @@ fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
     d.grid.iter().chain(&d.constants).try_for_each(|s| size(program, s))?;
     let magic = d.spirv.first_chunk::<4>().is_some_and(|w| u32::from_le_bytes(*w) == 0x0723_0203);
     ensure(magic && d.spirv.len().is_multiple_of(4) && d.spirv.len() >= 20, || "its words are no SPIR-V".to_owned())?;
+    ensure(d.entry().is_some(), || "its words have no entry point".to_owned())?;
     ensure(!d.local.contains(&0), || format!("its local size is {:?}", d.local))?;
     ensure(d.param_bytes.is_multiple_of(4) && d.param_bytes <= 1 << 16, || format!("{} bytes of parameters", d.param_bytes))?;
     for u in &d.buffers {

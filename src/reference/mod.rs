@@ -114,7 +114,7 @@ impl Backend for ReferenceDevice {
         &self.info
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Box<dyn backend::Buffer>> {
+    fn allocate(&self, bytes: u64, _: &str) -> Result<Box<dyn backend::Buffer>> {
         match Memory::new(bytes) {
             Some(memory) => Ok(Box::new(Buffer(memory))),
             None => Err(Error::OutOfMemory { what: format!("{bytes} bytes for a tensor") }),

@@ -16,6 +16,8 @@ pub(super) const NEWEST: u32 = vk::API_VERSION_1_3;
 pub(super) struct Instance {
     // Dropped before the instance is destroyed, in `Drop`.
     messenger: Option<Messenger>,
+    /// Whether it has VK_EXT_debug_utils.
+    names: bool,
     raw: ash::Instance,
     /// Kept as long as the messenger can write to it.
     messages: Arc<Messages>,
@@ -28,9 +30,9 @@ impl Instance {
         let entry = load(options)?;
         let messages = Messages::new(options.on_message.clone());
         let raw = check_version(&entry).and_then(|()| create(&entry, options, &messages));
-        let raw = raw.map_err(|e| explained(&entry, e))?;
+        let (raw, names) = raw.map_err(|e| explained(&entry, e))?;
         // Built before anything can fail, so that the instance is destroyed if something does.
-        let mut instance = Instance { messenger: None, raw, messages, _entry: entry };
+        let mut instance = Instance { messenger: None, names, raw, messages, _entry: entry };
         if options.validation {
             instance.messenger = Some(Messenger::new(&instance._entry, &instance.raw, &instance.messages)?);
         }
@@ -41,9 +43,14 @@ impl Instance {
         &self.raw
     }
 
-    /// Whether validation is on, and objects can have names.
+    /// Whether validation is on.
     pub(super) fn is_validating(&self) -> bool {
         self.messenger.is_some()
+    }
+
+    /// Whether objects can have names, and commands labels.
+    pub(super) fn has_names(&self) -> bool {
+        self.names
     }
 
     pub(super) fn messages(&self) -> &Messages {
@@ -78,7 +85,8 @@ fn check_version(entry: &ash::Entry) -> Result<()> {
     }
 }
 
-fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Result<ash::Instance> {
+/// An instance, and whether it has VK_EXT_debug_utils.
+fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Result<(ash::Instance, bool)> {
     let application = vk::ApplicationInfo::default().engine_name(c"tilewright").api_version(NEWEST);
     // SAFETY (this function): the entry is loaded, and what the structs point to lives until the call has returned.
     let extensions = unsafe { entry.enumerate_instance_extension_properties(None) };
@@ -89,6 +97,11 @@ fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Re
         names.push(khr::portability_enumeration::NAME.as_ptr());
         info = info.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
     }
+    // Loaders list it whether or not a tool is there. The validation layer has it in any case.
+    let debug_utils = options.validation || has(&extensions, ext::debug_utils::NAME);
+    if debug_utils {
+        names.push(ext::debug_utils::NAME.as_ptr());
+    }
     let layers = [LAYER.as_ptr()];
     let enables = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
     let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
@@ -96,7 +109,6 @@ fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Re
     let mut messenger = messages.create_info();
     if options.validation {
         check_layer(entry)?;
-        names.push(ext::debug_utils::NAME.as_ptr());
         info = info.enabled_layer_names(&layers).push_next(&mut messenger);
         // SAFETY: as above.
         let of_layer = unsafe { entry.enumerate_instance_extension_properties(Some(LAYER)) }.unwrap_or_default();
@@ -107,7 +119,7 @@ fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Re
     }
     // SAFETY: as above.
     match unsafe { entry.create_instance(&info.enabled_extension_names(&names), None) } {
-        Ok(instance) => Ok(instance),
+        Ok(instance) => Ok((instance, debug_utils)),
         Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => Err(Error::NoDriver { reason: "ERROR_INCOMPATIBLE_DRIVER".to_owned() }),
         Err(vk::Result::ERROR_LAYER_NOT_PRESENT) => Err(Error::NoValidationLayer),
         Err(code) => Err(failed("vkCreateInstance")(code)),

@@ -134,6 +134,9 @@ impl Buffer {
         // SAFETY: the memory is as the buffer requires, and is bound once.
         let bound = unsafe { context.device.bind_buffer_memory(raw, buffer.allocation.memory(), buffer.allocation.offset()) };
         bound.map_err(failed("vkBindBufferMemory"))?;
+        if purpose != Purpose::Tensor {
+            context.name(raw, name);
+        }
         if address {
             buffer.address = context.address_of(raw);
         }

@@ -65,8 +65,9 @@ impl Backend for VulkanDevice {
         &self.context.info
     }
 
-    fn allocate(&self, bytes: u64) -> Result<Box<dyn Buffer>> {
+    fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>> {
         let buffer = memory::Buffer::new(&self.heap, bytes, memory::Purpose::Tensor)?;
+        self.context.name(buffer.raw, name);
         self.context.check_messages()?;
         Ok(Box::new(buffer))
     }
@@ -95,8 +96,12 @@ impl Backend for VulkanDevice {
         wait: &Wait,
     ) -> Result<Box<dyn Pipeline>> {
         let label = format!("{label}/{}", dispatch.name);
-        let words =
-            pipeline::Words { dispatch: dispatch.clone(), subgroup: program.requires.subgroup, constants: constants.into() };
+        let words = pipeline::Words {
+            dispatch: dispatch.clone(),
+            subgroup: program.requires.subgroup,
+            constants: constants.into(),
+            shown: shown(program, dispatch),
+        };
         let pipeline = pipeline::ComputePipeline::within(wait, &self.context, &self.cache, words, label)?;
         self.context.check_messages()?;
         Ok(Box::new(pipeline))
@@ -111,6 +116,16 @@ impl Backend for VulkanDevice {
         self.context.check_messages()?;
         Ok(spans)
     }
+}
+
+/// A dispatch as tools show it: `conv2d::VALHALL, 1 of 2: output`.
+fn shown(program: &Program, dispatch: &Dispatch) -> String {
+    let (all, name) = (program.dispatches.len(), &dispatch.name);
+    let of = match program.dispatches.iter().position(|d| std::ptr::eq(d, dispatch)) {
+        Some(n) if all > 1 => format!(", {} of {all}", n + 1),
+        _ => String::new(),
+    };
+    format!("{}::{}{of}: {name}", program.kernel, program.variant)
 }
 
 /// A buffer as the one of this backend that it is.

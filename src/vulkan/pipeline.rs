@@ -8,6 +8,8 @@ use crate::backend;
 use crate::error::{Error, Result};
 use crate::parking::Wait;
 use ash::vk;
+use std::borrow::Cow;
+use std::ffi::CString;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -23,6 +25,8 @@ pub(super) struct ComputePipeline {
     pub(super) addressing: Addressing,
     /// Whether its parameters lie in a buffer.
     pub(super) spilled: bool,
+    /// As tools show its dispatch.
+    pub(super) shown: CString,
     /// When it was made.
     pub(super) made: Moment,
     context: Arc<Context>,
@@ -36,6 +40,8 @@ pub(super) struct Words {
     pub(super) subgroup: Option<u32>,
     /// The values of specialization constants, by `SpecId`.
     pub(super) constants: Vec<u32>,
+    /// As tools show it.
+    pub(super) shown: String,
 }
 
 /// The stack of a thread that compiles: drivers expect a main thread's.
@@ -53,11 +59,11 @@ impl ComputePipeline {
         made_of: Words,
         label: String,
     ) -> Result<ComputePipeline> {
-        let Some(limit) = wait.timeout() else { return ComputePipeline::new(context, cache, &made_of, &label) };
+        let Some(limit) = wait.timeout() else { return ComputePipeline::new(context, cache, &made_of) };
         let what = format!("the driver's compilation of `{label}`");
         let (send, receive) = sync_channel(1);
         let (context, cache) = (context.clone(), cache.clone());
-        let work = move || drop(send.send(ComputePipeline::new(&context, &cache, &made_of, &label)));
+        let work = move || drop(send.send(ComputePipeline::new(&context, &cache, &made_of)));
         let thread = Builder::new().name("tilewright-compile".to_owned()).stack_size(STACK).spawn(work);
         let thread = thread.map_err(|e| Error::OutOfMemory { what: format!("a thread for {what}: {e}") })?;
         let made = receive.recv_timeout(limit);
@@ -69,7 +75,7 @@ impl ComputePipeline {
         made.unwrap_or_else(|_| Err(Error::OutOfMemory { what }))
     }
 
-    fn new(context: &Arc<Context>, cache: &PipelineCache, made_of: &Words, label: &str) -> Result<ComputePipeline> {
+    fn new(context: &Arc<Context>, cache: &PipelineCache, made_of: &Words) -> Result<ComputePipeline> {
         let dispatch = &made_of.dispatch;
         // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
         let mut pipeline = ComputePipeline {
@@ -78,21 +84,24 @@ impl ComputePipeline {
             set_layout: vk::DescriptorSetLayout::null(),
             addressing: dispatch.addressing,
             spilled: dispatch.spilled,
+            shown: CString::new(made_of.shown.replace('\0', "")).unwrap_or_default(),
             made: Moment::default(),
             context: context.clone(),
         };
         pipeline.create_layouts(dispatch)?;
-        let words: Vec<u32> =
-            dispatch.spirv.chunks_exact(4).filter_map(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w)).collect();
+        context.name(pipeline.layout, &made_of.shown);
+        let bytes = if context.lines { dispatch.words_with_lines() } else { Cow::Borrowed(&dispatch.spirv[..]) };
+        let words: Vec<u32> = bytes.chunks_exact(4).filter_map(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w)).collect();
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: the device lives; the words come from the compiler.
         let module = unsafe { context.device.create_shader_module(&info, None) }.map_err(failed("vkCreateShaderModule"))?;
+        context.name(module, &made_of.shown);
         let created = pipeline.create(module, cache, made_of);
         // SAFETY: made above, no longer needed.
         unsafe { context.device.destroy_shader_module(module, None) };
         pipeline.raw = created?;
         pipeline.made = context.queues.now();
-        context.name(pipeline.raw, label);
+        context.name(pipeline.raw, &made_of.shown);
         Ok(pipeline)
     }
 
@@ -135,14 +144,16 @@ impl ComputePipeline {
     }
 
     fn create(&self, module: vk::ShaderModule, cache: &PipelineCache, made_of: &Words) -> Result<vk::Pipeline> {
-        let Words { dispatch, subgroup, constants } = made_of;
+        let Words { dispatch, subgroup, constants, .. } = made_of;
         let entry = |id: usize| vk::SpecializationMapEntry { constant_id: id as u32, offset: id as u32 * 4, size: 4 };
         let entries: Vec<_> = (0..constants.len()).map(entry).collect();
         let values: Vec<u8> = constants.iter().flat_map(|value| value.to_ne_bytes()).collect();
         let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&values);
+        // Programs without one are refused as they are loaded.
+        let entry = dispatch.entry().unwrap_or_default();
         let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default();
         let mut stage =
-            vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+            vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(entry);
         if !constants.is_empty() {
             stage = stage.specialization_info(&specialization);
         }

@@ -60,9 +60,12 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wa
                 if hazards.barrier_before(uses) || (timed && i > 0) {
                     session.barrier(Stages::Compute, Stages::Compute);
                 }
-                stamp(session, timed, 2 * i as u32);
-                record(session, own, pool, &spilled, &mut offsets)?;
-                stamp(session, timed, 2 * i as u32 + 1);
+                session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
+                    stamp(session, timed, 2 * i as u32);
+                    record(session, own, pool, &spilled, &mut offsets)?;
+                    stamp(session, timed, 2 * i as u32 + 1);
+                    Ok(())
+                })?;
             }
             Ok(())
         },

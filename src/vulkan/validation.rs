@@ -66,9 +66,33 @@ unsafe extern "system" fn callback(
         && !data.p_message.is_null()
     {
         // SAFETY: a message is a C string.
-        messages.add(unsafe { CStr::from_ptr(data.p_message) }.to_string_lossy().into_owned());
+        let text = unsafe { CStr::from_ptr(data.p_message) }.to_string_lossy();
+        // SAFETY: the layer passes as many labels as it says.
+        messages.add(within(&text, unsafe { labels(data) }));
     }
     vk::FALSE
+}
+
+/// The labels that are open where a message comes from, the outermost first.
+///
+/// # Safety
+/// The lists are as long as they are said to be, and names are C strings.
+unsafe fn labels(data: &vk::DebugUtilsMessengerCallbackDataEXT<'_>) -> Vec<String> {
+    if data.p_cmd_buf_labels.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: by this function's contract.
+    let labels = unsafe { std::slice::from_raw_parts(data.p_cmd_buf_labels, data.cmd_buf_label_count as usize) };
+    let named = labels.iter().filter(|label| !label.p_label_name.is_null());
+    // SAFETY: as above.
+    named.map(|label| unsafe { CStr::from_ptr(label.p_label_name) }.to_string_lossy().into_owned()).collect()
+}
+
+/// A message, with the dispatch that was being recorded.
+fn within(message: &str, labels: Vec<String>) -> String {
+    // Newer layers name it themselves.
+    let missing: Vec<String> = labels.into_iter().filter(|label| !message.contains(label.as_str())).collect();
+    if missing.is_empty() { message.to_owned() } else { format!("{message} (in `{}`)", missing.join("`, `")) }
 }
 
 /// A messenger in place.
@@ -91,5 +115,18 @@ impl Drop for Messenger {
     fn drop(&mut self) {
         // SAFETY: made by `new`, destroyed once.
         unsafe { self.functions.destroy_debug_utils_messenger(self.raw, None) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    #[test]
+    fn messages_end_with_the_dispatch() {
+        let labels = || vec!["conv::V, 1 of 2: y".to_owned()];
+        assert_eq!(within("a hazard", labels()), "a hazard (in `conv::V, 1 of 2: y`)");
+        assert_eq!(within("a hazard in conv::V, 1 of 2: y", labels()), "a hazard in conv::V, 1 of 2: y");
+        assert_eq!(within("a hazard", Vec::new()), "a hazard");
     }
 }

@@ -25,6 +25,7 @@ mod idioms;
 mod im2col;
 mod index;
 mod instead;
+mod lines;
 mod matmul;
 mod nested;
 mod online;

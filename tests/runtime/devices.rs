@@ -208,6 +208,8 @@ fn the_validation_layers_are_heard() {
     wrong.dispatches[0].buffers.pop();
     let error = load(&device, vec![wrong]).expect_err("the layers object");
     assert!(matches!(&error, Error::Validation { messages } if !messages.is_empty()), "{error}");
+    // They name the dispatch.
+    assert!(error.to_string().contains("axpy::AXPY: out"), "{error}");
     assert!(messages.load(Ordering::SeqCst) > 0);
     // It was reported once.
     device.upload([1], &[1.0f32]).expect("the next call is clean");

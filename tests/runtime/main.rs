@@ -10,6 +10,7 @@ mod injector;
 mod launches;
 mod loading;
 mod memory;
+mod names;
 mod programs;
 mod support;
 mod typed;

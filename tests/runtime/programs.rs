@@ -86,6 +86,7 @@ fn axpy_dispatch(way: Way, x: u32, y: u32, out: u32) -> Dispatch {
     Dispatch {
         name: "out".into(),
         spirv: assemble(words),
+        lines: tilewright_launch::Lines::default(),
         grid: [ceil_div(dim(0), 64), lit(1), lit(1)],
         local: [64, 1, 1],
         buffers: vec![read(x), read(y), write(out)],
@@ -159,6 +160,7 @@ pub fn mark(based: [bool; 2]) -> Program {
     let dispatch = Dispatch {
         name: "marks".into(),
         spirv: assemble(include_str!("kernels/mark.spvasm")),
+        lines: tilewright_launch::Lines::default(),
         grid: [dim(1), dim(0), lit(1)],
         local: [1; 3],
         buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],
@@ -198,6 +200,7 @@ pub fn spin() -> Program {
     let dispatch = Dispatch {
         name: "x".into(),
         spirv: assemble(include_str!("kernels/spin.spvasm")),
+        lines: tilewright_launch::Lines::default(),
         grid: [dim(0), lit(1), lit(1)],
         local: [1; 3],
         buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],

@@ -42,6 +42,7 @@ impl Checker<'_> {
         let ids: SmallVec<[ExprId; 4]> = ids.into_iter().collect::<Checked<_>>()?;
         let fill = fill.transpose()?;
         self.place_of_update(span, tensor, buffer, &ids)?;
+        let written = !matches!(outside, tree::Outside::Never);
         let outside = match (outside, fill) {
             (tree::Outside::Never, _) => self.proved(tensor, buffer, index, &ids)?,
             (_, fill) => {
@@ -58,7 +59,13 @@ impl Checker<'_> {
             }
         };
         let state = if outside == Outside::Never { State::Proved } else { State::Guarded };
+        let is_clamped = matches!(outside, Outside::Clamp(_));
         let read = self.program.exprs.add(Node::Read(Read { buffer, index: ids, outside }), dtype);
+        match (is_clamped, written) {
+            (true, true) => drop(self.program.clamps.written.insert(buffer)),
+            (true, false) => drop(self.program.clamps.guarded.insert(read)),
+            _ => {}
+        }
         let shown = show(&self.program, read);
         self.program.owe(format!("`{shown}` lies inside `{tensor}`"), state, span);
         Ok(read)

@@ -1,7 +1,7 @@
 //! What the chain has to know of an item before it is parsed: attributes, visibility, name, and the paths it refers to.
 
 use crate::diag::{SpanId, Spans};
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Path, Token, Visibility};
@@ -44,6 +44,27 @@ impl Head {
             Ok(head)
         };
         parser.parse2(tokens)
+    }
+
+    /// What can be told of an item whose head cannot be parsed: a name before what `ends` it, and whether it is public. Without it, every
+    /// path to the item would be an error of its own.
+    pub(super) fn guess(tokens: TokenStream, ends: impl Fn(&TokenTree) -> bool) -> Option<Head> {
+        let (mut vis, mut name, mut is_whole) = (Visibility::Inherited, None, false);
+        for tree in tokens {
+            match &tree {
+                tree if ends(tree) && name.is_some() => {
+                    is_whole = true;
+                    break;
+                }
+                TokenTree::Ident(ident) if ident == "pub" => vis = syn::parse_quote!(pub),
+                TokenTree::Ident(ident) if ident != "fn" => name = Some(ident.clone()),
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return None,
+                _ => {}
+            }
+        }
+        // A keyword names no module.
+        let name = name.filter(|name| is_whole && syn::parse2::<Ident>(name.to_token_stream()).is_ok())?;
+        Some(Head { cfg: Vec::new(), docs: Vec::new(), attrs: Vec::new(), vis, name })
     }
 
     /// The place of the name, for generated tokens: an error of rustc's in them is shown there. (`__compile!` is called in

@@ -9,7 +9,7 @@ use crate::algorithm::check_generic;
 use crate::diag::{Errors, Spans};
 use crate::profile::Profile;
 use crate::syntax::{self, Kernel};
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
 
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
@@ -28,8 +28,10 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     let reported = errors.to_tokens(&spans);
     let head = match Head::of_kernel(tokens.clone()) {
         Ok(head) => head,
-        Err(_) if !errors.is_empty() => return reported,
-        Err(error) => return link::syntax_error(&error, FORM),
+        Err(error) => {
+            let reported = if errors.is_empty() { link::syntax_error(&error, FORM) } else { reported };
+            return reported.into_iter().chain(unreadable(tokens)).collect();
+        }
     };
     let signature = match &parsed.tree {
         Some(kernel) => Signature::new(kernel, &tokens, &spans),
@@ -37,19 +39,32 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     };
     let mut items = items(&signature);
     if let (Some(_), Some(kernel), true) = (checked, &parsed.tree, errors.is_empty()) {
-        items.extend(default(kernel, &signature, backend));
+        items.extend(default(kernel, &signature, &spans, backend));
     }
     let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &signature, documentation(&head, &signature), items);
     quote!(#reported #item)
 }
 
+/// The module of a kernel whose head cannot be read, which is reported.
+fn unreadable(tokens: TokenStream) -> TokenStream {
+    let opens = |tree: &TokenTree| match tree {
+        TokenTree::Punct(p) => p.as_char() == '<',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
+        _ => false,
+    };
+    let Some(head) = Head::guess(tokens, opens) else { return TokenStream::new() };
+    let signature = Signature::unknown(&head);
+    let (items, documentation) = (items(&signature), documentation(&head, &signature));
+    kernel_carrier(&head, Load::Broken, &signature, documentation, items)
+}
+
 /// `DEFAULT`, where no dtype is open and every Vulkan device can run it.
-fn default(kernel: &Kernel, signature: &Signature, backend: Backend) -> Option<TokenStream> {
+fn default(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Option<TokenStream> {
     if !signature.dtypes.is_empty() {
         return None;
     }
     // What fails here is what the kernel needs beyond Vulkan 1.1: a schedule for a better device says it, or works.
-    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), backend).ok()?;
+    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend).ok()?;
     let (value, nest) = (made.value(Span::call_site()), &made.documentation);
     Some(quote! {
         /// The heuristic schedule, for every device: right everywhere, fast nowhere in particular.

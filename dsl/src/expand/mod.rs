@@ -18,7 +18,8 @@
 //! # Errors
 //! `kernel!` and `profile!` check what they hold and report it, once. A wrong one's carrier does not carry its tokens:
 //! schedules for it report nothing more and define a constant of the right type, so that the rest of the crate is still
-//! checked. What is wrong with a kernel only under a schedule's head is that schedule's error.
+//! checked. So it is with an item of which only the name can be read. What is wrong with a kernel only under a schedule's head is that
+//! schedule's error; what is wrong with it under any is said once (`shared`).
 //!
 //! Tokens are [`proc_macro2`]'s throughout; the macros' crate turns them into the compiler's and back.
 
@@ -31,6 +32,7 @@ mod outputs;
 mod packing;
 mod profile;
 mod schedule;
+mod shared;
 mod signature;
 mod source;
 mod tokens;

@@ -7,7 +7,7 @@ use super::{link, schedule, tokens};
 use crate::diag::{Errors, Spans};
 use crate::profile::Profile;
 use crate::syntax;
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 const FORM: &str = "a profile is `pub name: vulkan_1_1 { invocations: 512, features: [f16] }`";
@@ -30,10 +30,16 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
             let item = profile_carrier(&head, Load::Broken, documentation(&head, None));
             quote!(#errors #item)
         }
-        Err(error) => match syntax::profile::parse(tokens, &mut spans).errors {
-            none if none.is_empty() => link::syntax_error(&error, FORM),
-            errors => errors.to_tokens(&spans),
-        },
+        Err(error) => {
+            let reported = match syntax::profile::parse(tokens.clone(), &mut spans).errors {
+                none if none.is_empty() => link::syntax_error(&error, FORM),
+                errors => errors.to_tokens(&spans),
+            };
+            // What stands on it has no further error.
+            let colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(p) if p.as_char() == ':');
+            let item = Head::guess(tokens, colon).map(|head| profile_carrier(&head, Load::Broken, documentation(&head, None)));
+            quote!(#reported #item)
+        }
     }
 }
 

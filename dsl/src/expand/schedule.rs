@@ -2,10 +2,11 @@
 
 use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
+use super::shared::Refused;
 use super::signature::{Signature, rust_type};
 use super::source::documented;
 use super::{Backend, profile, tokens, variant};
-use crate::diag::{Error, Errors, SpanId, Spans};
+use crate::diag::{Errors, Spans};
 use crate::launch::{DType, Digit};
 use crate::syntax;
 use crate::syntax::schedule::Schedule;
@@ -70,8 +71,10 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     let made = match (&schedule, &kernel, &profile) {
         (Some(schedule), Some(kernel), Some(profile)) => {
             let blamed = head.blame(&mut spans);
-            let made = variant::make(kernel, schedule, profile, backend);
-            errors.keep(made.map_err(|e| blame_head(e, blamed, |span| before < span && span <= after)))
+            let name = head.head.name.span();
+            let refused = Refused { kernel, schedule, backend, head: blamed, name, in_kernel: (before, after) };
+            let made = variant::make(kernel, schedule, profile, &spans, backend);
+            errors.keep(made.map_err(|e| refused.said(e, &mut spans)))
         }
         _ => None,
     };
@@ -87,16 +90,6 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
         None => item.broken(),
     };
     quote!(#reported #item)
-}
-
-/// Errors at places of the kernel become errors of the schedule's head: the kernel is right, so it is its dtypes,
-/// parameters or profile that do not fit.
-fn blame_head(errors: Errors, head: SpanId, in_kernel: impl Fn(SpanId) -> bool) -> Errors {
-    let blame = |error: Error| match in_kernel(error.span) {
-        true => Error { span: head, ..error.clone() }.note_at(error.span, "it comes from this part of the kernel"),
-        false => error,
-    };
-    Errors(errors.0.into_iter().map(blame).collect())
 }
 
 /// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype; and the layouts of
@@ -165,7 +158,7 @@ impl Item<'_> {
         let gap = (!self.head.docs.is_empty()).then(|| quote!(#[doc = ""]));
         let text = &made.documentation;
         let constant = self.constant(&quote!(#gap #[doc = #text]), made.value(self.head.here()));
-        let warnings = made.warnings(spans);
+        let warnings = made.warnings(spans, &self.head.attrs);
         quote!(#warnings #constant)
     }
 

@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::cost::{Work, cost};
-use crate::diag::{Error, Errors, Spans};
+use crate::diag::{Error, Errors, Kind, Spans};
 use crate::launch::{self, Size};
 use crate::nest::{Program, Rounding, State, print};
 use crate::profile::Profile;
@@ -10,9 +10,10 @@ use crate::schedule::tune::Choice;
 use crate::syntax::schedule::Schedule;
 use crate::syntax::{Kernel, Name, Prefix};
 use crate::variant::{Form, Variant, compile, forms};
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::fmt::Write;
+use syn::Attribute;
 
 /// What a schedule was compiled to.
 pub(super) struct Made {
@@ -29,9 +30,16 @@ pub(super) struct Made {
 }
 
 /// Compiles a schedule.
-pub(super) fn make(kernel: &Kernel, schedule: &Schedule, profile: &Profile, backend: Backend) -> Result<Made, Errors> {
+pub(super) fn make(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    profile: &Profile,
+    spans: &Spans,
+    backend: Backend,
+) -> Result<Made, Errors> {
+    let place = |span| spans.place(span);
     let Variant { program, nest, specialized, taken: _, prepared, warnings } =
-        compile(kernel, schedule, profile, &Choice::default(), backend)?;
+        compile(kernel, schedule, profile, &Choice::default(), &place, backend)?;
     let mut documentation = documentation(&nest, &program);
     for (version, nest) in program.specialized.iter().zip(&specialized) {
         documentation += &section(&format!("Where `{}`", version.under), nest);
@@ -82,21 +90,28 @@ impl Made {
         quote_spanned!(at=> #value.__rounds(&[#(#rounding),*]))
     }
 
-    /// Each warning as the use of a deprecated constant at its place: a macro has no other warning to give on stable Rust.
-    pub(super) fn warnings(&self, spans: &Spans) -> TokenStream {
-        self.warnings.0.iter().map(|w| warning(w, spans)).collect()
+    /// Each warning as the use of a deprecated macro at its place, under the schedule's own `allow`s: a macro has no other warning to give
+    /// on stable Rust. rustc shows its name and then the text; of a constant it would show a path, `_::name`.
+    pub(super) fn warnings(&self, spans: &Spans, attributes: &[Attribute]) -> TokenStream {
+        let levels = || attributes.iter().filter(|a| ["allow", "warn", "deny"].iter().any(|level| a.path().is_ident(level)));
+        self.warnings.0.iter().map(|w| warning(w, spans, levels())).collect()
     }
 }
 
-fn warning(warning: &Error, spans: &Spans) -> TokenStream {
+fn warning<'a>(warning: &Error, spans: &Spans, levels: impl Iterator<Item = &'a Attribute>) -> TokenStream {
     let at = spans.get(warning.span).map_or_else(Span::call_site, |(first, _)| first);
     let text = warning.text(spans);
-    let used = quote_spanned!(at=> note);
+    let name = match warning.kind {
+        Kind::Asked => "tilewright_show",
+        Kind::Source | Kind::Compiler => "tilewright_warning",
+    };
+    let (name, used) = (Ident::new(name, Span::call_site()), Ident::new(name, at));
+    let used = quote_spanned!(at=> #used!{});
     quote! {
+        #(#levels)*
         const _: () = {
             #[deprecated(note = #text)]
-            #[allow(non_upper_case_globals)]
-            const note: () = ();
+            macro_rules! #name { () => {}; }
             #used
         };
     }

@@ -69,6 +69,7 @@ mod local_bytes;
 mod monoid;
 mod node;
 pub mod path;
+mod places;
 pub(crate) mod points;
 mod predicates;
 pub mod print;
@@ -80,11 +81,12 @@ pub use node::{
     Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
     Scope, Slot,
 };
+pub use places::Places;
 
 use crate::arena::Arena;
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tilewright_launch::{DType, Layout, Relation};
 
 /// A kernel with concrete dtypes and parameters, as far as it is scheduled and lowered.
@@ -142,6 +144,19 @@ pub struct Program {
     pub rounding: Vec<Rounding>,
     /// Whether it is a version for more facts than the schedule was written for.
     pub specialized: bool,
+    /// Which reads the kernel clamps.
+    pub clamps: Clamps,
+    /// Where the nodes of the last form come from in the user's files, as far as that is known.
+    pub places: Places,
+}
+
+/// Which clamps of reads are the kernel's own. The compiler clamps others: reads that an `if` keeps inside, and those past a tail's end.
+#[derive(Clone, Debug, Default)]
+pub struct Clamps {
+    /// Tensors that the kernel reads by `.clamp()`.
+    pub written: BTreeSet<BufferId>,
+    /// Reads without it that are clamped.
+    pub guarded: BTreeSet<ExprId>,
 }
 
 /// How a decomposed result rounds.

@@ -6,5 +6,5 @@ use crate::nest::print::Printer;
 
 /// The directive: the warning.
 pub fn apply(program: &Program, dispatch: usize, span: SpanId) -> Error {
-    Error::new(span, format!("the nest here:\n{}", Printer::new(program).dispatch(&program.plan[dispatch])))
+    Error::new(span, format!("the nest here:\n{}", Printer::new(program).dispatch(&program.plan[dispatch]))).asked()
 }

@@ -15,7 +15,8 @@ pub use error::SourceError;
 use items::Kind;
 use proc_macro2::TokenStream;
 use std::path::Path;
-use tilewright_dsl::diag::{Errors, Spans, did_you_mean, list};
+use std::rc::Rc;
+use tilewright_dsl::diag::{Errors, Place, SpanId, Spans, did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::schedule::Schedule;
 use tilewright_dsl::syntax::{self, Kernel, Name};
@@ -26,8 +27,7 @@ pub struct Source {
     modules: Vec<tree::Module>,
     /// The modules that the asked file holds.
     asked: Vec<usize>,
-    /// The name under which proc-macro2 knows each file, and its path.
-    files: Vec<(String, String)>,
+    files: Files,
 }
 
 /// All that a schedule needs to be compiled, as it stands in the files.
@@ -39,6 +39,25 @@ pub struct Tokens {
     pub kernel: TokenStream,
     /// The profile.
     pub profile: Profile,
+    /// Where they stand.
+    pub files: Files,
+}
+
+/// The name under which proc-macro2 knows each file, and its path, in the order of reading.
+#[derive(Clone, Debug, Default)]
+pub struct Files(Rc<[(String, String)]>);
+
+impl Files {
+    /// A text of the compiler's, with the files' own names in its places.
+    fn place(&self, text: &str) -> String {
+        // From the last file on: one name can be the beginning of a later one, never of an earlier.
+        self.0.iter().rev().fold(text.to_owned(), |text, (inner, path)| text.replace(inner.as_str(), path))
+    }
+
+    /// The path of a file.
+    fn path(&self, inner: &str) -> Option<&str> {
+        self.0.iter().find(|(name, _)| name == inner).map(|(_, path)| path.as_str())
+    }
 }
 
 impl Tokens {
@@ -51,7 +70,9 @@ impl Tokens {
         let schedule = syntax::parse(self.schedule.clone(), &mut spans, Schedule::parse).into_result();
         let kernel = syntax::kernel::parse(self.kernel.clone(), &mut spans).into_result();
         match (schedule, kernel) {
-            (Ok(schedule), Ok(kernel)) => Ok(Subject { schedule, kernel, profile: self.profile.clone(), spans }),
+            (Ok(schedule), Ok(kernel)) => {
+                Ok(Subject { schedule, kernel, profile: self.profile.clone(), spans, files: self.files.clone() })
+            }
             (schedule, kernel) => {
                 let mut errors = Errors::new();
                 errors.keep(schedule);
@@ -73,6 +94,17 @@ pub struct Subject {
     pub profile: Profile,
     /// Where everything stands.
     pub spans: Spans,
+    /// In which files.
+    pub files: Files,
+}
+
+impl Subject {
+    /// Where a span lies, as a macro would see it.
+    pub fn place(&self, span: SpanId) -> Option<Place> {
+        let (first, _) = self.spans.get(span)?;
+        let start = first.start();
+        Place::new(self.files.path(&first.file())?, start.line, start.column + 1)
+    }
 }
 
 impl Source {
@@ -82,7 +114,7 @@ impl Source {
     /// A file, the asked one or one of its crate, that cannot be read or parsed.
     pub fn open(file: &Path) -> Result<Source, SourceError> {
         let read = tree::read(file)?;
-        Ok(Source { modules: read.modules, asked: read.asked, files: read.files })
+        Ok(Source { modules: read.modules, asked: read.asked, files: Files(read.files.into()) })
     }
 
     /// The names of the schedules of the asked file, in order.
@@ -106,7 +138,7 @@ impl Source {
         let tree = self.parsed(syntax::parse(tokens.clone(), &mut spans, Schedule::parse).into_result(), &spans)?;
         let kernel = self.kernel(at, &texts(&tree.kernel))?;
         let profile = self.profile(at, &texts(&tree.profile), &mut spans, &mut Vec::new())?;
-        Ok(Tokens { schedule: tokens, kernel, profile })
+        Ok(Tokens { schedule: tokens, kernel, profile, files: self.files.clone() })
     }
 
     /// A schedule of the asked file, with its kernel and its profile.
@@ -139,8 +171,7 @@ impl Source {
 
     /// A text of the compiler's, with the files' own names in its places.
     pub fn place(&self, text: &str) -> String {
-        // From the last file on: one name can be the beginning of a later one, never of an earlier.
-        self.files.iter().rev().fold(text.to_owned(), |text, (inner, path)| text.replace(inner.as_str(), path))
+        self.files.place(text)
     }
 
     fn parsed<T>(&self, result: Result<T, Errors>, spans: &Spans) -> Result<T, SourceError> {

@@ -17,7 +17,7 @@ impl Worker<'_> {
     #[cold]
     pub(super) fn fault<T>(&self, lane: u32, word: u32, kind: FaultKind) -> Result<T> {
         let by = Invocation { local: self.local(lane), workgroup: self.place, piece: self.launch.several(self.piece) };
-        Err(Box::new(Fault { by, kind, word }))
+        Err(Box::new(Fault { by, kind, word, place: self.code.lines.place(word) }))
     }
 
     /// Two accesses that nothing orders. Of two workgroups the later one is to blame, whichever came first in time.
@@ -28,7 +28,8 @@ impl Worker<'_> {
         let own = Invocation { local: self.local(lane), workgroup: self.place, piece: self.launch.several(self.piece) };
         let (by, access, other, other_access) =
             if conflict.group > self.group { (other, conflict.access, own, access) } else { (own, access, other, conflict.access) };
-        Err(Box::new(Fault { by, kind: FaultKind::Race { access, at, other_access, other }, word }))
+        let kind = FaultKind::Race { access, at, other_access, other };
+        Err(Box::new(Fault { by, kind, word, place: self.code.lines.place(word) }))
     }
 
     /// An access that leaves its object.

@@ -30,7 +30,7 @@ pub(crate) fn lower(module: &Module) -> Result<Code> {
     let uniform = uniformity(module, &graph, &pointers)?;
     let unproved = unproved(module, &graph, &pointers, &demand)?;
     let ends = lives::ends(module, &graph, |inst| is_folded(module, inst) || is_alias(module, inst));
-    let code = Code { local: module.local, lanes: module.lanes(), ..Code::default() };
+    let code = Code { local: module.local, lanes: module.lanes(), lines: module.lines.clone(), ..Code::default() };
     let slots = Slots::new(module.lanes());
     let mut lower = Lower {
         module,

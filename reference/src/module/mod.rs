@@ -6,6 +6,7 @@ pub(crate) mod types;
 
 pub(crate) use read::read;
 
+use crate::lines::Lines;
 use crate::words::{Id, Inst, Result, malformed};
 use spirv::{BuiltIn, StorageClass};
 use std::collections::{HashMap, HashSet};
@@ -32,6 +33,7 @@ pub(crate) struct Module {
     /// Whether it is of the Vulkan memory model: then each access says itself whether barriers order it.
     pub(crate) vulkan: bool,
     pub(crate) local: [u32; 3],
+    pub(crate) lines: Lines,
     /// In the order of the words; the first is the entry.
     pub(crate) blocks: Vec<Block>,
     /// The type of each result of the function's instructions.

@@ -3,6 +3,7 @@
 use super::types::{Member, Scalar, Type, Types};
 use super::{Block, Merge, Module, Variable};
 use crate::analysis::operands;
+use crate::lines::Lines;
 use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
 use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
@@ -46,6 +47,7 @@ fn empty(bound: u32) -> Module {
         coherent: HashSet::new(),
         vulkan: false,
         local: [0; 3],
+        lines: Lines::default(),
         blocks: Vec::new(),
         result_types: HashMap::new(),
     }
@@ -77,7 +79,8 @@ impl Reader {
     fn global(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
             Op::Capability | Op::Extension | Op::EntryPoint | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
-            Op::Nop | Op::Line | Op::NoLine | Op::String | Op::ModuleProcessed | Op::MemberName => {}
+            Op::Nop | Op::ModuleProcessed | Op::MemberName => {}
+            Op::String | Op::Line | Op::NoLine => self.module.lines.note(inst)?,
             Op::TypeForwardPointer => drop(self.forward.insert(inst.id)),
             Op::MemoryModel => self.module.vulkan = memory_model(inst)?,
             Op::ExtInstImport => {
@@ -218,6 +221,7 @@ impl Reader {
         let mut open: Option<(Id, Vec<Inst>, Option<Merge>)> = None;
         let mut ended = false;
         for inst in insts {
+            self.module.lines.note(&inst)?;
             if ended {
                 return unknown(format!("Op{:?} after the end of the function: there can be one", inst.op));
             }

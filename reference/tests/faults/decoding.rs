@@ -8,6 +8,7 @@ fn empty(spirv: Vec<u8>) -> Dispatch {
     Dispatch {
         name: "y".into(),
         spirv,
+        lines: tilewright_launch::Lines::default(),
         grid: [1, 1, 1].map(Size::Const),
         local: [1; 3],
         buffers: vec![],

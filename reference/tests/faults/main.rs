@@ -7,6 +7,7 @@ mod barriers;
 mod bounds;
 mod control;
 mod decoding;
+mod lines;
 mod numbers;
 mod races;
 mod subgroups;

@@ -34,6 +34,7 @@ const BEFORE: &str = "
                OpMemoryModel Logical GLSL450
                OpEntryPoint GLCompute %main \"main\" %local_index %group_id %lane_id
                OpExecutionMode %main LocalSize LOCAL 1 1
+       %file = OpString \"schedule.rs\"
                OpName %tile \"tile\"
                OpName %r \"r\"
                OpDecorate %local_index BuiltIn LocalInvocationIndex
@@ -247,6 +248,7 @@ pub(crate) fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
     Dispatch {
         name: "y".into(),
         spirv: assemble(text),
+        lines: tilewright_launch::Lines::default(),
         grid: [1, 1, 1].map(Size::Const),
         local,
         buffers: vec![BufferUse { tensor: 0, reads: true, writes: false }, BufferUse { tensor: 1, reads: true, writes: true }],

@@ -8,6 +8,7 @@ mod entries;
 mod random;
 mod sources;
 
+use proc_macro2::{TokenStream, TokenTree};
 use sources::{Written, schedules};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -59,9 +60,16 @@ fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
 fn default_of(program: &Program, written: &[Written]) -> Tokens {
     assert_eq!(program.variant, "DEFAULT", "the catalog has {:?}, and no file", key(program));
     let of_kernel = written.iter().find(|w| name(&w.tokens)[0] == program.kernel);
-    let kernel = of_kernel.expect("a schedule of this kernel").tokens.kernel.clone();
-    let schedule = format!("DEFAULT: {} for p {{}}", program.kernel).parse().expect("tokens");
-    Tokens { schedule, kernel, profile: Profile::vulkan_1_1() }
+    let Tokens { kernel, files, .. } = of_kernel.expect("a schedule of this kernel").tokens.clone();
+    let schedule: TokenStream = format!("DEFAULT: {} for p {{}}", program.kernel).parse().expect("tokens");
+    // It stands where the kernel's name does.
+    let name = kernel.clone().into_iter().find(|tree| matches!(tree, TokenTree::Ident(name) if *name == program.kernel));
+    let name = name.expect("the kernel's name").span();
+    let schedule = schedule.into_iter().map(|mut tree| {
+        tree.set_span(name);
+        tree
+    });
+    Tokens { schedule: schedule.collect(), kernel, profile: Profile::vulkan_1_1(), files }
 }
 
 /// Checks every variant of an entry of the catalog at those of the sizes at which its facts hold: two at least.

@@ -42,7 +42,14 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 pub fn compile(tokens: &Tokens) -> (Subject, variant::Variant) {
     let subject = tokens.parse().unwrap_or_else(|e| panic!("{e}"));
     let (kernel, schedule) = (&subject.kernel, &subject.schedule);
-    let made = variant::compile(kernel, schedule, &subject.profile, &Choice::default(), tilewright_spirv::compile);
+    let made = variant::compile(
+        kernel,
+        schedule,
+        &subject.profile,
+        &Choice::default(),
+        &|at| subject.place(at),
+        tilewright_spirv::compile,
+    );
     let made = made.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
     (subject, made)
 }

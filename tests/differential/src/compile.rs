@@ -1,7 +1,7 @@
 //! From text to a variant, as the macros do it, with what it was made of.
 
 use tilewright_dsl::compile::{compile_watched, decomposed};
-use tilewright_dsl::diag::{Errors, Spans};
+use tilewright_dsl::diag::{Errors, Place, SpanId, Spans};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{Program, print};
 use tilewright_dsl::profile::Profile;
@@ -44,7 +44,7 @@ pub struct Refusal {
 pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Variant, Refusal> {
     let mut spans = Spans::new();
     let parsed = parse(kernel, schedule, &mut spans)?;
-    parsed.choice(&Choice::default(), profile).map_err(|e| Refusal::new(&e, &spans))
+    parsed.choice(&Choice::default(), profile, &spans).map_err(|e| Refusal::new(&e, &spans))
 }
 
 /// The nest as it was when the compiler was last seen, whatever became of it; nothing where there was none.
@@ -67,7 +67,7 @@ pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Result<Vec<Ch
     let mut spans = Spans::new();
     let parsed = parse(kernel, schedule, &mut spans)?;
     let all = tune::choices(&parsed.kernel, &parsed.schedule).map_err(|e| Refusal::new(&e, &spans))?;
-    let one = |choice: &Choice| parsed.choice(choice, profile).map_err(|e| Refusal::new(&e, &spans));
+    let one = |choice: &Choice| parsed.choice(choice, profile, &spans).map_err(|e| Refusal::new(&e, &spans));
     Ok(all.iter().map(|choice| (choice.to_string(), one(choice))).collect())
 }
 
@@ -88,8 +88,15 @@ fn parse(kernel: &str, schedule: &str, spans: &mut Spans) -> Result<Parsed, Refu
 }
 
 impl Parsed {
-    fn choice(&self, choice: &Choice, profile: &Profile) -> Result<Variant, Errors> {
-        let made = compile(&self.kernel, &self.schedule, profile, choice, tilewright_spirv::compile)?;
+    /// Texts have no files: the kernel's is called `kernel.rs` and the schedule's `schedule.rs`, so that every test has lines.
+    fn choice(&self, choice: &Choice, profile: &Profile, spans: &Spans) -> Result<Variant, Errors> {
+        let of_kernel = spans.get(self.kernel.name.span).map(|(first, _)| first.file());
+        let place = |span: SpanId| {
+            let (first, _) = spans.get(span)?;
+            let file = if Some(first.file()) == of_kernel { "kernel.rs" } else { "schedule.rs" };
+            Place::new(file, first.start().line, first.start().column + 1)
+        };
+        let made = compile(&self.kernel, &self.schedule, profile, choice, &place, tilewright_spirv::compile)?;
         let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
         let decomposed = decomposed(&self.kernel, &self.schedule, choice)?;
         Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), decomposed, nest: made.nest, prepared })

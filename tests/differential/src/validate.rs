@@ -4,13 +4,16 @@ use crate::compile::Variant;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Whether `spirv-val` accepts every module of a variant, of all its versions.
+/// Whether `spirv-val` accepts every module of a variant, of all its versions, bare and with its lines.
 ///
 /// # Errors
 /// What it says of the first that it refuses.
 pub fn validate(variant: &Variant) -> Result<(), String> {
     let versions = variant.program.clone().into_versions()?;
-    versions.iter().flat_map(|p| &p.dispatches).try_for_each(|dispatch| module(&dispatch.spirv))
+    versions.iter().flat_map(|p| &p.dispatches).try_for_each(|dispatch| {
+        module(&dispatch.spirv)?;
+        module(&dispatch.words_with_lines())
+    })
 }
 
 /// Whether `spirv-val` accepts a module.

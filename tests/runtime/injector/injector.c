@@ -2,13 +2,15 @@
    the test says so.
 
    Of the device's queues there is one in truth: what is submitted to any of them goes there. A queue that is held keeps what is
-   submitted to it, so that its fences are not signalled, until it is let go. Objects that are destroyed are counted. */
+   submitted to it, so that its fences are not signalled, until it is let go. Objects that are destroyed are counted. Names of objects, labels,
+   dispatches and the lines of modules are written down. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,6 +21,9 @@ typedef struct { uint32_t type; const void *next; uint32_t flags, family, count;
 typedef struct { uint32_t type; const void *next; uint32_t flags, count; const QueueInfo *queues; uint32_t layer_count;
                  const void *layers; uint32_t extension_count; const void *extensions, *features; } DeviceInfo;
 typedef struct { uint32_t flags, count, bits, granularity[3]; } Family;
+typedef struct { uint32_t type; const void *next; uint32_t object_type; uint64_t object; const char *name; } NameInfo;
+typedef struct { uint32_t type; const void *next; const char *name; float color[4]; } Label;
+typedef struct { uint32_t type; const void *next; uint32_t flags; size_t bytes; const uint32_t *words; } ModuleInfo;
 typedef struct Chain { uint32_t type; struct Chain *next; uint32_t value; } Chain;
 
 enum { SUCCESS = 0, TIMEOUT = 2, LOST = -4, QUEUES = 8, KEPT = 64, DRIVER_PROPERTIES = 1000196000 };
@@ -33,6 +38,12 @@ static int (*submit)(void *, uint32_t, const Submit *, uint64_t);
 static int (*wait_fences)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
 static int (*create_pipelines)(void *, uint64_t, uint32_t, const void *, const void *, uint64_t *);
 
+static int (*set_name)(void *, const NameInfo *);
+static void (*begin_label)(void *, const Label *);
+static void (*end_label)(void *);
+static void (*dispatch)(void *, uint32_t, uint32_t, uint32_t);
+static int (*create_module)(void *, const ModuleInfo *, const void *, uint64_t *);
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static void *queue;
@@ -42,6 +53,10 @@ static int kept_count;
 
 /* What the test says. 0: the driver's own number. A bit for each queue that is held; whether the compiler hangs; which call loses the device. */
 static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lost_in_wait;
+/* Whether the device has no names and labels. */
+static uint32_t nameless;
+/* What was written down, a line each. */
+static char written[1 << 16];
 /* What the test asks for. */
 static uint32_t destroyed, submitted, used_queues, compiling;
 
@@ -62,6 +77,7 @@ static uint32_t *named(const char *name) {
   if (!strcmp(name, "compiler_held")) return &compiler_held;
   if (!strcmp(name, "lost_in_submit")) return &lost_in_submit;
   if (!strcmp(name, "lost_in_wait")) return &lost_in_wait;
+  if (!strcmp(name, "nameless")) return &nameless;
   if (!strcmp(name, "destroyed")) return &destroyed;
   if (!strcmp(name, "submitted")) return &submitted;
   if (!strcmp(name, "used_queues")) return &used_queues;
@@ -83,6 +99,44 @@ uint32_t injector_get(const char *name) {
   uint32_t value = *named(name);
   pthread_mutex_unlock(&lock);
   return value;
+}
+
+const char *injector_written(void) { return written; }
+
+static void write_down(const char *what, const char *text) {
+  pthread_mutex_lock(&lock);
+  size_t end = strlen(written);
+  snprintf(written + end, sizeof written - end, "%s%s\n", what, text);
+  pthread_mutex_unlock(&lock);
+}
+
+static int name_object(void *device, const NameInfo *info) {
+  write_down("name ", info->name);
+  return set_name(device, info);
+}
+
+static void begins_label(void *commands, const Label *label) {
+  write_down("begin ", label->name);
+  begin_label(commands, label);
+}
+
+static void ends_label(void *commands) {
+  write_down("end", "");
+  end_label(commands);
+}
+
+static void dispatches(void *commands, uint32_t x, uint32_t y, uint32_t z) {
+  write_down("dispatch", "");
+  dispatch(commands, x, y, z);
+}
+
+static int module(void *device, const ModuleInfo *info, const void *allocator, uint64_t *out) {
+  char text[32];
+  uint32_t lines = 0;
+  for (size_t at = 5; at < info->bytes / 4 && info->words[at] >> 16; at += info->words[at] >> 16) lines += (info->words[at] & 0xffff) == 8;
+  snprintf(text, sizeof text, "%u lines", lines);
+  write_down("module of ", text);
+  return create_module(device, info, allocator, out);
 }
 
 static void families(void *device, uint32_t *count, Family *out) {
@@ -175,12 +229,17 @@ static void (*const own_ends[ENDS])(uintptr_t, uintptr_t, uintptr_t, uintptr_t) 
 
 static Any of_device(void *device, const char *name) {
   Any real = device_address(device, name);
-  if (!real) return real;
+  if (!real || (nameless && strstr(name, "DebugUtils"))) return 0;
   for (int n = 0; n < ENDS; n++)
     if (!strcmp(name, ends[n])) { real_ends[n] = (void *)real; return (Any)own_ends[n]; }
   if (!strcmp(name, "vkGetDeviceQueue")) { get_queue = (void *)real; return (Any)take_queue; }
   if (!strcmp(name, "vkQueueSubmit")) { submit = (void *)real; return (Any)submits; }
   if (!strcmp(name, "vkWaitForFences")) { wait_fences = (void *)real; return (Any)waits; }
+  if (!strcmp(name, "vkSetDebugUtilsObjectNameEXT")) { set_name = (void *)real; return (Any)name_object; }
+  if (!strcmp(name, "vkCmdBeginDebugUtilsLabelEXT")) { begin_label = (void *)real; return (Any)begins_label; }
+  if (!strcmp(name, "vkCmdEndDebugUtilsLabelEXT")) { end_label = (void *)real; return (Any)ends_label; }
+  if (!strcmp(name, "vkCmdDispatch")) { dispatch = (void *)real; return (Any)dispatches; }
+  if (!strcmp(name, "vkCreateShaderModule")) { create_module = (void *)real; return (Any)module; }
   if (!strcmp(name, "vkCreateComputePipelines")) { create_pipelines = (void *)real; return (Any)compile; }
   return real;
 }

@@ -1,7 +1,7 @@
 //! Devices that hang and are lost on command: `injector.c` stands before the Vulkan loader.
 
 use super::support::{counted, options};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -68,6 +68,17 @@ impl Injector {
                 self.library.get(b"injector_get").expect("there");
             get(name.as_ptr())
         }
+    }
+
+    /// What it has written down, a line each.
+    pub fn written(&self) -> Vec<String> {
+        // SAFETY: the function is of this type, and gives a C string that is the library's. No call is under way that writes to it.
+        let text = unsafe {
+            let written: libloading::Symbol<'_, unsafe extern "C" fn() -> *const std::ffi::c_char> =
+                self.library.get(b"injector_written").expect("there");
+            CStr::from_ptr(written()).to_string_lossy().into_owned()
+        };
+        text.lines().map(String::from).collect()
     }
 
     /// Waits until it says a number.

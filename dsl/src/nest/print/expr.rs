@@ -51,7 +51,7 @@ impl Printer<'_> {
             Expr::Axis(axis) => (self.axis(*axis), Tight::Postfix),
             Expr::Dim(dim) => (self.program.dims[*dim].name.clone(), Tight::Postfix),
             Expr::Scalar(scalar) => (self.program.scalars[*scalar].name.clone(), Tight::Postfix),
-            Expr::Read(read) => (self.read(read), Tight::Postfix),
+            Expr::Read(read) => (self.read(id, read), Tight::Postfix),
             Expr::Unary(op, a) => self.unary(*op, *a),
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b),
             Expr::Compare(op, a, b) => {
@@ -72,10 +72,14 @@ impl Printer<'_> {
         }
     }
 
-    fn read(&self, read: &Read) -> String {
+    fn read(&self, id: ExprId, read: &Read) -> String {
+        let clamps = &self.program.clamps;
         let name = &self.program.buffers[read.buffer].name;
         let outside = match &read.outside {
             Outside::Never => String::new(),
+            Outside::Clamp(_) if self.is_written && (!clamps.written.contains(&read.buffer) || clamps.guarded.contains(&id)) => {
+                String::new()
+            }
             Outside::Clamp(_) => ".clamp()".into(),
             Outside::Fill(value, _) => format!(".pad({})", self.expr(*value)),
         };

@@ -37,9 +37,9 @@ pub fn plan(program: &Program) -> String {
     program.plan.iter().map(|dispatch| printer.dispatch(dispatch)).collect()
 }
 
-/// An expression.
+/// An expression as the kernel has it, for messages: without the clamps that the compiler added.
 pub fn expr(program: &Program, id: ExprId) -> String {
-    Printer::new(program).expr(id)
+    Printer { is_written: true, ..Printer::new(program) }.expr(id)
 }
 
 /// An axis's name.
@@ -53,12 +53,14 @@ pub struct Printer<'a> {
     program: &'a Program,
     /// The names of all axes, once one is wanted.
     axes: OnceCell<Vec<String>>,
+    /// Whether clamps of the compiler's own are left out.
+    is_written: bool,
 }
 
 impl<'a> Printer<'a> {
     /// A printer of a program as it is now.
     pub fn new(program: &'a Program) -> Printer<'a> {
-        Printer { program, axes: OnceCell::new() }
+        Printer { program, axes: OnceCell::new(), is_written: false }
     }
 
     /// An axis's name.

@@ -337,8 +337,13 @@ impl Walk<'_, '_> {
             let (name, max) = (self.finder.name, self.finder.max);
             let error =
                 self.finder.error(format!("`{name}` takes exponentials of other scores than those that `{max}` is the maximum of"));
-            let text = |e: ExprId| print::expr(self.finder.program, e);
-            let error = error.note(format!("here, they are `{}`, and those of `{max}` are `{}`", text(score), text(self.score)));
+            let mut texts = [score, self.score].map(|e: ExprId| print::expr(self.finder.program, e));
+            if texts[0] == texts[1] {
+                // They differ in what conditions keep inside.
+                texts = [score, self.score].map(|e| print::Printer::new(self.finder.program).expr(e));
+            }
+            let [here, there] = texts;
+            let error = error.note(format!("here, they are `{here}`, and those of `{max}` are `{there}`"));
             return Err(error.help("let both read the same scores: `let s[i, j]: f32[N, M] = …;` in the kernel"));
         }
         let found = Rescale { function, scale };
