@@ -36,4 +36,5 @@ mod semantics;
 mod stencil;
 mod tails;
 mod versions;
+mod views;
 mod winograd;
