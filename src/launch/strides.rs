@@ -36,8 +36,8 @@ pub(crate) fn strides(
         })
         .collect();
     for (tensor, shape, strides) in &told {
-        for (axis, size) in tensor.strides.iter().flatten().enumerate() {
-            if let Some(dim) = program.free_stride(size).and_then(|d| dims.get_mut(d)) {
+        for axis in 0..shape.len() {
+            if let Some(dim) = free(program, tensor, axis).and_then(|d| dims.get_mut(d)) {
                 *dim = i64::try_from(read_off(program, tensor, shape, strides, axis)).unwrap_or(i64::MAX);
             }
         }
@@ -52,9 +52,16 @@ pub(crate) fn strides(
     Ok(())
 }
 
+/// The dim that is read off an axis. (Around an axis of one element, another may have the same stride, which follows from it.)
+pub(super) fn free(program: &Program, tensor: &Tensor, axis: usize) -> Option<usize> {
+    let (_, rest) = tensor.strides.as_deref()?.split_at_checked(axis)?;
+    let (stride, inner) = rest.split_first()?;
+    program.free_stride(stride).filter(|dim| !inner.iter().any(|s| program.free_stride(s) == Some(*dim)))
+}
+
 /// The stride of an axis whose stride is free. One that never steps has what an axis outside of it needs that steps over it without gaps.
 fn read_off(program: &Program, tensor: &Tensor, shape: &[usize], strides: &[usize], axis: usize) -> usize {
-    let is_free = |axis: usize| tensor.strides.iter().flatten().nth(axis).is_some_and(|s| program.free_stride(s).is_some());
+    let is_free = |axis: usize| free(program, tensor, axis).is_some();
     let steps = |axis: &usize| shape.get(*axis) != Some(&1);
     let mut bound = (0..axis).rev().take_while(|outer| !is_free(*outer));
     let by = if steps(&axis) { axis } else { bound.find(steps).unwrap_or(axis) };

@@ -1,6 +1,7 @@
 //! Whether a launch program is consistent in itself, checked once at load, so that a launch can rely on it.
 
 use super::solve::{dims_of, is_known};
+use super::strides;
 use tilewright_launch::{Addressing, Argument, Dispatch, ParamValue, Program, Role, Size};
 
 /// The first contradiction in a program.
@@ -62,9 +63,9 @@ fn dims(program: &Program) -> Result<(), String> {
     }
     for tensor in program.tensors.iter().filter(|t| t.strides.is_some()) {
         let outer = !matches!(tensor.role, Role::Temporary | Role::Prepared) && tensor.layout.is_none();
-        let strides = tensor.strides.as_deref().unwrap_or_default();
-        ensure(outer && strides.len() == tensor.shape.len(), || format!("the strides of `{}` are none of its shape", tensor.name))?;
-        for dim in strides.iter().filter_map(|size| program.free_stride(size)) {
+        let axes = tensor.strides.as_ref().map_or(0, Vec::len);
+        ensure(outer && axes == tensor.shape.len(), || format!("the strides of `{}` are none of its shape", tensor.name))?;
+        for dim in (0..axes).filter_map(|axis| strides::free(program, tensor, axis)) {
             let first = known.get_mut(dim).is_some_and(|k| !std::mem::replace(k, true));
             ensure(first, || format!("dim {dim} is a stride of `{}`, but is known otherwise", tensor.name))?;
         }
@@ -178,9 +179,10 @@ mod tests {
         refused("dim 3 is solved, but is none to solve", |p| p.arguments.push(Argument::Dim(3)));
         refused("there is no dim 9", |p| p.limits[0].most = dim(9));
         refused("the strides of `input` are none of its shape", |p| p.tensors[0].strides = Some(vec![dim(0)]));
-        refused("dim 6 is a stride of `input`, but is known otherwise", |p| {
+        refused("dim 6 is a stride of `filter`, but is known otherwise", |p| {
             p.dims.push(Dim { name: "input.stride(0)".into(), derived: None });
             p.tensors[0].strides = Some(vec![dim(6), dim(6), dim(2), dim(3)]);
+            p.tensors[1].strides = Some(vec![dim(6), dim(2), dim(2), dim(3)]);
         });
     }
 }

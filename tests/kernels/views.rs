@@ -225,6 +225,15 @@ fn some_strides_of_several() {
     }
 }
 
+/// Where the axis whose stride is free has one element, the axis around it has the same stride.
+#[test]
+fn a_free_stride_of_an_axis_of_one_element() {
+    let kernel = "fn k<N, M>(x: f32[N, M, 1]) -> y: f32[M, N] { y[j, i] = x[i, j, 0] + 1.0; }";
+    for list in ["x[2]", "x[0, 2]", "x[1, 2]", "x[1]"] {
+        check(kernel, &format!("V: k for p {{ strided({list}, y); }}"), ODD);
+    }
+}
+
 /// The program says what the launch has to know of strides, and the nest nothing.
 #[test]
 fn strides_are_dims_of_the_launch() {
