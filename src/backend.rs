@@ -7,8 +7,9 @@
 
 use crate::device::DeviceInfo;
 use crate::error::Result;
-use crate::memory::Memory;
+use crate::memory::{Memory, allocated};
 use crate::parking::Wait;
+use crate::region::Region;
 use crate::timing::Span;
 use std::any::Any;
 use std::sync::Arc;
@@ -25,11 +26,11 @@ pub(crate) trait Backend: Send + Sync {
     /// Memory of at least `bytes` > 0 bytes, aligned to 16 bytes or more, contents undefined. Tools show it by a name.
     fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>>;
 
-    /// Writes the first bytes of a buffer. The caller excludes every other access meanwhile.
-    fn write(&self, buffer: &dyn Buffer, bytes: &[u8], wait: &mut Wait) -> Result<()>;
+    /// Writes a region of a buffer, run after run. The caller excludes every other access meanwhile.
+    fn write(&self, buffer: &dyn Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()>;
 
-    /// Reads the first bytes of a buffer. The caller excludes every write meanwhile.
-    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8], wait: &mut Wait) -> Result<()>;
+    /// Reads a region of a buffer, run after run. The caller excludes every write meanwhile.
+    fn read(&self, buffer: &dyn Buffer, region: &Region, bytes: &mut [u8], wait: &mut Wait) -> Result<()>;
 
     /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access meanwhile.
     fn clear(&self, buffer: &dyn Buffer, bytes: u64, wait: &mut Wait) -> Result<()>;
@@ -87,12 +88,17 @@ pub(crate) fn named(steps: &[Step]) -> String {
 /// A tensor's memory in a step.
 pub(crate) struct Use {
     pub(crate) memory: Arc<Memory>,
-    /// How much of it is the tensor's, with what rounds it up to the widest access.
-    pub(crate) bytes: u64,
-    /// How much of it is the tensor's, exactly.
-    pub(crate) exact: u64,
+    /// Which part of it is the tensor's.
+    pub(crate) region: Region,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
+}
+
+impl Use {
+    /// The bytes from the tensor's first on that are bound for it: rounded up to the widest access, as far as there is memory.
+    pub(crate) fn bound_bytes(&self) -> u64 {
+        allocated(self.region.bytes()).min(self.memory.bytes().saturating_sub(self.region.start))
+    }
 }
 
 /// One grid of workgroups and its parameter block.

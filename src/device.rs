@@ -10,6 +10,7 @@ use crate::kernel::{Kernel, Loaded, Variant};
 use crate::load::DynKernel;
 use crate::memory::{Memory, Pool, Quota, allocated, lock};
 use crate::parking::{Parking, Wait};
+use crate::region::Region;
 use crate::tensor::{AnyTensor, Tensor, elements};
 use crate::timing::Span;
 use crate::{reference, vulkan};
@@ -88,6 +89,8 @@ pub struct Limits {
     pub storage_buffers: u32,
     /// Bytes of a storage buffer that is reached by descriptor.
     pub storage_buffer_bytes: u64,
+    /// Where such a buffer can begin in its memory: at a multiple of so many bytes.
+    pub storage_buffer_offset: u64,
     /// Whether the compute queue has timestamps.
     pub timestamps: bool,
 }
@@ -460,14 +463,20 @@ impl Device {
         }
     }
 
-    /// Reads the first bytes of some memory, which is `what` in errors.
-    pub(crate) fn read(&self, memory: &Arc<Memory>, bytes: &mut [u8], what: impl FnOnce() -> String) -> Result<()> {
-        self.alone(memory, false, what, |backend, wait| backend.read(memory.buffer(), bytes, wait))
+    /// Reads a region of some memory, which is `what` in errors.
+    pub(crate) fn read(
+        &self,
+        memory: &Arc<Memory>,
+        region: &Region,
+        bytes: &mut [u8],
+        what: impl FnOnce() -> String,
+    ) -> Result<()> {
+        self.alone(memory, false, what, |backend, wait| backend.read(memory.buffer(), region, bytes, wait))
     }
 
-    /// Writes the first bytes of some memory, which is `what` in errors.
-    pub(crate) fn write(&self, memory: &Arc<Memory>, bytes: &[u8], what: impl FnOnce() -> String) -> Result<()> {
-        self.alone(memory, true, what, |backend, wait| backend.write(memory.buffer(), bytes, wait))
+    /// Writes a region of some memory, which is `what` in errors.
+    pub(crate) fn write(&self, memory: &Arc<Memory>, region: &Region, bytes: &[u8], what: impl FnOnce() -> String) -> Result<()> {
+        self.alone(memory, true, what, |backend, wait| backend.write(memory.buffer(), region, bytes, wait))
     }
 
     /// Fills the first bytes of some memory, which is `what` in errors, with zeros.

@@ -62,6 +62,8 @@ mod directives {
     mod specialize {}
     #[doc = include_str!("../docs/directives/split.md")]
     mod split {}
+    #[doc = include_str!("../docs/directives/strided.md")]
+    mod strided {}
     #[doc = include_str!("../docs/directives/tile.md")]
     mod tile {}
     #[doc = include_str!("../docs/directives/tune.md")]

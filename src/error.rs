@@ -189,6 +189,14 @@ pub enum Error {
         /// The number there is.
         got: usize,
     },
+    /// A part or an order of a tensor's elements that it does not have.
+    #[error("a view of a tensor of shape {shape:?}: {message}")]
+    View {
+        /// The tensor's shape.
+        shape: Vec<usize>,
+        /// What there is not, and what there is.
+        message: String,
+    },
     /// A dtype other than that of the tensor.
     #[error("the tensor's elements are {got}, not {wanted}")]
     DType {

@@ -22,7 +22,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     const PREPARED: bool = false;
 }
 
-/// Row by row, without gaps.
+/// Row by row. Views of such tensors may leave gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct RowMajor;
 

@@ -37,9 +37,11 @@ mod parking;
 mod pipelines;
 mod preparation;
 mod reference;
+mod region;
 mod run;
 mod tensor;
 mod timing;
+mod view;
 mod vulkan;
 
 pub use argument::{Argument, Scalar};

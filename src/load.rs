@@ -326,6 +326,7 @@ mod tests {
             push_constant_bytes: 128,
             storage_buffers: 4,
             storage_buffer_bytes: 1 << 27,
+            storage_buffer_offset: 256,
             timestamps: false,
         };
         let (name, driver) = ("Small".into(), "d".into());
@@ -364,7 +365,7 @@ mod tests {
         let workgroups = "needs workgroups of [64, 4, 1] invocations, the device has [128, 128, 64] and 128 in all";
         refused(|d| d.local = [64, 4, 1], workgroups);
         refused(|d| d.param_bytes = 132, "needs 132 bytes of push constants, the device has 128");
-        let bound = tilewright_launch::BufferUse { tensor: 0, reads: true, writes: false };
+        let bound = tilewright_launch::BufferUse { tensor: 0, reads: true, writes: false, align: 4 };
         refused(|d| (d.buffers, d.spilled) = (vec![bound; 4], true), "needs 5 storage buffers, the device has 4");
         refused(|d| d.spirv[5] = 4, "needs Vulkan 1.2 for its SPIR-V 1.4, the device has 1.1");
         refused(|d| d.spirv[5] = 6, "needs Vulkan 1.3 for its SPIR-V 1.6, the device has 1.1");

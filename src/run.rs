@@ -5,9 +5,11 @@ use crate::backend::{Piece, Step, Use};
 use crate::batch::Spare;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::launch::strides::{self, Given};
 use crate::launch::{Refusal, Wrong, check, grid, params, solve};
 use crate::load::{DynKernel, Loadable};
 use crate::memory::{Memory, allocated};
+use crate::region::Region;
 use crate::tensor::{AnyTensor, elements};
 use crate::timing::{Span, Timing};
 use std::sync::Arc;
@@ -50,7 +52,7 @@ impl Launch {
         batch: Option<InBatch<'_>>,
     ) -> Result<Launch> {
         let bound = Bound::new(kernel, args)?;
-        let choice = choose_variant(kernel, &bound)?;
+        let choice = choose_variant(kernel, &bound, &target)?;
         build(kernel, &bound, choice, target, batch)
     }
 
@@ -71,7 +73,7 @@ pub(crate) fn timing(variant: &str, steps: &[Step], spans: &[Span]) -> Timing {
 
 /// The index of the variant that takes these arguments.
 pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<usize> {
-    Ok(choose_variant(kernel, &Bound::new(kernel, args)?)?.at)
+    Ok(choose_variant(kernel, &Bound::new(kernel, args)?, &Target::Allocate)?.at)
 }
 
 /// Arguments of the right number, kinds and dtypes.
@@ -114,6 +116,22 @@ impl<'a> Bound<'a> {
 
     fn shapes(&self) -> Vec<&'a [usize]> {
         self.tensors.iter().map(|t| t.shape()).collect()
+    }
+
+    /// How what the caller brings lies in memory, by the places of a program's tensors.
+    fn given<'t>(&'t self, program: &Program, target: &'t Target<'_>) -> Vec<Option<Given<'t>>> {
+        let outputs: &[&AnyTensor] = if let Target::Into(outputs) = target { outputs } else { &[] };
+        let (mut inputs, mut outputs) = (self.tensors.iter(), outputs.iter());
+        let given = |tensor: &program::Tensor| {
+            let tensor: &AnyTensor = match tensor.role {
+                Role::Input | Role::Update => inputs.next()?,
+                Role::Output => outputs.next()?,
+                Role::Prepared | Role::Temporary => return None,
+            };
+            let region = tensor.region();
+            Some(Given { shape: tensor.shape(), strides: tensor.gaps(), start: region.start, bytes: region.bytes() })
+        };
+        program.tensors.iter().map(given).collect()
     }
 }
 
@@ -186,11 +204,12 @@ struct Choice {
 }
 
 /// The first variant that takes the arguments.
-fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
-    let given = bound.shapes();
+fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>, target: &Target<'_>) -> Result<Choice> {
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
+    // All variants have the same arguments and outputs, which come first among their tensors.
+    let given = kernel.loadable(0).map_or_else(Vec::new, |v| bound.given(&v.program, target));
     for (at, Loadable { program, specialized, variant, .. }) in kernel.loadables().iter().enumerate() {
-        let tried = try_variant(kernel, program, &given, &bound.sizes).and_then(|(dims, shapes)| {
+        let tried = try_variant(kernel, program, bound, &given).and_then(|(dims, shapes)| {
             prepared(program, *variant, bound)?;
             Ok((dims, shapes))
         });
@@ -222,16 +241,20 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>) -> Result<Choice> {
 fn try_variant(
     kernel: &DynKernel,
     program: &Program,
-    given: &[&[usize]],
-    sizes: &[i64],
+    bound: &Bound<'_>,
+    given: &[Option<Given<'_>>],
 ) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
-    let dims = solve::solve(program, given, sizes)?;
-    let shapes = check::shapes(program, &dims, given)?;
+    let shapes = bound.shapes();
+    let mut dims = solve::solve(program, &shapes, &bound.sizes)?;
+    let shapes = check::shapes(program, &dims, &shapes)?;
+    strides::strides(program, &mut dims, &shapes, given)?;
     check::facts(program, &dims)?;
     if !is_idle(program, &shapes) {
         let has_groups = |dispatch: &Dispatch| dispatch.grid.iter().all(|size| size.eval(&dims) != Some(0));
         let runs = |dispatch: &Dispatch| has_groups(dispatch) && !writes_nothing(dispatch, &shapes);
-        check::bytes(program, &shapes, kernel.device().info().limits.storage_buffer_bytes, runs)?;
+        let limits = &kernel.device().info().limits;
+        check::bytes(program, &shapes, given, limits.storage_buffer_bytes, runs)?;
+        strides::alignment(program, given, limits.storage_buffer_offset, runs)?;
     }
     Ok((dims, shapes))
 }
@@ -264,7 +287,7 @@ fn prepared_as<'a>(
 /// The memory of one of the program's tensors in a launch.
 struct Placed {
     memory: Arc<Memory>,
-    bytes: u64,
+    region: Region,
 }
 
 fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'_>, batch: Option<InBatch<'_>>) -> Result<Launch> {
@@ -286,7 +309,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         p.memory.check_ready(batch_id, || format!("`{}` of `{}`", tensor.name, kernel.name()))?;
     }
     check_overlap(program, &placed)?;
-    let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address()).collect();
+    let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address() + p.region.start).collect();
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
     let idle = is_idle(program, &choice.shapes);
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
@@ -298,7 +321,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         let pipeline = pipelines.get(kernel.device(), program, dispatch, &constants)?;
         let uses = dispatch.buffers.iter().filter_map(|u| {
             let p = placed.get(u.tensor as usize)?;
-            Some(Use { memory: p.memory.clone(), bytes: allocated(p.bytes), exact: p.bytes, reads: u.reads, writes: u.writes })
+            Some(Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes })
         });
         launch.steps.push(Step { pipeline, name: dispatch.name.clone(), uses: uses.collect(), pieces });
     }
@@ -355,6 +378,7 @@ fn place(
             placed.push(nothing(&launch.device, tensor, laid)?);
             continue;
         }
+        let region = caller.map_or_else(|| Region::dense(0, bytes), |t| t.region());
         let memory = match (caller, tensor.role) {
             (Some(t), _) => t.memory().clone(),
             (None, Role::Temporary) => {
@@ -378,7 +402,7 @@ fn place(
         // A result without elements that another dispatch reads.
         placed.push(match bytes == 0 && !idle && is_read(program, n) {
             true => nothing(&launch.device, tensor, laid)?,
-            false => Placed { memory, bytes },
+            false => Placed { memory, region },
         });
     }
     Ok(placed)
@@ -406,21 +430,13 @@ fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
     let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
     let zeros = device.zeros_any(tensor.dtype, &shape)?;
-    let bytes = zeros.bytes();
-    Ok(Placed { memory: zeros.memory().clone(), bytes })
+    Ok(Placed { memory: zeros.memory().clone(), region: zeros.region() })
 }
 
 fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
-    let place = |(t, p): (&'_ program::Tensor, &Placed)| (t.role, p.memory.id(), p.bytes);
-    let places: Vec<_> = program
-        .tensors
-        .iter()
-        .zip(placed)
-        .map(|(t, p)| {
-            let (role, memory, bytes) = place((t, p));
-            check::Place { name: &t.name, role, memory, bytes }
-        })
-        .collect();
+    let tensors = program.tensors.iter().zip(placed);
+    let places: Vec<_> =
+        tensors.map(|(t, p)| check::Place { name: &t.name, role: t.role, memory: p.memory.id(), region: &p.region }).collect();
     check::overlap(&places).map_or(Ok(()), |(written, other)| {
         Err(Error::Overlap { kernel: program.kernel.clone(), written: written.to_owned(), other: other.to_owned() })
     })

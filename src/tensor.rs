@@ -1,4 +1,4 @@
-//! Tensors: in the memory of a device, row-major, or packed as a kernel wants it.
+//! Tensors: in the memory of a device, row-major, or packed as a kernel wants it. Views of them are in [`crate::view`].
 
 use crate::argument::Argument;
 use crate::device::Device;
@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, RowMajor};
 use crate::memory::{Memory, allocated};
 use crate::preparation::Prepared;
+use crate::region::Region;
+use crate::view;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,6 +20,10 @@ pub struct AnyTensor {
     memory: Arc<Memory>,
     dtype: DType,
     shape: Vec<usize>,
+    /// Where its first element is in the memory, in elements.
+    offset: usize,
+    /// By how many elements each axis steps; `None`: there are no gaps.
+    strides: Option<Vec<usize>>,
     /// `None`: row-major.
     layout: Option<Arc<launch::Layout>>,
     /// What a kernel computed of it.
@@ -43,7 +49,7 @@ fn count(shape: &[usize]) -> usize {
 impl AnyTensor {
     /// A tensor in memory that has its size.
     pub(crate) fn new(device: Device, memory: Arc<Memory>, dtype: DType, shape: Vec<usize>) -> AnyTensor {
-        AnyTensor { device, memory, dtype, shape, layout: None, prepared: None }
+        AnyTensor { device, memory, dtype, shape, offset: 0, strides: None, layout: None, prepared: None }
     }
 
     /// The same tensor, whose memory has a layout.
@@ -53,8 +59,16 @@ impl AnyTensor {
 
     /// The same tensor, with what a kernel computed of it.
     pub(crate) fn prepared(&self, prepared: Prepared) -> AnyTensor {
-        let shared = AnyTensor::new(self.device.clone(), self.memory.clone(), self.dtype, self.shape.clone());
+        let shared = self.seen(self.offset, self.shape.clone(), self.strides());
         AnyTensor { prepared: Some(Arc::new(prepared)), ..shared }
+    }
+
+    /// Elements of its memory, from one on, by these strides: they are elements of this row-major tensor.
+    pub(crate) fn seen(&self, offset: usize, shape: Vec<usize>, strides: Vec<usize>) -> AnyTensor {
+        let whole = AnyTensor::new(self.device.clone(), self.memory.clone(), self.dtype, shape);
+        let strides = view::settled(&whole.shape, &strides);
+        let strides = (strides != view::dense(&whole.shape)).then_some(strides);
+        AnyTensor { offset, strides, ..whole }
     }
 
     /// What a kernel computed of it.
@@ -68,7 +82,7 @@ impl AnyTensor {
     }
 
     /// What works for row-major tensors only.
-    fn row_major(&self, what: &'static str) -> Result<()> {
+    pub(crate) fn row_major(&self, what: &'static str) -> Result<()> {
         match (&self.layout, &self.prepared) {
             (None, None) => Ok(()),
             (Some(layout), _) => Err(Error::Packed { what, layout: format!("packed as {layout}") }),
@@ -101,9 +115,33 @@ impl AnyTensor {
         &self.device
     }
 
+    /// By how many elements each axis steps in memory, outermost first. Of a packed tensor this is as if it were row-major.
+    pub fn strides(&self) -> Vec<usize> {
+        self.strides.clone().unwrap_or_else(|| view::dense(&self.shape))
+    }
+
+    /// The same, unless there are no gaps.
+    pub(crate) fn gaps(&self) -> Option<&[usize]> {
+        self.strides.as_deref()
+    }
+
+    /// Where its first element is in its memory, in elements: 0, unless it is a view.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Whether its elements lie side by side, row by row.
+    pub fn is_dense(&self) -> bool {
+        self.strides.is_none() && self.layout.is_none()
+    }
+
     /// Its bytes in device memory.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.places() as u64 * u64::from(self.dtype.bytes())
+    pub(crate) fn region(&self) -> Region {
+        let each = self.dtype.bytes();
+        match &self.strides {
+            Some(strides) => Region::of(self.offset, &self.shape, strides, each),
+            None => Region::dense(self.offset as u64 * u64::from(each), self.places() as u64 * u64::from(each)),
+        }
     }
 
     /// The elements that its memory has room for.
@@ -116,21 +154,7 @@ impl AnyTensor {
         &self.memory
     }
 
-    /// The same memory under another shape of as many elements.
-    ///
-    /// What is written through one is seen through the other. A launch refuses to write memory that another of its arguments
-    /// shares.
-    pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
-        self.row_major("reshaped")?;
-        let shape = shape.as_ref();
-        let wanted = elements(shape)?;
-        if wanted != self.len() {
-            return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: self.len() });
-        }
-        Ok(AnyTensor::new(self.device.clone(), self.memory.clone(), self.dtype, shape.to_vec()))
-    }
-
-    /// Copies the elements to the host, row-major, whatever their layout. The dtype is checked.
+    /// Copies the elements to the host, row-major, whatever their layout or strides. The dtype is checked.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] where the host has no room for them.
@@ -138,13 +162,9 @@ impl AnyTensor {
         self.check_dtype::<T>()?;
         let what = || format!("the tensor of shape {:?}", self.shape);
         self.memory.check_ready(0, what)?;
-        let places =
-            T::from_device(
-                self.places(),
-                |bytes| {
-                    if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, bytes, what) }
-                },
-            )?;
+        let places = T::from_device(self.places(), |bytes| {
+            if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, &self.region(), bytes, what) }
+        })?;
         let Some(layout) = &self.layout else { return Ok(places) };
         let mut elements = reserved(self.len())?;
         elements.extend(layout.places(&self.shape).filter_map(|at| places.get(at).copied()));
@@ -161,13 +181,13 @@ impl AnyTensor {
         let what = || format!("the tensor of shape {:?}", self.shape);
         self.memory.check_ready(0, what)?;
         let bytes = T::to_device(values)?;
-        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &bytes, what) }
+        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &self.region(), &bytes, what) }
     }
 
-    /// Sets all elements to zero.
+    /// Sets all elements to zero, of a tensor that has its memory for itself.
     pub(crate) fn clear(&self) -> Result<()> {
         let what = || format!("the tensor of shape {:?}", self.shape);
-        self.device.clear(&self.memory, allocated(self.bytes()), what)
+        self.device.clear(&self.memory, allocated(self.region().bytes()), what)
     }
 
     /// This tensor with its element type in its Rust type.
@@ -198,7 +218,8 @@ impl AnyTensor {
 impl fmt::Debug for AnyTensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?} on {}", self.dtype, self.shape, self.device.info().name)?;
-        self.layout.as_ref().map_or(Ok(()), |layout| write!(f, " as {layout}"))
+        self.layout.as_ref().map_or(Ok(()), |layout| write!(f, " as {layout}"))?;
+        self.strides.as_ref().map_or(Ok(()), |strides| write!(f, " by strides {strides:?}"))
     }
 }
 
@@ -212,11 +233,6 @@ impl<T: Element> Tensor<T> {
     /// Overwrites all elements, row-major.
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         self.any.write(values)
-    }
-
-    /// The same memory under another shape of as many elements; see [`AnyTensor::reshape`].
-    pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        self.any.reshape(shape)?.typed()
     }
 }
 

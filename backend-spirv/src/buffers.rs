@@ -21,6 +21,8 @@ pub(crate) struct Buffers {
     /// A buffer's address as it is among the parameters.
     first: Map<BufferId, Id>,
     locals: Map<BufferId, Id>,
+    /// Bytes of the widest access to each buffer in device memory.
+    widest: Map<BufferId, u32>,
     /// What was computed of addresses in 64 bits.
     pub(crate) far: Far,
     /// What variables in shared memory take.
@@ -64,9 +66,22 @@ impl Emit<'_> {
         match self.program.buffers[buffer].space {
             Space::Shared => self.shared_place(buffer, index, count, level),
             Space::Constant(_) => self.constant_place(buffer, index, level),
-            _ if self.by_address() => self.address_place(buffer, index, count, level),
-            _ => self.descriptor_place(buffer, index, count, level),
+            _ => {
+                let bytes = self.program.buffers[buffer].dtype.bytes() * count;
+                let widest = self.buffers.widest.get_or_insert_with(buffer, || bytes);
+                *widest = (*widest).max(bytes);
+                if self.by_address() {
+                    self.address_place(buffer, index, count, level)
+                } else {
+                    self.descriptor_place(buffer, index, count, level)
+                }
+            }
         }
+    }
+
+    /// Of how many bytes a buffer's place in device memory must be a multiple: its widest access takes so many.
+    pub(crate) fn alignment(&self, buffer: BufferId) -> u32 {
+        self.buffers.widest.get(&buffer).map_or(1, |bytes| *bytes).max(self.program.buffers[buffer].dtype.bytes())
     }
 
     /// Whether buffers are reached by address. Halves that are only stored are not: without arithmetic in f16, push

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::module::{Entry, entry_name};
 use tilewright_dsl::diag::{Error, Errors, SpanId};
-use tilewright_dsl::launch::{self, Addressing, Feature, Limit, Requires};
+use tilewright_dsl::launch::{self, Addressing, BufferUse, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};
 use tilewright_dsl::nest::{Dispatch, Program};
 use tilewright_dsl::profile::Profile;
@@ -52,7 +52,8 @@ fn emit(
     e.block(&dispatch.body)?;
     e.check_shared()?;
     let addresses = e.by_address() && !e.resolver.uses.global.is_empty();
-    let buffers: Vec<_> = e.resolver.uses.global.iter().map(|(_, usage)| *usage).collect();
+    let aligned = |(buffer, usage): &(_, BufferUse)| BufferUse { align: e.alignment(*buffer), ..*usage };
+    let buffers: Vec<BufferUse> = e.resolver.uses.global.iter().map(aligned).collect();
     let block = e.prologue(addresses, buffers.len() as u32);
     e.decorate_aliases();
     if addresses {

@@ -32,7 +32,8 @@ impl Emit<'_> {
         let b = &self.program.buffers[buffer];
         let mut extents = b.shape.iter().map(|extent| self.program.exprs.as_int(*extent));
         let bytes = extents.try_fold(i64::from(b.dtype.bytes()), |bytes, extent| bytes.checked_mul(extent?));
-        self.profile.has(Feature::Int64) && bytes.is_none_or(|bytes| bytes > 1 << 32)
+        let has_gaps = self.program.strides(buffer).is_some();
+        self.profile.has(Feature::Int64) && (has_gaps || bytes.is_none_or(|bytes| bytes > 1 << 32))
     }
 
     /// The address of an element of a buffer that begins where `base` points, as a pointer of the type of `base`.

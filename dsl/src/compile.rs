@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
 use crate::schedule::precompute::Preparation;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, decompose, head, pack, pin, placement, precompute};
+use crate::schedule::{self, At, Watch, decompose, head, pack, pin, placement, precompute, strided};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;
@@ -157,6 +157,7 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
     let bindings = head::bindings(kernel, schedule)?;
     let mut program = checked.program(kernel, &bindings)?;
     tune::bind(&mut program, kernel, schedule, choice)?;
+    strided::bind(&mut program, schedule)?;
     head::facts(&mut program, schedule)?;
     pin::bind(&mut program, kernel, schedule)?;
     program.specialized = schedule.specialized;

@@ -224,8 +224,9 @@ fn tunes(schedule: &Schedule, name: &str) -> bool {
 
 /// The dims of a schedule's kernel that a launch finds from shapes.
 fn symbolic(compiled: &Compiled) -> Vec<String> {
-    let dims = compiled.versions.first().map(|(_, program)| &program.dims[..]).unwrap_or_default();
-    dims.iter().filter(|dim| dim.derived.is_none()).map(|dim| dim.name.clone()).collect()
+    let Some((_, program)) = compiled.versions.first() else { return Vec::new() };
+    let dims = program.dims.iter().enumerate().filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n));
+    dims.map(|(_, dim)| dim.name.clone()).collect()
 }
 
 /// Whether the kernel has all dims of a set of sizes, and each is there once.

@@ -90,7 +90,22 @@ impl Known {
             };
             known.0.push(value);
         }
+        for tensor in &launched.tensors {
+            known.without_gaps(launched, tensor);
+        }
         known
+    }
+
+    /// Takes the free strides of a tensor to be those without gaps.
+    fn without_gaps(&mut self, launched: &launch::Program, tensor: &launch::Tensor) {
+        let mut inner = Some(1);
+        for (stride, extent) in tensor.strides.as_deref().unwrap_or_default().iter().zip(&tensor.shape).rev() {
+            let free = launched.free_stride(stride).and_then(|dim| self.0.get_mut(dim));
+            if let Some(value) = free.filter(|value| value.is_none()) {
+                *value = inner;
+            }
+            inner = self.eval(stride).zip(self.eval(extent)).and_then(|(stride, extent)| stride.checked_mul(extent.max(1)));
+        }
     }
 
     /// The values of all dims, if they are known.

@@ -1,8 +1,8 @@
 //! The launch program: what the runtime does to run a variant once.
 //!
 //! In order: bind the arguments, dims among them; solve the other dims ([`Program::solve`]); evaluate the derived ones; compare every shape;
-//! check facts and limits; allocate outputs and temporaries; record the dispatches one after another with a barrier
-//! between those that share a buffer.
+//! read off and compare strides ([`Tensor::strides`]); check facts, limits and alignment; allocate outputs and temporaries; record the
+//! dispatches one after another with a barrier between those that share a buffer.
 
 use crate::{DType, Layout, Lines, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Program {
     pub dims: Vec<Dim>,
     /// Compile-time parameters and their values. Variants loaded together agree in those that no input's shape fixes.
     pub parameters: Vec<(String, i64)>,
-    /// Finds the symbolic dims that are no arguments, in this order. Each is solved once.
+    /// Finds the symbolic dims that are neither arguments nor strides, in this order. Each is solved once.
     pub solve: Vec<Solve>,
     /// What must hold for this variant to be taken; otherwise the next one is tried.
     pub facts: Vec<Fact>,
@@ -44,6 +44,20 @@ pub struct Program {
     pub conversions: Vec<Conversion>,
     /// What prepares inputs.
     pub preparations: Vec<Preparation>,
+}
+
+impl Program {
+    /// The dim that a stride of a tensor is, if a launch reads it off: one that nothing else tells.
+    pub fn free_stride(&self, stride: &Size) -> Option<usize> {
+        let Size::Dim(d) = stride else { return None };
+        let told = self.solve.iter().any(|s| s.dim == *d) || self.arguments.contains(&Argument::Dim(*d));
+        self.dims.get(*d as usize).filter(|dim| dim.derived.is_none() && !told).map(|_| *d as usize)
+    }
+
+    /// Whether a dim is a stride that a launch reads off a tensor.
+    pub fn is_stride(&self, dim: usize) -> bool {
+        self.tensors.iter().flat_map(|t| t.strides.iter().flatten()).any(|stride| self.free_stride(stride) == Some(dim))
+    }
 }
 
 /// What computes, of one input and once, what the launches then read.
@@ -79,7 +93,8 @@ pub enum Argument {
     Dim(u32),
 }
 
-/// A tensor in device memory, dense but for what a layout fills, beginning at a multiple of 16 bytes.
+/// A tensor in device memory: dense but for what a layout fills and what strides leave out. It begins where each dispatch that uses it
+/// says ([`BufferUse::align`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tensor {
     /// Its name in the kernel.
@@ -90,6 +105,9 @@ pub struct Tensor {
     pub shape: Vec<Size>,
     /// Where they are in memory; `None`: row-major.
     pub layout: Option<Layout>,
+    /// By how many elements each of its dimensions steps in memory; `None`: it is dense. A symbolic dim among them is a stride that the
+    /// launch reads off the tensor that it is given.
+    pub strides: Option<Vec<Size>>,
     /// Who brings it and who writes it.
     pub role: Role,
 }
@@ -227,6 +245,8 @@ pub struct BufferUse {
     pub reads: bool,
     /// Whether the dispatch writes it.
     pub writes: bool,
+    /// Of how many bytes the tensor's first one must be a multiple, as the words load and store it: a power of two.
+    pub align: u32,
 }
 
 /// A value in the parameter block.

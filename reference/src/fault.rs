@@ -95,13 +95,20 @@ impl fmt::Display for Object {
     }
 }
 
-/// An element of an object: for tensors and shared arrays counted from 0, row-major; for the parameter block in bytes.
+/// An element of an object: for tensors and shared arrays counted from 0, as they lie in memory; for the parameter block in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// The object.
     pub of: Object,
     /// Which of its elements; it may be out of bounds.
     pub index: i64,
+}
+
+impl Element {
+    /// Whether it lies between elements of its tensor, if it is none.
+    fn is_between(&self) -> bool {
+        self.of.space == Space::Tensor && u64::try_from(self.index).is_ok_and(|index| index < self.of.elements)
+    }
 }
 
 impl fmt::Display for Element {
@@ -205,6 +212,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.by)?;
         match &self.kind {
+            FaultKind::OutOfBounds { access, at } if at.is_between() => {
+                write!(f, "{} {at}, which lies between the elements of a view", access.verb())
+            }
             FaultKind::OutOfBounds { access, at } => {
                 let unit = if at.of.space == Space::Parameters { "bytes" } else { "elements" };
                 write!(f, "{} {at}, which is out of bounds: there are {} {unit}", access.verb(), at.of.elements)

@@ -62,6 +62,6 @@ mod run;
 mod words;
 
 pub use fault::{Access, Element, Fault, FaultKind, Invocation, Object, Place, Space};
-pub use memory::device::Memory;
-pub use run::{BUDGET, Buffer, Kernel, Launch, Piece, RunError, Stats};
+pub use memory::device::{Memory, address};
+pub use run::{BUDGET, Buffer, Kernel, Launch, Piece, RunError, Stats, Step};
 pub use words::DecodeError;

@@ -42,13 +42,17 @@ pub struct Launch<'a> {
 /// workgroup that go different ways count together.
 pub const BUDGET: u64 = 1 << 30;
 
-/// A tensor in a run.
+/// A tensor in a run. Where its words reach it by address, they are given [`address`](crate::address) of its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'a> {
     /// Its memory.
     pub memory: &'a Memory,
-    /// How many bytes of it are the tensor's.
+    /// Where in it the tensor begins, in bytes.
+    pub at: u64,
+    /// How many bytes there are from its first to behind its last.
     pub bytes: u64,
+    /// Where its elements lie among these, outermost dimension first; empty: everywhere.
+    pub steps: &'a [Step],
     /// Its name.
     pub name: &'a str,
     /// Bytes of one of its elements.
@@ -57,6 +61,15 @@ pub struct Buffer<'a> {
     pub reads: bool,
     /// Whether the dispatch says that it writes it.
     pub writes: bool,
+}
+
+/// A dimension of a tensor's elements that leave gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// Elements.
+    pub count: u64,
+    /// Bytes from one to the next.
+    pub bytes: u64,
 }
 
 /// A grid of workgroups and its parameter block.
@@ -141,7 +154,11 @@ pub(crate) struct Grid {
 /// A tensor in a run, with what is watched of it.
 pub(crate) struct Bound<'a> {
     pub(crate) memory: &'a Memory,
+    /// Where its first byte is in the memory. (What is said of its bytes counts from there.)
+    pub(crate) start: usize,
     pub(crate) bytes: i64,
+    /// Where its elements are, if not everywhere: outermost first, the widest step first.
+    steps: Vec<Step>,
     pub(crate) object: Object,
     /// Bytes of an element.
     pub(crate) size: u32,
@@ -154,7 +171,28 @@ pub(crate) struct Bound<'a> {
 impl Bound<'_> {
     /// Whether reads of it need no watching.
     pub(crate) fn is_plain(&self) -> bool {
-        self.complete && self.shadow.is_none()
+        self.complete && self.shadow.is_none() && self.steps.is_empty()
+    }
+
+    /// Whether some bytes, of which the first is at a multiple of `align` in its memory, are elements of it.
+    pub(crate) fn holds(&self, at: i64, extent: u32, align: u32) -> bool {
+        self.is_within(at, extent) && self.is_aligned(at, align)
+    }
+
+    /// Whether some bytes are elements of it.
+    pub(crate) fn is_within(&self, at: i64, extent: u32) -> bool {
+        at >= 0 && at + i64::from(extent) <= self.bytes && (self.steps.is_empty() || self.are_elements(at as u64, extent))
+    }
+
+    fn is_aligned(&self, at: i64, align: u32) -> bool {
+        (at + self.start as i64) & (i64::from(align) - 1) == 0
+    }
+
+    /// Whether bytes are none that lie between elements. A wider step of a view goes over all that its narrower ones reach.
+    fn are_elements(&self, at: u64, extent: u32) -> bool {
+        let within = |rest: u64, step: &Step| rest - (rest / step.bytes).min(step.count - 1) * step.bytes;
+        let is_element = |byte: u64| self.steps.iter().fold(byte, within) < self.size.into();
+        (0..u64::from(extent)).step_by(self.size.max(1) as usize).all(|n| is_element(at + n))
     }
 
     /// The element at a byte.
@@ -306,7 +344,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<Bound<'a>, RunError> {
-    let bytes = buffer.bytes.min(buffer.memory.bytes());
+    let bytes = buffer.bytes.min(buffer.memory.bytes().saturating_sub(buffer.at));
     let size = buffer.element.max(1);
     let elements = bytes / u64::from(size);
     let out_of_memory = || RunError::OutOfMemory { name: buffer.name.to_owned() };
@@ -315,12 +353,16 @@ fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<Bound<'a>, RunError> {
         true => Some(Shadow::new(bytes.div_ceil(u64::from(size)), size, atomics).ok_or_else(out_of_memory)?),
         false => None,
     };
+    let mut steps: Vec<Step> = buffer.steps.iter().filter(|s| s.count > 1 && s.bytes > 0).copied().collect();
+    steps.sort_by_key(|step| std::cmp::Reverse(step.bytes));
     Ok(Bound {
         memory: buffer.memory,
+        start: buffer.at as usize,
+        steps,
         bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
         object: Object { space: Space::Tensor, name: buffer.name.to_owned(), elements, first: None },
         size,
-        complete: buffer.memory.is_complete(bytes),
+        complete: buffer.steps.is_empty() && buffer.memory.is_complete(buffer.at, bytes),
         shadow,
     })
 }

@@ -1,8 +1,10 @@
 //! What must hold before a variant is launched: its shapes, facts and limits; and that nothing written overlaps.
 
+use super::strides::Given;
 use super::{Refusal, text};
 use crate::device::Limits;
 use crate::memory::allocated;
+use crate::region::Region;
 use tilewright_launch::{Addressing, Dispatch, Feature, MOST, Program, REACH, Role, Tensor};
 
 /// The shapes of all tensors for these dims, compared with those given; `given[i]` belongs to `program.tensors[i]`.
@@ -46,6 +48,7 @@ fn check_count(name: &str, shape: &[usize]) -> Result<(), Refusal> {
 pub(crate) fn bytes(
     program: &Program,
     shapes: &[Vec<usize>],
+    given: &[Option<Given<'_>>],
     by_descriptor: u64,
     runs: impl Fn(&Dispatch) -> bool,
 ) -> Result<(), Refusal> {
@@ -59,7 +62,9 @@ pub(crate) fn bytes(
         for used in &dispatch.buffers {
             let at = used.tensor as usize;
             let Some((tensor, shape)) = program.tensors.get(at).zip(shapes.get(at)) else { continue };
-            let size = bytes_of(tensor, shape, used.reads);
+            // What a view steps over is within its reach, too.
+            let reach = given.get(at).copied().flatten().map_or(0, |given| given.bytes);
+            let size = bytes_of(tensor, shape, used.reads).max(allocated(reach));
             if size > most {
                 let name = &tensor.name;
                 return Err(Refusal::variant(format!("`{name}` has {size} bytes, and at most {most} are reached {how}")));
@@ -113,15 +118,15 @@ pub(crate) struct Place<'a> {
     pub(crate) role: Role,
     /// Which memory.
     pub(crate) memory: u64,
-    /// How much of it, from its start.
-    pub(crate) bytes: u64,
+    /// Which part of it.
+    pub(crate) region: &'a Region,
 }
 
-/// A written tensor and another that shares its memory. Inputs may share theirs.
+/// A written tensor and another that has elements of it, too. Inputs may share theirs.
 pub(crate) fn overlap<'a>(places: &[Place<'a>]) -> Option<(&'a str, &'a str)> {
     let written = |p: &Place<'_>| matches!(p.role, Role::Update | Role::Output);
     places.iter().enumerate().find_map(|(i, a)| {
-        let shared = |b: &&Place<'_>| a.memory == b.memory && a.bytes > 0 && b.bytes > 0 && (written(a) || written(b));
+        let shared = |b: &&Place<'_>| a.memory == b.memory && (written(a) || written(b)) && a.region.overlaps(b.region);
         let b = places.get(i + 1..)?.iter().find(shared)?;
         Some(if written(a) { (a.name, b.name) } else { (b.name, a.name) })
     })
@@ -176,7 +181,7 @@ mod tests {
 
     #[test]
     fn bytes_are_those_of_dispatches_that_run() {
-        let uses = |tensor, reads, writes| BufferUse { tensor, reads, writes };
+        let uses = |tensor, reads, writes| BufferUse { tensor, reads, writes, align: 4 };
         let dispatch = |addressing, buffers: &[BufferUse]| Dispatch {
             name: "y".into(),
             spirv: vec![],
@@ -192,12 +197,12 @@ mod tests {
         };
         let mut program = conv();
         let shapes = |n: usize| [vec![n, 1 << 10], vec![0, 1 << 20, 2], vec![n]];
-        let told = |program: &Program, n| bytes(program, &shapes(n), 1 << 22, |_| true).map_err(|r| r.reason);
+        let told = |program: &Program, n| bytes(program, &shapes(n), &[], 1 << 22, |_| true).map_err(|r| r.reason);
         program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(0, true, false), uses(2, false, true)])];
         assert_eq!(told(&program, 1 << 10), Ok(()));
         let reason = "`input` has 4198400 bytes, and at most 4194304 are reached by descriptor on this device";
         assert_eq!(told(&program, (1 << 10) + 1), Err(reason.into()));
-        assert_eq!(bytes(&program, &shapes(1 << 20), 1 << 22, |_| false), Ok(()));
+        assert_eq!(bytes(&program, &shapes(1 << 20), &[], 1 << 22, |_| false), Ok(()));
         program.dispatches[0].addressing = Addressing::Address;
         assert_eq!(told(&program, 1 << 20), Ok(()));
         let reason = "`input` has 4294971392 bytes, and at most 4294967296 are reached by address in 32 bits; a profile with `int64` \
@@ -214,14 +219,19 @@ mod tests {
 
     #[test]
     fn only_what_is_written_may_not_overlap() {
-        let place = |name, role, memory, bytes| Place { name, role, memory, bytes };
-        let (a, b) = (place("a", Role::Input, 1, 4), place("b", Role::Input, 1, 4));
+        let regions = [0u64, 4, 8].map(|bytes| Region::dense(0, bytes));
+        let [none, four, eight] = &regions;
+        let behind = Region::dense(4, 4);
+        let place = |name, role, memory, region| Place { name, role, memory, region };
+        let (a, b) = (place("a", Role::Input, 1, four), place("b", Role::Input, 1, four));
         assert_eq!(overlap(&[a, b]), None);
-        let (a, out) = (place("a", Role::Input, 1, 4), place("out", Role::Output, 1, 8));
+        let (a, out) = (place("a", Role::Input, 1, four), place("out", Role::Output, 1, eight));
         assert_eq!(overlap(&[a, out]), Some(("out", "a")));
-        let (x, y) = (place("x", Role::Output, 2, 4), place("y", Role::Output, 2, 4));
+        let (x, y) = (place("x", Role::Output, 2, four), place("y", Role::Output, 2, four));
         assert_eq!(overlap(&[x, y]), Some(("x", "y")));
-        let (none, some) = (place("none", Role::Output, 2, 0), place("some", Role::Output, 2, 4));
+        let (none, some) = (place("none", Role::Output, 2, none), place("some", Role::Output, 2, four));
         assert_eq!(overlap(&[none, some]), None);
+        let (a, out) = (place("a", Role::Input, 1, four), place("out", Role::Output, 1, &behind));
+        assert_eq!(overlap(&[a, out]), None);
     }
 }

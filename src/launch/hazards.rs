@@ -1,33 +1,42 @@
 //! Where a sequence of dispatches needs barriers.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-/// What was read and written, and since which barrier.
+/// What was read and written since the last barrier.
 #[derive(Default)]
 pub(crate) struct Hazards {
-    /// Of each memory, the barriers before its last read and its last write, plus 1; 0: none.
-    last: HashMap<u64, (u32, u32)>,
-    barriers: u32,
+    /// Of each memory: which bytes, and whether they were written.
+    since: HashMap<u64, Vec<(Range<u64>, bool)>>,
+}
+
+/// Bytes of a memory that a dispatch touches.
+#[derive(Clone)]
+pub(crate) struct Touch {
+    pub(crate) memory: u64,
+    /// Also what lies between the elements of a view: a barrier more does no harm.
+    pub(crate) bytes: Range<u64>,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
 }
 
 impl Hazards {
-    /// Whether a barrier must precede a dispatch that uses this memory: `(id, reads, writes)`.
-    pub(crate) fn barrier_before(&mut self, uses: impl Iterator<Item = (u64, bool, bool)> + Clone) -> bool {
-        let now = self.barriers + 1;
-        let clash = |(id, reads, writes): (u64, bool, bool)| {
-            let (read, written) = self.last.get(&id).copied().unwrap_or_default();
-            ((reads || writes) && written == now) || (writes && read == now)
+    /// Whether a barrier must precede a dispatch that touches these.
+    pub(crate) fn barrier_before(&mut self, touches: impl Iterator<Item = Touch> + Clone) -> bool {
+        let meets = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
+        let clash = |touch: Touch| {
+            let before = self.since.get(&touch.memory).map_or(&[][..], Vec::as_slice);
+            let clashes = |written: bool| touch.writes || (touch.reads && written);
+            before.iter().any(|(bytes, written)| clashes(*written) && meets(bytes, &touch.bytes))
         };
-        let barrier = uses.clone().any(clash);
-        self.barriers += u32::from(barrier);
-        let now = self.barriers + 1;
-        for (id, reads, writes) in uses {
-            let (read, written) = self.last.entry(id).or_default();
-            if reads {
-                *read = now;
-            }
-            if writes {
-                *written = now;
+        let barrier = touches.clone().any(clash);
+        if barrier {
+            self.since.clear();
+        }
+        for Touch { memory, bytes, reads, writes } in touches {
+            let known = self.since.entry(memory).or_default();
+            if (reads || writes) && !known.iter().any(|(b, written)| *b == bytes && (*written || !writes)) {
+                known.push((bytes, writes));
             }
         }
         barrier
@@ -42,8 +51,26 @@ mod tests {
     const W: (bool, bool) = (false, true);
 
     fn barriers(steps: &[&[(u64, (bool, bool))]]) -> Vec<bool> {
+        let whole = |uses: &&[(u64, (bool, bool))]| uses.iter().map(|(id, how)| (*id, 0..8, *how)).collect();
+        barriers_of(&steps.iter().map(whole).collect::<Vec<_>>())
+    }
+
+    fn barriers_of(steps: &[Vec<(u64, Range<u64>, (bool, bool))>]) -> Vec<bool> {
         let mut hazards = Hazards::default();
-        steps.iter().map(|uses| hazards.barrier_before(uses.iter().map(|&(id, (r, w))| (id, r, w)))).collect()
+        let touch = |(memory, bytes, (reads, writes)): &(u64, Range<u64>, (bool, bool))| Touch {
+            memory: *memory,
+            bytes: bytes.clone(),
+            reads: *reads,
+            writes: *writes,
+        };
+        steps.iter().map(|uses| hazards.barrier_before(uses.iter().map(touch))).collect()
+    }
+
+    #[test]
+    fn parts_of_one_memory_that_are_apart_need_none() {
+        let steps =
+            [vec![(1, 0..8, W)], vec![(1, 8..16, W)], vec![(1, 16..24, W), (1, 4..8, R)], vec![(1, 8..9, R)], vec![(1, 0..9, W)]];
+        assert_eq!(barriers_of(&steps), [false, false, true, false, true]);
     }
 
     #[test]

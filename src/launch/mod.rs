@@ -1,13 +1,14 @@
 //! From arguments to steps: the pure part of a launch, which knows no device.
 //!
-//! [`validate`] once, at load; then for each launch [`solve`] (shapes to dims), [`check`] (shapes, facts, limits, overlap),
-//! [`grid`] (pieces within the device's limits) and [`params`] (parameter blocks). [`hazards`] says where barriers go.
+//! [`validate`] once, at load; then for each launch [`solve`] (shapes to dims), [`strides`] (how tensors lie in memory), [`check`] (shapes,
+//! facts, limits, overlap), [`grid`] (pieces within the device's limits) and [`params`] (parameter blocks). [`hazards`] says where barriers go.
 
 pub(crate) mod check;
 pub(crate) mod grid;
 pub(crate) mod hazards;
 pub(crate) mod params;
 pub(crate) mod solve;
+pub(crate) mod strides;
 mod text;
 pub(crate) mod validate;
 

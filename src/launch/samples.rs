@@ -22,7 +22,14 @@ pub(crate) fn conv() -> Program {
     let oh = bin(Size::Add, bin(Size::FloorDiv, bin(Size::Sub, dim(1), lit(3)), lit(2)), lit(1));
     let iw = bin(Size::Add, bin(Size::Mul, lit(2), dim(5)), lit(1));
     let solve = |dim, tensor, axis| Solve { dim, tensor, axis, minus: lit(0), divide: lit(1) };
-    let tensor = |name: &str, shape: Vec<Size>, role| Tensor { name: name.into(), dtype: DType::F32, shape, layout: None, role };
+    let tensor = |name: &str, shape: Vec<Size>, role| Tensor {
+        name: name.into(),
+        dtype: DType::F32,
+        shape,
+        layout: None,
+        strides: None,
+        role,
+    };
     Program {
         kernel: "conv2d".into(),
         variant: "FAST".into(),

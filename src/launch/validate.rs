@@ -1,6 +1,7 @@
 //! Whether a launch program is consistent in itself, checked once at load, so that a launch can rely on it.
 
 use super::solve::{dims_of, is_known};
+use super::strides;
 use tilewright_launch::{Addressing, Argument, Dispatch, ParamValue, Program, Role, Size};
 
 /// The first contradiction in a program.
@@ -60,6 +61,15 @@ fn dims(program: &Program) -> Result<(), String> {
             *k = true;
         }
     }
+    for tensor in program.tensors.iter().filter(|t| t.strides.is_some()) {
+        let outer = !matches!(tensor.role, Role::Temporary | Role::Prepared) && tensor.layout.is_none();
+        let axes = tensor.strides.as_ref().map_or(0, Vec::len);
+        ensure(outer && axes == tensor.shape.len(), || format!("the strides of `{}` are none of its shape", tensor.name))?;
+        for dim in (0..axes).filter_map(|axis| strides::free(program, tensor, axis)) {
+            let first = known.get_mut(dim).is_some_and(|k| !std::mem::replace(k, true));
+            ensure(first, || format!("dim {dim} is a stride of `{}`, but is known otherwise", tensor.name))?;
+        }
+    }
     derive(program, &mut known);
     for s in &program.solve {
         let i = s.dim as usize;
@@ -92,7 +102,7 @@ fn derive(program: &Program, known: &mut [bool]) {
 
 /// Sizes name dims that exist.
 fn sizes(program: &Program) -> Result<(), String> {
-    let shapes = program.tensors.iter().flat_map(|t| &t.shape);
+    let shapes = program.tensors.iter().flat_map(|t| t.shape.iter().chain(t.strides.iter().flatten()));
     let facts = program.facts.iter().flat_map(|f| [&f.condition.left, &f.condition.right]);
     shapes.chain(facts).chain(program.limits.iter().flat_map(|l| [&l.least, &l.most])).try_for_each(|s| size(program, s))
 }
@@ -112,6 +122,7 @@ fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
     ensure(d.param_bytes.is_multiple_of(4) && d.param_bytes <= 1 << 16, || format!("{} bytes of parameters", d.param_bytes))?;
     for u in &d.buffers {
         ensure((u.tensor as usize) < program.tensors.len(), || format!("there is no tensor {}", u.tensor))?;
+        ensure(u.align.is_power_of_two(), || format!("tensor {} is to lie at multiples of {} bytes", u.tensor, u.align))?;
     }
     d.params.iter().try_for_each(|p| {
         let end = u64::from(p.offset) + u64::from(p.value.bytes());
@@ -133,6 +144,7 @@ fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
 mod tests {
     use super::super::samples::{conv, dim};
     use super::*;
+    use tilewright_launch::Dim;
 
     #[track_caller]
     fn refused(reason: &str, change: impl FnOnce(&mut Program)) {
@@ -167,5 +179,11 @@ mod tests {
         refused("dim 3 is an argument, but is none to give", |p| p.arguments.extend([Argument::Dim(3), Argument::Dim(3)]));
         refused("dim 3 is solved, but is none to solve", |p| p.arguments.push(Argument::Dim(3)));
         refused("there is no dim 9", |p| p.limits[0].most = dim(9));
+        refused("the strides of `input` are none of its shape", |p| p.tensors[0].strides = Some(vec![dim(0)]));
+        refused("dim 6 is a stride of `filter`, but is known otherwise", |p| {
+            p.dims.push(Dim { name: "input.stride(0)".into(), derived: None });
+            p.tensors[0].strides = Some(vec![dim(6), dim(6), dim(2), dim(3)]);
+            p.tensors[1].strides = Some(vec![dim(6), dim(2), dim(2), dim(3)]);
+        });
     }
 }

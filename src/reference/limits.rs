@@ -148,6 +148,7 @@ fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
             subgroups: profile.subgroups,
             push_constant_bytes: profile.push_bytes,
             storage_buffers: if least { 4 } else { 64 },
+            storage_buffer_offset: if least { 256 } else { 16 },
             storage_buffer_bytes: if least { 1 << 27 } else { u32::MAX.into() },
             timestamps: true,
         },

@@ -9,11 +9,12 @@ use crate::backend::{self, Backend, Pipeline, Step};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use crate::parking::Wait;
+use crate::region::Region;
 use crate::timing::Span;
 use std::any::Any;
 use std::sync::Once;
 use std::time::Instant;
-use tilewright_launch::{Dispatch, Program, Role};
+use tilewright_launch::{Dispatch, Param, ParamValue, Program, Role};
 use tilewright_reference::{self as reference, Kernel, Launch, Memory, RunError};
 
 /// The name by which it is asked for.
@@ -94,7 +95,8 @@ struct Buffer(Memory);
 
 impl backend::Buffer for Buffer {
     fn address(&self) -> u64 {
-        self.0.address()
+        // The words of each launch are given others: see `Ready::addresses`.
+        0
     }
 }
 
@@ -102,12 +104,34 @@ impl backend::Buffer for Buffer {
 struct Ready {
     kernel: Kernel,
     variant: String,
+    /// Where addresses stand in the parameter block, and of which buffers.
+    addresses: Vec<(usize, usize)>,
     /// Of each buffer its name, the bytes of an element, and whether its contents mean nothing when this dispatch begins:
     /// it is the first of its program to touch what the program itself is to write.
     tensors: Vec<(String, u32, bool)>,
 }
 
 impl Pipeline for Ready {}
+
+impl Ready {
+    /// A parameter block with the addresses by which the reference device tells a launch's buffers apart, also parts of one memory.
+    fn with_addresses(&self, mut block: Vec<u8>) -> Vec<u8> {
+        for (offset, buffer) in &self.addresses {
+            if let Some(place) = block.get_mut(*offset..*offset + 8) {
+                place.copy_from_slice(&reference::address(*buffer).to_le_bytes());
+            }
+        }
+        block
+    }
+}
+
+/// Where a tensor's elements are, if there are gaps between them.
+fn steps(region: &Region, element: u32) -> Vec<reference::Step> {
+    let each = u64::from(element.max(1));
+    let run = reference::Step { count: region.run / each, bytes: each };
+    let outer = region.steps.iter().map(|step| reference::Step { count: step.count, bytes: step.bytes });
+    if region.steps.is_empty() { Vec::new() } else { outer.chain([run]).collect() }
+}
 
 impl Backend for ReferenceDevice {
     fn info(&self) -> &DeviceInfo {
@@ -121,13 +145,17 @@ impl Backend for ReferenceDevice {
         }
     }
 
-    fn write(&self, buffer: &dyn backend::Buffer, bytes: &[u8], _: &mut Wait) -> Result<()> {
-        own(buffer)?.write(bytes);
+    fn write(&self, buffer: &dyn backend::Buffer, region: &Region, bytes: &[u8], _: &mut Wait) -> Result<()> {
+        let memory = own(buffer)?;
+        region.runs().zip(bytes.chunks(region.run.max(1) as usize)).for_each(|(at, run)| memory.write(at, run));
         Ok(())
     }
 
-    fn read(&self, buffer: &dyn backend::Buffer, bytes: &mut [u8], _: &mut Wait) -> Result<()> {
-        own(buffer)?.read(bytes).map_err(|byte| Error::Unwritten { byte })
+    fn read(&self, buffer: &dyn backend::Buffer, region: &Region, bytes: &mut [u8], _: &mut Wait) -> Result<()> {
+        let memory = own(buffer)?;
+        let mut runs = region.runs().zip(bytes.chunks_mut(region.run.max(1) as usize));
+        let unwritten = |byte: u64| Error::Unwritten { byte: byte - region.start };
+        runs.try_for_each(|(at, run)| memory.read(at, run).map_err(unwritten))
     }
 
     fn clear(&self, buffer: &dyn backend::Buffer, bytes: u64, _: &mut Wait) -> Result<()> {
@@ -154,7 +182,12 @@ impl Backend for ReferenceDevice {
             Some((tensor.name.clone(), tensor.dtype.bytes(), fresh))
         };
         let tensors = dispatch.buffers.iter().filter_map(tensor).collect();
-        Ok(Box::new(Ready { kernel, variant: label.to_owned(), tensors }))
+        let address = |param: &Param| match param.value {
+            ParamValue::Address(t) => Some((param.offset as usize, dispatch.buffers.iter().position(|u| u.tensor == t)?)),
+            _ => None,
+        };
+        let addresses = dispatch.params.iter().filter_map(address).collect();
+        Ok(Box::new(Ready { kernel, variant: label.to_owned(), addresses, tensors }))
     }
 
     fn save_cache(&self) {}
@@ -178,16 +211,20 @@ impl ReferenceDevice {
         let ready: &dyn Any = &*step.pipeline;
         let other = || Error::OtherDevice { what: format!("`{}`", step.name) };
         let ready: &Ready = ready.downcast_ref().ok_or_else(other)?;
+        let steps: Vec<Vec<reference::Step>> =
+            step.uses.iter().zip(&ready.tensors).map(|(used, (_, element, _))| steps(&used.region, *element)).collect();
         let mut buffers = Vec::new();
-        for (used, (name, element, fresh)) in step.uses.iter().zip(&ready.tensors) {
-            let memory = own(used.memory.buffer())?;
+        for ((used, (name, element, fresh)), steps) in step.uses.iter().zip(&ready.tensors).zip(&steps) {
+            let (memory, region) = (own(used.memory.buffer())?, &used.region);
             if *fresh {
-                memory.forget();
+                region.runs().for_each(|at| memory.forget(at, region.run));
             }
-            let (reads, writes) = (used.reads, used.writes);
-            buffers.push(reference::Buffer { memory, bytes: used.exact, name, element: *element, reads, writes });
+            let (at, bytes, element, reads, writes) = (region.start, region.bytes(), *element, used.reads, used.writes);
+            buffers.push(reference::Buffer { memory, at, bytes, steps, name, element, reads, writes });
         }
-        let pieces: Vec<_> = step.pieces.iter().map(|p| reference::Piece { groups: p.groups, params: &p.params }).collect();
+        let blocks: Vec<Vec<u8>> = step.pieces.iter().map(|piece| ready.with_addresses(piece.params.clone())).collect();
+        let pieces = step.pieces.iter().zip(&blocks).map(|(p, params)| reference::Piece { groups: p.groups, params });
+        let pieces: Vec<_> = pieces.collect();
         let budget = reference::BUDGET;
         let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads, budget, deadline };
         match ready.kernel.run(&launch) {

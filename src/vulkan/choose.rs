@@ -158,6 +158,7 @@ fn limits(l: &vk::PhysicalDeviceLimits, more: &More, features: &Features, timest
         push_constant_bytes: l.max_push_constants_size,
         storage_buffers: l.max_per_stage_descriptor_storage_buffers.min(l.max_descriptor_set_storage_buffers),
         storage_buffer_bytes: u64::from(l.max_storage_buffer_range),
+        storage_buffer_offset: l.min_storage_buffer_offset_alignment.max(1),
         timestamps: timestamp_bits > 0 && l.timestamp_period > 0.0,
     }
 }

@@ -25,6 +25,7 @@ use crate::backend::{Backend, Buffer, Pipeline, Step};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use crate::parking::Wait;
+use crate::region::Region;
 use crate::timing::Span;
 use ash::vk;
 use context::Context;
@@ -72,13 +73,13 @@ impl Backend for VulkanDevice {
         Ok(Box::new(buffer))
     }
 
-    fn write(&self, buffer: &dyn Buffer, bytes: &[u8], wait: &mut Wait) -> Result<()> {
-        transfer::write(self, own(buffer)?, bytes, wait)?;
+    fn write(&self, buffer: &dyn Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()> {
+        transfer::write(self, own(buffer)?, region, bytes, wait)?;
         self.context.check_messages()
     }
 
-    fn read(&self, buffer: &dyn Buffer, bytes: &mut [u8], wait: &mut Wait) -> Result<()> {
-        transfer::read(self, own(buffer)?, bytes, wait)?;
+    fn read(&self, buffer: &dyn Buffer, region: &Region, bytes: &mut [u8], wait: &mut Wait) -> Result<()> {
+        transfer::read(self, own(buffer)?, region, bytes, wait)?;
         self.context.check_messages()
     }
 

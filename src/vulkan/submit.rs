@@ -4,9 +4,9 @@ use super::memory::Buffer;
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
-use crate::backend::{self, Piece, Step};
+use crate::backend::{self, Piece, Step, Use};
 use crate::error::{Error, Result};
-use crate::launch::hazards::Hazards;
+use crate::launch::hazards::{Hazards, Touch};
 use crate::parking::Wait;
 use crate::timing::Span;
 use ash::vk;
@@ -17,7 +17,7 @@ use tilewright_launch::Addressing;
 struct Own<'a> {
     step: &'a Step,
     pipeline: &'a ComputePipeline,
-    buffers: Vec<(&'a Buffer, u64)>,
+    buffers: Vec<&'a Buffer>,
 }
 
 /// The most steps of one submission. Each may have a descriptor set, and lavapipe maps memory for each of those: a process has
@@ -55,7 +55,7 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wa
             let mut hazards = Hazards::default();
             let mut offsets = spill.offsets.iter().copied();
             for (i, own) in steps.iter().enumerate() {
-                let uses = own.step.uses.iter().map(|u| (u.memory.id(), u.reads, u.writes));
+                let uses = own.step.uses.iter().map(touch);
                 // Steps that are timed must not overlap, whatever they share.
                 if hazards.barrier_before(uses) || (timed && i > 0) {
                     session.barrier(Stages::Compute, Stages::Compute);
@@ -73,11 +73,16 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wa
     )
 }
 
+fn touch(used: &Use) -> Touch {
+    let bytes = used.region.start..used.region.end();
+    Touch { memory: used.memory.id(), bytes, reads: used.reads, writes: used.writes }
+}
+
 fn own_step(step: &Step) -> Result<Own<'_>> {
     let pipeline: &dyn Any = &*step.pipeline;
     let pipeline: &ComputePipeline =
         pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;
-    let buffers = step.uses.iter().map(|u| Ok((own(u.memory.buffer())?, u.bytes))).collect::<Result<Vec<_>>>()?;
+    let buffers = step.uses.iter().map(|u| own(u.memory.buffer())).collect::<Result<Vec<_>>>()?;
     Ok(Own { step, pipeline, buffers })
 }
 
@@ -180,8 +185,11 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
     let allocate = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
     // SAFETY (this function): as in `record`; the pool has room, by `descriptor_pool`.
     let sets = unsafe { device.allocate_descriptor_sets(&allocate) }.map_err(failed("vkAllocateDescriptorSets"))?;
-    let whole = |(b, bytes): &(&Buffer, u64)| [vk::DescriptorBufferInfo::default().buffer(b.raw).range(*bytes)];
-    let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().map(whole).collect();
+    let one = |(buffer, used): (&&Buffer, &Use)| {
+        let info = vk::DescriptorBufferInfo::default().buffer(buffer.raw);
+        [info.offset(used.region.start).range(used.bound_bytes())]
+    };
+    let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().zip(&own.step.uses).map(one).collect();
     infos.extend(
         params.map(|(b, offset, bytes)| [vk::DescriptorBufferInfo::default().buffer(b).offset(offset).range(bytes.max(4))]),
     );

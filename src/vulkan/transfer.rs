@@ -4,42 +4,68 @@ use super::memory::{Buffer, Purpose};
 use super::{VulkanDevice, failed};
 use crate::error::Result;
 use crate::parking::Wait;
+use crate::region::Region;
 use ash::vk;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes staged at once.
-const CHUNK: usize = 32 << 20;
+const CHUNK: u64 = 32 << 20;
+/// Regions of a copy, at most.
+const MOST_COPIES: usize = 1 << 16;
 
-/// Writes the first bytes of a tensor.
-pub(super) fn write(device: &VulkanDevice, buffer: &Buffer, bytes: &[u8], wait: &mut Wait) -> Result<()> {
+/// Writes a region of a tensor's memory.
+pub(super) fn write(device: &VulkanDevice, buffer: &Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()> {
     if buffer.is_direct() {
-        return stored(buffer.store(0, bytes));
+        let mut runs = region.runs().zip(bytes.chunks(region.run.max(1) as usize));
+        return runs.try_for_each(|(at, run)| stored(buffer.store(at, run)));
     }
-    let staging = Arc::new(Buffer::new(&device.heap, bytes.len().min(CHUNK) as u64, Purpose::Upload)?);
-    let mut offset = 0;
-    for chunk in bytes.chunks(CHUNK) {
-        stored(staging.store(0, chunk))?;
-        let region = vk::BufferCopy::default().dst_offset(offset).size(chunk.len() as u64);
-        copy(device, &staging, (&staging, buffer), region, wait)?;
-        offset += chunk.len() as u64;
-    }
-    Ok(())
+    let staging = Arc::new(Buffer::new(&device.heap, (bytes.len() as u64).min(CHUNK), Purpose::Upload)?);
+    in_parts(region, |parts, range| {
+        stored(bytes.get(range).is_some_and(|part| staging.store(0, part)))?;
+        let copy_of = |p: &Part| vk::BufferCopy::default().src_offset(p.staged).dst_offset(p.at).size(p.bytes);
+        copy(device, &staging, (&staging, buffer), &parts.iter().map(copy_of).collect::<Vec<_>>(), wait)
+    })
 }
 
-/// Reads the first bytes of a tensor.
-pub(super) fn read(device: &VulkanDevice, buffer: &Buffer, bytes: &mut [u8], wait: &mut Wait) -> Result<()> {
+/// Reads a region of a tensor's memory.
+pub(super) fn read(device: &VulkanDevice, buffer: &Buffer, region: &Region, bytes: &mut [u8], wait: &mut Wait) -> Result<()> {
     if buffer.is_direct() {
-        return stored(buffer.load(0, bytes));
+        let mut runs = region.runs().zip(bytes.chunks_mut(region.run.max(1) as usize));
+        return runs.try_for_each(|(at, run)| stored(buffer.load(at, run)));
     }
-    let staging = Arc::new(Buffer::new(&device.heap, bytes.len().min(CHUNK) as u64, Purpose::Download)?);
-    let mut offset = 0;
-    for chunk in bytes.chunks_mut(CHUNK) {
-        let region = vk::BufferCopy::default().src_offset(offset).size(chunk.len() as u64);
-        copy(device, &staging, (buffer, &staging), region, wait)?;
-        stored(staging.load(0, chunk))?;
-        offset += chunk.len() as u64;
+    let staging = Arc::new(Buffer::new(&device.heap, (bytes.len() as u64).min(CHUNK), Purpose::Download)?);
+    in_parts(region, |parts, range| {
+        let copy_of = |p: &Part| vk::BufferCopy::default().src_offset(p.at).dst_offset(p.staged).size(p.bytes);
+        copy(device, &staging, (buffer, &staging), &parts.iter().map(copy_of).collect::<Vec<_>>(), wait)?;
+        stored(bytes.get_mut(range).is_some_and(|part| staging.load(0, part)))
+    })
+}
+
+/// Bytes that lie side by side in a region, and where they are staged.
+struct Part {
+    at: u64,
+    staged: u64,
+    bytes: u64,
+}
+
+/// Calls `each` with parts of a region that can be staged at once, and with the range of the region's bytes that they are.
+fn in_parts(region: &Region, mut each: impl FnMut(&[Part], Range<usize>) -> Result<()>) -> Result<()> {
+    let (mut parts, mut staged, mut done) = (Vec::new(), 0, 0);
+    for run in region.runs() {
+        let mut at = run;
+        while at < run + region.run {
+            let bytes = (run + region.run - at).min(CHUNK - staged);
+            parts.push(Part { at, staged, bytes });
+            (at, staged) = (at + bytes, staged + bytes);
+            if staged == CHUNK || parts.len() == MOST_COPIES {
+                each(&parts, done as usize..(done + staged) as usize)?;
+                parts.clear();
+                (staged, done) = (0, done + staged);
+            }
+        }
     }
-    Ok(())
+    if parts.is_empty() { Ok(()) } else { each(&parts, done as usize..(done + staged) as usize) }
 }
 
 /// Fills the first bytes of a tensor with zeros.
@@ -60,22 +86,22 @@ pub(super) fn clear(device: &VulkanDevice, buffer: &Buffer, bytes: u64, wait: &m
     )
 }
 
-/// Copies a region from one buffer to another. One of them is the staging buffer; the other one is the caller's to keep.
+/// Copies regions from one buffer to another. One of them is the staging buffer; the other one is the caller's to keep.
 fn copy(
     device: &VulkanDevice,
     staging: &Arc<Buffer>,
     (from, to): (&Buffer, &Buffer),
-    region: vk::BufferCopy,
+    regions: &[vk::BufferCopy],
     wait: &mut Wait,
 ) -> Result<()> {
     device.sessions.run(
         wait,
         None,
-        || format!("a copy of {} bytes", region.size),
+        || format!("a copy of {} bytes", regions.iter().map(|r| r.size).sum::<u64>()),
         |session| {
             session.hold(staging);
-            // SAFETY: recording; the buffers are this device's, live until the submission has ended, and hold the region.
-            unsafe { session.context.device.cmd_copy_buffer(session.commands, from.raw, to.raw, &[region]) };
+            // SAFETY: recording; the buffers are this device's, live until the submission has ended, and hold the regions.
+            unsafe { session.context.device.cmd_copy_buffer(session.commands, from.raw, to.raw, regions) };
             Ok(())
         },
         |_| Ok(()),

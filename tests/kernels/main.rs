@@ -39,4 +39,5 @@ mod stencil;
 mod tails;
 mod textbook;
 mod versions;
+mod views;
 mod winograd;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::Argument;
 use tilewright_launch::{Dispatch, Fact, ParamValue, Program, Relation, Role, Size, Tensor};
-use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece};
+use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece, address};
 use tilewright_schedules::catalog;
 
 /// Instructions that an invocation may run: enough for the programs here as they were, and soon used up by a loop without end.
@@ -125,7 +125,7 @@ impl Subject {
                 let value = match &param.value {
                     ParamValue::Address(t) => {
                         let n = dispatch.buffers.iter().position(|u| u.tensor == *t).expect("it is used");
-                        buffers[n].address().to_le_bytes().to_vec()
+                        address(n).to_le_bytes().to_vec()
                     }
                     ParamValue::Size(size) => words(size).to_le_bytes().to_vec(),
                     ParamValue::Scalar(_) => 1.0f32.to_le_bytes().to_vec(),
@@ -159,7 +159,9 @@ impl Subject {
         let Ok(kernel) = Kernel::specialized(&dispatch, self.subgroup, &self.constants) else { return Outcome::Refused };
         let buffer = |(memory, (bytes, element, writes)): (_, &(u64, u32, bool))| Buffer {
             memory,
+            at: 0,
             bytes: *bytes,
+            steps: &[],
             name: "x",
             element: *element,
             reads: true,

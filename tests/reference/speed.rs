@@ -56,7 +56,7 @@ fn run(program: &Program, threads: usize) -> (u64, f64) {
             let bytes = 4 * shape.iter().map(|s| s.eval(&dims).expect("known")).product::<i64>() as u64;
             let memory = Memory::new(bytes).expect("memory");
             if !used.writes {
-                memory.write(&1f32.to_le_bytes().repeat(bytes as usize / 4));
+                memory.write(0, &1f32.to_le_bytes().repeat(bytes as usize / 4));
             }
             (memory, bytes)
         })
@@ -64,7 +64,7 @@ fn run(program: &Program, threads: usize) -> (u64, f64) {
     let buffers: Vec<Buffer<'_>> = (dispatch.buffers.iter().zip(&memory))
         .map(|(used, (memory, bytes))| {
             let name = program.tensors[used.tensor as usize].name.as_str();
-            Buffer { memory, bytes: *bytes, name, element: 4, reads: used.reads, writes: used.writes }
+            Buffer { memory, at: 0, bytes: *bytes, steps: &[], name, element: 4, reads: used.reads, writes: used.writes }
         })
         .collect();
     let mut params = vec![0; dispatch.param_bytes as usize];

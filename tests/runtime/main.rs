@@ -15,4 +15,5 @@ mod programs;
 mod support;
 mod typed;
 mod versions;
+mod views;
 mod waits;

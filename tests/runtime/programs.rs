@@ -22,7 +22,7 @@ pub fn ceil_div(n: Size, by: i64) -> Size {
 }
 
 pub fn tensor(name: &str, dtype: DType, shape: Vec<Size>, role: Role) -> Tensor {
-    Tensor { name: name.into(), dtype, shape, layout: None, role }
+    Tensor { name: name.into(), dtype, shape, layout: None, strides: None, role }
 }
 
 pub fn symbol(name: &str) -> Dim {
@@ -38,11 +38,11 @@ pub fn fact(text: &str, left: Size, relation: Relation, right: i64) -> Fact {
 }
 
 fn read(tensor: u32) -> BufferUse {
-    BufferUse { tensor, reads: true, writes: false }
+    BufferUse { tensor, reads: true, writes: false, align: 4 }
 }
 
 fn write(tensor: u32) -> BufferUse {
-    BufferUse { tensor, reads: false, writes: true }
+    BufferUse { tensor, reads: false, writes: true, align: 4 }
 }
 
 /// How a program reaches its buffers and parameters.
@@ -147,7 +147,7 @@ pub fn bump(way: Way) -> Program {
     program.tensors[1].role = Role::Update;
     let mut dispatch = axpy_dispatch(way, 0, 1, 1);
     if way.addressing == Addressing::Address {
-        dispatch.buffers = vec![read(0), BufferUse { tensor: 1, reads: true, writes: true }];
+        dispatch.buffers = vec![read(0), BufferUse { tensor: 1, reads: true, writes: true, align: 4 }];
     }
     program.dispatches = vec![dispatch];
     program
@@ -163,7 +163,7 @@ pub fn mark(based: [bool; 2]) -> Program {
         lines: tilewright_launch::Lines::default(),
         grid: [dim(1), dim(0), lit(1)],
         local: [1; 3],
-        buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],
+        buffers: vec![BufferUse { tensor: 0, reads: true, writes: true, align: 4 }],
         addressing: Addressing::Address,
         params: vec![
             Param { offset: 0, value: ParamValue::Address(0) },
@@ -203,7 +203,7 @@ pub fn spin() -> Program {
         lines: tilewright_launch::Lines::default(),
         grid: [dim(0), lit(1), lit(1)],
         local: [1; 3],
-        buffers: vec![BufferUse { tensor: 0, reads: true, writes: true }],
+        buffers: vec![BufferUse { tensor: 0, reads: true, writes: true, align: 4 }],
         addressing: Addressing::Address,
         params: vec![Param { offset: 0, value: ParamValue::Address(0) }, Param { offset: 8, value: ParamValue::Scalar(0) }],
         param_bytes: 12,

@@ -25,7 +25,7 @@ pub(crate) struct Indices {
     resolved: Remembered,
     /// By axis: whether a loop binds it somewhere.
     looped: Vec<bool>,
-    /// Of buffers: their extents, if no axis is in them.
+    /// Of buffers: their extents or strides, if no axis is in them.
     extents: Map<BufferId, Option<Extents>>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
     /// Places that were asked for, and where each is in the list.
@@ -41,7 +41,7 @@ type Clamped = Rc<(Vec<AxisId>, Vec<Pred>)>;
 /// The axes that something can depend on and that loops bind; `None` if it is more than a function of axes, because it reads.
 type Sources = Option<Rc<[AxisId]>>;
 
-/// The extents of a buffer.
+/// The extents of a buffer, or its strides.
 pub(crate) type Extents = Rc<[ValueId]>;
 
 /// What was resolved, by keys that are words.
@@ -210,12 +210,12 @@ impl Resolver<'_> {
         Ok(flat)
     }
 
-    /// The extents of a buffer, if they are the same everywhere.
+    /// The extents of a buffer, or its strides where it has gaps, if they are the same everywhere.
     fn fixed_extents(&mut self, buffer: BufferId) -> Result<Option<Extents>> {
         if let Some(known) = self.indices.extents.get(&buffer) {
             return Ok(known.clone());
         }
-        let shape = &self.program.buffers[buffer].shape;
+        let shape = self.program.strides(buffer).unwrap_or(&self.program.buffers[buffer].shape);
         let fixed = shape.iter().all(|e| self.sources(Asked::Value(*e)).is_some_and(|axes| axes.is_empty()));
         let extents: Option<Result<Extents>> =
             fixed.then(|| shape.iter().map(|e| Ok(self.resolve_in(*e, View::ALL)?.0)).collect::<Result<_>>());

@@ -16,6 +16,9 @@ impl Resolver<'_> {
         if index.len() != b.shape.len() + versions {
             return Err(self.error(format!("`{}` has {} dimensions, not {}", b.name, b.shape.len(), index.len() - versions)));
         }
+        if self.program.strides(buffer).is_some() {
+            return self.strided(buffer, index, extents);
+        }
         let mut flat = self.values.int(0);
         if versions == 1 {
             let count = self.values.int(b.versions.into());
@@ -35,6 +38,22 @@ impl Resolver<'_> {
             }
             let (rows, index) = (self.values.times(flat, extent), self.values.as_index(index));
             flat = self.values.plus(rows, index);
+        }
+        Ok(flat)
+    }
+
+    /// Where an element of a tensor with gaps lies; what may be known are its strides.
+    fn strided(&mut self, buffer: BufferId, index: &[ValueId], strides: Option<&Extents>) -> Result<ValueId> {
+        let program = self.program;
+        let mut flat = self.values.int(0);
+        for (n, (stride, index)) in program.strides(buffer).unwrap_or_default().iter().zip(index).enumerate() {
+            let stride = match strides {
+                Some(strides) => strides[n],
+                None => self.resolve_in(*stride, View::ALL)?.0,
+            };
+            let index = self.values.as_index(*index);
+            let step = self.values.times(index, stride);
+            flat = self.values.plus(flat, step);
         }
         Ok(flat)
     }

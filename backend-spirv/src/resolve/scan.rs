@@ -161,7 +161,7 @@ impl Scan<'_> {
             return;
         }
         if let Some(tensor) = self.tensors.index(buffer) {
-            let usage = BufferUse { tensor, reads: false, writes: false };
+            let usage = BufferUse { tensor, reads: false, writes: false, align: 1 };
             let (_, usage) = self.uses.entry(tensor).or_insert((buffer, usage));
             usage.reads |= reads;
             usage.writes |= writes;

@@ -5,7 +5,7 @@
 
 use crate::diag::{Error, did_you_mean, list};
 use crate::expr::{Binary, ExprId};
-use crate::nest::{Buffer, Condition, Program, Space, print};
+use crate::nest::{Buffer, Condition, Program, Space, Strided, print};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::kernel::{Generic, GenericKind, Kernel};
@@ -114,10 +114,25 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
             };
             Ok(program.exprs.binary(op, a, b))
         }
+        ExprKind::Method { receiver, name, args } if name.text == "stride" => stride(program, receiver, args, expr),
         ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value),
         _ => {
             Err(Error::new(expr.span, "this is no size").help("a size is made of dims, parameters, whole numbers and `+ - * / %`"))
         }
+    }
+}
+
+/// `x.stride(0)`.
+fn stride(program: &mut Program, tensor: &Expr, args: &[Expr], expr: &Expr) -> Result<ExprId, Error> {
+    let (ExprKind::Name(tensor), [Expr { kind: ExprKind::Int { value: axis, suffix: None }, .. }]) = (&tensor.kind, args) else {
+        let error = Error::new(expr.span, "a stride is that of a tensor, by the number of an axis");
+        return Err(error.help("write `x.stride(0)`"));
+    };
+    let name = Strided::dim(tensor, usize::try_from(*axis).unwrap_or(usize::MAX));
+    match program.dims.iter().find(|(_, d)| d.name == name) {
+        Some((id, _)) => Ok(program.exprs.dim(id)),
+        None => Err(Error::new(expr.span, format!("`{name}` is no size of this launch"))
+            .help(format!("a schedule in which `strided({tensor}[{axis}])` stands can speak of it"))),
     }
 }
 

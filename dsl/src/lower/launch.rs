@@ -131,8 +131,9 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
             |s: &[ExprId]| s.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect::<Vec<_>>();
         let packed = program.packed(*buffer);
         let role = if program.prepared.iter().any(|p| p.buffer == *buffer) { Role::Prepared } else { role(&b.space) };
+        let strides = program.strides(*buffer).map(&mut shape);
         let (shape, layout) = (shape(packed.map_or(&b.shape, |p| &p.shape)), packed.map(|p| p.layout.clone()));
-        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, role });
+        made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, strides, role });
     }
     let mut dims = Vec::new();
     for (id, dim) in program.dims.iter() {

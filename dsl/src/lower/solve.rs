@@ -13,7 +13,7 @@ use tilewright_launch::{Size, Solve};
 /// The order in which shapes determine the symbolic dims that are no arguments, or those that no shape determines.
 pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
     let mut known: Vec<bool> = vec![false; program.dims.len()];
-    sizes(program).for_each(|dim| known[dim.index()] = true);
+    sizes(program).chain(strides(program)).for_each(|dim| known[dim.index()] = true);
     let found = by_shapes(program, &mut known);
     let missing: Vec<DimId> = program.dims.ids().filter(|d| program.dims[*d].derived.is_none() && !known[d.index()]).collect();
     if missing.is_empty() { Ok(found) } else { Err(missing) }
@@ -33,6 +33,13 @@ pub fn told_by_shapes(program: &Program) -> Vec<(DimId, BufferId)> {
 /// The dims that are arguments.
 fn sizes(program: &Program) -> impl Iterator<Item = DimId> {
     program.arguments.iter().filter_map(|a| if let Argument::Dim(dim) = a { Some(*dim) } else { None })
+}
+
+/// The dims that are strides of the launch's tensors.
+fn strides(program: &Program) -> impl Iterator<Item = DimId> {
+    let tensors = Tensors::of(program);
+    let given = program.strided.iter().filter(move |s| tensors.buffers().contains(&s.buffer));
+    given.flat_map(|strided| strided.free.iter().copied())
 }
 
 /// What shapes determine beyond the dims that are known.

@@ -115,6 +115,8 @@ pub struct Program {
     pub parameters: Vec<(String, i64)>,
     /// What lies packed in memory.
     pub packed: Vec<Packed>,
+    /// Tensors of the launch that may have gaps between their elements.
+    pub strided: Vec<Strided>,
     /// What was computed when an input was prepared.
     pub prepared: Vec<Prepared>,
     /// Symbolic dims that are specialization constants of the words.
@@ -207,6 +209,26 @@ pub struct Packed {
     pub fill: ExprId,
     /// By which statement.
     pub span: SpanId,
+}
+
+/// A tensor of the launch whose elements lie as those of a view do.
+#[derive(Clone, Debug)]
+pub struct Strided {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// By how many elements each dimension steps in memory, over dims. One that is free is a dim of its own.
+    pub strides: Vec<ExprId>,
+    /// Those that are.
+    pub free: Vec<DimId>,
+    /// By which statement.
+    pub span: SpanId,
+}
+
+impl Strided {
+    /// The name of the dim that a stride is, as facts write it.
+    pub fn dim(tensor: &str, axis: usize) -> String {
+        format!("{tensor}.stride({axis})")
+    }
 }
 
 /// A buffer that the launch reads, and that was computed of an input when that was prepared.
@@ -443,6 +465,11 @@ impl Program {
     /// What is packed of a tensor of the launch, which is itself packed.
     pub fn packed(&self, buffer: BufferId) -> Option<&Packed> {
         self.packed.iter().find(|p| p.buffer == buffer && p.of.is_none())
+    }
+
+    /// By how many elements each dimension of a buffer steps in memory; `None`: it has no gaps.
+    pub fn strides(&self, buffer: BufferId) -> Option<&[ExprId]> {
+        self.strided.iter().find(|s| s.buffer == buffer).map(|s| s.strides.as_slice())
     }
 
     /// The stage that defines a buffer.

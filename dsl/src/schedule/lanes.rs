@@ -47,6 +47,9 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     if padded % count != 0 {
         return Along::Unaligned(format!("a `row_pad` that {count} divides"));
     }
+    if let Some(strides) = nest.program.strides(buffer) {
+        return by_strides(nest, strides, &leaves, count);
+    }
     if let Some(row) = nest.program.buffers[buffer].shape.last().copied()
         && outer.iter().zip(&leaves).any(|(_, i)| nest.program.exprs.as_int(*i) != Some(0))
         && !prover.divides(count, row)
@@ -54,6 +57,20 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
         return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(row))));
     }
     Along::Wide
+}
+
+/// How consecutive indices run whose first is a multiple of `count`: vectors are aligned where all other steps are multiples, too.
+fn by_strides(nest: &StageNest<'_>, strides: &[ExprId], index: &[ExprId], count: i64) -> Along {
+    let (exprs, prover) = (&nest.program.exprs, nest.prover());
+    let Some((last, outer)) = strides.split_last() else { return Along::Uniform };
+    if exprs.as_int(*last) != Some(1) {
+        return Along::Scattered;
+    }
+    let moved = outer.iter().zip(index).filter(|(_, index)| exprs.as_int(**index) != Some(0));
+    match moved.map(|(stride, _)| *stride).find(|stride| !prover.divides(count, *stride)) {
+        Some(stride) => Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(stride)))),
+        None => Along::Wide,
+    }
 }
 
 /// By how much an index grows from one lane to the next.
@@ -68,5 +85,7 @@ fn difference(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> ExprId 
 }
 
 fn wrap(text: &str) -> String {
-    if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text.to_owned() } else { format!("({text})") }
+    // A dim, or a stride: `x.stride(0)`.
+    let is_name = text.chars().all(|c| c.is_alphanumeric() || "_.()".contains(c));
+    if is_name { text.to_owned() } else { format!("({text})") }
 }

@@ -41,6 +41,7 @@ pub mod show;
 pub mod specialize;
 pub mod split;
 pub mod strategy;
+pub(crate) mod strided;
 pub mod subgroups;
 pub mod tile;
 pub mod tune;

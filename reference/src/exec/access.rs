@@ -3,7 +3,7 @@
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Root, Term};
 use crate::fault::{Access, Element, FaultKind, Object, Space};
-use crate::memory::device::{is_params, split};
+use crate::memory::device::{Meant, split};
 use crate::run::Bound;
 
 /// Memory that is laid out in bytes.
@@ -91,12 +91,12 @@ impl<'a> Worker<'a> {
             Root::Params => Some((Place::Block(&piece.push, piece.push_bytes), 0)),
             Root::Binding(n) => Some((launch.buffers.get(n as usize).map_or(block, Place::Tensor), 0)),
             Root::Address { .. } => {
-                let (window, offset) = split(self.address(info, lane));
-                if is_params(window) {
-                    return Some((block, offset));
+                let (meant, offset) = split(self.address(info, lane));
+                match meant {
+                    Meant::Params => Some((block, offset)),
+                    Meant::Buffer(n) => Some((Place::Tensor(launch.buffers.get(n)?), offset)),
+                    Meant::Nothing => None,
                 }
-                let bound = launch.buffers.iter().find(|b| b.memory.window() == window)?;
-                Some((Place::Tensor(bound), offset))
             }
             Root::Shared { .. } | Root::Register(_) => None,
         }

@@ -64,11 +64,11 @@ impl Worker<'_> {
             Place::Tensor(bound) => bound,
             Place::Block(..) => return self.read_only(info, lane, Element { of: super::access::parameters(0), index: at }),
         };
-        if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
+        if !bound.holds(at, info.extent, info.align) {
             return self.bad_tensor(lane, info, Access::Atomic, bound, at).map(|()| 0);
         }
         let Some(shadow) = &bound.shadow else { return self.read_only(info, lane, bound.element(at)) };
-        let word = at as usize / 4;
+        let word = (bound.start + at as usize) / 4;
         if atomic.op != AtomicOp::Store && !bound.complete && bound.memory.flags(word) != 0xf {
             return self.fault(lane, info.word, FaultKind::Unwritten { at: bound.element(at) });
         }

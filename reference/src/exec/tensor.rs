@@ -48,16 +48,15 @@ impl<'a> Worker<'a> {
 
     /// One word in each lane of a tensor that is written entirely and that nothing writes now.
     fn load_plain(&mut self, info: &AccessInfo, bound: &Bound<'_>, base: i64) -> Result {
-        let misaligned = i64::from(info.align) - 1;
         for lane in 0..self.code.lanes as usize {
             let at = self.offsets[lane] + base;
             if self.mask[lane] == 0 {
                 continue;
             }
-            if at < 0 || at + 4 > bound.bytes || at & misaligned != 0 {
+            if !bound.holds(at, 4, info.align) {
                 return self.bad_tensor(lane as u32, info, Access::Read, bound, at);
             }
-            self.words[info.slot as usize + lane] = bound.memory.load(at as usize / 4);
+            self.words[info.slot as usize + lane] = bound.memory.load((bound.start + at as usize) / 4);
         }
         Ok(())
     }
@@ -74,11 +73,12 @@ impl<'a> Worker<'a> {
             Place::Tensor(bound) => bound,
         };
         let (to, row) = self.row(info, lane);
-        if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
+        if !bound.holds(at, info.extent, info.align) {
             return self.bad_tensor(lane, info, Access::Read, bound, at);
         }
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
+            let byte = bound.start + byte;
             let word = bound.memory.load(byte / 4);
             self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.half);
         }
@@ -89,8 +89,8 @@ impl<'a> Worker<'a> {
     fn look_at_read(&self, info: &AccessInfo, bound: &Bound<'_>, at: usize, lane: u32) -> Result {
         for part in info.planes.iter().filter(|p| p.wanted) {
             let byte = at + part.offset as usize;
-            let needed = mask(byte, part.half);
-            if !bound.complete && bound.memory.flags(byte / 4) & needed != needed {
+            let (place, needed) = (bound.start + byte, mask(bound.start + byte, part.half));
+            if !bound.complete && bound.memory.flags(place / 4) & needed != needed {
                 let at = bound.element(byte as i64);
                 return self.fault(lane, info.word, FaultKind::Unwritten { at });
             }
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
 
     #[cold]
     pub(super) fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &Bound<'_>, at: i64) -> Result {
-        if at < 0 || at + i64::from(info.extent) > bound.bytes {
+        if !bound.is_within(at, info.extent) {
             let beyond = Beyond { at, limit: bound.bytes, unit: bound.size.into() };
             return self.outside(lane, info, access, &bound.object, beyond);
         }
@@ -157,7 +157,7 @@ impl<'a> Worker<'a> {
     }
 
     fn store_lane(&mut self, info: &AccessInfo, bound: &Bound<'_>, at: i64, lane: u32) -> Result {
-        if at < 0 || at + i64::from(info.extent) > bound.bytes || at & (i64::from(info.align) - 1) != 0 {
+        if !bound.holds(at, info.extent, info.align) {
             return self.bad_tensor(lane, info, Access::Write, bound, at);
         }
         let Some(shadow) = &bound.shadow else {
@@ -174,6 +174,7 @@ impl<'a> Worker<'a> {
                 }
             }
             let value = self.words[(info.slot + plane * row + from) as usize];
+            let byte = bound.start + byte;
             let value = if part.half { half::bits(f32::from_bits(value)) << (8 * (byte % 4)) } else { value };
             bound.memory.store(byte / 4, value, mask(byte, part.half));
         }

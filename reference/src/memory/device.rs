@@ -1,48 +1,56 @@
-//! The memory of a tensor.
+//! The memory of tensors.
 //!
-//! Words are atomic, as workgroups run on several threads: what a module does wrongly must not break this program. A
-//! buffer's address lies in the middle of a window of its own, so that an access that leaves the buffer is still known to
-//! be meant for it.
+//! Words are atomic, as workgroups run on several threads: what a module does wrongly must not break this program. In a launch, each
+//! buffer has a window of addresses of its own, and begins in the middle of it: an access that leaves the buffer is still known to be
+//! meant for it, also where another buffer is a part of the same memory.
 
 use super::zeros;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// A buffer in device memory.
+/// A piece of device memory.
 #[derive(Debug)]
 pub struct Memory {
     words: Box<[AtomicU32]>,
     /// A bit for each byte of each word: whether it was written.
     written: Box<[AtomicU8]>,
-    /// Whether all of it was, as far as is known.
-    complete: AtomicBool,
-    window: u64,
+    /// How many of the first bytes all were, as far as is known.
+    complete: AtomicU64,
 }
 
 /// Bits of an address within its window.
 const WINDOW_BITS: u32 = 40;
 /// Where in its window a buffer begins.
 const MIDDLE: u64 = 1 << (WINDOW_BITS - 1);
-/// The window of the parameter block.
+/// The window of the parameter block; those of the buffers follow.
 const PARAMS: u64 = 1;
-/// Windows that were given back.
-static FREE: Mutex<Vec<u64>> = Mutex::new(Vec::new());
-static NEXT: AtomicU64 = AtomicU64::new(PARAMS + 1);
 
 /// The address of the parameter block of a dispatch whose block lies in a buffer.
 pub(crate) fn params_address() -> u64 {
     (PARAMS << WINDOW_BITS) + MIDDLE
 }
 
-/// A buffer's window and an offset in the buffer.
-pub(crate) fn split(address: u64) -> (u64, i64) {
-    let inside = address & ((1 << WINDOW_BITS) - 1);
-    (address >> WINDOW_BITS, inside as i64 - MIDDLE as i64)
+/// The address that the words of a launch are given for its buffer of a number.
+pub fn address(buffer: usize) -> u64 {
+    ((PARAMS + 1 + buffer as u64) << WINDOW_BITS) + MIDDLE
 }
 
-/// Whether a window is that of the parameter block.
-pub(crate) fn is_params(window: u64) -> bool {
-    window == PARAMS
+/// What lies at an address.
+pub(crate) enum Meant {
+    Params,
+    /// The buffer of a number, if the launch has so many.
+    Buffer(usize),
+    Nothing,
+}
+
+/// What an address is meant for, and an offset there.
+pub(crate) fn split(address: u64) -> (Meant, i64) {
+    let (window, inside) = (address >> WINDOW_BITS, address & ((1 << WINDOW_BITS) - 1));
+    let meant = match window.checked_sub(PARAMS) {
+        None => Meant::Nothing,
+        Some(0) => Meant::Params,
+        Some(n) => Meant::Buffer(n as usize - 1),
+    };
+    (meant, inside as i64 - MIDDLE as i64)
 }
 
 impl Memory {
@@ -50,37 +58,30 @@ impl Memory {
     pub fn new(bytes: u64) -> Option<Memory> {
         let count = usize::try_from(bytes.div_ceil(4)).ok()?;
         let (words, written) = (zeros(count)?, zeros(count)?);
-        let kept = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let window = kept.unwrap_or_else(|| NEXT.fetch_add(1, Relaxed));
-        if window >= 1 << (64 - WINDOW_BITS) {
-            return None;
-        }
-        Some(Memory { words, written, complete: AtomicBool::new(false), window })
+        Some(Memory { words, written, complete: AtomicU64::new(0) })
     }
 
-    /// The address that modules are given.
-    pub fn address(&self) -> u64 {
-        (self.window << WINDOW_BITS) + MIDDLE
-    }
-
-    /// Writes the first bytes.
-    pub fn write(&self, bytes: &[u8]) {
-        for (n, chunk) in bytes.chunks(4).enumerate() {
-            let mut word = self.load(n).to_le_bytes();
-            word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
-            self.store(n, u32::from_le_bytes(word), (1u8 << chunk.len()) - 1);
+    /// Writes bytes from a place on.
+    pub fn write(&self, at: u64, bytes: &[u8]) {
+        let mut from = bytes.iter();
+        for (word, first, count) in parts(at, bytes.len()) {
+            let mut held = self.load(word).to_le_bytes();
+            held.iter_mut().skip(first).take(count).zip(&mut from).for_each(|(to, from)| *to = *from);
+            self.store(word, u32::from_le_bytes(held), flags_of(first, count));
         }
     }
 
-    /// Reads the first bytes; the place of one that nothing has written is an error.
-    pub fn read(&self, bytes: &mut [u8]) -> Result<(), u64> {
-        for (n, chunk) in bytes.chunks_mut(4).enumerate() {
-            let missing = !self.flags(n) & ((1u8 << chunk.len()) - 1);
+    /// Reads bytes from a place on; the place of one that nothing has written is an error.
+    pub fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), u64> {
+        let length = bytes.len();
+        let mut to = bytes.iter_mut();
+        for (word, first, count) in parts(at, length) {
+            let missing = !self.flags(word) & flags_of(first, count);
             if missing != 0 {
-                return Err(4 * n as u64 + u64::from(missing.trailing_zeros()));
+                return Err(4 * word as u64 + u64::from(missing.trailing_zeros()));
             }
-            let word = self.load(n).to_le_bytes();
-            chunk.iter_mut().zip(word).for_each(|(to, from)| *to = from);
+            let held = self.load(word).to_le_bytes();
+            held.iter().skip(first).take(count).zip(&mut to).for_each(|(from, to)| *to = *from);
         }
         Ok(())
     }
@@ -91,26 +92,26 @@ impl Memory {
         (0..count).for_each(|n| self.store(n, 0, 0xf));
     }
 
-    /// What it holds means nothing any more.
-    pub fn forget(&self) {
-        self.complete.store(false, Relaxed);
-        self.written.iter().for_each(|flags| flags.store(0, Relaxed));
+    /// What some bytes hold means nothing any more.
+    pub fn forget(&self, at: u64, bytes: u64) {
+        self.complete.fetch_min(at, Relaxed);
+        for (word, first, count) in parts(at, bytes as usize) {
+            if let Some(flags) = self.written.get(word) {
+                flags.fetch_and(!flags_of(first, count), Relaxed);
+            }
+        }
     }
 
-    /// Whether the first bytes were all written.
-    pub(crate) fn is_complete(&self, bytes: u64) -> bool {
-        if self.complete.load(Relaxed) {
+    /// Whether some bytes were all written.
+    pub(crate) fn is_complete(&self, at: u64, bytes: u64) -> bool {
+        if at + bytes <= self.complete.load(Relaxed) {
             return true;
         }
-        let (whole, rest) = ((bytes / 4) as usize, (bytes % 4) as u32);
-        let last = rest == 0 || self.flags(whole) & ((1 << rest) - 1) == (1 << rest) - 1;
-        let complete = last && self.written.iter().take(whole).all(|flags| flags.load(Relaxed) == 0xf);
-        self.complete.store(complete, Relaxed);
+        let complete = parts(at, bytes as usize).all(|(word, first, count)| !self.flags(word) & flags_of(first, count) == 0);
+        if complete && at == 0 {
+            self.complete.fetch_max(bytes, Relaxed);
+        }
         complete
-    }
-
-    pub(crate) fn window(&self) -> u64 {
-        self.window
     }
 
     /// Bytes that there are.
@@ -153,8 +154,17 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
-    fn drop(&mut self) {
-        FREE.lock().unwrap_or_else(PoisonError::into_inner).push(self.window);
-    }
+/// The words that some bytes lie in: which word, which of its bytes is the first, and how many of them there are.
+fn parts(at: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+    let (start, end) = (at as usize, at as usize + bytes);
+    let words = start / 4..if bytes == 0 { start / 4 } else { end.div_ceil(4) };
+    words.map(move |word| {
+        let (first, last) = (start.max(4 * word), end.min(4 * word + 4));
+        (word, first - 4 * word, last - first)
+    })
+}
+
+/// The flags of some of a word's bytes.
+fn flags_of(first: usize, count: usize) -> u8 {
+    ((1u8 << count) - 1) << first
 }

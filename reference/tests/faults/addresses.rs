@@ -2,7 +2,7 @@
 
 use super::support::dispatch;
 use tilewright_launch::{Addressing, BufferUse, Dispatch};
-use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError};
+use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError, Step, address};
 
 const BY_ADDRESS: &str = "
                OpCapability Shader
@@ -68,30 +68,29 @@ const COMPUTED: &str = "
 fn writes(element: &str) -> Dispatch {
     let mut dispatch = dispatch(&BY_ADDRESS.replace("ELEMENT", element), [1; 3]);
     dispatch.addressing = Addressing::Address;
-    dispatch.buffers = vec![BufferUse { tensor: 0, reads: true, writes: true }];
+    dispatch.buffers = vec![BufferUse { tensor: 0, reads: true, writes: true, align: 8 }];
     dispatch
 }
 
 /// Runs a module that writes one element of `y` by the address that it is given.
-fn by_address(element: &str, index: i32, address: impl Fn(&Memory) -> u64) -> Result<(), RunError> {
-    by_parameters(element, |y| [&address(y).to_le_bytes()[..], &index.to_le_bytes()].concat())
+fn by_address(element: &str, index: i32, address: u64) -> Result<(), RunError> {
+    by_parameters(element, &[&address.to_le_bytes()[..], &index.to_le_bytes()].concat())
 }
 
 /// The same with any parameter block.
-fn by_parameters(element: &str, params: impl Fn(&Memory) -> Vec<u8>) -> Result<(), RunError> {
+fn by_parameters(element: &str, params: &[u8]) -> Result<(), RunError> {
     let kernel = Kernel::new(&writes(element), 4).expect("it is known");
     let y = Memory::new(40).expect("memory");
-    let params = params(&y);
-    let buffers = [Buffer { memory: &y, bytes: 40, name: "y", element: 4, reads: true, writes: true }];
-    let pieces = [Piece { groups: [1; 3], params: &params }];
+    let buffers = [Buffer { memory: &y, at: 0, bytes: 40, steps: &[], name: "y", element: 4, reads: true, writes: true }];
+    let pieces = [Piece { groups: [1; 3], params }];
     kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET, deadline: None }).map(drop)
 }
 
 #[test]
 fn addresses_have_bounds_too() {
     for element in [CHAIN, COMPUTED] {
-        let message = |index| by_address(element, index, Memory::address).expect_err("it is a fault").to_string();
-        assert!(by_address(element, 4, Memory::address).is_ok());
+        let message = |index| by_address(element, index, address(0)).expect_err("it is a fault").to_string();
+        assert!(by_address(element, 4, address(0)).is_ok());
         let who = "invocation [0, 0, 0] of workgroup [0, 0, 0]";
         assert_eq!(message(10), format!("{who} writes `y`[10], which is out of bounds: there are 10 elements"));
         assert_eq!(message(-1), format!("{who} writes `y`[-1], which is out of bounds: there are 10 elements"));
@@ -109,11 +108,11 @@ fn addresses_are_sums() {
     %next = OpConvertUToPtr %pointer %more
     %e = OpAccessChain %element %next %_0 %_0
 ";
-    assert!(by_address(&twice, 6, Memory::address).is_ok());
-    let message = by_address(&twice, 8, Memory::address).expect_err("8 and 2 more").to_string();
+    assert!(by_address(&twice, 6, address(0)).is_ok());
+    let message = by_address(&twice, 8, address(0)).expect_err("8 and 2 more").to_string();
     assert!(message.contains("writes `y`[10], which is out of bounds"), "{message}");
     let far = COMPUTED.replace("%start %bytes", "%start %far");
-    let message = by_address(&far, 0, Memory::address).expect_err("16 GiB").to_string();
+    let message = by_address(&far, 0, address(0)).expect_err("16 GiB").to_string();
     assert!(message.contains("writes `y`[4294967296], which is out of bounds"), "{message}");
 }
 
@@ -156,9 +155,33 @@ fn other_arithmetic_in_64_bits_is_not_known() {
     assert_eq!(refusal(&narrowed), not_known("OpUConvert"));
 }
 
+/// Of a part of some memory, what lies around it is no element, nor is what lies between its elements.
+#[test]
+fn views_have_bounds_and_gaps() {
+    let kernel = Kernel::new(&writes(CHAIN), 4).expect("it is known");
+    let write = |index: i32, at: u64, steps: &[Step]| {
+        let y = Memory::new(80).expect("memory");
+        let params = [&address(0).to_le_bytes()[..], &index.to_le_bytes()].concat();
+        let buffers = [Buffer { memory: &y, at, bytes: 40, steps, name: "y", element: 4, reads: true, writes: true }];
+        let pieces = [Piece { groups: [1; 3], params: &params }];
+        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget: BUDGET, deadline: None };
+        kernel.run(&launch).map(|_| y).map_err(|e| e.to_string())
+    };
+    let who = "invocation [0, 0, 0] of workgroup [0, 0, 0] writes";
+    let y = write(4, 16, &[]).expect("it is inside");
+    assert_eq!((y.read(32, &mut [0; 4]), y.read(28, &mut [0; 4])), (Ok(()), Err(28)));
+    assert_eq!(write(10, 16, &[]).err(), Some(format!("{who} `y`[10], which is out of bounds: there are 10 elements")));
+    assert_eq!(write(-2, 16, &[]).err(), Some(format!("{who} `y`[-2], which is out of bounds: there are 10 elements")));
+    let said = "which does not lie at a multiple of 8 bytes as the instruction says";
+    assert_eq!(write(4, 20, &[]).err(), Some(format!("{who} `y`[4], {said}")));
+    let pairs = [Step { count: 3, bytes: 16 }, Step { count: 2, bytes: 4 }];
+    assert!(write(4, 16, &pairs).is_ok());
+    assert_eq!(write(6, 16, &pairs).err(), Some(format!("{who} `y`[6], which lies between the elements of a view")));
+}
+
 #[test]
 fn an_address_of_nothing() {
-    let error = by_address(CHAIN, 0, |_| 0x1234).expect_err("nothing is there");
+    let error = by_address(CHAIN, 0, 0x1234).expect_err("nothing is there");
     assert_eq!(
         error.to_string(),
         "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the address 0x1234, where no buffer of this dispatch lies"
@@ -167,7 +190,7 @@ fn an_address_of_nothing() {
 
 #[test]
 fn what_is_said_of_alignment_must_hold() {
-    let error = by_address(CHAIN, 3, Memory::address).expect_err("12 is not a multiple of 8");
+    let error = by_address(CHAIN, 3, address(0)).expect_err("12 is not a multiple of 8");
     assert_eq!(
         error.to_string(),
         "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `y`[3], which does not lie at a multiple of 8 bytes as the \
@@ -177,7 +200,7 @@ fn what_is_said_of_alignment_must_hold() {
 
 #[test]
 fn the_parameter_block_has_bounds() {
-    let error = by_parameters(CHAIN, |y| y.address().to_le_bytes().to_vec()).expect_err("there is no index");
+    let error = by_parameters(CHAIN, &address(0).to_le_bytes()).expect_err("there is no index");
     assert_eq!(
         error.to_string(),
         "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the parameter block at byte 8, which is out of bounds: there are 8 bytes"

@@ -186,7 +186,7 @@ impl Run {
         let y = memory(&vec![0.0; self.y_elements], self.y_elements);
         self.run(body, &y).unwrap_or_else(|e| panic!("{e}\n{body}"));
         let mut bytes = vec![0; 4 * self.y_elements];
-        y.read(&mut bytes).expect("all of it was written");
+        y.read(0, &mut bytes).expect("all of it was written");
         bytes.chunks_exact(4).filter_map(|c| c.first_chunk()).map(|c| u32::from_le_bytes(*c)).collect()
     }
 
@@ -212,7 +212,9 @@ impl Run {
         let x = memory(&self.x, self.x_elements);
         let buffer = |memory, elements: usize, name, writes| Buffer {
             memory,
+            at: 0,
             bytes: 4 * elements as u64,
+            steps: &[],
             name,
             element: 4,
             reads: true,
@@ -239,7 +241,7 @@ impl Run {
 fn memory(values: &[f32], elements: usize) -> Memory {
     let memory = Memory::new(4 * elements as u64).expect("memory");
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    memory.write(&bytes);
+    memory.write(0, &bytes);
     memory
 }
 
@@ -251,7 +253,10 @@ pub(crate) fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
         lines: tilewright_launch::Lines::default(),
         grid: [1, 1, 1].map(Size::Const),
         local,
-        buffers: vec![BufferUse { tensor: 0, reads: true, writes: false }, BufferUse { tensor: 1, reads: true, writes: true }],
+        buffers: vec![
+            BufferUse { tensor: 0, reads: true, writes: false, align: 4 },
+            BufferUse { tensor: 1, reads: true, writes: true, align: 4 },
+        ],
         addressing: Addressing::Descriptor,
         params: vec![],
         param_bytes: 4,

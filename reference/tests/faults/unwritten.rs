@@ -139,11 +139,11 @@ fn a_tensor_that_is_written_in_part() {
 #[test]
 fn a_tensor_that_nothing_has_written_cannot_be_downloaded() {
     let memory = tilewright_reference::Memory::new(16).expect("memory");
-    memory.write(&[1; 6]);
-    assert_eq!(memory.read(&mut [0; 6]), Ok(()));
-    assert_eq!(memory.read(&mut [0; 16]), Err(6));
+    memory.write(0, &[1; 6]);
+    assert_eq!(memory.read(0, &mut [0; 6]), Ok(()));
+    assert_eq!(memory.read(0, &mut [0; 16]), Err(6));
     memory.clear(16);
-    assert_eq!(memory.read(&mut [0; 16]), Ok(()));
-    memory.forget();
-    assert_eq!(memory.read(&mut [0; 16]), Err(0));
+    assert_eq!(memory.read(0, &mut [0; 16]), Ok(()));
+    memory.forget(0, 16);
+    assert_eq!(memory.read(0, &mut [0; 16]), Err(0));
 }

@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::compare::compare;
 use crate::compile::{Refusal, Variant, choices, rule, variant};
 use crate::inputs::Fill;
-use crate::run::{Inputs, admits, dim_values, launch};
+use crate::run::{Inputs, STRIDE, admits, dim_values, launch};
 use crate::validate::validate;
 use cpu_time::{ProcessTime, ThreadTime};
 use fastrand::Rng;
@@ -305,7 +305,8 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
         Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
         Error::NoVariant { reasons, .. } => {
             let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
-            if case.large && reason.contains(BEYOND) || reason.contains(BYTES) {
+            // How wide the gaps of views are follows from their sizes.
+            if case.large && reason.contains(BEYOND) || reason.contains(BYTES) || reason.contains(STRIDE) {
                 return Some(reason);
             }
             // A fact that does not hold: the schedule's, or one that is checked at launch.

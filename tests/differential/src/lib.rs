@@ -24,6 +24,7 @@ pub mod run;
 pub mod schedule;
 pub mod shrink;
 pub mod validate;
+mod views;
 pub mod wanted;
 
 pub use case::{Case, Pair, pair};

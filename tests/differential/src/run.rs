@@ -1,6 +1,8 @@
-//! A variant on a device: inputs of random values, poisoned outputs, results as the evaluation has them.
+//! A variant on a device: inputs of random values, poisoned outputs, results as the evaluation has them. A tensor that a schedule says to
+//! be strided is given as a view with gaps, of which nothing but the view may change.
 
 use crate::inputs::{Fill, random_value, typed};
+use crate::views::{Whole, place};
 use fastrand::Rng;
 use half::{bf16, f16};
 use std::collections::HashMap;
@@ -11,6 +13,9 @@ use tilewright_dsl::nest::{self, BufferId, Program, Space};
 
 /// Elements of a tensor, at most: each is made and compared one by one.
 const MOST_ELEMENTS: i64 = 1 << 24;
+
+/// What stands in the name of a dim that is a stride.
+pub(crate) const STRIDE: &str = ".stride(";
 
 /// What a launch is given.
 pub struct Inputs {
@@ -65,10 +70,10 @@ pub fn launch(
 ) -> Result<Vec<(BufferId, Vec<Value>)>> {
     let device = kernel.device();
     let of = |id: BufferId| algorithm.buffers[id].dtype;
-    let (mut reads, mut updates) = (HashMap::new(), HashMap::new());
+    let (mut reads, mut updates, mut wholes) = (HashMap::new(), HashMap::new(), Vec::new());
     for (id, tensor) in &inputs.given.tensors {
         let buffer = &algorithm.buffers[*id];
-        let uploaded = upload(device, buffer.dtype, tensor)?;
+        let uploaded = place(device, program, &buffer.name, buffer.dtype, tensor, &mut wholes)?;
         let packed = program.tensors.iter().any(|t| t.name == buffer.name && t.layout.is_some());
         let is = |n: u32| program.tensors.get(n as usize).is_some_and(|t| t.name == buffer.name);
         let uploaded = match program.preparations.iter().any(|p| is(p.input)) {
@@ -102,14 +107,19 @@ pub fn launch(
     let outputs = match program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
         true => unpacked(kernel, algorithm, kernel.run(args)?)?,
         false => {
-            let outputs = algorithm.outputs.iter().map(|id| poisoned(device, of(*id), &inputs.shapes[id]));
-            let mut outputs: Vec<AnyTensor> = outputs.collect::<Result<_>>()?;
+            let mut outputs: Vec<AnyTensor> = Vec::new();
+            for id in &algorithm.outputs {
+                let tensor = poison(of(*id), &inputs.shapes[id]);
+                outputs.push(place(device, program, &algorithm.buffers[*id].name, of(*id), &tensor, &mut wholes)?);
+            }
             kernel.run_into(args, outputs.iter_mut())?;
             outputs
         }
     };
     let results = algorithm.outputs.iter().copied().zip(outputs).chain(updates);
-    results.map(|(id, tensor)| Ok((id, download(of(id), &tensor)?))).collect()
+    let results = results.map(|(id, tensor)| Ok((id, download(of(id), &tensor)?))).collect();
+    wholes.into_iter().try_for_each(Whole::check)?;
+    results
 }
 
 /// Packed results, unpacked on the device; and by the host, which agrees.
@@ -142,12 +152,14 @@ pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> 
     tensors.collect()
 }
 
-/// The values of all dims of a program, in its order. `None`: one has none.
+/// The values of all dims of a program, in its order; 0 of strides. `None`: one has none.
 pub fn dim_values(program: &launch::Program, dims: &[(&str, i64)]) -> Option<Vec<i64>> {
     let mut values: Vec<i64> = Vec::new();
     for dim in &program.dims {
         let given = dims.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
-        values.push(given.or_else(|| dim.derived.as_ref()?.eval(&values))?);
+        // What strides are is known of the tensors alone.
+        let stride = dim.name.contains(STRIDE).then_some(0);
+        values.push(given.or(stride).or_else(|| dim.derived.as_ref()?.eval(&values))?);
     }
     Some(values)
 }
@@ -174,11 +186,11 @@ fn scalar(value: Value, dtype: DType) -> Scalar {
     }
 }
 
-fn usizes(shape: &[i64]) -> Vec<usize> {
+pub(crate) fn usizes(shape: &[i64]) -> Vec<usize> {
     shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect()
 }
 
-fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<AnyTensor> {
+pub(crate) fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<AnyTensor> {
     let shape = usizes(&tensor.shape);
     let numbers = || tensor.values.iter().map(|v| v.number());
     Ok(match dtype {
@@ -193,18 +205,38 @@ fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<AnyTensor> {
     })
 }
 
+/// Overwrites the elements of a tensor.
+pub(crate) fn write(tensor: &mut AnyTensor, dtype: DType, values: &[Value]) -> Result<()> {
+    let numbers = || values.iter().map(|v| v.number());
+    match dtype {
+        DType::F32 => tensor.write(&numbers().map(|v| v as f32).collect::<Vec<_>>()),
+        DType::F16 => tensor.write(&numbers().map(f16::from_f64).collect::<Vec<_>>()),
+        DType::I32 => tensor.write(&numbers().map(|v| v as i32).collect::<Vec<_>>()),
+        DType::U32 => tensor.write(&numbers().map(|v| v as u32).collect::<Vec<_>>()),
+        DType::BF16 => tensor.write(&numbers().map(bf16::from_f64).collect::<Vec<_>>()),
+        DType::I8 => tensor.write(&numbers().map(|v| v as i8).collect::<Vec<_>>()),
+        DType::U8 => tensor.write(&numbers().map(|v| v as u8).collect::<Vec<_>>()),
+        DType::Bool => tensor.write(&numbers().map(|v| v != 0.0).collect::<Vec<_>>()),
+    }
+}
+
 /// A tensor full of what no kernel computes.
 fn poisoned(device: &Device, dtype: DType, shape: &[i64]) -> Result<AnyTensor> {
+    upload(device, dtype, &poison(dtype, shape))
+}
+
+/// What no kernel computes.
+pub(crate) fn poison(dtype: DType, shape: &[i64]) -> Tensor {
     let count = usizes(shape).iter().product::<usize>();
     let values = match dtype {
         DType::F32 | DType::F16 | DType::BF16 => vec![Value::float(-12345.0); count],
         DType::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
         DType::I32 | DType::U32 | DType::I8 | DType::U8 => vec![Value::Int(123_456_789); count],
     };
-    upload(device, dtype, &Tensor { shape: shape.to_vec(), values })
+    Tensor { shape: shape.to_vec(), values }
 }
 
-fn download(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value>> {
+pub(crate) fn download(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value>> {
     Ok(match dtype {
         DType::F32 => tensor.download::<f32>()?.into_iter().map(|v| Value::float(v.into())).collect(),
         DType::F16 => tensor.download::<f16>()?.into_iter().map(|v| Value::float(v.into())).collect(),

@@ -145,6 +145,11 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
         let error = Error::new(statement.span, format!("a caller's tensor has at most {MOST_DIGITS} dimensions in memory"));
         return Err(error.help("write fewer digits, or `when: dispatch`"));
     }
+    if let (Some(When::Caller), Some(strided)) = (when, program.strided.iter().find(|s| s.buffer == buffer)) {
+        let name = &pack.tensor;
+        let error = Error::new(name.span, format!("`{name}` is strided, and cannot be packed by the caller"));
+        return Err(error.note_at(strided.span, "strided here").help("leave one of them out, or write `when: dispatch`"));
+    }
     match (when, program.buffers[buffer].space.clone()) {
         (Some(When::Caller), Space::Input) => packing.in_place(program, None),
         (Some(When::Caller), _) | (None, _) => {

@@ -3,7 +3,7 @@
 
 use super::im2col::decompose_im2col;
 use super::online::decompose_online;
-use super::statements::{pack, pin, precompute, specialize, tune};
+use super::statements::{pack, pin, precompute, specialize, strided, tune};
 use super::winograd::decompose_winograd;
 use super::{Directive, DirectiveKind, Item, Statement, StatementKind, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -31,7 +31,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 22] = [
+pub const DIRECTIVES: [Row; 23] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -53,6 +53,7 @@ pub const DIRECTIVES: [Row; 22] = [
     Row { name: "pin", parse: Whole(pin) },
     Row { name: "precompute", parse: Whole(precompute) },
     Row { name: "specialize", parse: Whole(specialize) },
+    Row { name: "strided", parse: Whole(strided) },
     Row { name: "tune", parse: Whole(tune) },
 ];
 

@@ -19,7 +19,7 @@ mod winograd;
 pub use directives::{DIRECTIVES, Row};
 pub use im2col::Im2col;
 pub use online::{Blocks, Online};
-pub use statements::{Pack, Statement, StatementKind, Tune, When};
+pub use statements::{Pack, Statement, StatementKind, StridedTensor, Tune, When};
 pub use winograd::Winograd;
 
 use super::expr::Expr;

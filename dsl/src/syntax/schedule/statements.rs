@@ -4,7 +4,7 @@
 
 use super::{Im2col, Online, Winograd};
 use crate::diag::{Error, SpanId, did_you_mean};
-use crate::syntax::expr::{self, Expr};
+use crate::syntax::expr::{self, Expr, ExprKind};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
@@ -30,6 +30,8 @@ pub enum StatementKind {
     Pin(Vec<Name>),
     /// `precompute(s, t)`.
     Precompute(Vec<Name>),
+    /// `strided(x, y[0, 2])`.
+    Strided(Vec<StridedTensor>),
     /// `specialize(K % 4 == 0, N % 4 == 0)`.
     Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
@@ -51,6 +53,15 @@ pub struct Tune {
     pub candidates: Vec<Expr>,
     /// What it is where nothing else is said.
     pub default: Expr,
+}
+
+/// `y[0, 2]`: a tensor, and which of its strides are free.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StridedTensor {
+    /// The tensor.
+    pub tensor: Name,
+    /// The axes, and where they stand; `None`: all but the innermost.
+    pub axes: Option<Vec<(u64, SpanId)>>,
 }
 
 /// `pack(w[o, c] => [o, c / 4, c % 4], when: caller, fill: 0.0)`.
@@ -154,6 +165,32 @@ pub(super) fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, Span
         return Err(Error::new(end, "`precompute` is given no intermediate").help("write `precompute(s);`"));
     }
     Ok((StatementKind::Precompute(names), end))
+}
+
+pub(super) fn strided(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
+    let (tensors, end) = cursor.list(Delimiter::Parenthesis, |c| {
+        let tensor = c.name("a tensor")?;
+        let axes = if c.peek_group(Delimiter::Bracket) { Some(c.list(Delimiter::Bracket, axis)?) } else { None };
+        match axes {
+            Some((axes, end)) if axes.is_empty() => {
+                Err(Error::new(end, format!("no axis of `{tensor}` is named")).help(format!("write `strided({tensor})`")))
+            }
+            axes => Ok(StridedTensor { tensor, axes: axes.map(|(axes, _)| axes) }),
+        }
+    })?;
+    if tensors.is_empty() {
+        return Err(Error::new(end, "`strided` is given no tensor").help("write `strided(x);`"));
+    }
+    Ok((StatementKind::Strided(tensors), end))
+}
+
+/// An axis of a tensor, by its number.
+fn axis(cursor: &mut Cursor<'_>) -> Result<(u64, SpanId), Error> {
+    let axis = expr::arithmetic(cursor)?;
+    match axis.kind {
+        ExprKind::Int { value, suffix: None } => Ok((value, axis.span)),
+        _ => Err(Error::new(axis.span, "the axes of a tensor are counted from 0").help("write a number: `strided(x[0])`")),
+    }
 }
 
 pub(super) fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {

@@ -1,4 +1,4 @@
-//! Statements about the whole schedule: `precompute`, `pin`, `specialize`, and `tune` with directives whose numbers are constant
+//! Statements about the whole schedule: `precompute`, `pin`, `strided`, `specialize`, and `tune` with directives whose numbers are constant
 //! expressions.
 
 use super::flow::Flow;
@@ -49,6 +49,41 @@ pub(super) fn add(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     }
     if random.u8(..100) < 12 {
         tune(schedule, random);
+    }
+    if random.u8(..100) < 12 {
+        strided(kernel, schedule, random);
+    }
+}
+
+/// Tensors with gaps, and facts of their strides.
+fn strided(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
+    let arguments = kernel.arguments.iter().filter_map(|a| match &a.kind {
+        ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => Some((&a.name, shape.len())),
+        ArgumentKind::Scalar | ArgumentKind::Size => None,
+    });
+    let outputs = kernel.stages.iter().filter(|s| s.role == Role::Output).map(|s| (&s.name, s.shape.len()));
+    let mut written = Vec::new();
+    for (name, axes) in arguments.chain(outputs).filter(|(_, axes)| *axes > 0) {
+        let free: Vec<usize> = match random.u8(..10) {
+            0..5 => continue,
+            5..8 if axes > 1 => (0..axes - 1).collect(),
+            _ => (0..axes).filter(|_| random.bool()).collect(),
+        };
+        if free.is_empty() {
+            continue;
+        }
+        if random.u8(..10) < 6 {
+            let stride = |axis: &usize| Fact::Size(Expr::name(format!("{name}.stride({axis})")).infix("%", Expr::int(4)), "==", 0);
+            schedule.facts.extend(free.iter().filter(|axis| **axis + 1 < axes).map(stride));
+        }
+        let listed: Vec<String> = free.iter().map(usize::to_string).collect();
+        written.push(match free.iter().copied().eq(0..axes - 1) {
+            true => name.clone(),
+            false => format!("{name}[{}]", listed.join(", ")),
+        });
+    }
+    if !written.is_empty() {
+        alone(schedule, Directive::new("strided", written), random);
     }
 }
 

@@ -1,0 +1,105 @@
+//! `strided(x)`, `strided(y[0])`: tensors of a launch whose elements may have gaps between them, as those of a view have.
+//!
+//! A stride that is free is a dim, `x.stride(0)`, which the launch reads off the tensor that it is given: facts can speak of it. Without
+//! a list of axes these are all but the innermost, whose elements stay side by side. The others are as if there were no gaps in what
+//! lies inside of them. An element's place is then the sum of its indices by these, and all else of the nest stays as it is: what is
+//! proved speaks of indices, and no two elements of a view lie at one place, as the launch checks of what is written.
+//!
+//! Refused: what is no tensor of the launch; a tensor that is said to be strided twice, or packed by the caller; an axis that it has not,
+//! or has twice.
+
+use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::nest::{BufferId, Dim, Program, Space, State, Strided};
+use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, StridedTensor};
+
+/// Every tensor that a schedule says to be strided.
+fn all(schedule: &Schedule) -> impl Iterator<Item = &StridedTensor> {
+    schedule.items.iter().flat_map(|item| match item {
+        Item::Statement(Statement { kind: StatementKind::Strided(tensors), .. }) => tensors.as_slice(),
+        _ => &[],
+    })
+}
+
+/// Notes a schedule's strided tensors in a program, with dims for their strides.
+pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    for tensor in all(schedule) {
+        errors.keep(one(program, tensor));
+    }
+    errors.into_result()
+}
+
+fn one(program: &mut Program, tensor: &StridedTensor) -> Result<(), Error> {
+    let buffer = find(program, tensor)?;
+    let (name, shape) = (&tensor.tensor, program.buffers[buffer].shape.clone());
+    if let Some(first) = program.strided.iter().find(|s| s.buffer == buffer) {
+        return Err(Error::new(name.span, format!("`{name}` is strided twice")).note_at(first.span, "first here"));
+    }
+    let named = free(tensor, shape.len())?;
+    let (mut strides, mut free, mut inner) = (Vec::new(), Vec::new(), program.exprs.int(1));
+    for (axis, extent) in shape.iter().enumerate().rev() {
+        let stride = match named.contains(&axis) {
+            true => {
+                let dim = Dim { name: Strided::dim(&name.text, axis), derived: None, span: name.span };
+                let dim = program.dims.push(dim);
+                free.push(dim);
+                program.exprs.dim(dim)
+            }
+            false => inner,
+        };
+        strides.push(stride);
+        inner = program.exprs.product(stride, *extent);
+    }
+    strides.reverse();
+    program.strided.push(Strided { buffer, strides, free, span: name.span });
+    let written = program.buffers[buffer].space != Space::Input;
+    if written {
+        program.owe(format!("no two elements of `{name}` lie at one place"), State::CheckedAtLaunch, name.span);
+    }
+    Ok(())
+}
+
+/// The tensor of the launch that is meant.
+fn find(program: &Program, tensor: &StridedTensor) -> Result<BufferId, Error> {
+    let name = &tensor.tensor;
+    let is_outer = |space: &Space| matches!(space, Space::Input | Space::Update | Space::Output);
+    let names = || program.buffers.values().filter(|b| is_outer(&b.space)).map(|b| b.name.as_str());
+    let there_are = || format!("the tensors that a launch is given are {}", list(names()));
+    let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == name.text) else {
+        let help = did_you_mean(&name.text, names()).unwrap_or_else(there_are);
+        return Err(Error::new(name.span, format!("the kernel has no tensor `{name}`")).help(help));
+    };
+    if is_outer(&buffer.space) {
+        return Ok(id);
+    }
+    let what = if matches!(buffer.space, Space::Constant(_)) { "a constant" } else { "an intermediate" };
+    Err(Error::new(name.span, format!("`{name}` is {what}, of which there are no views")).help(there_are()))
+}
+
+/// The axes whose strides are free.
+fn free(tensor: &StridedTensor, axes: usize) -> Result<Vec<usize>, Error> {
+    let name = &tensor.tensor;
+    let Some(listed) = &tensor.axes else {
+        if axes < 2 {
+            let what = if axes == 0 { "no axis" } else { "one axis, the innermost" };
+            let error = Error::new(name.span, format!("`{name}` has {what}: no stride of it is free where none is named"));
+            let help =
+                if axes == 0 { "leave it out" } else { "write `strided(NAME[0])` if its elements need not lie side by side" };
+            return Err(error.help(help.replace("NAME", &name.text)));
+        }
+        return Ok((0..axes - 1).collect());
+    };
+    let mut free = Vec::new();
+    for (axis, span) in listed {
+        let (axis, span): (usize, SpanId) = (usize::try_from(*axis).unwrap_or(usize::MAX), *span);
+        if axis >= axes {
+            let error = Error::new(span, format!("`{name}` has no axis {axis}"));
+            return Err(error.help(format!("it has {axes}, which are counted from 0, outermost first")));
+        }
+        if free.contains(&axis) {
+            return Err(Error::new(span, format!("axis {axis} of `{name}` is named twice")).help("leave one out"));
+        }
+        free.push(axis);
+    }
+    Ok(free)
+}

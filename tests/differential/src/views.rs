@@ -1,0 +1,79 @@
+//! Tensors that a schedule says to be strided: views of larger ones, in which nothing but the view may change.
+
+use crate::run::{download, poison, upload, write};
+use tilewright::{AnyTensor, DType, Device, Result};
+use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
+use tilewright_dsl::launch::{Addressing, Program};
+
+/// What a view is a part of.
+pub(crate) struct Whole {
+    dtype: DType,
+    whole: AnyTensor,
+    /// The same elements as the view that a launch was given.
+    view: AnyTensor,
+    /// What the two held before.
+    before: Vec<Value>,
+    poison: Vec<Value>,
+}
+
+/// A tensor as a launch of a program takes it: a view with gaps where its strides are free.
+pub(crate) fn place(
+    device: &Device,
+    program: &Program,
+    name: &str,
+    dtype: DType,
+    tensor: &Tensor,
+    wholes: &mut Vec<Whole>,
+) -> Result<AnyTensor> {
+    let strides = program.tensors.iter().find(|t| t.name == name).and_then(|t| t.strides.as_deref());
+    let Some(strides) = strides else { return upload(device, dtype, tensor) };
+    let free: Vec<bool> = strides.iter().map(|stride| program.free_stride(stride).is_some()).collect();
+    // Where devices bind buffers is theirs to say.
+    let begins_later = program.dispatches.iter().all(|d| d.addressing == Addressing::Address);
+    let (whole, mut view) = with_gaps(device, dtype, &tensor.shape, &free, if begins_later { 8 } else { 0 })?;
+    let (before, poison) = (download(dtype, &whole)?, download(dtype, &view)?);
+    write(&mut view, dtype, &tensor.values)?;
+    let given = view.slice(0, ..)?;
+    wholes.push(Whole { dtype, whole, view, before, poison });
+    Ok(given)
+}
+
+/// A poisoned tensor, and a view of it that has gaps in all free axes. What lies around its innermost axis is a multiple of 8 elements.
+fn with_gaps(device: &Device, dtype: DType, shape: &[i64], free: &[bool], before: i64) -> Result<(AnyTensor, AnyTensor)> {
+    let last = shape.len().saturating_sub(1);
+    let (all, inner) = (free.iter().all(|free| *free), free.last() == Some(&true));
+    // What the axis outside of it steps over without gaps has nothing around it.
+    let has_gaps = |axis: usize| axis == 0 || free[axis - 1];
+    let room = |axis: usize| {
+        let around = if axis == last && !inner { before + 8 } else { 1 };
+        let reach = if axis == last && inner { 2 * shape[axis] } else { shape[axis] };
+        if has_gaps(axis) { reach + around } else { reach }
+    };
+    let mut rooms: Vec<i64> = (0..shape.len()).map(room).collect();
+    if all {
+        rooms.reverse();
+    }
+    let whole = upload(device, dtype, &poison(dtype, &rooms))?;
+    let mut view = match all {
+        true => whole.permute((0..shape.len()).rev().collect::<Vec<_>>())?,
+        false => whole.slice(0, ..)?,
+    };
+    if inner {
+        view = view.step_by(last, 2)?;
+    }
+    for (axis, extent) in shape.iter().enumerate() {
+        let begins = axis == last && !inner && has_gaps(axis);
+        let first = if begins { before as usize } else { 0 };
+        view = view.slice(axis, first..first + usize::try_from(*extent).unwrap_or(0))?;
+    }
+    Ok((whole, view))
+}
+
+impl Whole {
+    /// That a launch has changed nothing around the view.
+    pub(crate) fn check(mut self) -> Result<()> {
+        write(&mut self.view, self.dtype, &self.poison)?;
+        assert_eq!(download(self.dtype, &self.whole)?, self.before, "an element is written that lies around a view");
+        Ok(())
+    }
+}
