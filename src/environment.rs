@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn switches_are_words_and_nothing_else() {
-        let switches: [(_, fn(&Options) -> bool); 3] =
+        type Switch = (&'static str, fn(&Options) -> bool);
+        let switches: [Switch; 3] =
             [("TILEWRIGHT_VALIDATION", |o| o.validation), ("TILEWRIGHT_STAGING", |o| o.staging), ("TILEWRIGHT_DEBUG", |o| o.debug)];
         for (name, switch) in switches {
             let on = |value| with(name, value).map(|o| switch(&o));

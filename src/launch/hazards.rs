@@ -50,14 +50,17 @@ mod tests {
     const R: (bool, bool) = (true, false);
     const W: (bool, bool) = (false, true);
 
+    /// A memory, some of its bytes, and how they are used.
+    type Use = (u64, Range<u64>, (bool, bool));
+
     fn barriers(steps: &[&[(u64, (bool, bool))]]) -> Vec<bool> {
         let whole = |uses: &&[(u64, (bool, bool))]| uses.iter().map(|(id, how)| (*id, 0..8, *how)).collect();
         barriers_of(&steps.iter().map(whole).collect::<Vec<_>>())
     }
 
-    fn barriers_of(steps: &[Vec<(u64, Range<u64>, (bool, bool))>]) -> Vec<bool> {
+    fn barriers_of(steps: &[Vec<Use>]) -> Vec<bool> {
         let mut hazards = Hazards::default();
-        let touch = |(memory, bytes, (reads, writes)): &(u64, Range<u64>, (bool, bool))| Touch {
+        let touch = |(memory, bytes, (reads, writes)): &Use| Touch {
             memory: *memory,
             bytes: bytes.clone(),
             reads: *reads,

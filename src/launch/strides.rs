@@ -169,6 +169,7 @@ mod tests {
         let dispatch = |addressing| Dispatch {
             name: "y".into(),
             spirv: vec![],
+            lines: tilewright_launch::Lines::default(),
             local: [1; 3],
             grid: [lit(1), lit(1), lit(1)],
             addressing,

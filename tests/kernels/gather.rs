@@ -82,8 +82,7 @@ fn reads_under_conditions_on_data() {
             let least = if kernel.contains("where V >= 3") { 3 } else { 0 };
             for (v, n) in [(least, 5), (3, 7), (13, 9)] {
                 for fill in [Fill::Below(v.max(1) + 3), Fill::Wild] {
-                    variant
-                        .check_filled(&[("V", v), ("N", n)], &[], &|name| if name == "ids" { fill.clone() } else { Fill::Small });
+                    variant.check_filled(&[("V", v), ("N", n)], &[], &|name| if name == "ids" { fill } else { Fill::Small });
                 }
             }
         }

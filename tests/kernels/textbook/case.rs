@@ -42,7 +42,7 @@ impl Case {
                     continue;
                 }
                 runs += 1;
-                let vague = |n: usize| if self.vague == 0 { 0 } else { 2 + n / self.vague };
+                let vague = |n: usize| n.checked_div(self.vague).map_or(0, |share| 2 + share);
                 let (tensors, results) = made.checked(&dims, self.scalars, &fill, vague);
                 let given = Given { dims: &dims, tensors, scalars: self.scalars };
                 let wanted = plain(&given);

@@ -36,7 +36,7 @@ fn black_scholes() {
         let (rate, sigma) = (given.scalars[0], given.scalars[1]);
         // By Simpson's rule from 0, on 400 pieces.
         let normal = |x: f64| {
-            let weight = |n: usize| if n % 400 == 0 { 1.0 } else { 2.0 + 2.0 * (n % 2) as f64 };
+            let weight = |n: usize| if n.is_multiple_of(400) { 1.0 } else { 2.0 + 2.0 * (n % 2) as f64 };
             let f = |n: usize| weight(n) * (-0.5 * (x * n as f64 / 400.0).powi(2)).exp();
             0.5 + (0..=400).map(f).sum::<f64>() * x / 1200.0 / (2.0 * std::f64::consts::PI).sqrt()
         };
