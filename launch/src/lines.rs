@@ -307,7 +307,7 @@ mod tests {
             let mut module = MODULE.to_vec();
             module.truncate(1 + next() as usize % MODULE.len());
             let at = next() as usize % module.len();
-            module[at] = [next(), u32::MAX, 0, next() % 64, next() % 8 << 16 | 54][next() as usize % 5];
+            module[at] = [next(), u32::MAX, 0, next() % 64, ((next() % 8) << 16) | 54][next() as usize % 5];
             let mut lines = lines();
             lines.changes[0] = Line { after: next() % 40, file: next() % 3, line: next() % 3, column: 0 };
             let mut damaged = dispatch(&module, lines);
