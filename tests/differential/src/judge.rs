@@ -322,7 +322,7 @@ fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<St
             let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let unmet = variant.program.preparations.iter().any(|p| admits(&p.program, &dims) != Some(true));
             let reason = rule(&error.to_string());
-            (unmet || reason.contains(BYTES) || case.large && reason.contains(BEYOND)).then_some(reason)
+            (unmet || reason.contains(BYTES) || reason.contains(STRIDE) || case.large && reason.contains(BEYOND)).then_some(reason)
         }
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.

@@ -1,6 +1,7 @@
 //! What a launch is to give: the values of the algorithm, as exact as its arithmetic. Where a schedule decomposes a stage, devices round as the
 //! decomposed algorithm does, so the bounds are those of that; its values must be the algorithm's.
 
+use crate::run::STRIDE;
 use std::collections::HashMap;
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate};
 use tilewright_dsl::nest::{BufferId, Program, Space};
@@ -12,7 +13,12 @@ use tilewright_dsl::nest::{BufferId, Program, Space};
 pub fn wanted(algorithm: &Program, decomposed: Option<&Program>, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
     let mut wanted = evaluate(algorithm, given)?;
     let Some(decomposed) = decomposed else { return Ok(wanted) };
-    let others = evaluate(decomposed, given)?;
+    // Strides are dims of its program, and nothing that it computes depends on them.
+    let mut given = given.clone();
+    for (id, _) in decomposed.dims.iter().filter(|(_, dim)| dim.name.contains(STRIDE)) {
+        given.dims.entry(id).or_insert(0);
+    }
+    let others = evaluate(decomposed, &given)?;
     // Intermediates may be others than the algorithm's.
     let results = |id: &BufferId| matches!(algorithm.buffers[*id].space, Space::Output | Space::Update);
     for (id, tensor) in wanted.iter_mut().filter(|(id, _)| results(id)) {
