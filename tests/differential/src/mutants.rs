@@ -4,13 +4,14 @@ use crate::compare::compare;
 use crate::compile::{self, Variant};
 use crate::mutate::{Kind, Mutant, mutants};
 use crate::run::{self, Inputs};
+use crate::wanted::wanted;
 use crate::{Pair, pair};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::{Device, Error};
-use tilewright_dsl::algorithm::evaluate::{Tensor, evaluate};
+use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{BufferId, Program};
 use tilewright_dsl::profile::Profile;
@@ -179,7 +180,10 @@ impl Subject {
             run::admits(&self.variant.program, &dims).filter(|admitted| *admitted)?;
             let inputs = Inputs::new(&self.variant.algorithm, &dims, &pair.scalars, &fill, &mut random).ok()?;
             let count: i64 = inputs.shapes.values().map(|s| s.iter().product::<i64>()).sum();
-            let wanted = if count <= 20_000 { evaluate(&self.variant.algorithm, &inputs.given).ok()? } else { return None };
+            if count > 20_000 {
+                return None;
+            }
+            let wanted = wanted(&self.variant.algorithm, self.variant.decomposed.as_ref(), &inputs.given).ok()?;
             Some((inputs, wanted.into_iter().collect()))
         };
         sizes.iter().filter_map(launch).collect()
