@@ -99,11 +99,13 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Where a span lies, as a macro would see it.
+    /// Where a span lies, as a macro would see it in a package that stands in its workspace's folder.
     pub fn place(&self, span: SpanId) -> Option<Place> {
         let (first, _) = self.spans.get(span)?;
         let start = first.start();
-        Place::new(self.files.path(&first.file())?, start.line, start.column + 1)
+        // Texts name files from the present folder on, and rustc from the workspace's.
+        let file = std::path::absolute(self.files.path(&first.file())?).ok()?;
+        Place::new(&file.to_string_lossy(), start.line, start.column + 1)
     }
 }
 
