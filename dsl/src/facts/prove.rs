@@ -250,7 +250,10 @@ impl<'c, 'p> Query<'c, 'p> {
         for (one, c, a) in minima.iter().filter(|(_, c, _)| *c > 0) {
             for (other, d, b) in minima.iter().filter(|(_, d, _)| *d < 0) {
                 let apart = a.sub(b)?;
-                if best.as_ref().is_none_or(|(.., least)| apart.terms.len() < least.terms.len()) {
+                // Of two that have nothing in common the difference says less than each.
+                if apart.terms.len() < a.terms.len() + b.terms.len()
+                    && best.as_ref().is_none_or(|(.., least)| apart.terms.len() < least.terms.len())
+                {
                     best = Some((*one, *other, (*c).min(d.checked_neg()?), apart));
                 }
             }
