@@ -20,7 +20,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use tilewright_launch::{DType, Dispatch, Feature, Program};
+use tilewright_launch::{DType, Dispatch, Feature, Matrices, Program};
 
 /// A device that runs kernels. Clones are the same device; it closes when the last of them and of its tensors and kernels is
 /// dropped.
@@ -61,6 +61,8 @@ pub struct DeviceInfo {
     pub api_version: (u32, u32),
     /// The features that variants can require and that it has.
     pub features: Vec<Feature>,
+    /// The cooperative matrices that it multiplies; `None`: all that variants can have.
+    pub matrices: Option<Vec<Matrices>>,
     /// Its limits.
     pub limits: Limits,
 }

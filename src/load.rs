@@ -192,6 +192,7 @@ fn unmet(program: &Program, info: &DeviceInfo) -> Option<String> {
         })
         .or_else(|| within("bytes of shared memory", r.shared_bytes, l.shared_bytes))
         .or_else(|| r.subgroup.and_then(|size| unmet_subgroup(program, size, info)))
+        .or_else(|| unmet_matrices(program, info))
         .or_else(|| program.dispatches.iter().find_map(|d| unmet_dispatch(d, info)))
 }
 
@@ -208,6 +209,14 @@ fn unmet_subgroup(program: &Program, size: u32, info: &DeviceInfo) -> Option<Str
     let most = program.dispatches.iter().map(|d| invocations(d.local)).max().unwrap_or(0);
     (most > u64::from(size) * u64::from(l.subgroups))
         .then(|| format!("needs {most} invocations in subgroups of {size}, of which the device has {}", l.subgroups))
+}
+
+fn unmet_matrices(program: &Program, info: &DeviceInfo) -> Option<String> {
+    let known = info.matrices.as_ref()?;
+    let missing = program.requires.matrices.iter().find(|wanted| !known.contains(wanted))?;
+    let list: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let has = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+    Some(format!("multiplies matrices of {missing}, the device those of {has}"))
 }
 
 /// The invocations of a workgroup.
@@ -311,7 +320,7 @@ mod tests {
     use super::*;
     use crate::device::{DeviceKind, Limits};
     use crate::launch::samples::{conv, lit};
-    use tilewright_launch::{Dispatch, Feature};
+    use tilewright_launch::{DType, Dispatch, Feature, Matrices};
 
     /// A device that has no more than Vulkan guarantees.
     fn info(features: Vec<Feature>) -> DeviceInfo {
@@ -330,7 +339,8 @@ mod tests {
             timestamps: false,
         };
         let (name, driver) = ("Small".into(), "d".into());
-        DeviceInfo { index: 0, name, kind: DeviceKind::Other, driver, api_version: (1, 1), features, limits }
+        let (kind, api_version) = (DeviceKind::Other, (1, 1));
+        DeviceInfo { index: 0, name, kind, driver, api_version, features, matrices: Some(vec![]), limits }
     }
 
     fn with_dispatch(change: impl FnOnce(&mut Dispatch)) -> Program {
@@ -369,6 +379,20 @@ mod tests {
         refused(|d| (d.buffers, d.spilled) = (vec![bound; 4], true), "needs 5 storage buffers, the device has 4");
         refused(|d| d.spirv[5] = 4, "needs Vulkan 1.2 for its SPIR-V 1.4, the device has 1.1");
         refused(|d| d.spirv[5] = 6, "needs Vulkan 1.3 for its SPIR-V 1.6, the device has 1.1");
+    }
+
+    #[test]
+    fn matrices_must_be_those_of_the_device() {
+        let wanted = Matrices { shape: [16, 16, 16], factors: [DType::F16; 2], sum: DType::F32 };
+        let mut program = with_dispatch(|_| ());
+        program.requires.matrices = vec![wanted];
+        let on = |matrices| unmet(&program, &DeviceInfo { matrices, ..info(vec![]) });
+        assert_eq!(on(None), None);
+        assert_eq!(on(Some(vec![Matrices { shape: [8; 3], ..wanted }, wanted])), None);
+        let none = "multiplies matrices of 16 x 16 x 16 f16 f16 f32, the device those of none";
+        assert_eq!(on(Some(vec![])).as_deref(), Some(none));
+        let other = "multiplies matrices of 16 x 16 x 16 f16 f16 f32, the device those of 8 x 8 x 8 f16 f16 f32";
+        assert_eq!(on(Some(vec![Matrices { shape: [8; 3], ..wanted }])).as_deref(), Some(other));
     }
 
     #[test]

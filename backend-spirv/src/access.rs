@@ -7,7 +7,7 @@ use crate::module::Id;
 use crate::resolve::View;
 use crate::resolve::values::ValueId;
 use crate::resolve::values::poly::ByLane;
-use rspirv::spirv::{MemoryAccess, Op, SelectionControl};
+use rspirv::spirv::{Op, SelectionControl};
 use smallvec::SmallVec;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, BufferId, Space};
@@ -25,9 +25,7 @@ impl Emit<'_> {
     pub(crate) fn load_at(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType, level: u32) -> Result<Chunks> {
         let place = self.place(buffer, index, count, level)?;
         let mut operands: SmallVec<[u32; 3]> = SmallVec::from_slice(&[place.pointer]);
-        if let Some(bytes) = place.aligned {
-            operands.extend([MemoryAccess::ALIGNED.bits(), bytes]);
-        }
+        operands.extend(self.memory_operands(buffer, place.aligned));
         let loaded = self.ins(level, Op::Load, place.of, &operands);
         self.after_load(loaded, dtype, count, level, self.program.buffers[buffer].space.is_global())
     }
@@ -85,7 +83,7 @@ impl Emit<'_> {
     pub(crate) fn store(&mut self, to: &Access, value: ValueId) -> Result<()> {
         match self.program.buffers[to.buffer].space {
             Space::Register => self.write_register(to.buffer, &to.index, value),
-            Space::Fragment { .. } => Err(self.no_fragments()),
+            Space::Fragment { .. } => Err(self.defect("one element is written to a matrix")),
             _ => self.store_memory(to, value),
         }
     }
@@ -180,9 +178,7 @@ impl Emit<'_> {
         });
         for (pointer, value, aligned) in stores.0 {
             let mut operands: SmallVec<[u32; 4]> = SmallVec::from_slice(&[pointer, value]);
-            if let Some(bytes) = aligned {
-                operands.extend([MemoryAccess::ALIGNED.bits(), bytes]);
-            }
+            operands.extend(self.memory_operands(buffer, aligned));
             self.function.here().op(Op::Store, &operands);
         }
         if let Some(merge) = merge {
@@ -190,6 +186,7 @@ impl Emit<'_> {
             self.function.here().op(Op::Label, &[merge]);
         }
         self.resolver.reads.forget(buffer);
+        self.matrices.forget();
         Ok(())
     }
 }

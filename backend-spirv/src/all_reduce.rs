@@ -128,7 +128,8 @@ impl Emit<'_> {
             let value = self.scalar(*value)?;
             let (place, _) = self.element(*array, *dtype, at)?;
             let value = self.before_store(&[value], *dtype, 1, false)?;
-            self.function.here().op(Op::Store, &[place, value]);
+            let operands: Vec<u32> = [place, value].into_iter().chain(self.shared_operands()).collect();
+            self.function.here().op(Op::Store, &operands);
         }
         Ok(())
     }
@@ -137,7 +138,8 @@ impl Emit<'_> {
         let level = self.level();
         let one = |e: &mut Self, (array, dtype): &(Id, DType)| {
             let (place, of) = e.element(*array, *dtype, at)?;
-            let loaded = e.ins(level, Op::Load, of, &[place]);
+            let operands: Vec<u32> = [place].into_iter().chain(e.shared_operands()).collect();
+            let loaded = e.ins(level, Op::Load, of, &operands);
             let chunks = e.after_load(loaded, *dtype, 1, level, false)?;
             Ok(e.now(*dtype, chunks))
         };

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::resolve::View;
 use crate::resolve::values::ValueId;
-use rspirv::spirv::{Capability, MemorySemantics, Op, Scope as SpirvScope};
+use rspirv::spirv::{Capability, MemorySemantics, Op};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, Monoid};
@@ -31,7 +31,7 @@ impl Emit<'_> {
             let level = e.level();
             let place = e.place(to.buffer, flat, 1, level)?;
             // The dispatch's end orders this before what others read: nothing here does.
-            let (scope, semantics) = (e.module.uint(SpirvScope::Device as u32), e.module.uint(MemorySemantics::RELAXED.bits()));
+            let (scope, semantics) = (e.module.uint(e.widest_scope() as u32), e.module.uint(MemorySemantics::RELAXED.bits()));
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())
         })?;

@@ -29,6 +29,14 @@ pub(crate) struct Buffers {
     pub(crate) shared_bytes: u32,
 }
 
+impl Buffers {
+    /// Notes an access of so many bytes.
+    pub(crate) fn widen(&mut self, buffer: BufferId, bytes: u32) {
+        let widest = self.widest.get_or_insert_with(buffer, || bytes);
+        *widest = (*widest).max(bytes);
+    }
+}
+
 /// A pointer to some elements.
 pub(crate) struct Place {
     pub(crate) pointer: Id,
@@ -68,8 +76,7 @@ impl Emit<'_> {
             Space::Constant(_) => self.constant_place(buffer, index, level),
             _ => {
                 let bytes = self.program.buffers[buffer].dtype.bytes() * count;
-                let widest = self.buffers.widest.get_or_insert_with(buffer, || bytes);
-                *widest = (*widest).max(bytes);
+                self.buffers.widen(buffer, bytes);
                 if self.by_address() {
                     self.address_place(buffer, index, count, level)
                 } else {
@@ -94,7 +101,7 @@ impl Emit<'_> {
     /// The block that a buffer in device memory is, seen as such vectors.
     fn memory_block(&mut self, of: Id, stride: u32, read_only: bool) -> Id {
         let array = self.module.ty(Type::Runtime(of, stride));
-        let coherent = self.resolver.uses.coherent && !read_only;
+        let coherent = self.resolver.uses.coherent && !read_only && !self.resolver.uses.matrices;
         self.module.ty(Type::Block(vec![Member { of: array, offset: 0, read_only, coherent }]))
     }
 

@@ -49,6 +49,7 @@ fn emit(
     e.check_local(local)?;
     let grid = grid(program, dispatch)?;
     e.resolver.reach.grid = grid.clone().map(Some);
+    e.declare_memory_model();
     e.block(&dispatch.body)?;
     e.check_shared()?;
     let addresses = e.by_address() && !e.resolver.uses.global.is_empty();
@@ -75,6 +76,7 @@ fn emit(
         local,
         shared_bytes: e.buffers.shared_bytes,
         subgroup: e.resolver.grid.subgroup,
+        matrices: e.matrices.products.clone(),
     };
     let made = launch::Dispatch {
         name: dispatch.name.clone(),
@@ -98,12 +100,17 @@ fn join(a: Requires, b: Requires) -> Requires {
     features.extend(b.features);
     features.sort_unstable();
     features.dedup();
+    let mut matrices = a.matrices;
+    matrices.extend(b.matrices);
+    matrices.sort_unstable();
+    matrices.dedup();
     Requires {
         features,
         invocations: a.invocations.max(b.invocations),
         local: std::array::from_fn(|n| a.local[n].max(b.local[n])),
         shared_bytes: a.shared_bytes.max(b.shared_bytes),
         subgroup: a.subgroup.or(b.subgroup),
+        matrices,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::buffers::Buffers;
 use crate::chunks::Chunks;
 use crate::function::{Function, Region};
 use crate::hidden::Opaque;
+use crate::matrices::Matrices;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
 use crate::registers::Registers;
@@ -42,6 +43,7 @@ pub(crate) struct Emit<'p> {
     pub(crate) classes: Classes,
     pub(crate) fuse: Fuse,
     pub(crate) opaque: Opaque,
+    pub(crate) matrices: Matrices,
     pub(crate) written: Written,
     /// The features that the variant requires.
     pub(crate) features: BTreeSet<Feature>,
@@ -63,6 +65,7 @@ impl<'p> Emit<'p> {
             classes: Classes::default(),
             fuse: Fuse::default(),
             opaque: Opaque::default(),
+            matrices: Matrices::default(),
             written: Written::default(),
             features: BTreeSet::new(),
         }
@@ -149,6 +152,7 @@ impl Emit<'_> {
     fn flush(&mut self) -> Result<()> {
         self.flush_registers()?;
         self.resolver.reads.recent.clear();
+        self.matrices.forget();
         Ok(())
     }
 

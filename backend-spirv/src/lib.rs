@@ -31,6 +31,8 @@ mod hidden;
 mod invocations;
 mod lanes;
 mod math;
+mod matrices;
+mod memory_model;
 mod module;
 mod nan;
 mod nest;

@@ -6,7 +6,7 @@
 
 use crate::hash::Map;
 use rspirv::spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, StorageClass,
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, Scope, StorageClass,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -89,6 +89,13 @@ pub(crate) enum Type {
     Block(Vec<Member>),
     Pointer(StorageClass, Id),
     Function(Id),
+    /// A subgroup's cooperative matrix; `role`: which operand it is.
+    Matrix {
+        of: Id,
+        rows: u32,
+        columns: u32,
+        role: u32,
+    },
 }
 
 /// A member of a block.
@@ -187,6 +194,10 @@ impl Module {
             Type::Array(_, length, _) => Some(self.uint(*length)),
             _ => None,
         };
+        let sides = match ty {
+            Type::Matrix { rows, columns, role, .. } => [Scope::Subgroup as u32, rows, columns, role].map(|n| self.uint(n)),
+            _ => [0; 4],
+        };
         let id = self.id();
         match &ty {
             Type::Void => self.globals.op(Op::TypeVoid, &[id]),
@@ -222,6 +233,10 @@ impl Module {
             }
             Type::Pointer(class, to) => self.globals.op(Op::TypePointer, &[id, *class as u32, *to]),
             Type::Function(result) => self.globals.op(Op::TypeFunction, &[id, *result]),
+            Type::Matrix { of, .. } => {
+                let operands: Vec<u32> = [id, *of].into_iter().chain(sides).collect();
+                self.globals.op(Op::TypeCooperativeMatrixKHR, &operands);
+            }
         }
         self.types.insert(ty, id);
         id
@@ -358,7 +373,9 @@ impl Module {
             code.op(Op::ExtInstImport, &operands);
         }
         let addressing = if addresses { AddressingModel::PhysicalStorageBuffer64 } else { AddressingModel::Logical };
-        code.op(Op::MemoryModel, &[addressing as u32, MemoryModel::GLSL450 as u32]);
+        let is_vulkan = self.capabilities.contains(&(Capability::VulkanMemoryModel as u32));
+        let model = if is_vulkan { MemoryModel::Vulkan } else { MemoryModel::GLSL450 };
+        code.op(Op::MemoryModel, &[addressing as u32, model as u32]);
         let mut entry = vec![ExecutionModel::GLCompute as u32, main];
         entry.extend(string(name));
         entry.extend(&self.interface);

@@ -9,9 +9,8 @@ use crate::module::{Code, Id};
 use crate::resolve::View;
 use crate::resolve::values::{Op as ValueOp, ValueId};
 use crate::resolve::{Bound, Resolver};
-use rspirv::spirv::{Capability, LoopControl, MemorySemantics, Op, Scope as SpirvScope, SelectionControl};
+use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
-use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope};
@@ -32,7 +31,7 @@ impl Emit<'_> {
             NodeKind::Alloc { body, .. } => self.block(body),
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have made it loops")),
-            NodeKind::Fragment(_) => Err(self.no_fragments()),
+            NodeKind::Fragment(_) => Err(self.defect("no node is a fragment's")),
             NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {
@@ -46,15 +45,12 @@ impl Emit<'_> {
         }
     }
 
-    pub(crate) fn no_fragments(&self) -> Error {
-        self.error("cooperative matrices are not supported yet").help("leave `mma` out of the schedule")
-    }
-
     fn loop_node(&mut self, l: &Loop) -> Result<()> {
         match l.exec {
             Exec::Serial => self.serial(l),
             Exec::Unroll => self.unroll(l),
             Exec::Lanes => self.in_lanes(l),
+            Exec::Matrix(side) => self.over_side(l, side),
             Exec::Bind(level, slot) => {
                 let bound = self.resolving(|r| r.coordinate_of(l.axis, level, slot))?;
                 self.binding(l.axis, bound, |e| e.block(&l.body))
@@ -236,14 +232,11 @@ impl Emit<'_> {
             Scope::Workgroup => SpirvScope::Workgroup,
             Scope::Device => return Err(self.defect("no barrier holds a whole device")),
         };
-        let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
-        if self.resolver.uses.coherent {
-            semantics |= MemorySemantics::UNIFORM_MEMORY;
-        }
-        let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(semantics.bits()));
+        let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(self.barrier_semantics()));
         self.function.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
         self.written.barriers += 1;
         self.resolver.reads.recent.clear();
+        self.matrices.forget();
         Ok(())
     }
 }
@@ -251,6 +244,9 @@ impl Emit<'_> {
 /// Computes.
 impl<'p> Emit<'p> {
     fn compute(&mut self, c: &Compute) -> Result<()> {
+        if self.in_matrices() {
+            return self.matrix_compute(c);
+        }
         self.resolver.begin(&c.preds);
         self.resolver.compute = std::ptr::from_ref(c) as usize;
         if c.preds.len() > 64 {

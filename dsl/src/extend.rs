@@ -2,13 +2,24 @@
 
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::profile::Profile;
-use crate::syntax::profile::{self as tree, Field, Value};
+use crate::syntax::Name;
+use crate::syntax::profile::{self as tree, Field, Row, Value};
 use std::collections::BTreeSet;
-use tilewright_launch::Feature;
+use tilewright_launch::{DType, Feature, Matrices};
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 9] =
-    ["invocations", "local", "shared_bytes", "subgroup", "subgroups", "push_bytes", "features", "gflops", "bandwidth"];
+const FIELDS: [&str; 10] = [
+    "invocations",
+    "local",
+    "shared_bytes",
+    "subgroup",
+    "subgroups",
+    "push_bytes",
+    "features",
+    "matrices",
+    "gflops",
+    "bandwidth",
+];
 
 impl Profile {
     /// The profile of a chain: each extends the next one, and the last one a bundled one.
@@ -63,6 +74,7 @@ impl Profile {
             "subgroups" => self.subgroups = number(field, 1, 1 << 16)?,
             "local" => self.local = local(field)?,
             "features" => self.features = features(field, &self.features)?,
+            "matrices" => self.matrices = matrices(field)?,
             other => {
                 let error = Error::new(field.name.span, format!("a profile has no field `{other}`"));
                 let known = format!("there are {}", list(FIELDS));
@@ -78,6 +90,14 @@ impl Profile {
         if self.has(Feature::CooperativeMatrix) && !self.has(Feature::MemoryModel) {
             let error = Error::new(blame("features"), "`cooperative_matrix` without `memory_model`");
             return Err(error.note("cooperative matrices need the Vulkan memory model").help("add `memory_model`"));
+        }
+        let field = |name: &str| tree.fields.iter().find(|f| f.name.text == name);
+        if let Some(field) = field("matrices")
+            && !self.matrices.is_empty()
+            && !self.has(Feature::CooperativeMatrix)
+        {
+            let error = Error::new(field.span, "`matrices` without `cooperative_matrix`");
+            return Err(error.help("add `cooperative_matrix` and `memory_model` to `features`"));
         }
         if let Some(size) = self.subgroup
             && size > self.invocations
@@ -120,6 +140,36 @@ fn local(field: &Field) -> Result<[u32; 3], Error> {
     let checked: Result<Vec<u32>, Error> = numbers.iter().map(|(value, span)| in_range(field, *value, *span, 1, 1 << 16)).collect();
     let found = numbers.len();
     checked?.try_into().map_err(|_| Error::new(field.span, format!("`local` is three numbers (x, y, z), not {found}")))
+}
+
+/// Rows of shapes and types: `[16 x 16 x 16 f16 f16 f32]`.
+fn matrices(field: &Field) -> Result<Vec<Matrices>, Errors> {
+    let rows = match &field.value {
+        Value::Matrices(rows) => rows,
+        Value::Names(names) if names.is_empty() => return Ok(Vec::new()),
+        _ => {
+            let error = Error::new(field.span, "`matrices` is a list of shapes and types: `[16 x 16 x 16 f16 f16 f32]`");
+            return Err(error.note("M x N x K, and the element types of the factors and of the sum").into());
+        }
+    };
+    let mut errors = Errors::new();
+    let rows: Vec<Matrices> = rows.iter().filter_map(|row| errors.keep(matrices_of(field, row))).collect();
+    errors.into_result().map(|()| rows)
+}
+
+fn matrices_of(field: &Field, row: &Row) -> Result<Matrices, Error> {
+    let mut shape = [0; 3];
+    for (side, (value, span)) in shape.iter_mut().zip(row.shape) {
+        *side = in_range(field, value, span, 1, 256)?;
+    }
+    let known = |name: &Name| DType::from_name(&name.text).ok_or_else(|| Error::new(name.span, format!("there is no dtype `{name}`")));
+    match &row.dtypes[..] {
+        [a, b, sum] => Ok(Matrices { shape, factors: [known(a)?, known(b)?], sum: known(sum)? }),
+        _ => {
+            let error = Error::new(row.span, format!("a row of `matrices` has three types, and this one {}", row.dtypes.len()));
+            Err(error.help("write the factors' types and the sum's: `16 x 16 x 16 f16 f16 f32`"))
+        }
+    }
 }
 
 fn features(field: &Field, inherited: &BTreeSet<Feature>) -> Result<BTreeSet<Feature>, Errors> {

@@ -3,7 +3,7 @@
 //! The bundled ones are functions of [`Profile`]; [`crate::extend`] makes others from what `profile!` says.
 
 use std::collections::BTreeSet;
-use tilewright_launch::Feature;
+use tilewright_launch::{DType, Feature, Matrices};
 
 /// What a device guarantees. A variant is made for a profile and may use all of it and no more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Profile {
     pub push_bytes: u32,
     /// What it has beyond the core of Vulkan 1.1.
     pub features: BTreeSet<Feature>,
+    /// The cooperative matrices that its subgroups multiply.
+    pub matrices: Vec<Matrices>,
     /// Float operations a second at the most, in thousand millions (GFLOP/s), by ordinary f32 arithmetic. No guarantee: of
     /// the device that the profile is named after, for estimates.
     pub gflops: Option<u32>,
@@ -43,6 +45,7 @@ impl Profile {
             subgroups: 128,
             push_bytes: 128,
             features: BTreeSet::new(),
+            matrices: Vec::new(),
             gflops: None,
             bandwidth: None,
         }
@@ -60,8 +63,19 @@ impl Profile {
             subgroups: 32,
             push_bytes: 256,
             features: all_but(&[Feature::CooperativeMatrix]),
+            matrices: Vec::new(),
             gflops: None,
             bandwidth: None,
+        }
+    }
+
+    /// The same from Mesa 26 on, with cooperative matrices.
+    pub fn mesa_lavapipe_26() -> Profile {
+        Profile {
+            name: "mesa_lavapipe_26".into(),
+            features: all_but(&[]),
+            matrices: floats(&[[8, 8, 8]]),
+            ..Profile::mesa_lavapipe()
         }
     }
 
@@ -88,6 +102,7 @@ impl Profile {
                 SubgroupSize,
                 MemoryModel,
             ]),
+            matrices: Vec::new(),
             gflops: None,
             bandwidth: None,
         }
@@ -104,6 +119,7 @@ impl Profile {
             subgroups: 32,
             push_bytes: 256,
             features: all_but(&[]),
+            matrices: floats(&[[16, 16, 16], [16, 8, 16], [16, 8, 8]]),
             gflops: None,
             bandwidth: None,
         }
@@ -126,15 +142,16 @@ impl Profile {
             subgroups: 32,
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
+            matrices: floats(&[[16, 16, 16]]),
             gflops: None,
             bandwidth: None,
         }
     }
 
     /// Every bundled profile.
-    pub fn all_bundled() -> [Profile; 6] {
+    pub fn all_bundled() -> [Profile; 7] {
         use Profile as P;
-        [P::vulkan_1_1(), P::mesa_lavapipe(), P::arm_valhall(), P::nvidia_ampere(), P::nvidia_hopper(), P::amd_rdna3()]
+        [P::vulkan_1_1(), P::mesa_lavapipe(), P::mesa_lavapipe_26(), P::arm_valhall(), P::nvidia_ampere(), P::nvidia_hopper(), P::amd_rdna3()]
     }
 
     /// The bundled profile of that name.
@@ -164,4 +181,10 @@ impl Profile {
 /// The features of a device that has all but these. `Int64` is for a profile to ask for: a variant with it is slower.
 fn all_but(lacks: &[Feature]) -> BTreeSet<Feature> {
     Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| *f != Feature::Int64 && !lacks.contains(f)).collect()
+}
+
+/// Matrices of f16, with sums in f16 and in f32.
+fn floats(shapes: &[[u32; 3]]) -> Vec<Matrices> {
+    let row = |shape: &[u32; 3]| [DType::F16, DType::F32].map(|sum| Matrices { shape: *shape, factors: [DType::F16; 2], sum });
+    shapes.iter().flat_map(row).collect()
 }

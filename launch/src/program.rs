@@ -295,6 +295,26 @@ pub struct Requires {
     pub shared_bytes: u32,
     /// The subgroup size that the words are made for; requested, with full subgroups.
     pub subgroup: Option<u32>,
+    /// The cooperative matrices that are multiplied.
+    pub matrices: Vec<Matrices>,
+}
+
+/// A multiplication of cooperative matrices, by a subgroup: `M x K` times `K x N`, added to `M x N`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Matrices {
+    /// M, N and K.
+    pub shape: [u32; 3],
+    /// The factors' element types.
+    pub factors: [DType; 2],
+    /// The element type of the sum, and of what it is added to.
+    pub sum: DType,
+}
+
+impl std::fmt::Display for Matrices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ([m, n, k], [a, b]) = (self.shape, self.factors);
+        write!(f, "{m} x {n} x {k} {a} {b} {}", self.sum)
+    }
 }
 
 /// A device feature that Vulkan guarantees nowhere.

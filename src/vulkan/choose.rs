@@ -2,6 +2,7 @@
 
 use super::failed;
 use super::instance::{Instance, NEWEST, has};
+use super::matrices;
 use crate::device::{DeviceInfo, DeviceKind, Limits};
 use crate::error::{Error, Result};
 use ash::{ext, khr, vk};
@@ -49,7 +50,7 @@ pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>> {
     }
     let mut candidates = Vec::new();
     for raw in devices {
-        if let Some(mut candidate) = examine(instance.raw(), raw)? {
+        if let Some(mut candidate) = examine(instance, raw)? {
             candidate.info.index = candidates.len();
             candidates.push(candidate);
         }
@@ -89,7 +90,8 @@ fn pick(infos: &[&DeviceInfo], wanted: Option<&str>) -> Option<usize> {
 }
 
 /// What a physical device is and can do; `None` if it will not do.
-fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate>> {
+fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate>> {
+    let instance = owner.raw();
     // SAFETY: see `candidates`.
     let properties = unsafe { instance.get_physical_device_properties(raw) };
     let families = unsafe { instance.get_physical_device_queue_family_properties(raw) };
@@ -111,6 +113,7 @@ fn examine(instance: &ash::Instance, raw: vk::PhysicalDevice) -> Result<Option<C
         driver: more.driver(&properties),
         api_version: (vk::api_version_major(properties.api_version), vk::api_version_minor(properties.api_version)),
         features: features.list(&more),
+        matrices: Some(if features.cooperative_matrix { matrices::of(owner, raw)? } else { Vec::new() }),
         limits,
     };
     let bits = family.timestamp_valid_bits;
@@ -419,7 +422,8 @@ mod tests {
     fn info(index: usize, name: &str, kind: DeviceKind) -> DeviceInfo {
         let more = More::default();
         let limits = limits(&vk::PhysicalDeviceLimits::default(), &more, &Features::default(), 0);
-        DeviceInfo { index, name: name.into(), kind, driver: "d".into(), api_version: (1, 3), features: vec![], limits }
+        let (api_version, features, matrices) = ((1, 3), vec![], Some(vec![]));
+        DeviceInfo { index, name: name.into(), kind, driver: "d".into(), api_version, features, matrices, limits }
     }
 
     #[test]

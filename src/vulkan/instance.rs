@@ -22,7 +22,7 @@ pub(super) struct Instance {
     /// Kept as long as the messenger can write to it.
     messages: Arc<Messages>,
     /// Keeps the library loaded.
-    _entry: ash::Entry,
+    entry: ash::Entry,
 }
 
 impl Instance {
@@ -32,15 +32,20 @@ impl Instance {
         let raw = check_version(&entry).and_then(|()| create(&entry, options, &messages));
         let (raw, names) = raw.map_err(|e| explained(&entry, e))?;
         // Built before anything can fail, so that the instance is destroyed if something does.
-        let mut instance = Instance { messenger: None, names, raw, messages, _entry: entry };
+        let mut instance = Instance { messenger: None, names, raw, messages, entry };
         if options.validation {
-            instance.messenger = Some(Messenger::new(&instance._entry, &instance.raw, &instance.messages)?);
+            instance.messenger = Some(Messenger::new(&instance.entry, &instance.raw, &instance.messages)?);
         }
         Ok(instance)
     }
 
     pub(super) fn raw(&self) -> &ash::Instance {
         &self.raw
+    }
+
+    /// The loader's functions.
+    pub(super) fn entry(&self) -> &ash::Entry {
+        &self.entry
     }
 
     /// Whether validation is on.

@@ -13,6 +13,7 @@ mod context;
 mod files;
 mod instance;
 mod manifests;
+mod matrices;
 mod memory;
 mod pipeline;
 mod queues;

@@ -26,11 +26,13 @@ mod reach;
 mod read;
 mod registers;
 mod scan;
+mod steps;
 pub(crate) mod teams;
 pub(crate) mod values;
 
 pub(crate) use expr::View;
 pub(crate) use params::Param;
+pub(crate) use steps::Steps;
 pub(crate) use registers::{Elements, is_whole};
 
 use crate::Result;
@@ -187,6 +189,11 @@ impl Resolver<'_> {
     pub(crate) fn begin(&mut self, preds: &[Pred]) {
         self.resolved.clear();
         preds.clone_into(&mut self.preds);
+    }
+
+    /// Takes a value for what an expression resolves to, until the next compute.
+    pub(crate) fn presume(&mut self, id: ExprId, value: ValueId) {
+        self.resolved.insert((id, View::ALL.key()), (value, 0));
     }
 
     /// Forgets what was resolved.

@@ -73,7 +73,7 @@ impl Resolver<'_> {
     }
 
     /// Clamps the indices of a read that may leave its buffer; whether it is inside.
-    fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
+    pub(super) fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
         let mut inside = self.values.boolean(true);
         let (sides, whole): (&Sides, bool) = match &read.outside {
             Outside::Never => return Ok(inside),

@@ -23,6 +23,7 @@ struct Scan<'p> {
     /// How local buffers are reached in lanes.
     rows: BTreeMap<u32, (BufferId, u32)>,
     barriers: bool,
+    matrices: bool,
     by_subgroup: bool,
 }
 
@@ -33,6 +34,8 @@ pub(crate) struct Uses {
     pub(crate) global: Vec<(BufferId, BufferUse)>,
     /// Whether invocations see each other's writes to device memory across a barrier.
     pub(crate) coherent: bool,
+    /// Whether there are cooperative matrices.
+    pub(crate) matrices: bool,
     /// Elements of a shared array's vectors, where it is more than 1.
     shared: Map<BufferId, u32>,
     /// Elements of a register's variable, where it is more than 1.
@@ -62,7 +65,7 @@ impl Resolver<'_> {
     pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
         let tensors = Tensors::of(self.program);
         let (uses, rows) = (BTreeMap::new(), BTreeMap::new());
-        let mut scan = Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, by_subgroup: false };
+        let mut scan = Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, matrices: false, by_subgroup: false };
         scan.block(&dispatch.body, self);
         // Which threads make up a subgroup is known of a row only by how they are counted.
         if scan.by_subgroup && self.grid.subgroups.is_empty() && self.grid.local[1..] != [1, 1] {
@@ -70,6 +73,10 @@ impl Resolver<'_> {
         }
         self.uses.global = scan.uses.into_values().collect();
         // Only what is written and read again in one dispatch needs to be seen by others.
+        self.uses.matrices = scan.matrices;
+        if scan.matrices {
+            self.fixed_subgroup()?;
+        }
         self.uses.coherent = scan.barriers && self.uses.global.iter().any(|(_, u)| u.reads && u.writes);
         for (buffer, lanes) in scan.rows.into_values() {
             let b = &self.program.buffers[buffer];
@@ -115,6 +122,7 @@ impl Scan<'_> {
                     Exec::Bind(Level::Workgroup, slot) => once(&mut resolver.grid.workgroups, (l.axis, slot)),
                     Exec::Bind(Level::Thread, slot) => once(&mut resolver.grid.threads, (l.axis, slot)),
                     Exec::Bind(level, slot) => once(&mut resolver.grid.subgroups, (l.axis, level, slot)),
+                    Exec::Matrix(_) => self.matrices = true,
                     Exec::Serial | Exec::Unroll => {}
                 }
             }

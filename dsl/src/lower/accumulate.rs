@@ -12,8 +12,8 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::print;
 use crate::nest::{
-    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
-    Pred, Program, Space, StageId,
+    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Operand,
+    Phase, Pred, Program, Side, Space, StageId,
 };
 
 /// Lowers the reductions of every dispatch, and gives maps the predicates that they need.
@@ -40,7 +40,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     };
     let outermost = |f: &Frame| {
         let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));
-        f.as_loop().is_some_and(|(a, e)| e == Exec::Lanes || reduces(a, e))
+        f.as_loop().is_some_and(|(a, e)| matches!(e, Exec::Lanes | Exec::Matrix(_)) || reduces(a, e))
     };
     let place = path.frames.iter().position(outermost).unwrap_or(path.frames.len());
     let mut inside = all_reduce::inside(program, &mut path, place, &over);
@@ -170,13 +170,24 @@ fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, tile: im
     let one = |(i, identity): (usize, &ExprId)| {
         let name = if monoid.identity.len() == 1 { format!("{name}_acc") } else { format!("{name}_acc{i}") };
         let dtype = program.exprs.dtype(*identity);
-        let axes: Vec<AxisId> = tile(i).iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
+        let tile = tile(i);
+        let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         let shape = axes.iter().map(|a| program.axes[*a].extent).collect();
-        let space = Space::Register;
+        let space = match [Side::Rows, Side::Columns].map(|side| extent_of(program, &tile, side)) {
+            [Some(rows), Some(columns)] => Space::Fragment { operand: Operand::Accumulator, rows, columns },
+            _ => Space::Register,
+        };
         let buffer = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
         Access { buffer, index: axes.iter().map(|a| program.exprs.axis(*a)).collect() }
     };
     monoid.identity.iter().enumerate().map(one).collect()
+}
+
+/// How long a side of the matrices is that loops are over.
+fn extent_of(program: &Program, tile: &[Frame], side: Side) -> Option<u32> {
+    let is = |f: &&Frame| f.as_loop().is_some_and(|(_, exec)| exec == Exec::Matrix(side));
+    let (axis, _) = tile.iter().find(is)?.as_loop()?;
+    u32::try_from(program.exprs.as_int(program.axes[axis].extent)?).ok()
 }
 
 /// What an update needs: the reduction's axes, for the identity; others where reads would leave their buffers. Of an axis

@@ -59,8 +59,9 @@ impl Asked {
     }
 
     fn take(&mut self, program: &Program, looped: &Loop) {
+        // A whole subgroup has matrices.
+        self.lanes |= matches!(looped.exec, Exec::Matrix(_) | Exec::Bind(Level::Lane, _));
         let Exec::Bind(level, slot) = looped.exec else { return };
-        self.lanes |= level == Level::Lane;
         let place = match (level, slot) {
             (Level::Workgroup | Level::Lane, _) => return,
             (Level::Thread, Slot::Linear) => &mut self.linear,
@@ -89,7 +90,11 @@ impl Asked {
 pub fn lacks(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> Vec<(Level, Slot)> {
     let asked = Asked::of(program, block);
     let Some(path) = Path::open(block, stage, Phase::Whole) else { return Vec::new() };
-    let bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
+    let mut bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
+    // Together, the lanes of a subgroup compute matrices.
+    if path.frames.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_))))) {
+        bound.push((Level::Lane, Slot::X));
+    }
     let slots = |level: Level| [Slot::X, Slot::Y, Slot::Z].map(|slot| (level, slot));
     let mut all = match asked.lanes || asked.subgroups != [1; 3] {
         true => slots(Level::Subgroup).to_vec(),

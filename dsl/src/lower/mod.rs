@@ -9,7 +9,8 @@
 //!    or writes some of it; nothing moves any more.
 //! 5. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 6. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
+//! 6. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
+//! 7. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
 
 pub mod accumulate;
 mod all_reduce;
@@ -18,6 +19,7 @@ pub mod clamp_copies;
 mod components;
 pub mod launch;
 pub mod local;
+mod matrices;
 mod peel;
 mod shared_limit;
 pub mod solve;
@@ -33,5 +35,6 @@ pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     peel::run(program)?;
     barriers::run(program, profile);
     local::run(program, profile);
+    matrices::check(program)?;
     shared_limit::check(program, profile)
 }

@@ -87,7 +87,7 @@ fn leaves(program: &Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId
 /// What `exec` makes differ, in lanes or among the invocations of a workgroup.
 fn differs(exec: Exec, in_lanes: bool) -> bool {
     match exec {
-        Exec::Lanes => in_lanes,
+        Exec::Lanes | Exec::Matrix(_) => in_lanes,
         Exec::Bind(Level::Thread | Level::Subgroup | Level::Lane, _) => !in_lanes,
         Exec::Serial | Exec::Unroll | Exec::Bind(Level::Workgroup, _) => false,
     }

@@ -79,7 +79,7 @@ pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
     Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
-    Scope, Slot,
+    Scope, Side, Slot,
 };
 pub use places::Places;
 

@@ -95,8 +95,21 @@ pub enum Exec {
     Unroll,
     /// Together, as the components of vectors. The extent is a literal power of two.
     Lanes,
+    /// Together, by a subgroup, as a side of cooperative matrices. The extent is a literal.
+    Matrix(Side),
     /// Each by an invocation (or a group of them) of its own.
     Bind(Level, Slot),
+}
+
+/// The sides of a multiplication of matrices: `rows x depth` times `depth x columns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    /// The rows of the result.
+    Rows,
+    /// The columns of the result.
+    Columns,
+    /// What the products are summed over.
+    Depth,
 }
 
 /// What a bound axis counts.

@@ -21,6 +21,7 @@ mod items;
 pub mod lanes;
 mod left_over;
 mod merged;
+pub mod mma;
 mod names;
 mod number;
 pub(crate) mod online;

@@ -114,7 +114,7 @@ pub fn split(
     let exact = exact || tail == Tail::Shift;
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
     // An axis of extent 1 has no loop, but rounded up it can need one: innermost, as nothing says where.
-    let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes))));
+    let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_)))));
     let place = at.or(innermost).unwrap_or(nest.path.frames.len());
     if let Some(at) = at {
         nest.path.remove(at);
@@ -140,6 +140,7 @@ pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option
         Some((_, Exec::Serial)) | None => return Ok(Some(at)),
         Some((_, Exec::Unroll)) => "unrolled",
         Some((_, Exec::Lanes)) => "in lanes",
+        Some((_, Exec::Matrix(_))) => "a side of matrices",
         Some((_, Exec::Bind(..))) => "distributed",
     };
     let error = Error::new(blame, format!("axis `{}` is already {done}", nest.name(axis)));

@@ -30,13 +30,18 @@ pub(super) fn check_level(nest: &StageNest<'_>, target: &Target) -> Applied {
     if !within(target.level) {
         return Ok(());
     }
+    check_size(nest, target.span)
+}
+
+/// That subgroups of a known size can be required.
+pub(super) fn check_size(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     let profile = nest.profile;
     if profile.subgroup.is_none() {
-        let error = Error::new(target.span, format!("the profile `{}` does not say how large subgroups are", profile.name));
+        let error = Error::new(blame, format!("the profile `{}` does not say how large subgroups are", profile.name));
         return Err(error.help("write `thread(…)`, or `subgroup: 32` in a profile of devices that have such"));
     }
     if !profile.has(Feature::SubgroupSize) {
-        let error = Error::new(target.span, format!("the profile `{}` does not have `subgroup_size`", profile.name));
+        let error = Error::new(blame, format!("the profile `{}` does not have `subgroup_size`", profile.name));
         return Err(error.note("a subgroup size has to be required of the device").help("write `thread(…)`"));
     }
     Ok(())
@@ -83,6 +88,9 @@ pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
 fn check_idle_lanes(nest: &StageNest<'_>) -> Applied {
     let at = |wanted: Level| nest.path.frames.iter().find(move |f| f.level().is_some_and(|(level, _)| level == wanted));
     let (Some(frame), None) = (at(Level::Subgroup), at(Level::Lane)) else { return Ok(()) };
+    if nest.has_matrices() {
+        return Ok(());
+    }
     let name = frame.as_loop().map_or("", |(a, _)| nest.name(a));
     let error = Error::new(frame.span, format!("`{name}` goes to subgroups, and all lanes of each would do the same"));
     Err(error.help("distribute another axis to `lane(x)`, or this one to threads"))
@@ -148,9 +156,14 @@ impl StageNest<'_> {
         })
     }
 
+    /// Whether subgroups compute with matrices.
+    pub(super) fn has_matrices(&self) -> bool {
+        self.path.frames.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_)))))
+    }
+
     /// The subgroups of a workgroup, if axes are distributed to such or to lanes.
     pub(super) fn subgroup_count(&self) -> Option<u32> {
-        let lanes = self.extents(Level::Lane).next().is_some();
+        let lanes = self.extents(Level::Lane).next().is_some() || self.has_matrices();
         let subgroups: Vec<i64> = self.extents(Level::Subgroup).map(|(_, n)| n).collect();
         if !lanes && subgroups.is_empty() {
             return None;

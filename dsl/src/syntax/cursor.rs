@@ -144,6 +144,12 @@ impl Cursor<'_> {
         self.stream.cursor().ident().map(|(ident, _)| ident.to_string())
     }
 
+    /// Whether this word is the second token from here.
+    pub fn peek_word_after(&self, word: &str) -> bool {
+        let second = self.stream.cursor().token_tree().and_then(|(_, rest)| rest.ident());
+        second.is_some_and(|(next, _)| next == word)
+    }
+
     /// Whether a group comes next.
     pub fn peek_group(&self, delimiter: Delimiter) -> bool {
         self.stream.cursor().group(delimiter).is_some()

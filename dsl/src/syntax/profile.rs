@@ -42,6 +42,19 @@ pub enum Value {
     More(Vec<Name>),
     /// `none`: another word.
     Word(Name),
+    /// `[16 x 16 x 16 f16 f16 f32]`.
+    Matrices(Vec<Row>),
+}
+
+/// `16 x 16 x 16 f16 f16 f32`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// M, N and K.
+    pub shape: [(u64, SpanId); 3],
+    /// Element types.
+    pub dtypes: Vec<Name>,
+    /// Where it begins.
+    pub span: SpanId,
 }
 
 /// Reads the body of `profile!`.
@@ -101,12 +114,33 @@ fn field(cursor: &mut Cursor<'_>) -> Result<Field, Error> {
         if c.peek_name().is_some() || c.is_empty() {
             return Ok(Value::Names(c.commas(|c| c.name("a feature"))));
         }
-        Ok(Value::Numbers(c.commas(|c| {
-            let span = c.here();
-            Ok((number(c)?, span))
-        })))
+        if c.peek_word_after("x") {
+            return Ok(Value::Matrices(c.commas(row)));
+        }
+        Ok(Value::Numbers(c.commas(counted)))
     })?;
     Ok(Field { name, value: value.unwrap_or(Value::Names(Vec::new())), span })
+}
+
+/// A number, and where it stands.
+fn counted(cursor: &mut Cursor<'_>) -> Result<(u64, SpanId), Error> {
+    let span = cursor.here();
+    Ok((number(cursor)?, span))
+}
+
+/// `16 x 16 x 16 f16 f16 f32`
+fn row(cursor: &mut Cursor<'_>) -> Result<Row, Error> {
+    let span = cursor.here();
+    let m = counted(cursor)?;
+    cursor.expect_word("x")?;
+    let n = counted(cursor)?;
+    cursor.expect_word("x")?;
+    let shape = [m, n, counted(cursor)?];
+    let mut dtypes = Vec::new();
+    while cursor.peek_name().is_some() {
+        dtypes.push(cursor.name("a dtype")?);
+    }
+    Ok(Row { shape, dtypes, span })
 }
 
 fn number(cursor: &mut Cursor<'_>) -> Result<u64, Error> {

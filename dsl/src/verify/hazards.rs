@@ -317,7 +317,7 @@ impl Checks<'_> {
                         later *= self.literal(*part)?;
                     }
                 }
-                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes)) if times > 0 => below += times * (self.literal(axis)? - 1),
+                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if times > 0 => below += times * (self.literal(axis)? - 1),
                 // A tile that was moved back lies within its axis.
                 (Fate::Split(split), None)
                     if times > 0 && split.exact && self.running_past(&[self.provers.value(axis)], site).is_empty() =>

@@ -15,6 +15,15 @@ fn stands_in(above: &[(Exec, Option<AxisId>)], kind: Exec) -> bool {
     above.iter().any(|(exec, _)| *exec == kind)
 }
 
+/// Whether a node can stand in loops over a matrix's sides.
+fn is_of_matrices(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Loop(looped) => matches!(looped.exec, Exec::Matrix(_)),
+        NodeKind::Compute(_) => true,
+        _ => false,
+    }
+}
+
 /// What an invocation reads and writes at once, at most.
 const VECTOR_BYTES: i64 = 16;
 
@@ -58,6 +67,10 @@ impl Checks<'_> {
                 let line = self.printer.line(node);
                 self.refuse(Rule::Limits, node.span, format!("`{line}` stands among the lanes of a vector"));
             }
+            if above.iter().any(|(exec, _)| matches!(exec, Exec::Matrix(_))) && !is_of_matrices(node) {
+                let line = self.printer.line(node);
+                self.refuse(Rule::Limits, node.span, format!("`{line}` stands within a matrix"));
+            }
             match &node.kind {
                 NodeKind::Loop(looped) => {
                     self.looped(node, looped, above, block.len() == 1);
@@ -88,6 +101,13 @@ impl Checks<'_> {
         let wrong = match looped.exec {
             Exec::Serial => None,
             Exec::Unroll => literal.is_none().then_some("is unrolled, and its extent is no literal"),
+            Exec::Matrix(_) => {
+                self.feature(node, Feature::CooperativeMatrix);
+                self.feature(node, Feature::MemoryModel);
+                let again = stands_in(above, looped.exec) || stands_in(above, Exec::Lanes);
+                let wrong = if again { Some("stands within a side of its kind, or in lanes") } else { None };
+                wrong.or(literal.is_none().then_some("is a side of matrices, and its extent is no literal"))
+            }
             Exec::Lanes if stands_in(above, Exec::Lanes) => Some("stands among the lanes of another vector"),
             Exec::Lanes => {
                 let power = literal.is_some_and(|n| n >= 1 && (n as u64).is_power_of_two());
@@ -155,7 +175,7 @@ impl Checks<'_> {
                 bound |= matches!(looped.exec, Exec::Bind(Level::Subgroup, _));
                 uses |= matches!(looped.exec, Exec::Bind(Level::Subgroup | Level::Lane, _));
             }
-            uses |= matches!(site.node.kind, NodeKind::Fragment(_));
+            uses |= site.is_matrix();
         }
         let Some(size) = self.profile.subgroup.map(i64::from).filter(|_| uses) else { return };
         let whole = self.invocations();

@@ -20,7 +20,7 @@ impl Asked {
     /// `subgroup`: how many invocations a subgroup has, if that is fixed.
     pub(super) fn by(program: &Program, block: &Block, subgroup: Option<u32>) -> Asked {
         let mut longest = BTreeMap::new();
-        measure(program, block, &mut longest);
+        let has_matrices = measure(program, block, &mut longest);
         let of = |level, slot| longest.get(&(level, slot)).copied().unwrap_or(1);
         let linear = of(Level::Subgroup, Slot::Linear);
         let subgroups = [of(Level::Subgroup, Slot::X).max(linear), of(Level::Subgroup, Slot::Y), of(Level::Subgroup, Slot::Z)];
@@ -28,7 +28,7 @@ impl Asked {
         let has_lanes = longest.keys().any(|(level, _)| *level == Level::Lane);
         let local = match subgroup {
             // A row of whole subgroups.
-            Some(size) if has_lanes || count > 1 => [count.saturating_mul(size.into()), 1, 1],
+            Some(size) if has_lanes || has_matrices || count > 1 => [count.saturating_mul(size.into()), 1, 1],
             _ => {
                 let [x, y, z] = [Slot::X, Slot::Y, Slot::Z].map(|slot| of(Level::Thread, slot));
                 let rows = y.saturating_mul(z).max(1);
@@ -49,17 +49,19 @@ fn product(counts: &[i64]) -> i64 {
     counts.iter().fold(1, |product, n| product.saturating_mul(*n))
 }
 
-/// The greatest extents that are bound to each coordinate.
-fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot), i64>) {
+/// The greatest extents that are bound to each coordinate; whether there are matrices, which whole subgroups have.
+fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot), i64>) -> bool {
+    let mut has_matrices = false;
     for node in walk::nodes(block) {
-        if let NodeKind::Loop(looped) = &node.kind
-            && let Exec::Bind(level, slot) = looped.exec
-        {
+        let NodeKind::Loop(looped) = &node.kind else { continue };
+        has_matrices |= matches!(looped.exec, Exec::Matrix(_));
+        if let Exec::Bind(level, slot) = looped.exec {
             let extent = program.exprs.as_int(program.axes[looped.axis].extent).unwrap_or(1);
             let longest = longest.entry((level, slot)).or_insert(1);
             *longest = extent.max(*longest);
         }
     }
+    has_matrices
 }
 
 impl Checks<'_> {

@@ -38,6 +38,7 @@ mod flow;
 mod hazards;
 mod limits;
 mod local;
+mod matrices;
 mod owners;
 mod placed;
 mod predicates;
@@ -169,6 +170,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
             checks.reductions();
             checks.written();
             checks.uniform();
+            checks.matrices();
             if form != Form::Scheduled {
                 checks.hazards();
             }

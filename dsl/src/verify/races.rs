@@ -53,7 +53,7 @@ impl Checks<'_> {
                 Level::Subgroup | Level::Lane | Level::Thread => self.width(level, slot).unwrap_or(1),
             };
         }
-        let matrix = matches!(site.node.kind, NodeKind::Fragment(_));
+        let matrix = site.is_matrix();
         let wanted = match self.profile.subgroup.filter(|_| matrix) {
             Some(size) => self.invocations() / i64::from(size),
             None => self.invocations(),

@@ -225,6 +225,11 @@ impl<'p> Site<'p> {
         self.loops().find(|looped| looped.axis == axis).map(|looped| looped.exec)
     }
 
+    /// Whether it is of matrices, which a subgroup has.
+    pub(super) fn is_matrix(&self) -> bool {
+        matches!(self.node.kind, NodeKind::Fragment(_)) || self.loops().any(|looped| matches!(looped.exec, Exec::Matrix(_)))
+    }
+
     /// Whether a loop around binds the axis.
     pub(super) fn binds(&self, axis: AxisId) -> bool {
         self.exec(axis).is_some()

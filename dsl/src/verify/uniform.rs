@@ -75,6 +75,7 @@ fn together(site: &Site<'_>) -> Option<Scope> {
         NodeKind::AllReduce(reduction) => Some(reduction.scope),
         NodeKind::Copy(copy) => Some(copy.by),
         NodeKind::Fragment(_) => Some(Scope::Subgroup),
+        NodeKind::Compute(_) if site.is_matrix() => Some(Scope::Subgroup),
         _ => None,
     }
     .filter(|scope| matches!(scope, Scope::Subgroup | Scope::Workgroup))

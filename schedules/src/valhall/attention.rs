@@ -53,7 +53,7 @@ schedule! {
     /// The same up to the row's own key: a workgroup's blocks end with its last row.
     pub CAUSAL_F32: causal_attention<T = f32> for arm_valhall where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
-        tile(b: 1, i: 16) => workgroup(y, x);
+        tile(b: 1, i: 32) => workgroup(y, x);
         reorder(j_o, i, e);
         tile(i: 4, e: 4) => thread(y, x);
         unroll(i, e);

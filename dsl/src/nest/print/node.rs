@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::nest::{
     Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
-    Slot, Space, StageId, Tail,
+    Side, Slot, Space, StageId, Tail,
 };
 
 impl Printer<'_> {
@@ -13,6 +13,7 @@ impl Printer<'_> {
             Exec::Serial => format!("for {axis} in 0..{}", looped.end.map_or(extent, |end| self.expr(end))),
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
+            Exec::Matrix(side) => format!("matrix {} {axis} in 0..{extent}", side_name(side)),
             Exec::Bind(level, slot) => {
                 let by =
                     self.program.strategies.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
@@ -181,6 +182,14 @@ fn space(space: &Space) -> &'static str {
         Space::Shared => "shared",
         Space::Register => "register",
         Space::Fragment { .. } => "fragment",
+    }
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Rows => "rows",
+        Side::Columns => "columns",
+        Side::Depth => "depth",
     }
 }
 

@@ -7,6 +7,7 @@ mod directives;
 mod head;
 mod im2col;
 mod items;
+mod mma;
 mod online;
 mod promote;
 mod several;
@@ -145,6 +146,13 @@ pub enum DirectiveKind {
         /// Whether access lane by lane is meant where alignment is not proved.
         scalar: bool,
     },
+    /// `mma(i, j, k, 16 x 16 x 16)`.
+    Mma {
+        /// Rows, columns and the reduction's.
+        axes: [Name; 3],
+        /// What matrices are multiplied.
+        shape: Shape,
+    },
     /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.
     Promote(Box<Promote>),
     /// `compute_at(s, k_o, to: shared, row_pad: 4)`: as a promotion of the temporary that a root would have.
@@ -182,6 +190,15 @@ pub struct Promote {
     pub vector: Option<Expr>,
     /// Elements that a swizzle moves together.
     pub swizzle: Option<Expr>,
+}
+
+/// `16 x 16 x 16`: the sides of matrices that are multiplied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// M, N and K.
+    pub sides: [Expr; 3],
+    /// Where it stands.
+    pub span: SpanId,
 }
 
 /// What indexes a copy: `[k, i, *]`.

@@ -1,0 +1,185 @@
+//! Values of matrices that are more than a matrix as it stands: computed element by element.
+//!
+//! Each invocation has some elements of a matrix, and which ones is the device's affair; but matrices of one type are dealt alike. So all
+//! that a value reads is brought to matrices of the accumulator's type, and a loop over the elements of an invocation computes one from
+//! those of the others.
+
+use super::Shape;
+use crate::Result;
+use crate::chunks::Chunks;
+use crate::emit::Emit;
+use crate::module::Id;
+use rspirv::spirv::{LoopControl, Op, StorageClass};
+use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::Space;
+
+impl Emit<'_> {
+    /// The matrix that a value is.
+    pub(super) fn matrix_value(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
+        let exprs = &self.program.exprs;
+        if !self.varies(value, shape) {
+            return self.same_in_all(value, shape);
+        }
+        match exprs.get(value) {
+            Expr::Read(read) => {
+                let of = Shape { dtype: exprs.dtype(value), ..shape };
+                let matrix = self.operand(read, of)?;
+                self.converted(matrix, of, shape.dtype)
+            }
+            Expr::Cast(to, from) if is_float(*to) && is_float(exprs.dtype(*from)) => {
+                let of = Shape { dtype: exprs.dtype(*from), ..shape };
+                let matrix = self.matrix_value(*from, of)?;
+                self.converted(matrix, of, *to)
+            }
+            _ => self.each_element(value, shape),
+        }
+    }
+
+    /// Whether a value is not the same in all elements.
+    fn varies(&self, value: ExprId, shape: Shape) -> bool {
+        let exprs = &self.program.exprs;
+        let fragment = |e: &Expr| matches!(e, Expr::Read(read) if matches!(self.program.buffers[read.buffer].space, Space::Fragment { .. }));
+        exprs.any(value, &mut |e| fragment(e)) || [shape.rows, shape.columns].iter().any(|side| self.depends_on_side(value, side.0))
+    }
+
+    /// One value in all elements.
+    fn same_in_all(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
+        let ty = self.matrix_type(shape)?;
+        let value = self.resolve(value)?;
+        let literal = self.resolver.values.literal(value);
+        let id = self.scalar(value)?;
+        let level = self.level();
+        Ok(match literal {
+            Some(_) => self.module.composite(ty, &[id]),
+            None => self.ins(level, Op::CompositeConstruct, ty, &[id]),
+        })
+    }
+
+    fn converted(&mut self, matrix: Id, from: Shape, to: DType) -> Result<Id> {
+        if from.dtype == to {
+            return Ok(matrix);
+        }
+        let (ty, level) = (self.matrix_type(Shape { dtype: to, ..from })?, self.level());
+        Ok(self.ins(level, Op::FConvert, ty, &[matrix]))
+    }
+
+    /// A value of the elements of other matrices.
+    fn each_element(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
+        let ty = self.matrix_type(shape)?;
+        let mut sources = Vec::new();
+        self.sources(value, shape, &mut sources)?;
+        let variables: Vec<(ExprId, Id)> = sources.into_iter().map(|(source, matrix)| (source, self.kept(ty, matrix))).collect();
+        let result = self.variable(ty);
+        self.over_elements(ty, |e, at| {
+            let dtype = shape.dtype;
+            for (source, variable) in &variables {
+                let element = e.element_of(*variable, at, dtype)?;
+                let level = e.level();
+                let wanted = e.program.exprs.dtype(*source);
+                let element = match wanted == dtype {
+                    true => element,
+                    false => {
+                        let to = e.scalar_type(wanted)?;
+                        e.ins(level, Op::FConvert, to, &[element])
+                    }
+                };
+                let held = e.resolver.values.moment(wanted, 1, level);
+                e.define(held, Chunks::one(element));
+                e.resolver.presume(*source, held);
+            }
+            let computed = e.resolve(value)?;
+            let computed = e.scalar(computed)?;
+            let place = e.element_place(result, at, dtype)?;
+            e.function.here().op(Op::Store, &[place, computed]);
+            Ok(())
+        })?;
+        // What was resolved within the loop is not there behind it.
+        self.resolver.forget();
+        let level = self.level();
+        Ok(self.ins(level, Op::Load, ty, &[result]))
+    }
+
+    /// The reads that differ by element, each as a matrix of the accumulator's type.
+    fn sources(&mut self, value: ExprId, shape: Shape, found: &mut Vec<(ExprId, Id)>) -> Result<()> {
+        if !self.varies(value, shape) || found.iter().any(|(known, _)| *known == value) {
+            return Ok(());
+        }
+        let exprs = &self.program.exprs;
+        match exprs.get(value) {
+            Expr::Read(_) if !is_float(exprs.dtype(value)) => {
+                let text = tilewright_dsl::nest::print::expr(self.program, value);
+                let error = self.error(format!("`{text}` is no float, and is read for each element of a matrix"));
+                Err(error.help("promote the result to shared memory, and compute this from there"))
+            }
+            Expr::Read(_) => {
+                let matrix = self.matrix_value(value, shape)?;
+                found.push((value, matrix));
+                Ok(())
+            }
+            Expr::Axis(axis) => {
+                let name = &self.program.axes[*axis].name;
+                let error = self.error(format!("`{name}` is computed with, and each element of a matrix has another one"));
+                Err(error.help("promote the result to shared memory, and compute this from there"))
+            }
+            expr => expr.operands().into_iter().try_for_each(|operand| self.sources(operand, shape, found)),
+        }
+    }
+
+    /// A variable that holds a matrix.
+    fn kept(&mut self, ty: Id, matrix: Id) -> Id {
+        let variable = self.variable(ty);
+        self.function.here().op(Op::Store, &[variable, matrix]);
+        variable
+    }
+
+    fn element_place(&mut self, variable: Id, at: Id, dtype: DType) -> Result<Id> {
+        let of = self.scalar_type(dtype)?;
+        let pointer = self.module.pointer(StorageClass::Function, of);
+        let level = self.level();
+        Ok(self.ins(level, Op::AccessChain, pointer, &[variable, at]))
+    }
+
+    fn element_of(&mut self, variable: Id, at: Id, dtype: DType) -> Result<Id> {
+        let place = self.element_place(variable, at, dtype)?;
+        let (of, level) = (self.scalar_type(dtype)?, self.level());
+        Ok(self.ins(level, Op::Load, of, &[place]))
+    }
+
+    /// For each of an invocation's elements. The loop is to be written out: elements have no address.
+    fn over_elements(&mut self, ty: Id, body: impl FnOnce(&mut Self, Id) -> Result<()>) -> Result<()> {
+        let word = self.module.u32_type();
+        let (truth, level) = (self.module.bool_type(), self.level());
+        let count = self.ins(level, Op::CooperativeMatrixLengthKHR, word, &[ty]);
+        let (zero, one) = (self.module.uint(0), self.module.uint(1));
+        let counter = self.variable(word);
+        let at = self.module.id();
+        let inner = self.region(false, |e| body(e, at))?;
+        let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
+        self.written.loops += 1;
+        self.function.weigh(inner.weight);
+        let code = self.function.here();
+        code.op(Op::Store, &[counter, zero]);
+        code.op(Op::Branch, &[header]);
+        code.op(Op::Label, &[header]);
+        code.op(Op::LoopMerge, &[merge, next, LoopControl::UNROLL.bits()]);
+        code.op(Op::Branch, &[test]);
+        code.op(Op::Label, &[test]);
+        code.op(Op::Load, &[word, at, counter]);
+        code.op(Op::ULessThan, &[truth, more, at, count]);
+        code.op(Op::BranchConditional, &[more, inside, merge]);
+        code.op(Op::Label, &[inside]);
+        code.append(&inner.code);
+        code.op(Op::Branch, &[next]);
+        code.op(Op::Label, &[next]);
+        code.op(Op::IAdd, &[word, after, at, one]);
+        code.op(Op::Store, &[counter, after]);
+        code.op(Op::Branch, &[header]);
+        code.op(Op::Label, &[merge]);
+        Ok(())
+    }
+}
+
+fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::F32)
+}

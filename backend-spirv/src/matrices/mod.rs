@@ -1,0 +1,216 @@
+//! Cooperative matrices: computes in loops over a matrix's sides, each as instructions of a whole subgroup (SPV_KHR_cooperative_matrix).
+//!
+//! The loops over sides bind their axes to 0, so that every place is that of a matrix's first element; [`memory`] finds how the others
+//! lie from there. A product is one instruction. Any other value is computed element by element ([`elements`]), unless it is a matrix as
+//! it stands. Fragments are variables of the function, one for each matrix.
+
+mod elements;
+mod memory;
+
+use crate::Result;
+use crate::emit::Emit;
+use crate::hash::Map;
+use crate::module::{Id, Type};
+use crate::resolve::{Bound, Elements, View};
+use memory::Loaded;
+use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
+use tilewright_dsl::diag::Error;
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
+use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
+use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Loop, Phase, Side, Space};
+
+/// The matrices of a dispatch.
+#[derive(Default)]
+pub(crate) struct Matrices {
+    /// The sides that loops around are over, with their lengths.
+    sides: Vec<(Side, AxisId, u32)>,
+    /// By buffer and first element.
+    variables: Map<(BufferId, i64), Id>,
+    /// What was loaded and has not changed since.
+    loaded: Loaded,
+    /// Which products there are.
+    pub(crate) products: Vec<Product>,
+}
+
+/// What a matrix is for, and of what: a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Shape {
+    dtype: DType,
+    rows: (AxisId, u32),
+    columns: (AxisId, u32),
+    role: Use,
+}
+
+impl Matrices {
+    /// Forgets what was loaded.
+    pub(crate) fn forget(&mut self) {
+        self.loaded.clear();
+    }
+
+    fn side(&self, wanted: Side) -> Option<(AxisId, u32)> {
+        self.sides.iter().find(|(side, ..)| *side == wanted).map(|(_, axis, length)| (*axis, *length))
+    }
+}
+
+impl Emit<'_> {
+    /// Whether the emission stands in a matrix.
+    pub(crate) fn in_matrices(&self) -> bool {
+        !self.matrices.sides.is_empty()
+    }
+
+    /// A loop over a side.
+    pub(crate) fn over_side(&mut self, l: &Loop, side: Side) -> Result<()> {
+        let length = self.resolving(|r| r.literal_extent(l.axis, "a side of matrices"))?;
+        let value = self.resolver.values.int(0);
+        self.matrices.sides.push((side, l.axis, length));
+        let span = self.resolver.span;
+        let result = self.binding(l.axis, Bound { value, owner: false }, |e| {
+            e.block(&l.body)?;
+            e.stand_at(span);
+            Ok(())
+        });
+        self.matrices.sides.pop();
+        result
+    }
+
+    /// A compute over the elements of matrices.
+    pub(crate) fn matrix_compute(&mut self, c: &Compute) -> Result<()> {
+        self.resolver.begin(&c.preds);
+        self.resolver.compute = std::ptr::from_ref(c) as usize;
+        let ([to], [value], 0) = (&c.dst[..], &c.value[..], c.given) else {
+            return Err(self.error("a state of several components is on matrix units").help("leave `mma` out for this stage"));
+        };
+        if c.phase == Phase::Update {
+            let guard = self.resolving(|r| r.item_counts())?;
+            return self.under(guard, |e| e.multiply(to, *value));
+        }
+        let shape = self.accumulator(self.program.buffers[to.buffer].dtype)?;
+        let matrix = self.matrix_value(*value, shape)?;
+        match self.program.buffers[to.buffer].space {
+            Space::Fragment { .. } => {
+                let variable = self.fragment(to.buffer, &to.index, shape)?;
+                self.function.here().op(Op::Store, &[variable, matrix]);
+                Ok(())
+            }
+            _ => {
+                let guard = self.resolving(|r| r.in_range(View::ALL))?;
+                self.under(guard, |e| e.store_matrix(to, matrix, shape))
+            }
+        }
+    }
+
+    /// `acc = a * b + acc`.
+    fn multiply(&mut self, to: &Access, item: ExprId) -> Result<()> {
+        let sum = self.accumulator(self.program.buffers[to.buffer].dtype)?;
+        let Some(depth) = self.matrices.side(Side::Depth) else {
+            return Err(self.error("a sum on matrix units needs a product of matrices").help("write `mma(i, j, k, …)`"));
+        };
+        let [a, b] = self.factors(item, sum)?;
+        let shapes = [
+            Shape { dtype: self.program.buffers[a.buffer].dtype, columns: depth, role: Use::MatrixAKHR, ..sum },
+            Shape { dtype: self.program.buffers[b.buffer].dtype, rows: depth, role: Use::MatrixBKHR, ..sum },
+        ];
+        let row = Product {
+            shape: [sum.rows.1, sum.columns.1, depth.1],
+            factors: shapes.map(|shape| shape.dtype),
+            sum: sum.dtype,
+        };
+        if !self.profile.matrices.contains(&row) {
+            return Err(self.error(format!("`{}` does not multiply matrices of {row}", self.profile.name)));
+        }
+        if !self.matrices.products.contains(&row) {
+            self.matrices.products.push(row);
+        }
+        let (a, b) = (self.operand(&a, shapes[0])?, self.operand(&b, shapes[1])?);
+        let variable = self.fragment(to.buffer, &to.index, sum)?;
+        let (ty, level) = (self.matrix_type(sum)?, self.level());
+        let before = self.ins(level, Op::Load, ty, &[variable]);
+        let after = self.ins(level, Op::CooperativeMatrixMulAddKHR, ty, &[a, b, before]);
+        self.function.here().op(Op::Store, &[variable, after]);
+        Ok(())
+    }
+
+    /// What is multiplied: the factor of rows and that of columns.
+    fn factors(&self, item: ExprId, sum: Shape) -> Result<[Read; 2]> {
+        let no_product = || self.defect("what is summed on matrix units is no product of two reads");
+        let Expr::Binary(Binary::Mul, a, b) = *self.program.exprs.get(item) else { return Err(no_product()) };
+        let mut reads = Vec::new();
+        for factor in [a, b] {
+            let Expr::Read(read) = self.program.exprs.get(self.unconverted(factor)) else { return Err(no_product()) };
+            reads.push(read.clone());
+        }
+        let of_columns = |read: &Read| read.index.iter().any(|e| self.depends_on_side(*e, sum.columns.0));
+        reads.sort_by_key(of_columns);
+        <[Read; 2]>::try_from(reads).map_err(|_| no_product())
+    }
+
+    /// A value without conversions of f16 to f32.
+    fn unconverted(&self, mut value: ExprId) -> ExprId {
+        while let Expr::Cast(DType::F32, from) = *self.program.exprs.get(value)
+            && self.program.exprs.dtype(from) == DType::F16
+        {
+            value = from;
+        }
+        value
+    }
+
+    /// Whether a value depends on a side.
+    fn depends_on_side(&self, value: ExprId, side: AxisId) -> bool {
+        self.program.exprs.uses_axis(value, &mut |axis| self.program.is_made_of(axis, side))
+    }
+
+    /// A factor: a fragment, or what is loaded from memory.
+    fn operand(&mut self, read: &Read, shape: Shape) -> Result<Id> {
+        match self.program.buffers[read.buffer].space {
+            Space::Fragment { .. } => {
+                let variable = self.fragment(read.buffer, &read.index, shape)?;
+                let (ty, level) = (self.matrix_type(shape)?, self.level());
+                Ok(self.ins(level, Op::Load, ty, &[variable]))
+            }
+            _ => self.load_matrix(read, shape),
+        }
+    }
+
+    /// An accumulator of the sides around.
+    fn accumulator(&self, dtype: DType) -> Result<Shape> {
+        match (self.matrices.side(Side::Rows), self.matrices.side(Side::Columns)) {
+            (Some(rows), Some(columns)) => Ok(Shape { dtype, rows, columns, role: Use::MatrixAccumulatorKHR }),
+            _ => Err(self.defect("a matrix without rows or columns")),
+        }
+    }
+
+    fn matrix_type(&mut self, shape: Shape) -> Result<Id> {
+        let what = "a product of matrices";
+        self.need(Feature::CooperativeMatrix, what, "leave `mma` out")?;
+        self.need(Feature::MemoryModel, what, "leave `mma` out")?;
+        if shape.dtype == DType::F16 {
+            self.need(Feature::F16, what, "take another profile")?;
+        }
+        self.module.capability(Capability::CooperativeMatrixKHR);
+        self.module.extension("SPV_KHR_cooperative_matrix");
+        let of = self.scalar_type(shape.dtype)?;
+        Ok(self.module.ty(Type::Matrix { of, rows: shape.rows.1, columns: shape.columns.1, role: shape.role as u32 }))
+    }
+
+    /// The variable that a matrix is.
+    fn fragment(&mut self, buffer: BufferId, index: &[ExprId], shape: Shape) -> Result<Id> {
+        let Elements::One(first) = self.resolving(|r| r.elements(buffer, index, View::ALL))? else {
+            return Err(self.defect("matrices in lanes"));
+        };
+        if let Some(variable) = self.matrices.variables.get(&(buffer, first)) {
+            return Ok(*variable);
+        }
+        let ty = self.matrix_type(shape)?;
+        let variable = self.variable(ty);
+        let name = format!("{}[{first}]", self.program.buffers[buffer].name);
+        self.module.name(variable, &name);
+        self.matrices.variables.insert((buffer, first), variable);
+        Ok(variable)
+    }
+
+    /// That a place does not lie as matrices must.
+    fn no_matrix(&self, buffer: BufferId, why: &str, help: String) -> Error {
+        let name = &self.program.buffers[buffer].name;
+        self.error(format!("`{name}` does not lie as matrices are loaded and stored: {why}")).help(help)
+    }
+}

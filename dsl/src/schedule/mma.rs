@@ -1,0 +1,208 @@
+//! `mma(i, j, k, 16 x 16 x 16)`: a sum of products on matrix units, by cooperative matrices of M x N x K that a subgroup holds.
+//!
+//! Each axis is split exactly, and the inner parts become the sides of matrices; the names stay with the outer parts. The loops over
+//! `i` and `j` within the reduction are written out: each of their points is an accumulator, and those have no address.
+//!
+//! Refused: what is no sum of products of an `i`-by-`k` and a `k`-by-`j` factor, each read from memory; a shape or types that the
+//! profile does not have; a side that is not proved to divide its axis's extent; threads or lanes beside it.
+
+use super::{Applied, StageNest, split, subgroups};
+use crate::diag::{Error, SpanId, list};
+use crate::expr::{Binary, Expr, ExprId, Read};
+use crate::launch::{DType, Feature, Matrices};
+use crate::nest::path::{Frame, Head};
+use crate::nest::{AxisId, Body, Exec, Fate, Level, Side, Split, State, Tail};
+use crate::syntax::Name;
+use crate::syntax::schedule::Shape;
+
+/// The sides in the order of the directive's axes.
+const SIDES: [Side; 3] = [Side::Rows, Side::Columns, Side::Depth];
+
+/// The directive.
+pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: SpanId) -> Applied {
+    let axes = [nest.axis(&names[0])?, nest.axis(&names[1])?, nest.axis(&names[2])?];
+    check_axes(nest, names, axes)?;
+    check_device(nest, span)?;
+    let factors = factors(nest, names, axes, span)?;
+    let mut sides = [0; 3];
+    for (side, number) in sides.iter_mut().zip(&shape.sides) {
+        *side = nest.positive(number, "a matrix's side")?;
+    }
+    let matrices = check_shape(nest, &factors, sides, shape.span)?;
+    for ((axis, name), (side, number)) in axes.into_iter().zip(names).zip(sides.into_iter().zip(&shape.sides)) {
+        check_divides(nest, axis, name, side, number.span)?;
+    }
+    for ((axis, name), (side, which)) in axes.into_iter().zip(names).zip(sides.into_iter().zip(SIDES)) {
+        split_off(nest, axis, name, side, which, span);
+    }
+    write_out(nest, span);
+    nest.take_hulls(span)?;
+    nest.refresh();
+    nest.program.owe(format!("the device multiplies matrices of {matrices} (VK_KHR_cooperative_matrix)"), State::CheckedAtLaunch, span);
+    Ok(())
+}
+
+/// Two parallel axes and one of the reduction, each a plain loop of a stage without lanes.
+fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> Applied {
+    let Body::Reduce { .. } = nest.program.stages[nest.stage].body else {
+        let stage = &nest.program.stages[nest.stage].name;
+        let error = Error::new(names[0].span, format!("`{stage}` is no sum of products"));
+        return Err(error.help("`mma` is for a sum, as of a matrix product"));
+    };
+    for ((axis, name), side) in axes.into_iter().zip(names).zip(SIDES) {
+        split::plain(nest, axis, name.span)?;
+        if nest.is_reduction(axis) != (side == Side::Depth) {
+            let (is, wanted) = match side {
+                Side::Depth => ("parallel", "the last axis of `mma` is the reduction's"),
+                Side::Rows | Side::Columns => ("a reduction's", "the first two axes of `mma` are parallel"),
+            };
+            return Err(Error::new(name.span, format!("`{name}` is {is} axis")).note(wanted).help("write `mma(i, j, k, M x N x K)`"));
+        }
+    }
+    if let Some(n) = (1..3).find(|n| axes[..*n].contains(&axes[*n])) {
+        return Err(Error::new(names[n].span, format!("`{}` is named twice", names[n])).help("name three axes"));
+    }
+    let other = |f: &&Frame| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))));
+    if let Some(frame) = nest.path.frames.iter().find(other) {
+        let error = Error::new(names[0].span, "this stage is in lanes or on matrix units already");
+        return Err(error.note_at(frame.span, "it is, here"));
+    }
+    Ok(())
+}
+
+/// What the profile has, and that invocations are not counted as threads or lanes.
+fn check_device(nest: &StageNest<'_>, span: SpanId) -> Applied {
+    let profile = nest.profile;
+    for feature in [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize] {
+        if !profile.has(feature) {
+            let error = Error::new(span, format!("the profile `{}` does not have `{}`", profile.name, feature.name()));
+            return Err(error.note("`mma` needs matrix units").help("leave `mma` out, or take a profile of devices that have them"));
+        }
+    }
+    if profile.subgroup.is_none() {
+        let error = Error::new(span, format!("the profile `{}` does not say how large subgroups are", profile.name));
+        return Err(error.note("a subgroup multiplies matrices").help("say `subgroup: 32`, or the like, in the profile"));
+    }
+    let by_invocation = |f: &&Frame| matches!(f.level(), Some((Level::Thread | Level::Lane, _)));
+    if let Some(frame) = nest.path.frames.iter().find(by_invocation) {
+        let name = frame.as_loop().map_or("", |(a, _)| nest.name(a));
+        let error = Error::new(span, format!("`{name}` is distributed to invocations, and a whole subgroup multiplies matrices"));
+        return Err(error.note_at(frame.span, "here").help("distribute it to subgroups, as in `=> subgroup(y, x)`"));
+    }
+    subgroups::check_size(nest, span)
+}
+
+/// The reads that are multiplied: of rows by the depth, and of the depth by columns.
+fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span: SpanId) -> Result<[Read; 2], Error> {
+    let [i, j, k] = names.each_ref().map(|name| name.text.as_str());
+    let help = format!("`mma` takes `sum({k} in …) {{ a * b }}`, where `a` is read at `{i}` and `{k}`, and `b` at `{k}` and `{j}`");
+    let refuse = |what: &str| Error::new(span, what.to_owned()).help(help.clone());
+    let stage = &nest.program.stages[nest.stage];
+    let Body::Reduce { monoid, .. } = &stage.body else { return Err(refuse("this is no sum")) };
+    if monoid.name != "sum" || nest.path.compute.value.len() != 1 {
+        let what = format!("`{}` is a `{}`, and matrix units sum products", stage.name, monoid.name);
+        return Err(refuse(&what));
+    }
+    let Expr::Binary(Binary::Mul, a, b) = *nest.program.exprs.get(nest.path.compute.value[0]) else {
+        return Err(refuse(&format!("the items of `{}` are no products", stage.name)));
+    };
+    let mut found = Vec::new();
+    for factor in [a, b] {
+        let Expr::Read(read) = nest.program.exprs.get(widened(nest, factor)).clone() else {
+            let text = nest.text(factor);
+            let error = Error::new(span, format!("the factor `{text}` is computed, and matrices are loaded from memory"));
+            return Err(error.help("compute it in a stage of its own, placed by `compute_at(…, to: shared)` or stored by `root`"));
+        };
+        let index: Vec<ExprId> = read.index.iter().map(|index| nest.on_loops(*index)).collect();
+        let at = axes.map(|axis| index.iter().any(|e| nest.program.exprs.uses_axis(*e, &mut |a| a == axis)));
+        found.push((read, at));
+    }
+    found.sort_by_key(|(_, at)| at[1]);
+    match <[_; 2]>::try_from(found) {
+        Ok([(a, [true, false, true]), (b, [false, true, true])]) => Ok([a, b]),
+        _ => Err(refuse(&format!("this is no product of matrices over `{i}`, `{j}` and `{k}`"))),
+    }
+}
+
+/// A value without the conversions that keep it as it is.
+fn widened(nest: &StageNest<'_>, mut value: ExprId) -> ExprId {
+    while let Expr::Cast(to, from) = *nest.program.exprs.get(value)
+        && (nest.program.exprs.dtype(from), to) == (DType::F16, DType::F32)
+    {
+        value = from;
+    }
+    value
+}
+
+/// That the profile has matrices of a shape, for these factors and this sum.
+fn check_shape(nest: &StageNest<'_>, factors: &[Read; 2], sides: [i64; 3], blame: SpanId) -> Result<Matrices, Error> {
+    let dtype = |read: &Read| nest.program.buffers[read.buffer].dtype;
+    let factors = factors.each_ref().map(dtype);
+    let sum = nest.program.exprs.dtype(nest.path.compute.value[0]);
+    let shape = sides.map(|side| u32::try_from(side).unwrap_or(u32::MAX));
+    let wanted = Matrices { shape, factors, sum };
+    let profile = nest.profile;
+    if profile.matrices.contains(&wanted) {
+        return Ok(wanted);
+    }
+    let [m, n, k] = sides;
+    let ([a, b], name) = (factors, &profile.name);
+    let fitting: Vec<&Matrices> = profile.matrices.iter().filter(|row| row.factors == factors && row.sum == sum).collect();
+    if fitting.is_empty() {
+        let error = Error::new(blame, format!("`{name}` multiplies no matrices of {a} and {b} with sums of {sum}"));
+        let rows = profile.matrices.iter().map(ToString::to_string);
+        return Err(error.help(format!("it has {}: choose dtypes, and casts of the factors, that make one of these", list(rows))));
+    }
+    let error = Error::new(blame, format!("`{name}` has no matrices of {m} x {n} x {k} for {a}, {b} and sums of {sum}"));
+    let shapes = fitting.iter().map(|row| row.shape.map(|side| side.to_string()).join(" x "));
+    Err(error.help(format!("it has {}", list(shapes))))
+}
+
+fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, side: i64, blame: SpanId) -> Applied {
+    let extent = nest.program.axes[axis].extent;
+    if nest.prover().divides(side, extent) {
+        return Ok(());
+    }
+    let text = nest.text(extent);
+    let error = Error::new(blame, format!("that {side} divides the extent `{text}` of `{name}` is not proved"));
+    Err(error.note("matrices are whole").help(match nest.program.exprs.as_int(extent) {
+        Some(_) => format!("choose a tile of `{name}` that {side} divides"),
+        None => format!("tile it first, `tile({name}: {side} round_up …)`, and promote what is read with `fill`"),
+    }))
+}
+
+/// Splits an axis, whose inner part becomes a side of matrices. The loops over sides stand innermost.
+fn split_off(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, side: i64, which: Side, span: SpanId) {
+    let at = nest.path.position(axis);
+    let by = nest.program.exprs.int(side);
+    let extent = nest.program.axes[axis].extent;
+    let outer_extent = nest.program.exprs.binary(Binary::FloorDiv, extent, by);
+    let outer = nest.add_part(name.text.clone(), axis, 0, outer_extent, span);
+    let inner_name = nest.unused(&format!("{name}_matrix"));
+    let inner = nest.add_part(inner_name, axis, 1, by, span);
+    nest.program.axes[axis].fate = Fate::Split(Split { parts: vec![outer, inner], exact: true, tail: Tail::Exact, span });
+    if nest.serial.contains(&axis) {
+        nest.serial.insert(outer);
+    }
+    if let Some(at) = at {
+        if nest.program.is_single(outer) {
+            nest.path.remove(at);
+        } else {
+            nest.path.frames[at].head = Head::Loop { axis: outer, exec: Exec::Serial };
+        }
+    }
+    nest.path.frames.push(Frame::looped(inner, Exec::Matrix(which), span));
+}
+
+/// Writes out the parallel loops within the reduction: they count accumulators.
+fn write_out(nest: &mut StageNest<'_>, span: SpanId) {
+    let reduces = |f: &Frame| f.as_loop().is_some_and(|(axis, exec)| nest.is_reduction(axis) && !matches!(exec, Exec::Bind(..)));
+    let Some(first) = nest.path.frames.iter().position(reduces) else { return };
+    for at in first..nest.path.frames.len() {
+        let Some((axis, Exec::Serial)) = nest.path.frames[at].as_loop() else { continue };
+        if !nest.is_reduction(axis) && nest.program.exprs.as_int(nest.program.axes[axis].extent).is_some() {
+            nest.path.frames[at].head = Head::Loop { axis, exec: Exec::Unroll };
+            nest.path.frames[at].span = span;
+        }
+    }
+}

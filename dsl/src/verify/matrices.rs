@@ -1,0 +1,89 @@
+//! Cooperative matrices: what subgroups hold of them, and that whole subgroups compute with whole matrices.
+//!
+//! - Only computes in loops over a matrix's sides touch fragments, at places that these loops count as the buffer's shape says.
+//! - No invocation of a subgroup computes another value there, and every subgroup as many matrices as the others.
+//! - No predicate cuts a matrix: neither what is stored, nor what is summed.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::expr::ExprId;
+use crate::nest::{AxisId, AxisKind, Compute, Exec, Fate, Level, Loop, NodeKind, Phase, Side, Space, Tail};
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn matrices(&self) {
+        for site in self.sites {
+            site.touches.iter().for_each(|touch| self.touches_whole(site, touch));
+            if let (NodeKind::Compute(compute), true) = (&site.node.kind, site.is_matrix()) {
+                self.by_subgroups(site);
+                self.is_uncut(site, compute);
+            }
+        }
+    }
+
+    /// A fragment is reached at the first element of a matrix, counted from there by the loops over its sides.
+    fn touches_whole(&self, site: &Site<'_>, touch: &Touch) {
+        let Space::Fragment { rows, columns, .. } = *self.space(touch.buffer) else { return };
+        let [.., row, column] = &touch.index[..] else { return };
+        let sides = [(*row, rows), (*column, columns)];
+        let [first, second] = sides.map(|(index, extent)| self.side_of(site, index, extent));
+        let apart = first.zip(second).is_some_and(|(a, b)| a != b);
+        if !apart {
+            let (line, name) = (self.line(site), self.buffer(touch.buffer));
+            let what = format!("`{line}` touches parts of the matrices of {rows} x {columns} in `{name}`");
+            self.refuse(Rule::Limits, site.span(), what);
+        }
+    }
+
+    /// The side that an index counts, from a multiple of its extent on.
+    fn side_of(&self, site: &Site<'_>, index: ExprId, extent: u32) -> Option<Side> {
+        let sum = self.sum(self.program.over_leaves(index, &site.loops().map(|l| l.axis).collect()));
+        let side = |axis: &AxisId| match site.exec(*axis) {
+            Some(Exec::Matrix(side)) => Some(side),
+            _ => None,
+        };
+        let mut sides = sum.axes.iter().filter_map(|(axis, times)| Some((side(axis)?, *axis, *times)));
+        let (found, axis, times) = sides.next()?;
+        let extent = i64::from(extent);
+        let others = sum.axes.iter().filter(|(other, _)| **other != axis).all(|(_, times)| times % extent == 0);
+        let whole = self.literal(axis) == Some(extent) && times == 1 && sum.constant % extent == 0 && sum.rest.is_empty();
+        (sides.next().is_none() && others && whole).then_some(found)
+    }
+
+    /// No loop around tells the invocations of a subgroup apart, and nothing is read that they have of their own.
+    fn by_subgroups(&self, site: &Site<'_>) {
+        let tells = |looped: &&Loop| matches!(looped.exec, Exec::Bind(Level::Thread | Level::Lane, _));
+        if let Some(looped) = site.loops().find(tells) {
+            let (line, name) = (self.line(site), self.name(looped.axis));
+            self.refuse(Rule::Uniformity, site.span(), format!("`{line}` depends on `{name}`, which differs within a subgroup"));
+        }
+        if let Some(touch) = site.touches.iter().find(|touch| *self.space(touch.buffer) == Space::Register) {
+            let (line, name) = (self.line(site), self.buffer(touch.buffer));
+            self.refuse(Rule::Uniformity, site.span(), format!("`{line}` touches `{name}`, which each invocation has for itself"));
+        }
+    }
+
+    fn is_uncut(&self, site: &Site<'_>, compute: &Compute) {
+        // Before lowering a reduction has no place for its result yet.
+        if compute.phase == Phase::Whole && compute.finish.is_some() {
+            return;
+        }
+        let stores = compute.dst.iter().any(|to| !self.is_private(to.buffer));
+        for pred in &compute.preds {
+            let leaves = self.made_of([pred.axis], site).leaves;
+            let in_sides = leaves.iter().any(|leaf| matches!(site.exec(*leaf), Some(Exec::Matrix(_))));
+            let guarded = self.program.axes[pred.axis].kind == AxisKind::Reduction && pred.tail != Tail::RoundUp;
+            let sums = compute.phase != Phase::Finish && guarded;
+            if in_sides && (stores || sums) {
+                let (line, name) = (self.line(site), self.name(pred.axis));
+                self.refuse(Rule::Limits, site.span(), format!("`{line}`: the end of `{name}` cuts matrices"));
+            }
+            if self.program.axes[pred.axis].fate == Fate::Live {
+                let (line, name) = (self.line(site), self.name(pred.axis));
+                let what = format!("`{line}`: not all subgroups multiply as many matrices, as `{name}` leaves some out");
+                self.refuse(Rule::Uniformity, site.span(), what);
+            }
+        }
+    }
+}
