@@ -27,6 +27,7 @@ mod index;
 mod instead;
 mod lines;
 mod matmul;
+mod mma;
 mod nested;
 mod online;
 mod pack;

@@ -68,6 +68,11 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     };
     let (all, alone) = (Compute { given: first.count, ..update(&items) }, update(&items[..first.count]));
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
+    if tile.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_)))))  {
+        // A copy is whole, and matrices have no predicates.
+        let named = path.compute.dst.iter().flat_map(|to| to.index.clone()).chain(path.compute.finish);
+        preds = program.predicates(&named.flat_map(|e| program.named(e)).collect::<Vec<_>>());
+    }
     preds.extend(guards.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
     let span = path.span;

@@ -157,7 +157,7 @@ impl StageNest<'_> {
     }
 
     /// Whether subgroups compute with matrices.
-    pub(super) fn has_matrices(&self) -> bool {
+    pub(in crate::schedule) fn has_matrices(&self) -> bool {
         self.path.frames.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_)))))
     }
 

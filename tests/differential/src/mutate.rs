@@ -5,7 +5,7 @@
 
 use std::fmt;
 use tilewright_dsl::expr::{Expr, ExprId};
-use tilewright_dsl::nest::{AxisDef, AxisKind, Block, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Slot, Tail, print};
+use tilewright_dsl::nest::{AxisDef, AxisKind, Block, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Side, Slot, Tail, print};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -254,6 +254,10 @@ fn exec(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
                 ]
             }
             Exec::Lanes => vec![Exec::Bind(Level::Thread, Slot::X)],
+            Exec::Matrix(side) => {
+                let sides = [Side::Rows, Side::Columns, Side::Depth].into_iter().filter(|other| *other != side).map(Exec::Matrix);
+                sides.chain([Exec::Serial, Exec::Lanes]).collect()
+            }
             Exec::Bind(Level::Workgroup, slot) => vec![Exec::Bind(Level::Thread, slot), Exec::Bind(Level::Subgroup, slot)],
             Exec::Bind(level, slot) => {
                 let slots = [Slot::X, Slot::Y, Slot::Z].into_iter().filter(|other| *other != slot);

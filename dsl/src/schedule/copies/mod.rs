@@ -91,7 +91,9 @@ fn widen(nest: &mut StageNest<'_>, copy: &Copied) -> Result<Option<i64>, Error> 
         let frame = nest.path.frames.remove(at);
         nest.path.frames.insert(innermost, frame);
     }
-    let bytes = i64::from(nest.program.buffers[memory].dtype.bytes());
+    // What is read may have longer elements, as sums have that are written back.
+    let read_bytes = nest.path.compute.value.iter().flat_map(|v| nest.program.exprs.reads(*v)).map(|r| r.buffer);
+    let bytes = read_bytes.chain([memory]).map(|b| i64::from(nest.program.buffers[b].dtype.bytes())).max().unwrap_or(1);
     let extent = nest.program.exprs.as_int(nest.program.axes[axis].extent).unwrap_or(1);
     let fits = |n: &i64| extent % n == 0;
     let width = match copy.vector {

@@ -8,6 +8,7 @@ use super::{Copy, Wanted, add_buffer, add_stage, attach, call, loops};
 use crate::diag::{Error, list};
 use crate::expr::ExprId;
 use crate::nest::{Access, Axis, AxisDef, AxisId, BufferId, Compute, Fate, Phase, Space, Split, Tail};
+use crate::schedule::mma::epilogue;
 use crate::schedule::{Applied, StageNest};
 use crate::syntax::schedule::{Listed, Memory, Promote};
 use std::collections::HashMap;
@@ -67,7 +68,8 @@ pub(super) fn apply(nest: &mut StageNest<'_>, wanted: Wanted<'_>) -> Applied {
 
     let index = parts.iter().map(|(old, _)| nest.program.exprs.axis(*old)).collect();
     nest.path.compute.dst = vec![Access { buffer, index }];
-    attach(nest, &wanted, Copy { buffer, stage, filled: Vec::new(), reordered: false }, (Vec::new(), block))
+    attach(nest, &wanted, Copy { buffer, stage, filled: Vec::new(), reordered: false }, (Vec::new(), block))?;
+    if nest.has_matrices() { epilogue::with_write_back(nest, wanted.span) } else { Ok(()) }
 }
 
 fn check(wanted: &Wanted<'_>) -> Applied {

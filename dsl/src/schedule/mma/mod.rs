@@ -6,6 +6,8 @@
 //! Refused: what is no sum of products of an `i`-by-`k` and a `k`-by-`j` factor, each read from memory; a shape or types that the
 //! profile does not have; a side that is not proved to divide its axis's extent; threads or lanes beside it.
 
+pub(super) mod epilogue;
+
 use super::{Applied, StageNest, split, subgroups};
 use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Expr, ExprId, Read};
@@ -38,6 +40,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: S
     write_out(nest, span);
     nest.take_hulls(span)?;
     nest.refresh();
+    epilogue::with_write_back(nest, span)?;
     nest.program.owe(format!("the device multiplies matrices of {matrices} (VK_KHR_cooperative_matrix)"), State::CheckedAtLaunch, span);
     Ok(())
 }

@@ -1,0 +1,75 @@
+//! A promoted result of matrix units: the copy holds the sums, and what becomes of them is computed where it is written back.
+//!
+//! So any epilogue is possible, also one that reads past the result's ends, where the write-back has predicates and matrices have none.
+//! The sum becomes the stage's own result, of the sum's type; the stage that writes back takes the rest of the definition.
+
+use crate::diag::{Error, SpanId};
+use crate::expr::{Expr, ExprId};
+use crate::nest::walk;
+use crate::nest::{Body, NodeKind, Space, StageId, State};
+use crate::schedule::{Applied, StageNest};
+use std::collections::HashMap;
+
+/// Moves the epilogue of a stage whose result is promoted to where that is written back.
+pub(in crate::schedule) fn with_write_back(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+    let ([dst], Some(finish)) = (&nest.path.compute.dst[..], nest.path.compute.finish) else { return Ok(()) };
+    let copy = dst.buffer;
+    let written_back = nest.copies.iter().find(|c| c.buffer == copy && nest.program.buffers[copy].space == Space::Shared);
+    let Some(stage) = written_back.map(|copied| copied.stage) else { return Ok(()) };
+    let Body::Reduce { monoid, .. } = &nest.program.stages[nest.stage].body else { return Ok(()) };
+    let dtype = nest.program.exprs.dtype(monoid.identity[0]);
+    let sum = nest.program.exprs.add(Expr::State(0), dtype);
+    if finish == sum {
+        return Ok(());
+    }
+    check_reads(nest, finish, span)?;
+    nest.program.buffers[copy].dtype = dtype;
+    let value = value_of(nest, stage, finish, sum);
+    nest.program.stages[stage].body = Body::Map(value);
+    for attached in &mut nest.placed.attached {
+        for block in [&mut attached.before, &mut attached.after] {
+            walk::each_mut(block, &mut |node| {
+                if let NodeKind::Compute(compute) = &mut node.kind
+                    && compute.stage == stage
+                {
+                    compute.value = vec![value];
+                }
+            });
+        }
+    }
+    if let Body::Reduce { finish, .. } = &mut nest.program.stages[nest.stage].body {
+        *finish = sum;
+    }
+    nest.path.compute.finish = Some(sum);
+    let (name, copy) = (&nest.program.stages[nest.stage].name, &nest.program.buffers[copy].name);
+    let what = format!("`{copy}` holds sums, and what `{name}` makes of them is computed where they are written back");
+    nest.program.owe(what, State::Proved, span);
+    Ok(())
+}
+
+/// What the finish reads besides is there where the result is written back.
+fn check_reads(nest: &StageNest<'_>, finish: ExprId, span: SpanId) -> Applied {
+    let local = |buffer| matches!(nest.program.buffers[buffer].space, Space::Shared | Space::Register | Space::Fragment { .. });
+    let Some(read) = nest.program.exprs.reads(finish).into_iter().find(|read| local(read.buffer)) else { return Ok(()) };
+    let (copy, stage) = (&nest.program.buffers[read.buffer], &nest.program.stages[nest.stage].name);
+    let error = Error::new(span, format!("what `{stage}` makes of its sums reads the copy `{}`", copy.name));
+    let error = error.note_at(copy.span, "it is made here").note("it is computed where the result is written back");
+    Err(error.help(format!("leave out the promotion of `{}`", copy.name)))
+}
+
+/// The epilogue over the axes of the stage that writes back, with the copy for the sum.
+fn value_of(nest: &StageNest<'_>, stage: StageId, finish: ExprId, sum: ExprId) -> ExprId {
+    let (program, exprs) = (&*nest.program, &nest.program.exprs);
+    let Body::Map(copied) = program.stages[stage].body else { return finish };
+    let read = match exprs.get(copied) {
+        Expr::Read(read) => exprs.read(read.buffer, exprs.dtype(sum), read.index.iter().copied()),
+        _ => copied,
+    };
+    let axes = program.stages[nest.stage].axes.iter().zip(&program.stages[stage].axes);
+    let axes: HashMap<_, _> = axes.map(|(own, other)| (*own, exprs.axis(*other))).collect();
+    exprs.replace(finish, &mut |exprs, id| match exprs.get(id) {
+        Expr::State(0) => Some(read),
+        Expr::Axis(axis) => axes.get(axis).copied(),
+        _ => None,
+    })
+}
