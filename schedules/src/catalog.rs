@@ -23,7 +23,17 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 28] = [
+pub const ALL: [Entry; 29] = [
+    Entry {
+        name: "matmul_f16",
+        about: "product of halves, with sums in f32",
+        programs: || {
+            use hopper::matmul_f16 as m;
+            programs(&[m::MMA_128, m::MMA_128_B, m::MMA_BANDS, m::MMA_ANY])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",

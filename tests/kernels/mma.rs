@@ -1,16 +1,27 @@
 //! Products on matrix units: operands from shared and device memory, in any layout, at sizes that divide nothing.
 
-use crate::harness::variant;
+use crate::harness::{Variant, variant};
 use tilewright_dsl::profile::Profile;
 
 const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: f32[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
 }";
 
+/// A schedule with `SHAPE` in it, for each shape of matrices that devices have of f16.
+fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
+    let shapes = [
+        (Profile::mesa_lavapipe_26(), "8 x 8 x 8"),
+        (Profile::nvidia_hopper(), "16 x 16 x 16"),
+        (Profile::nvidia_ampere(), "16 x 8 x 16"),
+    ];
+    shapes.into_iter().map(move |(profile, shape)| variant(kernel, &schedule.replace("SHAPE", shape), &profile))
+}
+
 fn check(kernel: &str, schedule: &str, sizes: &[(i64, i64, i64)]) {
-    let variant = variant(kernel, schedule, &Profile::mesa_lavapipe_26());
-    for (m, n, k) in sizes {
-        variant.check(&[("M", *m), ("N", *n), ("K", *k)], &[]);
+    for variant in variants(kernel, schedule) {
+        for (m, n, k) in sizes {
+            variant.check(&[("M", *m), ("N", *n), ("K", *k)], &[]);
+        }
     }
 }
 
@@ -20,11 +31,12 @@ const RAGGED: [(i64, i64, i64); 7] = [(1, 1, 1), (3, 7, 1), (130, 3, 7), (1, 130
 fn straight_from_device_memory() {
     check(
         MATMUL,
-        "V: matmul<T = f16> for p where M % 8 == 0, N % 8 == 0, K % 8 == 0 {
-            tile(i: 8, j: 8) => workgroup(y, x);
-            mma(i, j, k, 8 x 8 x 8);
+        "V: matmul<T = f16> for p where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
+            tile(i: 16, j: 16) => workgroup(y, x);
+            reorder(k, i, j);
+            mma(i, j, k, SHAPE);
         }",
-        &[(8, 8, 8), (16, 24, 40), (40, 8, 0)],
+        &[(16, 16, 16), (32, 48, 80), (80, 16, 0)],
     );
 }
 
@@ -39,7 +51,7 @@ fn from_shared_memory() {
             promote(a => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
             promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
             tile(i: 16, j: 16) => subgroup(y, x);
-            mma(i, j, k, 8 x 8 x 8);
+            mma(i, j, k, SHAPE);
             unroll(k);
         }",
         &[(32, 32, 16), (64, 96, 7), (32, 32, 0), (96, 32, 33)],
@@ -64,7 +76,7 @@ fn ragged_results() {
                 {copies}
                 promote(c => c_s, at: workgroup, to: shared);
                 tile(i: 16, j: 16) => subgroup(y, x);
-                mma(i, j, k, 8 x 8 x 8);
+                mma(i, j, k, SHAPE);
             }}"
         );
         check(MATMUL, &schedule, &RAGGED);
@@ -77,11 +89,11 @@ fn epilogues() {
     let kernel = "fn dense<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N], bias: f32[N], scale: f32[M], rest: f16[M, N], alpha: f32) -> c: f16[M, N] {
         c[i, j] = ((alpha * sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 } * scale[i] + bias[j]).max(0.0) + rest[i, j] as f32) as f16;
     }";
-    let whole = "V: dense<T = f16> for p where M % 32 == 0, N % 32 == 0, K % 8 == 0 {
+    let whole = "V: dense<T = f16> for p where M % 32 == 0, N % 32 == 0, K % 16 == 0 {
         tile(i: 32, j: 32) => workgroup(y, x);
         tile(i: 16, j: 16) => subgroup(y, x);
         reorder(k, i, j);
-        mma(i, j, k, 8 x 8 x 8);
+        mma(i, j, k, SHAPE);
     }";
     let ragged = "V: dense<T = f16> for p {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
@@ -91,12 +103,13 @@ fn epilogues() {
         promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0);
         promote(c => c_s, at: workgroup, to: shared);
         tile(i: 16, j: 16) => subgroup(y, x);
-        mma(i, j, k, 8 x 8 x 8);
+        mma(i, j, k, SHAPE);
     }";
-    for (schedule, sizes) in [(whole, &[(32, 64, 24), (64, 32, 8)][..]), (ragged, &RAGGED[..])] {
-        let variant = variant(kernel, schedule, &Profile::mesa_lavapipe_26());
-        for (m, n, k) in sizes {
-            variant.check(&[("M", *m), ("N", *n), ("K", *k)], &[0.5]);
+    for (schedule, sizes) in [(whole, &[(32, 64, 48), (64, 32, 16)][..]), (ragged, &RAGGED[..])] {
+        for variant in variants(kernel, schedule) {
+            for (m, n, k) in sizes {
+                variant.check(&[("M", *m), ("N", *n), ("K", *k)], &[0.5]);
+            }
         }
     }
 }
@@ -109,12 +122,12 @@ fn sums_in_f16() {
     }";
     check(
         kernel,
-        "V: matmul<T = f16> for p where M % 16 == 0, N % 16 == 0, K % 8 == 0 {
+        "V: matmul<T = f16> for p where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
             tile(i: 16, j: 16) => workgroup(y, x);
             reorder(k, i, j);
-            mma(i, j, k, 8 x 8 x 8);
+            mma(i, j, k, SHAPE);
         }",
-        &[(16, 16, 8), (32, 48, 40)],
+        &[(16, 16, 16), (32, 48, 80)],
     );
 }
 
@@ -126,17 +139,18 @@ fn batches_and_convolutions() {
     }";
     let schedule = "V: bmm<T = f16> for p {
         tile(z: 1, i: 16 round_up, j: 32 round_up) => workgroup(z, y, x);
-        tile(k: 8 round_up => k_o);
+        tile(k: 16 round_up => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, fill: 0.0);
         promote(b => b_s, at: k_o, to: shared, fill: 0.0);
         promote(c => c_s, at: workgroup, to: shared);
         tile(j: 16) => subgroup(x);
-        mma(i, j, k, 8 x 8 x 8);
+        mma(i, j, k, SHAPE);
     }";
-    let variant = variant(batched, schedule, &Profile::mesa_lavapipe_26());
-    for (z, m, n, k) in [(3, 17, 33, 9), (1, 16, 32, 8), (2, 5, 1, 20)] {
-        variant.check(&[("B", z), ("M", m), ("N", n), ("K", k)], &[]);
+    for variant in variants(batched, schedule) {
+        for (z, m, n, k) in [(3, 17, 33, 9), (1, 16, 32, 8), (2, 5, 1, 20)] {
+            variant.check(&[("B", z), ("M", m), ("N", n), ("K", k)], &[]);
+        }
     }
 }
 
@@ -148,16 +162,17 @@ fn implicit_convolution() {
     let schedule = "V: conv<T = f16> for p {
         fuse(h, q => p);
         tile(n: 1, p: 32 round_up, o: 16 round_up) => workgroup(z, y, x);
-        tile(c: 8 round_up => c_o);
+        tile(c: 16 round_up => c_o);
         reorder(fh, fw, c_o, c, p, o);
         promote(x => x_s[p, c], at: c_o, to: shared, fill: 0.0);
         promote(w => w_s[c, o], at: c_o, to: shared, fill: 0.0);
         promote(y => y_s[p, o], at: workgroup, to: shared);
         tile(p: 16) => subgroup(x);
-        mma(p, o, c, 8 x 8 x 8);
+        mma(p, o, c, SHAPE);
     }";
-    let variant = variant(kernel, schedule, &Profile::mesa_lavapipe_26());
-    for (n, h, w, c, o) in [(1, 5, 7, 3, 5), (2, 9, 8, 16, 20), (1, 3, 3, 1, 1)] {
-        variant.check(&[("N", n), ("H", h), ("W", w), ("C", c), ("O", o)], &[]);
+    for variant in variants(kernel, schedule) {
+        for (n, h, w, c, o) in [(1, 5, 7, 3, 5), (2, 9, 8, 16, 20), (1, 3, 3, 1, 1)] {
+            variant.check(&[("N", n), ("H", h), ("W", w), ("C", c), ("O", o)], &[]);
+        }
     }
 }

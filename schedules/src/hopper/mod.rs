@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod conv2d;
 pub mod matmul;
+pub mod matmul_f16;
 pub mod random;
 pub mod vectors;
 pub mod winograd;

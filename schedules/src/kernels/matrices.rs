@@ -15,3 +15,10 @@ kernel! {
         c[i, j] = alpha * sum(k in 0..K) { a[i, k] * b[k, j] } + beta * c[i, j];
     }
 }
+
+kernel! {
+    /// `c = a * b` of halves, with sums in f32.
+    pub fn matmul_f16<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N] {
+        c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
+    }
+}

@@ -11,7 +11,7 @@ mod vectors;
 
 pub use convolutions::{conv_nchw, conv2d};
 pub use images::{blur, resize_bilinear};
-pub use matrices::{matmul, sgemm};
+pub use matrices::{matmul, matmul_f16, sgemm};
 pub use mobile::{conv1x1, conv1x1_relu6, depthwise, separable};
 pub use random::{philox, philox_uniform};
 pub use rows::{layernorm, softmax};
