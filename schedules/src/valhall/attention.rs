@@ -50,7 +50,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same up to the row's own key: a workgroup's blocks end with its last row.
+    /// The same up to the row's own key, with 32 rows a workgroup, whose blocks end with its last row.
     pub CAUSAL_F32: causal_attention<T = f32> for arm_valhall where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 32) => workgroup(y, x);
