@@ -6,7 +6,8 @@
 
 use crate::hash::Map;
 use rspirv::spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, Scope, StorageClass,
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, Scope,
+    StorageClass,
 };
 use smallvec::SmallVec;
 use std::collections::BTreeSet;

@@ -31,7 +31,6 @@ impl Emit<'_> {
             NodeKind::Alloc { body, .. } => self.block(body),
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have made it loops")),
-            NodeKind::Fragment(_) => Err(self.defect("no node is a fragment's")),
             NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {

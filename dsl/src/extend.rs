@@ -8,18 +8,8 @@ use std::collections::BTreeSet;
 use tilewright_launch::{DType, Feature, Matrices};
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 10] = [
-    "invocations",
-    "local",
-    "shared_bytes",
-    "subgroup",
-    "subgroups",
-    "push_bytes",
-    "features",
-    "matrices",
-    "gflops",
-    "bandwidth",
-];
+const FIELDS: [&str; 10] =
+    ["invocations", "local", "shared_bytes", "subgroup", "subgroups", "push_bytes", "features", "matrices", "gflops", "bandwidth"];
 
 impl Profile {
     /// The profile of a chain: each extends the next one, and the last one a bundled one.
@@ -162,7 +152,8 @@ fn matrices_of(field: &Field, row: &Row) -> Result<Matrices, Error> {
     for (side, (value, span)) in shape.iter_mut().zip(row.shape) {
         *side = in_range(field, value, span, 1, 256)?;
     }
-    let known = |name: &Name| DType::from_name(&name.text).ok_or_else(|| Error::new(name.span, format!("there is no dtype `{name}`")));
+    let known =
+        |name: &Name| DType::from_name(&name.text).ok_or_else(|| Error::new(name.span, format!("there is no dtype `{name}`")));
     match &row.dtypes[..] {
         [a, b, sum] => Ok(Matrices { shape, factors: [known(a)?, known(b)?], sum: known(sum)? }),
         _ => {

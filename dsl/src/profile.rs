@@ -151,7 +151,15 @@ impl Profile {
     /// Every bundled profile.
     pub fn all_bundled() -> [Profile; 7] {
         use Profile as P;
-        [P::vulkan_1_1(), P::mesa_lavapipe(), P::mesa_lavapipe_26(), P::arm_valhall(), P::nvidia_ampere(), P::nvidia_hopper(), P::amd_rdna3()]
+        [
+            P::vulkan_1_1(),
+            P::mesa_lavapipe(),
+            P::mesa_lavapipe_26(),
+            P::arm_valhall(),
+            P::nvidia_ampere(),
+            P::nvidia_hopper(),
+            P::amd_rdna3(),
+        ]
     }
 
     /// The bundled profile of that name.

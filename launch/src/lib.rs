@@ -19,8 +19,8 @@ pub use interval::{Bounds, Interval, MOST, REACH};
 pub use layout::{Digit, Layout};
 pub use lines::{Line, Lines};
 pub use program::{
-    Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Matrices, Param, ParamValue, Preparation,
-    Program, Requires, Role, Scalar, Solve, Tensor,
+    Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Matrices, Param, ParamValue,
+    Preparation, Program, Requires, Role, Scalar, Solve, Tensor,
 };
 pub use size::{Relation, Size};
 pub use version::{Version, VersionDispatch};

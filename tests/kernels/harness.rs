@@ -209,7 +209,10 @@ impl Variant {
     fn loaded(&self) -> &[DynKernel] {
         // SAFETY: the compiler made it.
         let load = |device: &Device| unsafe { device.load_programs(vec![self.program.clone()]) }.expect("it loads");
-        let has = |device: &&Device| device.info().matrices.as_ref().is_none_or(|m| self.program.requires.matrices.iter().all(|row| m.contains(row))) && self.program.requires.features.iter().all(|f| device.info().features.contains(f));
+        let has = |device: &&Device| {
+            device.info().matrices.as_ref().is_none_or(|m| self.program.requires.matrices.iter().all(|row| m.contains(row)))
+                && self.program.requires.features.iter().all(|f| device.info().features.contains(f))
+        };
         self.loaded.get_or_init(|| devices().iter().filter(has).map(load).collect())
     }
 }

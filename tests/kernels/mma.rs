@@ -156,7 +156,8 @@ fn batches_and_convolutions() {
 
 #[test]
 fn implicit_convolution() {
-    let kernel = "fn conv<T: f32 | f16, N, H, W, C, O, OH = H - 2, OW = W - 2>(x: T[N, H, W, C], w: T[3, 3, C, O]) -> y: f32[N, OH, OW, O] {
+    let kernel =
+        "fn conv<T: f32 | f16, N, H, W, C, O, OH = H - 2, OW = W - 2>(x: T[N, H, W, C], w: T[3, 3, C, O]) -> y: f32[N, OH, OW, O] {
         y[n, h, q, o] = sum(fh in 0..3, fw in 0..3, c in 0..C) { x[n, h + fh, q + fw, c] as f32 * w[fh, fw, c, o] as f32 };
     }";
     let schedule = "V: conv<T = f16> for p {

@@ -39,7 +39,8 @@ impl Emit<'_> {
     /// Whether a value is not the same in all elements.
     fn varies(&self, value: ExprId, shape: Shape) -> bool {
         let exprs = &self.program.exprs;
-        let fragment = |e: &Expr| matches!(e, Expr::Read(read) if matches!(self.program.buffers[read.buffer].space, Space::Fragment { .. }));
+        let fragment =
+            |e: &Expr| matches!(e, Expr::Read(read) if matches!(self.program.buffers[read.buffer].space, Space::Fragment { .. }));
         exprs.any(value, &mut |e| fragment(e)) || [shape.rows, shape.columns].iter().any(|side| self.depends_on_side(value, side.0))
     }
 

@@ -83,7 +83,10 @@ impl Emit<'_> {
     /// How the matrix at a place lies.
     fn lies(&mut self, place: &Read, shape: Shape) -> Result<Lies> {
         let buffer = place.buffer;
-        let promote = format!("promote `{0}` to shared memory, `promote({0} => …, to: shared, fill: 0.0)`", self.program.buffers[buffer].name);
+        let promote = format!(
+            "promote `{0}` to shared memory, `promote({0} => …, to: shared, fill: 0.0)`",
+            self.program.buffers[buffer].name
+        );
         if !matches!(self.program.buffers[buffer].space, Space::Shared) && !self.program.buffers[buffer].space.is_global() {
             return Err(self.no_matrix(buffer, "it is no array in shared or device memory", "place it there".into()));
         }
@@ -107,7 +110,10 @@ impl Emit<'_> {
         let group = self.resolver.uses.shared_group(buffer).max(elements.max(1));
         for (value, what) in [(first, "begin"), (stride, "step")] {
             if !self.resolver.values.is_multiple(value, group.into()) {
-                let why = format!("that its {} {what} at multiples of {group} elements is not proved", if by_columns { "columns" } else { "rows" });
+                let why = format!(
+                    "that its {} {what} at multiples of {group} elements is not proved",
+                    if by_columns { "columns" } else { "rows" }
+                );
                 return Err(self.no_matrix(buffer, &why, self.aligning(buffer, group)));
             }
         }

@@ -110,11 +110,7 @@ impl Emit<'_> {
             Shape { dtype: self.program.buffers[a.buffer].dtype, columns: depth, role: Use::MatrixAKHR, ..sum },
             Shape { dtype: self.program.buffers[b.buffer].dtype, rows: depth, role: Use::MatrixBKHR, ..sum },
         ];
-        let row = Product {
-            shape: [sum.rows.1, sum.columns.1, depth.1],
-            factors: shapes.map(|shape| shape.dtype),
-            sum: sum.dtype,
-        };
+        let row = Product { shape: [sum.rows.1, sum.columns.1, depth.1], factors: shapes.map(|shape| shape.dtype), sum: sum.dtype };
         if !self.profile.matrices.contains(&row) {
             return Err(self.error(format!("`{}` does not multiply matrices of {row}", self.profile.name)));
         }

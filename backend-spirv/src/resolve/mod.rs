@@ -32,8 +32,8 @@ pub(crate) mod values;
 
 pub(crate) use expr::View;
 pub(crate) use params::Param;
-pub(crate) use steps::Steps;
 pub(crate) use registers::{Elements, is_whole};
+pub(crate) use steps::Steps;
 
 use crate::Result;
 use crate::hash::Map;

@@ -65,7 +65,8 @@ impl Resolver<'_> {
     pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
         let tensors = Tensors::of(self.program);
         let (uses, rows) = (BTreeMap::new(), BTreeMap::new());
-        let mut scan = Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, matrices: false, by_subgroup: false };
+        let mut scan =
+            Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, matrices: false, by_subgroup: false };
         scan.block(&dispatch.body, self);
         // Which threads make up a subgroup is known of a row only by how they are counted.
         if scan.by_subgroup && self.grid.subgroups.is_empty() && self.grid.local[1..] != [1, 1] {
@@ -134,7 +135,7 @@ impl Scan<'_> {
                 self.by_subgroup |= c.how == How::Subgroup;
             }
             NodeKind::Barrier { .. } => self.barriers = true,
-            NodeKind::Alloc { .. } | NodeKind::Copy(_) | NodeKind::Fragment(_) => {}
+            NodeKind::Alloc { .. } | NodeKind::Copy(_) => {}
         }
         for block in node.blocks() {
             self.block(block, resolver);

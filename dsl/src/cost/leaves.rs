@@ -3,7 +3,7 @@
 use super::count::{Count, Loops};
 use super::written;
 use crate::expr::{Binary, Expr, ExprId, Unary};
-use crate::nest::{Block, Body, BufferId, Compute, Fragment, NodeKind, Phase, StageId, walk as nodes};
+use crate::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -34,7 +34,6 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 values(count, &[copy.value]);
                 count.write(copy.dst, 1);
             }
-            NodeKind::Fragment(f) => fragment(count, f),
             NodeKind::AllReduce(c) => combine(count, c.stage, 0..c.dst.len()),
             NodeKind::Barrier { .. } => count.barriers += 1,
         }
@@ -173,32 +172,5 @@ fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
         Expr::Unary(..) => (0, 1),
         Expr::MulAdd(..) => (2, 0),
         _ => (0, 0),
-    }
-}
-
-/// A matrix operation: by one subgroup, so that its elements count once for it.
-fn fragment(count: &mut Count<'_>, fragment: &Fragment) {
-    let everywhere = count.everywhere();
-    match fragment {
-        Fragment::Load { dst, src, .. } => count.read(src.buffer, elements(count, dst.buffer), everywhere),
-        Fragment::Store { dst, src } => count.write(dst.buffer, elements(count, src.buffer)),
-        Fragment::Splat { .. } => {}
-        Fragment::MulAdd { over, .. } => {
-            let extents = over.map(|axis| count.program.exprs.as_int(count.program.axes[axis].extent).unwrap_or(1));
-            count.arithmetic(2 * extents.iter().product::<i64>(), 0, everywhere);
-        }
-        Fragment::Map { dst, value } => {
-            let n = elements(count, dst.buffer);
-            let (flops, functions) = total(count, &[*value]);
-            count.arithmetic(flops * n, functions * n, everywhere);
-        }
-    }
-}
-
-/// The elements of one of a buffer's matrices.
-fn elements(count: &Count<'_>, buffer: BufferId) -> i64 {
-    match count.program.buffers[buffer].space {
-        crate::nest::Space::Fragment { rows, columns, .. } => i64::from(rows) * i64::from(columns),
-        _ => 1,
     }
 }

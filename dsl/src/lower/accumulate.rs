@@ -12,8 +12,8 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::print;
 use crate::nest::{
-    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Operand,
-    Phase, Pred, Program, Side, Space, StageId,
+    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
+    Pred, Program, Side, Space, StageId,
 };
 
 /// Lowers the reductions of every dispatch, and gives maps the predicates that they need.
@@ -68,7 +68,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     };
     let (all, alone) = (Compute { given: first.count, ..update(&items) }, update(&items[..first.count]));
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
-    if tile.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_)))))  {
+    if tile.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_))))) {
         // A copy is whole, and matrices have no predicates.
         let named = path.compute.dst.iter().flat_map(|to| to.index.clone()).chain(path.compute.finish);
         preds = program.predicates(&named.flat_map(|e| program.named(e)).collect::<Vec<_>>());
@@ -179,7 +179,7 @@ fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, tile: im
         let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         let shape = axes.iter().map(|a| program.axes[*a].extent).collect();
         let space = match [Side::Rows, Side::Columns].map(|side| extent_of(program, &tile, side)) {
-            [Some(rows), Some(columns)] => Space::Fragment { operand: Operand::Accumulator, rows, columns },
+            [Some(rows), Some(columns)] => Space::Fragment { rows, columns },
             _ => Space::Register,
         };
         let buffer = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });

@@ -99,7 +99,7 @@ fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -
         NodeKind::Compute(c) => c.values().chain(c.dst.iter().flat_map(|place| place.index.iter().copied())).collect(),
         NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
         NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
-        NodeKind::Alloc { .. } | NodeKind::Branch { .. } | NodeKind::Fragment(_) | NodeKind::Barrier { .. } => Vec::new(),
+        NodeKind::Alloc { .. } | NodeKind::Branch { .. } | NodeKind::Barrier { .. } => Vec::new(),
     };
     let is_one = |e: &Expr| match e {
         Expr::Axis(axis) => axes.iter().any(|of| program.passes(*axis, *of)),

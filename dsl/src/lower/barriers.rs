@@ -12,7 +12,7 @@
 use crate::diag::SpanId;
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::{Block, BufferId, Exec, Fragment, Node, NodeKind, Program, Scope, Space, walk};
+use crate::nest::{Block, BufferId, Exec, Node, NodeKind, Program, Scope, Space, walk};
 use crate::profile::Profile;
 
 /// Places the barriers of every dispatch.
@@ -138,12 +138,6 @@ impl Place<'_> {
                 values.push(c.value);
                 note(c.dst, true);
             }
-            NodeKind::Fragment(fragment) => match fragment {
-                Fragment::Load { src, .. } => note(src.buffer, false),
-                Fragment::Store { dst, .. } => note(dst.buffer, true),
-                Fragment::Splat { value, .. } | Fragment::Map { value, .. } => values.push(*value),
-                Fragment::MulAdd { .. } => {}
-            },
             NodeKind::AllReduce(c) => {
                 c.src.iter().for_each(|a| note(a.buffer, false));
                 c.dst.iter().for_each(|a| note(a.buffer, true));

@@ -71,16 +71,6 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
                 touched[c.dst.index()] = true;
                 value(c.value, touched);
             }
-            NodeKind::Fragment(f) => match f {
-                nest::Fragment::Load { dst, src, .. } | nest::Fragment::Store { dst, src } => {
-                    [dst, src].into_iter().for_each(|a| place(a, touched));
-                }
-                nest::Fragment::Splat { dst, value: v, .. } | nest::Fragment::Map { dst, value: v } => {
-                    place(dst, touched);
-                    value(*v, touched);
-                }
-                nest::Fragment::MulAdd { acc, a, b, .. } => [acc, a, b].into_iter().for_each(|a| place(a, touched)),
-            },
             NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
             NodeKind::Branch { cond, .. } => value(*cond, touched),
             NodeKind::Loop(l) => l.end.into_iter().for_each(|end| value(end, touched)),

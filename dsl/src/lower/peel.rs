@@ -248,7 +248,8 @@ impl Work<'_> {
     /// Whether invocations wait for each other at a node, or will where its result is read.
     fn meets(&self, node: &Node) -> bool {
         let shared = |buffer: &BufferId| self.program.buffers[*buffer].space == Space::Shared;
-        matches!(node.kind, NodeKind::AllReduce(_) | NodeKind::Barrier { .. } | NodeKind::Fragment(_))
+        matches!(node.kind, NodeKind::AllReduce(_) | NodeKind::Barrier { .. })
+            || matches!(&node.kind, NodeKind::Loop(l) if matches!(l.exec, Exec::Matrix(_)))
             || node.writes().iter().any(shared)
     }
 

@@ -78,8 +78,7 @@ pub mod walk;
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
-    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, Fragment, How, Level, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
-    Scope, Side, Slot,
+    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Side, Slot,
 };
 pub use places::Places;
 
@@ -309,8 +308,6 @@ pub enum Space {
     /// A subgroup's cooperative matrices. The buffer's last two dimensions are the elements of all matrices, tiled by
     /// `rows x columns`.
     Fragment {
-        /// Which operand.
-        operand: Operand,
         /// Rows of one matrix.
         rows: u32,
         /// Columns of one matrix.
@@ -323,15 +320,6 @@ impl Space {
     pub fn is_global(&self) -> bool {
         matches!(self, Space::Input | Space::Update | Space::Output | Space::Temporary)
     }
-}
-
-/// The operands of a matrix multiply-add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names of SPV_KHR_cooperative_matrix")]
-pub enum Operand {
-    A,
-    B,
-    Accumulator,
 }
 
 /// A stage: the values of one buffer at every point of its axes.

@@ -44,8 +44,6 @@ pub enum NodeKind {
     Compute(Compute),
     /// A copy of a box, by many invocations; lowering makes it loops.
     Copy(Copy),
-    /// An operation on cooperative matrices.
-    Fragment(Fragment),
     /// A reduction of one partial state an invocation to one state.
     AllReduce(AllReduce),
     /// A barrier of a workgroup or subgroup.
@@ -247,72 +245,6 @@ pub struct Copy {
     pub width: u32,
 }
 
-/// An operation on cooperative matrices, by a whole subgroup. Indices are of elements: the first of the matrix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fragment {
-    /// From memory.
-    Load {
-        /// A fragment buffer.
-        dst: Access,
-        /// Global or shared memory.
-        src: Access,
-        /// How it lies there.
-        layout: MatrixLayout,
-    },
-    /// To memory.
-    Store {
-        /// Global or shared memory.
-        dst: Access,
-        /// An accumulator.
-        src: Access,
-    },
-    /// One value in all elements.
-    Splat {
-        /// Whose.
-        stage: StageId,
-        /// [`Phase::Init`], or [`Phase::Whole`].
-        phase: Phase,
-        /// A fragment buffer.
-        dst: Access,
-        /// The value.
-        value: ExprId,
-    },
-    /// `acc = a * b + acc`.
-    MulAdd {
-        /// Whose update it is.
-        stage: StageId,
-        /// The accumulator.
-        acc: Access,
-        /// Rows by the reduction's axis.
-        a: Access,
-        /// The reduction's axis by columns.
-        b: Access,
-        /// The root-or-derived axes that the operation covers, besides the loops around it: rows, columns, reduction.
-        /// They are bound by no loop.
-        over: [AxisId; 3],
-    },
-    /// Elementwise, in place: `value` reads `dst`, other accumulators, and what is uniform in the subgroup.
-    Map {
-        /// An accumulator.
-        dst: Access,
-        /// The new element. Its reads of fragments are, as `dst`, at the first element of a matrix.
-        value: ExprId,
-    },
-}
-
-/// How a matrix lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MatrixLayout {
-    /// Row by row, a box of the last two dimensions.
-    Rows,
-    /// Column by column: the box holds the transposed matrix.
-    Columns,
-    /// One row along the last dimension, which is every row of the matrix: a bias.
-    SameRows,
-    /// One column along the last dimension, which is every column of the matrix: a factor a row.
-    SameColumns,
-}
-
 /// A reduction across invocations. Those that differ only in the axes of `over` are a *team*: `dst = combine of the team's
 /// src`, the same in each of them. In lanes it is one reduction for each.
 ///
@@ -360,10 +292,6 @@ impl Node {
             NodeKind::Compute(c) => places(c.written()),
             NodeKind::Copy(c) => vec![c.dst],
             NodeKind::AllReduce(c) => places(&c.dst),
-            NodeKind::Fragment(
-                Fragment::Load { dst, .. } | Fragment::Store { dst, .. } | Fragment::Splat { dst, .. } | Fragment::Map { dst, .. },
-            ) => vec![dst.buffer],
-            NodeKind::Fragment(Fragment::MulAdd { acc, .. }) => vec![acc.buffer],
             NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
         }
     }

@@ -177,7 +177,7 @@ impl Program {
                     let is_shared = c.dst.iter().any(|place| self.buffers[place.buffer].space == Space::Shared);
                     !is_shared && (is_own || c.preds.iter().any(|pred| pred.axis == axis))
                 }
-                NodeKind::Copy(_) | NodeKind::Fragment(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => false,
+                NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => false,
             })
     }
 

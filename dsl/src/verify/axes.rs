@@ -60,7 +60,7 @@ impl<'v> Checks<'v> {
         named.extend(self.reduced(site));
         let made = self.made_of(named, site);
         for leaf in made.leaves {
-            if site.binds(leaf) || site.inner.contains(&leaf) || self.is_one(leaf) || self.is_matrix_axis(leaf, site) {
+            if site.binds(leaf) || site.inner.contains(&leaf) || self.is_one(leaf) {
                 continue;
             }
             let (name, extent) = (self.name(leaf), self.printer.expr(self.extent(leaf)));
@@ -148,19 +148,12 @@ impl<'v> Checks<'v> {
     pub(super) fn reduced(&self, site: &Site<'_>) -> Vec<AxisId> {
         let stage = match &site.node.kind {
             NodeKind::Compute(compute) if matches!(compute.phase, Phase::Update | Phase::Whole) => compute.stage,
-            NodeKind::Fragment(crate::nest::Fragment::MulAdd { stage, .. }) => *stage,
             _ => return Vec::new(),
         };
         match &self.program.stages[stage].body {
             Body::Reduce { over, .. } => over.iter().copied().chain(self.program.reduced_whole(stage)).collect(),
             Body::Map(_) => Vec::new(),
         }
-    }
-
-    /// Whether the axis runs over the elements of a matrix: it counts as 0 in the place of its first.
-    fn is_matrix_axis(&self, axis: AxisId, site: &Site<'_>) -> bool {
-        let sides: Vec<i64> = site.touches.iter().flat_map(|touch| touch.extent.iter().map(|n| i64::from(*n))).collect();
-        matches!(site.node.kind, NodeKind::Fragment(_)) && self.literal(axis).is_some_and(|n| sides.contains(&n))
     }
 
     /// The extent of a loop is known where the loop begins.

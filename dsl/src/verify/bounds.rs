@@ -21,22 +21,21 @@ impl<'v> Checks<'v> {
     fn inside(&self, site: &Site<'_>, touch: &Touch) {
         let buffer = &self.program.buffers[touch.buffer];
         let versions = usize::from(buffer.versions > 1);
-        if let Some(version) = touch.first.first().filter(|_| versions == 1)
+        if let Some(version) = touch.index.first().filter(|_| versions == 1)
             && !self.holds(&[*version], site, |prover| prover.nonneg(*version))
         {
             self.outside(site, touch, 0, "may be a negative version");
         }
         for (dimension, extent) in buffer.shape.iter().enumerate() {
-            let Some(index) = touch.first.get(dimension + versions) else { continue };
+            let Some(index) = touch.index.get(dimension + versions) else { continue };
             // Every invocation has an element of its own there, inactive ones too.
             if self.is_private(touch.buffer) && self.owner(site, *index).is_some() {
                 continue;
             }
             let (low, high) = sides(touch, dimension);
-            let last = matrix_side(touch, dimension, buffer.shape.len()) - 1;
             if low && !self.is_above(site, *index) {
                 self.outside(site, touch, dimension + versions, "may be negative");
-            } else if high && !self.is_below(site, *index, (last, *extent)) {
+            } else if high && !self.is_below(site, *index, *extent) {
                 self.outside(site, touch, dimension + versions, &format!("may reach {}", self.printer.expr(*extent)));
             }
         }
@@ -58,19 +57,19 @@ impl<'v> Checks<'v> {
         kept || self.holds(&[index], site, |prover| prover.nonneg(index)) || self.holds(&[index], site, is_difference)
     }
 
-    /// Whether an index, and as many elements after it, are below an extent; as before.
-    fn is_below(&self, site: &Site<'_>, index: ExprId, to: (i64, ExprId)) -> bool {
-        let ((last, extent), exprs) = (to, &self.program.exprs);
+    /// Whether an index is below an extent; as before.
+    fn is_below(&self, site: &Site<'_>, index: ExprId, extent: ExprId) -> bool {
+        let exprs = &self.program.exprs;
         let kept = match *exprs.get(index) {
-            Expr::Binary(Binary::Max, a, b) => self.is_below(site, a, to) && self.is_below(site, b, to),
-            Expr::Binary(Binary::Min, a, b) => self.is_below(site, b, to) || self.is_below(site, a, to),
-            Expr::Binary(Binary::Sub, a, b) => self.is_below(site, a, to) && self.is_above(site, b),
+            Expr::Binary(Binary::Max, a, b) => self.is_below(site, a, extent) && self.is_below(site, b, extent),
+            Expr::Binary(Binary::Min, a, b) => self.is_below(site, b, extent) || self.is_below(site, a, extent),
+            Expr::Binary(Binary::Sub, a, b) => self.is_below(site, a, extent) && self.is_above(site, b),
             Expr::Binary(Binary::FloorMod, _, by) => {
-                exprs.as_int(by).zip(exprs.as_int(extent)).is_some_and(|(by, extent)| by > 0 && by <= extent - last)
+                exprs.as_int(by).zip(exprs.as_int(extent)).is_some_and(|(by, extent)| by > 0 && by <= extent)
             }
             _ => false,
         };
-        kept || self.holds(&[index], site, |prover| prover.less_by(index, extent, last + 1))
+        kept || self.holds(&[index], site, |prover| prover.less_by(index, extent, 1))
     }
 
     fn outside(&self, site: &Site<'_>, touch: &Touch, at: usize, how: &str) {
@@ -100,11 +99,4 @@ pub(super) fn sides(touch: &Touch, dimension: usize) -> (bool, bool) {
         Outside::Never => (true, true),
         Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(dimension).map_or((true, true), |(low, high)| (!low, !high)),
     }
-}
-
-/// How many elements of a dimension a matrix takes.
-pub(super) fn matrix_side(touch: &Touch, dimension: usize, dimensions: usize) -> i64 {
-    let from = dimensions.saturating_sub(touch.extent.len());
-    let side = dimension.checked_sub(from).and_then(|at| touch.extent.get(at));
-    side.map_or(1, |n| i64::from(*n))
 }

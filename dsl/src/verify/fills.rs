@@ -6,10 +6,10 @@
 
 use super::context::Checks;
 use super::site::{Site, Touch};
-use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read};
+use crate::expr::{Compare, Expr, ExprId, Outside, Read};
 use crate::facts::{Poly, Prover};
 use crate::nest::fill::{Known, at_fill, known_by};
-use crate::nest::{AxisId, Body, Fragment, NodeKind, Phase, Program, Space};
+use crate::nest::{AxisId, Body, NodeKind, Phase, Program, Space};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -33,15 +33,6 @@ impl Checks<'_> {
         let program = self.program;
         let (stage, items) = match &site.node.kind {
             NodeKind::Compute(compute) => (compute.stage, compute.value.clone()),
-            NodeKind::Fragment(Fragment::MulAdd { stage, acc, a, b, .. }) => {
-                let dtype = program.buffers[acc.buffer].dtype;
-                let [a, b] = [a, b].map(|operand| {
-                    let from = program.buffers[operand.buffer].dtype;
-                    let read = program.exprs.read(operand.buffer, from, operand.index.iter().copied());
-                    program.exprs.cast(dtype, read)
-                });
-                (*stage, vec![program.exprs.binary(Binary::Mul, a, b)])
-            }
             _ => return false,
         };
         let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return false };
@@ -210,13 +201,6 @@ impl Trace<'_, '_> {
                 Body::Reduce { .. } => return None,
             },
             NodeKind::Copy(copy) => copy.value,
-            NodeKind::Fragment(Fragment::Load { dst, src, .. }) => {
-                // Element by element: the matrices' axes stand in both.
-                let same = dst.index.iter().eq(read.index.iter());
-                let dtype = self.checks.program.buffers[src.buffer].dtype;
-                let item = self.checks.program.exprs.read(src.buffer, dtype, src.index.iter().copied());
-                return same.then_some(Case { item, given: Vec::new() });
-            }
             _ => return None,
         };
         let versions = usize::from(self.checks.program.buffers[read.buffer].versions > 1);

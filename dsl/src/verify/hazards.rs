@@ -178,7 +178,7 @@ impl Checks<'_> {
         if versions < 2 {
             return false;
         }
-        let (Some(a), Some(b)) = (first.1.first.first(), second.1.first.first()) else { return false };
+        let (Some(a), Some(b)) = (first.1.index.first(), second.1.index.first()) else { return false };
         let common = first.0.common(second.0);
         let around: BTreeSet<AxisId> = first.0.around[..common]
             .iter()
@@ -317,7 +317,9 @@ impl Checks<'_> {
                         later *= self.literal(*part)?;
                     }
                 }
-                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if times > 0 => below += times * (self.literal(axis)? - 1),
+                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if times > 0 => {
+                    below += times * (self.literal(axis)? - 1)
+                }
                 // A tile that was moved back lies within its axis.
                 (Fate::Split(split), None)
                     if times > 0 && split.exact && self.running_past(&[self.provers.value(axis)], site).is_empty() =>

@@ -86,10 +86,6 @@ impl Checks<'_> {
                 }
                 NodeKind::Copy(copy) => self.copied(node, copy),
                 NodeKind::AllReduce(reduction) => self.all_reduce_limits(node, reduction),
-                NodeKind::Fragment(_) => {
-                    self.feature(node, Feature::CooperativeMatrix);
-                    self.feature(node, Feature::MemoryModel);
-                }
                 _ => {}
             }
         }

@@ -8,13 +8,18 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::expr::ExprId;
-use crate::nest::{AxisId, AxisKind, Compute, Exec, Fate, Level, Loop, NodeKind, Phase, Side, Space, Tail};
+use crate::nest::{AxisId, AxisKind, BufferId, Compute, Exec, Fate, Level, Loop, NodeKind, Phase, Side, Space, Tail};
+use std::collections::BTreeMap;
+
+/// The sides of an accumulator, and of the factors.
+const ROLES: [[Side; 2]; 3] = [[Side::Rows, Side::Columns], [Side::Rows, Side::Depth], [Side::Depth, Side::Columns]];
 
 impl Checks<'_> {
     /// All of it.
     pub(super) fn matrices(&self) {
+        let mut sides = BTreeMap::new();
         for site in self.sites {
-            site.touches.iter().for_each(|touch| self.touches_whole(site, touch));
+            site.touches.iter().for_each(|touch| self.touches_whole(site, touch, &mut sides));
             if let (NodeKind::Compute(compute), true) = (&site.node.kind, site.is_matrix()) {
                 self.by_subgroups(site);
                 self.is_uncut(site, compute);
@@ -22,14 +27,15 @@ impl Checks<'_> {
         }
     }
 
-    /// A fragment is reached at the first element of a matrix, counted from there by the loops over its sides.
-    fn touches_whole(&self, site: &Site<'_>, touch: &Touch) {
+    /// A fragment is reached at the first element of a matrix, counted from there by the loops over its sides: the same ones wherever the
+    /// buffer is touched, which make it an accumulator or one of the factors.
+    fn touches_whole(&self, site: &Site<'_>, touch: &Touch, known: &mut BTreeMap<BufferId, [Side; 2]>) {
         let Space::Fragment { rows, columns, .. } = *self.space(touch.buffer) else { return };
         let [.., row, column] = &touch.index[..] else { return };
-        let sides = [(*row, rows), (*column, columns)];
-        let [first, second] = sides.map(|(index, extent)| self.side_of(site, index, extent));
-        let apart = first.zip(second).is_some_and(|(a, b)| a != b);
-        if !apart {
+        let [first, second] = [(*row, rows), (*column, columns)].map(|(index, extent)| self.side_of(site, index, extent));
+        let sides = first.zip(second).map(|(first, second)| [first, second]).filter(|sides| ROLES.contains(sides));
+        let is_same = |sides: [Side; 2]| *known.entry(touch.buffer).or_insert(sides) == sides;
+        if !sides.is_some_and(is_same) {
             let (line, name) = (self.line(site), self.buffer(touch.buffer));
             let what = format!("`{line}` touches parts of the matrices of {rows} x {columns} in `{name}`");
             self.refuse(Rule::Limits, site.span(), what);

@@ -11,7 +11,7 @@ use super::context::{Checks, MadeOf};
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
 use crate::expr::Expr;
-use crate::nest::{AxisId, Body, BufferId, Exec, Fragment, Loop, NodeKind, Phase, StageId};
+use crate::nest::{AxisId, Body, BufferId, Exec, Loop, NodeKind, Phase, StageId};
 use std::collections::{BTreeSet, HashMap};
 
 /// The axes bound to invocations and workgroups that an accumulator is a part of a reduction over.
@@ -70,7 +70,6 @@ impl Checks<'_> {
         let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return };
         let written = match &site.node.kind {
             NodeKind::Compute(compute) => compute.value.clone(),
-            NodeKind::Fragment(Fragment::Splat { value, .. }) => vec![*value],
             _ => return,
         };
         let line = self.line(site);
@@ -261,8 +260,6 @@ impl Checks<'_> {
 pub(super) fn phase(site: &Site<'_>) -> Option<(StageId, Phase)> {
     match &site.node.kind {
         NodeKind::Compute(compute) => Some((compute.stage, compute.phase)),
-        NodeKind::Fragment(Fragment::Splat { stage, phase, .. }) => Some((*stage, *phase)),
-        NodeKind::Fragment(Fragment::MulAdd { stage, .. }) => Some((*stage, Phase::Update)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 //! An index is a sum of multiples of axes. Those that vary on the writer's own are *free*: together they must reach every
 //! element of a range. What is left is the same for the reader, which must stay within the range.
 
-use super::bounds::{self, matrix_side};
+use super::bounds;
 use super::context::{Checks, MadeOf};
 use super::site::{Site, Touch};
 use crate::expr::linear::Linear;
@@ -38,12 +38,11 @@ impl Checks<'_> {
         let mut free: Vec<AxisId> = Vec::new();
         for dimension in 0..buffer.shape.len() {
             let at = dimension + versions;
-            let (Some(to), Some(from)) = (touch.first.get(at), reader.1.first.get(at)) else { return false };
+            let (Some(to), Some(from)) = (touch.index.get(at), reader.1.index.get(at)) else { return false };
             if !shared && self.is_owner(site, *to) && self.is_owner(reader.0, *from) {
                 continue;
             }
-            let sides = [touch, reader.1].map(|touch| matrix_side(touch, dimension, buffer.shape.len()));
-            let Some(range) = self.range(site, *to, sides[0], depth) else { return false };
+            let Some(range) = self.range(site, *to, depth) else { return false };
             if range.free.iter().any(|axis| free.iter().any(|other| self.is_made_of(site, *axis, *other))) {
                 return false;
             }
@@ -60,7 +59,7 @@ impl Checks<'_> {
                 }
                 continue;
             }
-            if !self.holds(&[*from], reader.0, |prover| within(self, prover, &range, *from, sides[1])) {
+            if !self.holds(&[*from], reader.0, |prover| within(self, prover, &range, *from)) {
                 return false;
             }
         }
@@ -138,11 +137,11 @@ impl Checks<'_> {
     }
 
     /// The range of an index; `None`: it has gaps, or is none that this can see.
-    fn range(&self, site: &Site<'_>, index: ExprId, side: i64, depth: usize) -> Option<Range> {
+    fn range(&self, site: &Site<'_>, index: ExprId, depth: usize) -> Option<Range> {
         let mut sum = self.sum(index);
         let shared = site.touches.iter().any(|touch| touch.writes && *self.space(touch.buffer) == Space::Shared);
         let mut from = Linear { axes: BTreeMap::new(), rest: std::mem::take(&mut sum.rest), constant: sum.constant };
-        let mut steps: Vec<(i64, i64)> = if side > 1 { vec![(1, side)] } else { Vec::new() };
+        let mut steps: Vec<(i64, i64)> = Vec::new();
         let mut free = Vec::new();
         while let Some((axis, times)) = sum.axes.pop_first() {
             let made = self.made_of([axis], site);
@@ -199,11 +198,10 @@ impl Checks<'_> {
     }
 }
 
-/// Whether `side` elements from `first` on lie in a range.
-fn within(checks: &Checks<'_>, prover: &Prover<'_>, range: &Range, first: ExprId, side: i64) -> bool {
-    let offset = prover.poly(first).zip(checks.poly(prover, &range.from)).and_then(|(first, from)| first.sub(&from));
-    let Some(last) = offset.as_ref().and_then(|offset| offset.plus(side - 1)) else { return false };
-    offset.is_some_and(|offset| prover.nonneg(&offset)) && prover.less(&last, range.width)
+/// Whether an element lies in a range.
+fn within(checks: &Checks<'_>, prover: &Prover<'_>, range: &Range, at: ExprId) -> bool {
+    let offset = prover.poly(at).zip(checks.poly(prover, &range.from)).and_then(|(at, from)| at.sub(&from));
+    offset.is_some_and(|offset| prover.nonneg(&offset) && prover.less(&offset, range.width))
 }
 
 /// How many elements steps reach, if they reach every one from the first to the last.

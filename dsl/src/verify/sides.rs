@@ -191,7 +191,8 @@ impl Walk<'_> {
             self.errors.push(Error::new(span, what));
         }
         let meet = walk::nodes(sides).any(|node| match &node.kind {
-            NodeKind::Barrier { .. } | NodeKind::AllReduce(_) | NodeKind::Fragment(_) => true,
+            NodeKind::Barrier { .. } | NodeKind::AllReduce(_) => true,
+            NodeKind::Loop(looped) => matches!(looped.exec, Exec::Matrix(_)),
             NodeKind::Copy(copy) => copy.by != Scope::Invocation,
             _ => false,
         });

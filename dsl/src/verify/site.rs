@@ -3,8 +3,7 @@
 use crate::diag::SpanId;
 use crate::expr::{ExprId, Outside};
 use crate::nest::{
-    Access, AxisId, Block, Body, BufferId, Copy, Dispatch, Exec, Fragment, Loop, MatrixLayout, Node, NodeKind, Phase, Pred,
-    Program, Space, StageId,
+    Access, AxisId, Block, Body, BufferId, Copy, Dispatch, Exec, Loop, Node, NodeKind, Phase, Pred, Program, StageId,
 };
 use std::collections::HashSet;
 
@@ -19,7 +18,7 @@ pub(super) struct Site<'p> {
     pub(super) place: usize,
     /// What it reads and writes.
     pub(super) touches: Vec<Touch>,
-    /// The axes of the matrices or of the copy that it handles: no loop binds them.
+    /// The axes of the copy that it handles: no loop binds them.
     pub(super) inner: Vec<AxisId>,
 }
 
@@ -37,10 +36,6 @@ pub(super) struct Touch {
     pub(super) buffer: BufferId,
     /// Over all axes.
     pub(super) index: Vec<ExprId>,
-    /// Of matrices: over the axes that loops bind, the place of the first element. Else the same.
-    pub(super) first: Vec<ExprId>,
-    /// Elements from there on in the last dimensions, if more than one.
-    pub(super) extent: Vec<u32>,
     pub(super) writes: bool,
     pub(super) outside: Outside,
     pub(super) role: Role,
@@ -106,7 +101,6 @@ impl<'p> Walk<'p> {
                 }
             }
             NodeKind::Copy(copy) => site.copied(self.program, copy),
-            NodeKind::Fragment(fragment) => site.fragment(self.program, fragment),
             NodeKind::AllReduce(reduction) => {
                 reduction.src.iter().for_each(|src| site.touch(self.program, src, false, Role::Finish));
                 reduction.dst.iter().for_each(|dst| site.touch(self.program, dst, true, Role::Plain));
@@ -138,16 +132,15 @@ impl<'p> Site<'p> {
         let mut seen = HashSet::new();
         for read in exprs.iter().flat_map(|e| program.exprs.reads(*e)) {
             if seen.insert(read.clone()) {
-                let index = read.index.to_vec();
-                let (first, extent, outside) = (index.clone(), Vec::new(), read.outside);
-                self.touches.push(Touch { buffer: read.buffer, index, first, extent, writes: false, outside, role });
+                let (index, outside) = (read.index.to_vec(), read.outside);
+                self.touches.push(Touch { buffer: read.buffer, index, writes: false, outside, role });
             }
         }
     }
 
     fn touch(&mut self, _: &Program, access: &Access, writes: bool, role: Role) {
-        let (index, extent, outside) = (access.index.clone(), Vec::new(), Outside::Never);
-        self.touches.push(Touch { buffer: access.buffer, first: index.clone(), index, extent, writes, outside, role });
+        let (index, outside) = (access.index.clone(), Outside::Never);
+        self.touches.push(Touch { buffer: access.buffer, index, writes, outside, role });
     }
 
     fn copied(&mut self, program: &Program, copy: &Copy) {
@@ -155,53 +148,6 @@ impl<'p> Site<'p> {
         self.reads(program, &[copy.value], Role::Plain);
         let index = copy.version.into_iter().chain(copy.axes.iter().map(|axis| program.exprs.axis(*axis))).collect();
         self.touch(program, &Access { buffer: copy.dst, index }, true, Role::Plain);
-    }
-
-    fn fragment(&mut self, program: &Program, fragment: &Fragment) {
-        let rows = MatrixLayout::Rows;
-        match fragment {
-            Fragment::Load { dst, src, layout } => {
-                self.matrix(program, src, dst, *layout, false, Role::Plain);
-                self.matrix(program, dst, dst, rows, true, Role::Plain);
-            }
-            Fragment::Store { dst, src } => {
-                self.matrix(program, src, src, rows, false, Role::Finish);
-                self.matrix(program, dst, src, rows, true, Role::Plain);
-            }
-            Fragment::Splat { phase, dst, .. } => {
-                let role = if *phase == Phase::Init { Role::Init } else { Role::Plain };
-                self.matrix(program, dst, dst, rows, true, role);
-            }
-            Fragment::MulAdd { acc, a, b, over, .. } => {
-                self.inner = over.to_vec();
-                self.matrix(program, a, a, rows, false, Role::Plain);
-                self.matrix(program, b, b, rows, false, Role::Plain);
-                self.matrix(program, acc, acc, rows, true, Role::Update);
-            }
-            Fragment::Map { dst, value } => {
-                for read in program.exprs.reads(*value) {
-                    let place = Access { buffer: read.buffer, index: read.index.to_vec() };
-                    self.matrix(program, &place, &place, rows, false, Role::Plain);
-                }
-                self.matrix(program, dst, dst, rows, true, Role::Plain);
-            }
-        }
-    }
-
-    /// A matrix in memory, of the shape that the fragment buffer of `shape` has. A place outside fragments (a uniform
-    /// value) is one element.
-    fn matrix(&mut self, program: &Program, at: &Access, shape: &Access, layout: MatrixLayout, writes: bool, role: Role) {
-        let extent = match (&program.buffers[shape.buffer].space, layout) {
-            (Space::Fragment { rows, columns, .. }, MatrixLayout::Rows) => vec![*rows, *columns],
-            (Space::Fragment { rows, columns, .. }, MatrixLayout::Columns) => vec![*columns, *rows],
-            (Space::Fragment { columns, .. }, MatrixLayout::SameRows) => vec![*columns],
-            (Space::Fragment { rows, .. }, MatrixLayout::SameColumns) => vec![*rows],
-            _ => Vec::new(),
-        };
-        let bound: HashSet<AxisId> = self.loops().map(|l| l.axis).collect();
-        let first = at.index.iter().map(|index| program.over_leaves(*index, &bound)).collect();
-        let (index, outside) = (at.index.clone(), Outside::Never);
-        self.touches.push(Touch { buffer: at.buffer, index, first, extent, writes, outside, role });
     }
 
     /// The loops around it, outermost first.
@@ -227,7 +173,7 @@ impl<'p> Site<'p> {
 
     /// Whether it is of matrices, which a subgroup has.
     pub(super) fn is_matrix(&self) -> bool {
-        matches!(self.node.kind, NodeKind::Fragment(_)) || self.loops().any(|looped| matches!(looped.exec, Exec::Matrix(_)))
+        self.loops().any(|looped| matches!(looped.exec, Exec::Matrix(_)))
     }
 
     /// Whether a loop around binds the axis.
@@ -254,7 +200,6 @@ impl<'p> Site<'p> {
         let own = match &self.node.kind {
             NodeKind::Compute(compute) => compute.value.clone(),
             NodeKind::Copy(copy) => vec![copy.value],
-            NodeKind::Fragment(Fragment::Splat { value, .. } | Fragment::Map { value, .. }) => vec![*value],
             _ => Vec::new(),
         };
         own.into_iter().chain(self.touches.iter().flat_map(|touch| touch.index.clone())).collect()

@@ -5,7 +5,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::expr::ExprId;
-use crate::nest::{Exec, Fragment, Level, NodeKind, Scope, Space};
+use crate::nest::{Exec, Level, NodeKind, Scope};
 
 impl Checks<'_> {
     /// All of it.
@@ -13,9 +13,6 @@ impl Checks<'_> {
         for site in self.sites {
             if let Some(scope) = together(site) {
                 self.arrives(site, scope);
-            }
-            if let NodeKind::Fragment(fragment) = &site.node.kind {
-                self.matrix_is_uniform(site, fragment);
             }
         }
     }
@@ -27,27 +24,6 @@ impl Checks<'_> {
                 let what = format!("`{line}` stands in the loop over `{name}`, whose extent depends on {why}");
                 self.refuse(Rule::Uniformity, site.span(), what);
             }
-        }
-    }
-
-    fn matrix_is_uniform(&self, site: &Site<'_>, fragment: &Fragment) {
-        let mut exprs: Vec<ExprId> = site.touches.iter().flat_map(|touch| touch.first.clone()).collect();
-        if let Fragment::Splat { value, .. } | Fragment::Map { value, .. } = fragment {
-            exprs.push(*value);
-            let private = |e: &ExprId| {
-                let reads = self.program.exprs.reads(*e);
-                reads.into_iter().find(|read| *self.space(read.buffer) == Space::Register)
-            };
-            if let Some(read) = private(value) {
-                let (line, name) = (self.line(site), self.buffer(read.buffer));
-                self.refuse(Rule::Uniformity, site.span(), format!("`{line}` reads `{name}`, which differs among invocations"));
-            }
-        }
-        let leaves = self.made_of(self.named(&exprs), site).leaves;
-        let varying = leaves.into_iter().find(|leaf| matches!(site.exec(*leaf), Some(Exec::Bind(Level::Thread | Level::Lane, _))));
-        if let Some(leaf) = varying {
-            let (line, name) = (self.line(site), self.name(leaf));
-            self.refuse(Rule::Uniformity, site.span(), format!("`{line}` depends on `{name}`, which differs within a subgroup"));
         }
     }
 
@@ -74,7 +50,6 @@ fn together(site: &Site<'_>) -> Option<Scope> {
         NodeKind::Barrier { scope } => Some(*scope),
         NodeKind::AllReduce(reduction) => Some(reduction.scope),
         NodeKind::Copy(copy) => Some(copy.by),
-        NodeKind::Fragment(_) => Some(Scope::Subgroup),
         NodeKind::Compute(_) if site.is_matrix() => Some(Scope::Subgroup),
         _ => None,
     }

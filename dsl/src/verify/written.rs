@@ -66,13 +66,13 @@ impl<'v> Checks<'v> {
 
     /// Whether a writer before the loop over `axis` wrote the version that its iteration `n` reads.
     fn prologue(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], axis: AxisId, n: i64) -> bool {
-        let wanted = touch.first.first().map(|version| self.sum(*version));
+        let wanted = touch.index.first().map(|version| self.sum(*version));
         let Some(mut wanted) = wanted.filter(|sum| sum.axes.get(&axis) == Some(&1)) else { return false };
         wanted.axes.remove(&axis);
         wanted.constant += n;
         writers.iter().any(|(writer, by)| {
             let leaves = &self.provers.leaves;
-            let written = by.first.first().and_then(|version| leaves.poly(*version));
+            let written = by.index.first().and_then(|version| leaves.poly(*version));
             let same = written.zip(self.poly(leaves, &wanted)).and_then(|(a, b)| a.sub(&b)).is_some_and(|d| d.is_zero());
             let depth = writer.common(site);
             let outside = !writer.binds(axis) && writer.is_before(site);
@@ -86,13 +86,13 @@ impl<'v> Checks<'v> {
             return Some(0);
         }
         let leaves = &self.provers.leaves;
-        let (read, written) = (leaves.poly(*touch.first.first()?)?, leaves.poly(*by.first.first()?)?);
+        let (read, written) = (leaves.poly(*touch.index.first()?)?, leaves.poly(*by.index.first()?)?);
         i64::try_from(written.sub(&read)?.as_constant()?).ok()
     }
 
     /// The loop that counts the versions that are read.
     fn version_axis(&self, site: &Site<'_>, touch: &Touch) -> Option<AxisId> {
-        let named = self.named(&[*touch.first.first()?]);
+        let named = self.named(&[*touch.index.first()?]);
         site.loops().map(|looped| looped.axis).rfind(|axis| named.contains(axis))
     }
 

@@ -6,8 +6,7 @@ use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::{DType, Relation};
 use tilewright_dsl::nest::{
     Access, Argument, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Condition, Dim, Dispatch, Exec,
-    Fate, Fragment, Level, Loop, Monoid, Node, NodeKind, Operand, Phase, Pred, Program, Scalar, Scope, Slot, Space, Split, Stage,
-    StageId, Tail,
+    Fate, Level, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Scalar, Scope, Side, Slot, Space, Split, Stage, StageId, Tail,
 };
 
 /// A program in the making.
@@ -276,16 +275,18 @@ impl Builder {
 
 /// Matrices.
 impl Builder {
-    /// A fragment buffer of 16 x 16 matrices.
-    pub fn fragment(&mut self, name: &str, dtype: DType, shape: &[i64], operand: Operand) -> BufferId {
-        self.local(name, dtype, shape, Space::Fragment { operand, rows: 16, columns: 16 })
+    /// A buffer of fragments of 16 x 16.
+    pub fn fragment(&mut self, name: &str, dtype: DType, shape: &[i64]) -> BufferId {
+        self.local(name, dtype, shape, Space::Fragment { rows: 16, columns: 16 })
     }
 }
 
-/// An operation on matrices as a block of its own.
-pub fn matrix(fragment: Fragment) -> Block {
-    vec![node(NodeKind::Fragment(fragment))]
-}
+/// Over the rows of matrices.
+pub const ROWS: Exec = Exec::Matrix(Side::Rows);
+/// Over their columns.
+pub const COLUMNS: Exec = Exec::Matrix(Side::Columns);
+/// Over what is summed.
+pub const DEPTH: Exec = Exec::Matrix(Side::Depth);
 
 /// A compute without predicates.
 pub fn compute(stage: StageId, phase: Phase, dst: Access, value: ExprId) -> Compute {

@@ -20,7 +20,7 @@ use crate::build::*;
 use crate::copies::Copied;
 use tilewright_dsl::expr::{Binary, ExprId};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Exec, Fragment, MatrixLayout, Operand, Phase, Program, Slot, Space};
+use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Exec, Phase, Program, Slot, Space, StageId};
 
 /// Its sizes: `c[M, N] = max(a[M, K] * b[K, N] + bias[N], 0)`.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +53,8 @@ impl MmaMatmul {
         let over = b.reduction("k", k);
         let (row, column, step) = (b.at(i), b.at(j), b.at(over));
         let factors = [b.read(left, &[row, step]), b.read(right, &[step, column])];
-        let [x, y] = factors.map(|f| b.p.exprs.cast(DType::F32, f));
-        let item = b.mul(x, y);
-        let mut body = b.sum_of(&[over], item);
-        if let Body::Reduce { finish, .. } = &mut body {
-            *finish = relu(&mut b, *finish, bias, column);
-        }
+        let item = widened_product(&mut b, factors);
+        let body = b.sum_of(&[over], item);
         let stage = b.stage(output, &[i, j], body);
 
         let i_w = b.split(i, "i_workgroup", &[("i", 64)]);
@@ -99,33 +95,28 @@ impl MmaMatmul {
         let first = copies(&mut b, "0", zero, self.sizes[2].is_none_or(|k| k == 0));
         let following = copies(&mut b, "1", next, true);
 
-        let acc = b.fragment("acc", DType::F32, &[32, 32], Operand::Accumulator);
-        let a_f = b.fragment("a_f", DType::F16, &[32, 16], Operand::A);
-        let b_f = b.fragment("b_f", DType::F16, &[16, 32], Operand::B);
+        let acc = b.fragment("acc", DType::F32, &[32, 32]);
         let [i_at, j_at] = [i_s[1], j_s[1]].map(|axis| b.at(axis));
         let [i_block, j_block, k_block] = [i_w[1], j_w[1], steps[1]].map(|axis| b.at(axis));
         let place = access(acc, &[i_at, j_at]);
-        let (a_place, b_place) = (access(a_f, &[i_at, zero]), access(b_f, &[zero, j_at]));
         let nothing = b.number(0.0, DType::F32);
-        let init = Fragment::Splat { stage, phase: Phase::Init, dst: place.clone(), value: nothing };
-        let layout = MatrixLayout::Rows;
-        let load_a = Fragment::Load { dst: a_place.clone(), src: access(a_s, &[now, i_block, k_block]), layout };
-        let load_b = Fragment::Load { dst: b_place.clone(), src: access(b_s, &[now, k_block, j_block]), layout };
-        let over = [i_m[1], j_m[1], k_m[1]];
-        let update = Fragment::MulAdd { stage, acc: place.clone(), a: a_place, b: b_place, over };
+        let init = compute(stage, Phase::Init, place.clone(), nothing);
+        let factors = [b.read(a_s, &[now, i_block, k_block]), b.read(b_s, &[now, k_block, j_block])];
+        let item = widened_product(&mut b, factors);
+        let update = compute(stage, Phase::Update, place.clone(), item);
         let (by_i, by_j) = ((i_m[0], Exec::Unroll), (j_m[0], Exec::Unroll));
-        let multiply =
-            sequence([nest(&[by_i], matrix(load_a)), nest(&[by_j], matrix(load_b)), nest(&[by_i, by_j], matrix(update))]);
-        let multiply = alloc(&[a_f, b_f], nest(&[(k_m[0], Exec::Unroll)], multiply));
+        let result = [by_i, by_j, (i_m[1], ROWS), (j_m[1], COLUMNS)];
+        let multiply = nest(&[(k_m[0], Exec::Unroll)], nest(&result, nest(&[(k_m[1], DEPTH)], leaf(update))));
         let step = sequence([barrier(), following, multiply]);
         let reduction = alloc(&[a_s, b_s], sequence([first, nest(&[(steps[0], Exec::Serial)], step)]));
 
         let c_s = b.local("c_s", DType::F32, &[64, 64], Space::Shared);
         b.p.buffers[c_s].row_pad = 4;
-        let store = Fragment::Store { dst: access(c_s, &[i_block, j_block]), src: place };
-        let written = write_back(&mut b, [i_w[0], j_w[0]], [c_s, bias, output], [m, n]);
-        let leave = sequence([nest(&[by_i, by_j], matrix(store)), barrier(), written]);
-        let body = sequence([nest(&[by_i, by_j], matrix(init)), reduction, alloc(&[c_s], leave)]);
+        let sum = b.read(acc, &place.index);
+        let store = compute(stage, Phase::Finish, access(c_s, &[i_block, j_block]), sum);
+        let written = write_back(&mut b, stage, [i_w[0], j_w[0]], [c_s, bias, output], [m, n]);
+        let leave = sequence([nest(&result, leaf(store)), barrier(), written]);
+        let body = sequence([nest(&result, leaf(init)), reduction, alloc(&[c_s], leave)]);
         let bound =
             [(i_w[0], workgroup(Slot::Y)), (j_w[0], workgroup(Slot::X)), (i_s[0], subgroup(Slot::Y)), (j_s[0], subgroup(Slot::X))];
         b.p.plan = vec![dispatch("c", [INVOCATIONS as u32, 1, 1], nest(&bound, alloc(&[acc], body)))];
@@ -133,9 +124,14 @@ impl MmaMatmul {
     }
 }
 
-/// The finish, from the accumulator's copy in shared memory, on axes of its own that share the workgroup's.
-fn write_back(b: &mut Builder, grid: [AxisId; 2], [from, bias, output]: [BufferId; 3], [m, n]: [ExprId; 2]) -> Block {
-    let stage = b.p.definition(output).unwrap_or(b.next_stage());
+/// What becomes of the sums, from their copy in shared memory: a stage on axes of its own that share the workgroup's.
+fn write_back(
+    b: &mut Builder,
+    host: StageId,
+    grid: [AxisId; 2],
+    [from, bias, output]: [BufferId; 3],
+    [m, n]: [ExprId; 2],
+) -> Block {
     let (row, column) = (b.made_up("c_i", m), b.made_up("c_j", n));
     let i = b.share(row, grid[0], "c_i", 64, true);
     let ragged = b.is_multiple(n, 64);
@@ -145,9 +141,17 @@ fn write_back(b: &mut Builder, grid: [AxisId; 2], [from, bias, output]: [BufferI
     let index = b.all(&[i, j]);
     let (total, column_at) = (b.read(from, &index), b.at(column));
     let value = relu(b, total, bias, column_at);
+    let stage = b.stage(output, &[row, column], Body::Map(value));
+    b.p.hosts.insert(stage, host);
     let place = access(output, &b.all(&[row, column]));
-    let finish = guarded(compute(stage, Phase::Finish, place, value), &[row, column], &b.p);
-    nest(&[(dealt[0], Exec::Serial), (dealt[1], thread(Slot::Linear))], leaf(finish))
+    let whole = guarded(compute(stage, Phase::Whole, place, value), &[row, column], &b.p);
+    nest(&[(dealt[0], Exec::Serial), (dealt[1], thread(Slot::Linear))], leaf(whole))
+}
+
+/// The product of two halves, in f32.
+fn widened_product(b: &mut Builder, factors: [ExprId; 2]) -> ExprId {
+    let [x, y] = factors.map(|f| b.p.exprs.cast(DType::F32, f));
+    b.mul(x, y)
 }
 
 /// `(value + bias[column]).max(0.0)`.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use tilewright_dsl::expr::ExprId;
-use tilewright_dsl::nest::{Block, BufferId, Exec, Fragment, How, Node, NodeKind, Phase, Program, print};
+use tilewright_dsl::nest::{Block, BufferId, Exec, How, Node, NodeKind, Phase, Program, print};
 use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul, roomy};
 
@@ -96,7 +96,6 @@ fn delete_predicate(program: &Program, block: &mut Block, left: &mut usize) -> O
 fn is_init(kind: &NodeKind) -> bool {
     match kind {
         NodeKind::Compute(compute) => compute.phase == Phase::Init,
-        NodeKind::Fragment(Fragment::Splat { phase, .. }) => *phase == Phase::Init,
         _ => false,
     }
 }
@@ -120,11 +119,6 @@ fn parts(leaf: &Node) -> (Vec<ExprId>, Vec<BufferId>) {
         NodeKind::AllReduce(reduction) => {
             (Vec::new(), reduction.src.iter().chain(&reduction.dst).map(|place| place.buffer).collect())
         }
-        NodeKind::Fragment(fragment) => match fragment {
-            Fragment::Load { dst, src, .. } | Fragment::Store { dst, src } => (Vec::new(), vec![dst.buffer, src.buffer]),
-            Fragment::Splat { dst, value, .. } | Fragment::Map { dst, value } => (vec![*value], vec![dst.buffer]),
-            Fragment::MulAdd { acc, a, b, .. } => (Vec::new(), vec![acc.buffer, a.buffer, b.buffer]),
-        },
         _ => (Vec::new(), Vec::new()),
     }
 }
@@ -224,7 +218,6 @@ fn move_phase(program: &Program, block: &mut Block, left: &mut usize) -> Option<
 fn is_update(kind: &NodeKind) -> bool {
     match kind {
         NodeKind::Compute(compute) => compute.phase == Phase::Update,
-        NodeKind::Fragment(fragment) => matches!(fragment, Fragment::MulAdd { .. }),
         _ => false,
     }
 }

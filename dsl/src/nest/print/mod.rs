@@ -25,7 +25,7 @@ pub(crate) use node::bound;
 use node::scope;
 
 use super::walk;
-use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Fragment, Node, NodeKind, Program, Split};
+use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Node, NodeKind, Program, Split};
 use crate::arena::Id;
 use crate::expr::{Expr, ExprId};
 use std::cell::OnceCell;
@@ -129,7 +129,6 @@ impl<'a> Printer<'a> {
             NodeKind::Alloc { buffer, .. } => self.declaration(*buffer),
             NodeKind::Compute(compute) => self.compute(compute),
             NodeKind::Copy(copy) => self.copy(copy),
-            NodeKind::Fragment(fragment) => self.fragment(fragment),
             NodeKind::AllReduce(reduction) => self.all_reduce(reduction),
             NodeKind::Barrier { scope: who } => format!("barrier of the {}", scope(*who)),
             NodeKind::Branch { cond, .. } => format!("if {}", self.expr(*cond)),
@@ -159,14 +158,6 @@ fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
             (exprs, preds.iter().map(|pred| pred.axis).collect())
         }
         NodeKind::Copy(Copy { version, value, .. }) => (version.iter().copied().chain([*value]).collect(), Vec::new()),
-        NodeKind::Fragment(fragment) => {
-            let exprs = match fragment {
-                Fragment::Load { dst, src, .. } | Fragment::Store { dst, src } => [&dst.index[..], &src.index].concat(),
-                Fragment::Splat { dst, value, .. } | Fragment::Map { dst, value } => [&dst.index[..], &[*value]].concat(),
-                Fragment::MulAdd { acc, a, b, .. } => [&acc.index[..], &a.index, &b.index].concat(),
-            };
-            (exprs, Vec::new())
-        }
         NodeKind::AllReduce(reduction) => {
             let places = reduction.src.iter().chain(&reduction.dst);
             let bounds = reduction.preds.iter().map(|pred| program.axes[pred.axis].extent);

@@ -2,8 +2,7 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
-    Side, Slot, Space, StageId, Tail,
+    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Pred, Scope, Side, Slot, Space, StageId, Tail,
 };
 
 impl Printer<'_> {
@@ -29,7 +28,7 @@ impl Printer<'_> {
         let pad = if b.swizzle > 0 { format!("{pad} swizzled by {}", b.swizzle) } else { pad };
         let versions = if b.versions > 1 { format!("{} x ", b.versions) } else { String::new() };
         let matrices = match &b.space {
-            Space::Fragment { operand, rows, columns } => format!(" of {rows} x {columns}, {}", operand_name(*operand)),
+            Space::Fragment { rows, columns } => format!(" of {rows} x {columns}"),
             _ => String::new(),
         };
         let shape = self.exprs(&b.shape);
@@ -96,31 +95,6 @@ impl Printer<'_> {
         let width = if copy.width > 1 { format!(", {} at a time", copy.width) } else { String::new() };
         let (value, by) = (self.expr(copy.value), scope(copy.by));
         format!("copy {name}[{}] = {value}, by {by}{width}", index.join(", "))
-    }
-
-    pub(super) fn fragment(&self, fragment: &Fragment) -> String {
-        match fragment {
-            Fragment::Load { dst, src, layout } => {
-                let layout = match layout {
-                    MatrixLayout::Rows => "",
-                    MatrixLayout::Columns => ", by columns",
-                    MatrixLayout::SameRows => ", in every row",
-                    MatrixLayout::SameColumns => ", in every column",
-                };
-                format!("matrix load {} = {}{layout}", self.access(dst), self.access(src))
-            }
-            Fragment::Store { dst, src } => format!("matrix store {} = {}", self.access(dst), self.access(src)),
-            Fragment::Splat { phase, dst, value, .. } => {
-                let word = if *phase == Phase::Init { "init" } else { "write" };
-                format!("matrix {word} {} = {}", self.access(dst), self.expr(*value))
-            }
-            Fragment::MulAdd { acc, a, b, over, .. } => {
-                let [acc, a, b] = [acc, a, b].map(|place| self.access(place));
-                let axes = over.map(|axis| self.axis(axis)).join(", ");
-                format!("matrix update {acc} += {a} * {b} over {axes}")
-            }
-            Fragment::Map { dst, value } => format!("matrix map {} = {}", self.access(dst), self.expr(*value)),
-        }
     }
 
     pub(super) fn all_reduce(&self, reduction: &AllReduce) -> String {
@@ -190,13 +164,5 @@ fn side_name(side: Side) -> &'static str {
         Side::Rows => "rows",
         Side::Columns => "columns",
         Side::Depth => "depth",
-    }
-}
-
-fn operand_name(operand: Operand) -> &'static str {
-    match operand {
-        Operand::A => "left operand",
-        Operand::B => "right operand",
-        Operand::Accumulator => "accumulator",
     }
 }

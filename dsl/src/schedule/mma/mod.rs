@@ -41,7 +41,11 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: S
     nest.take_hulls(span)?;
     nest.refresh();
     epilogue::with_write_back(nest, span)?;
-    nest.program.owe(format!("the device multiplies matrices of {matrices} (VK_KHR_cooperative_matrix)"), State::CheckedAtLaunch, span);
+    nest.program.owe(
+        format!("the device multiplies matrices of {matrices} (VK_KHR_cooperative_matrix)"),
+        State::CheckedAtLaunch,
+        span,
+    );
     Ok(())
 }
 
@@ -59,7 +63,9 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
                 Side::Depth => ("parallel", "the last axis of `mma` is the reduction's"),
                 Side::Rows | Side::Columns => ("a reduction's", "the first two axes of `mma` are parallel"),
             };
-            return Err(Error::new(name.span, format!("`{name}` is {is} axis")).note(wanted).help("write `mma(i, j, k, M x N x K)`"));
+            return Err(Error::new(name.span, format!("`{name}` is {is} axis"))
+                .note(wanted)
+                .help("write `mma(i, j, k, M x N x K)`"));
         }
     }
     if let Some(n) = (1..3).find(|n| axes[..*n].contains(&axes[*n])) {
@@ -79,7 +85,9 @@ fn check_device(nest: &StageNest<'_>, span: SpanId) -> Applied {
     for feature in [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize] {
         if !profile.has(feature) {
             let error = Error::new(span, format!("the profile `{}` does not have `{}`", profile.name, feature.name()));
-            return Err(error.note("`mma` needs matrix units").help("leave `mma` out, or take a profile of devices that have them"));
+            return Err(error
+                .note("`mma` needs matrix units")
+                .help("leave `mma` out, or take a profile of devices that have them"));
         }
     }
     if profile.subgroup.is_none() {

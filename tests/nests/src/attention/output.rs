@@ -5,7 +5,7 @@ use super::{D, Grid, TILE, Tiles};
 use crate::build::*;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Block, BufferId, Exec, Fragment, MatrixLayout, Operand, Phase, Slot};
+use tilewright_dsl::nest::{Block, BufferId, Exec, Phase, Slot};
 
 pub(super) struct Output {
     /// Its outer loops, which all stages share.
@@ -34,42 +34,30 @@ impl Output {
         let owner = (i_s[0], subgroup(Slot::X));
         let [by_i, by_j, by_e] = [i_m[0], j_m[0], e_m[0]].map(|axis| (axis, Exec::Unroll));
 
-        let acc = b.fragment("o_f", DType::F32, &[2, 32, D], Operand::Accumulator);
-        let p_f = b.fragment("p_f", DType::F16, &[32, 16], Operand::A);
-        let v_f = b.fragment("v_f", DType::F16, &[16, D], Operand::B);
+        let acc = b.fragment("o_f", DType::F32, &[2, 32, D]);
         let [batch, row, tile_i, sub, i_at] = [o.b, o.i, i_w[1], i_s[0], i_s[1]].map(|axis| b.at(axis));
-        let (tile_j, e, zero) = (b.at(j_o[1]), b.at(algorithm.e), b.int(0));
+        let (tile_j, e) = (b.at(j_o[1]), b.at(algorithm.e));
         let place = access(acc, &[sub, i_at, e]);
-        let (p_place, v_place) = (access(p_f, &[i_at, zero]), access(v_f, &[zero, e]));
+        let result = [by_i, by_e, (i_m[1], ROWS), (e_m[1], COLUMNS)];
         let nothing = b.number(0.0, DType::F32);
-        let init = Fragment::Splat { stage, phase: Phase::Init, dst: place.clone(), value: nothing };
-        let init = nest(&[owner, by_i, by_e], matrix(init));
+        let init = nest(&[owner], nest(&result, leaf(compute(stage, Phase::Init, place.clone(), nothing))));
 
-        // A factor a row, as matrices of equal columns.
-        let rows = |b: &mut Builder, name: &str, from: BufferId, op: Binary| {
-            let factors = b.fragment(name, DType::F32, &[32, 16], Operand::Accumulator);
-            let dst = access(factors, &[i_at, zero]);
-            let (old, factor) = (b.read(acc, &place.index), b.read(factors, &dst.index));
-            let value = b.p.exprs.binary(op, old, factor);
-            let load = Fragment::Load { dst, src: access(from, &[tile_i]), layout: MatrixLayout::SameColumns };
-            let map = matrix(Fragment::Map { dst: place.clone(), value });
-            alloc(&[factors], nest(&[by_i], sequence([matrix(load), nest(&[by_e], map)])))
+        // Factors of rows, which all columns share.
+        let rows = |b: &mut Builder, from: BufferId, op: Binary| {
+            let (old, factor) = (b.read(acc, &place.index), b.read(from, &[tile_i]));
+            b.p.exprs.binary(op, old, factor)
         };
-        let shrink = rows(b, "fix_f", tiles.fix, Binary::Mul);
-        let divide = rows(b, "l_f", tiles.l, Binary::Div);
+        let (shrunk, divided) = (rows(b, tiles.fix, Binary::Mul), rows(b, tiles.l, Binary::Div));
+        let shrink = nest(&result, leaf(compute(stage, Phase::Adjust, place.clone(), shrunk)));
 
-        let layout = MatrixLayout::Rows;
-        let load_p = Fragment::Load { dst: p_place.clone(), src: access(tiles.p, &[tile_i, tile_j]), layout };
-        let load_v = Fragment::Load { dst: v_place.clone(), src: access(tiles.v, &[tile_j, e]), layout };
-        let over = [i_m[1], e_m[1], j_m[1]];
-        let update = Fragment::MulAdd { stage, acc: place.clone(), a: p_place, b: v_place, over };
-        let multiply =
-            sequence([nest(&[by_i], matrix(load_p)), nest(&[by_e], matrix(load_v)), nest(&[by_i, by_e], matrix(update))]);
-        let multiply = alloc(&[p_f, v_f], nest(&[by_j], multiply));
-        let store = Fragment::Store { dst: access(algorithm.output, &[batch, row, e]), src: place.clone() };
-        let stored = nest(&[by_i, by_e], matrix(store));
+        let factors = [b.read(tiles.p, &[tile_i, tile_j]), b.read(tiles.v, &[tile_j, e])];
+        let [x, y] = factors.map(|f| b.p.exprs.cast(DType::F32, f));
+        let item = b.mul(x, y);
+        let update = compute(stage, Phase::Update, place, item);
+        let multiply = nest(&[by_j], nest(&result, nest(&[(j_m[1], DEPTH)], leaf(update))));
+        let finish = compute(stage, Phase::Finish, access(algorithm.output, &[batch, row, e]), divided);
         let accumulate = nest(&[owner], sequence([shrink, multiply]));
-        let finish = nest(&[owner], sequence([divide, stored]));
+        let finish = nest(&[owner], nest(&result, leaf(finish)));
         Output { grid, acc, init, accumulate, finish }
     }
 }

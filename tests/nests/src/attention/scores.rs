@@ -4,7 +4,7 @@ use super::algorithm::Algorithm;
 use super::{D, Grid, TILE, Tiles};
 use crate::build::*;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Block, BufferId, Exec, Fragment, MatrixLayout, Operand, Phase, Slot};
+use tilewright_dsl::nest::{Block, Body, BufferId, Exec, Phase, Slot};
 
 pub(super) struct Scores {
     /// The workgroup's queries, and how they come in.
@@ -22,36 +22,46 @@ impl Scores {
         let i_m = b.split(i_s[1], "i", &[("i_matrix", 16)]);
         let j_m = b.split(j, "j", &[("j_matrix", 16)]);
         let d_m = b.split(algorithm.d, "d", &[("d_matrix", 16)]);
-        let queries = b.fragment("q_f", DType::F16, &[2, 32, D], Operand::A);
-        let k_f = b.fragment("k_f", DType::F16, &[16, TILE], Operand::B);
-        let acc = b.fragment("s_f", DType::F32, &[2, 32, TILE], Operand::Accumulator);
+        let queries = b.fragment("q_f", DType::F16, &[2, 32, D]);
+        let acc = b.fragment("s_f", DType::F32, &[2, 32, TILE]);
         let owner = (i_s[0], subgroup(Slot::X));
         let [by_i, by_j, by_d] = [i_m[0], j_m[0], d_m[0]].map(|axis| (axis, Exec::Unroll));
-
-        let [batch, row, sub, i_at] = [s.b, s.i, i_s[0], i_s[1]].map(|axis| b.at(axis));
+        let [sub, i_at] = [i_s[0], i_s[1]].map(|axis| b.at(axis));
         let [tile_i, tile_j, d] = [i, j, algorithm.d].map(|axis| b.at(axis));
-        let (zero, nothing) = (b.int(0), b.number(0.0, DType::F32));
-        let (q_place, k_place) = (access(queries, &[sub, i_at, d]), access(k_f, &[zero, tile_j]));
-        let place = access(acc, &[sub, i_at, tile_j]);
-        let layout = MatrixLayout::Rows;
-        let load = Fragment::Load { dst: q_place.clone(), src: access(algorithm.query, &[batch, row, d]), layout };
-        let query = nest(&[owner, by_i, by_d], matrix(load));
+        let query = held(b, algorithm, grid, queries);
 
-        let init = Fragment::Splat { stage, phase: Phase::Init, dst: place.clone(), value: nothing };
-        let layout = MatrixLayout::Columns;
-        let load = Fragment::Load { dst: k_place.clone(), src: access(tiles.k, &[tile_j, d]), layout };
-        let over = [i_m[1], j_m[1], d_m[1]];
-        let update = Fragment::MulAdd { stage, acc: place.clone(), a: q_place, b: k_place, over };
+        let place = access(acc, &[sub, i_at, tile_j]);
+        let nothing = b.number(0.0, DType::F32);
+        let init = compute(stage, Phase::Init, place.clone(), nothing);
+        let factors = [b.read(queries, &[sub, i_at, d]), b.read(tiles.k, &[tile_j, d])];
+        let [x, y] = factors.map(|f| b.p.exprs.cast(DType::F32, f));
+        let item = b.mul(x, y);
+        let update = compute(stage, Phase::Update, place.clone(), item);
         let sum = b.read(acc, &place.index);
         let scaled = b.mul(algorithm.scale, sum);
-        let scaled = Fragment::Map { dst: place.clone(), value: scaled };
-        let store = Fragment::Store { dst: access(tiles.s, &[tile_i, tile_j]), src: place };
-        let multiply = sequence([nest(&[by_j], matrix(load)), nest(&[by_i, by_j], matrix(update))]);
+        let finish = compute(stage, Phase::Finish, access(tiles.s, &[tile_i, tile_j]), scaled);
+        let result = [by_i, by_j, (i_m[1], ROWS), (j_m[1], COLUMNS)];
         let body = sequence([
-            nest(&[by_i, by_j], matrix(init)),
-            alloc(&[k_f], nest(&[by_d], multiply)),
-            nest(&[by_i, by_j], sequence([matrix(scaled), matrix(store)])),
+            nest(&result, leaf(init)),
+            nest(&[by_d], nest(&result, nest(&[(d_m[1], DEPTH)], leaf(update)))),
+            nest(&result, leaf(finish)),
         ]);
         Scores { queries, query, tile: alloc(&[acc], nest(&[owner], body)) }
     }
+}
+
+/// The workgroup's queries in fragments: a copy.
+fn held(b: &mut Builder, algorithm: &Algorithm, grid: Grid, queries: BufferId) -> Block {
+    let [sub, row, column] = [("q_s", 2), ("q_i", 32), ("q_d", D)].map(|(name, n)| b.made(name, n));
+    let rows = b.split(row, "q_i", &[("q_rows", 16)]);
+    let columns = b.split(column, "q_d", &[("q_columns", 16)]);
+    let (row_at, column_at) = (b.at(row), b.at(column));
+    let within = b.scaled(sub, 32, row_at);
+    let index = [b.at(grid.b), b.scaled(grid.i, TILE, within), column_at];
+    let value = b.read(algorithm.query, &index);
+    let stage = b.stage(queries, &[sub, row, column], Body::Map(value));
+    let place = access(queries, &b.all(&[sub, row, column]));
+    let loops =
+        [(sub, subgroup(Slot::X)), (rows[0], Exec::Unroll), (columns[0], Exec::Unroll), (rows[1], ROWS), (columns[1], DEPTH)];
+    nest(&loops, leaf(compute(stage, Phase::Whole, place, value)))
 }

@@ -3,9 +3,7 @@
 use crate::edit::*;
 use tilewright_dsl::expr::{Binary, Compare, Expr, Outside};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{
-    Block, Body, Exec, Fragment, Level, NodeKind, Obligation, Phase, Pred, Program, Scope, Slot, Space, State, Tail,
-};
+use tilewright_dsl::nest::{Block, Body, Exec, Level, NodeKind, Obligation, Phase, Pred, Program, Scope, Slot, Space, State, Tail};
 use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
 
@@ -40,12 +38,8 @@ fn uniformity() {
             changed(attention(), |p| {
                 let t = made(p, "t", 32);
                 let value = p.exprs.axis(t);
-                at(p, "matrix store s_s", |block, place| {
-                    if let NodeKind::Fragment(Fragment::Store { dst, .. }) = &mut block[place].kind {
-                        dst.index[0] = value;
-                    }
-                });
-                wrap(p, "matrix store s_s", t, Exec::Bind(Level::Lane, Slot::X));
+                compute_at(p, "finish s_s", |c| c.dst[0].index[0] = value);
+                wrap(p, "subgroup x: s.i_subgroup", t, Exec::Bind(Level::Lane, Slot::X));
             }),
         ),
     ];
@@ -77,17 +71,15 @@ fn barriers() {
                         c.dst[0].index.remove(0);
                     }
                 });
-                fn loads(block: &mut Block, f: &mut dyn FnMut(&mut Fragment)) {
-                    for node in block {
-                        if let NodeKind::Fragment(fragment) = &mut node.kind {
-                            f(fragment);
+                let exprs = &p.exprs;
+                each_compute(&mut plan[0].body, &mut |c, _| {
+                    c.value[0] = exprs.replace(c.value[0], &mut |exprs, e| match exprs.get(e).clone() {
+                        Expr::Read(mut read) if ids.contains(&read.buffer) => {
+                            read.index.remove(0);
+                            Some(exprs.add(Expr::Read(read), exprs.dtype(e)))
                         }
-                        node.blocks_mut().for_each(|inner| loads(inner, f));
-                    }
-                }
-                loads(&mut plan[0].body, &mut |fragment| match fragment {
-                    Fragment::Load { src, .. } if ids.contains(&src.buffer) => drop(src.index.remove(0)),
-                    _ => {}
+                        _ => None,
+                    });
                 });
                 p.plan = plan;
                 ids.iter().for_each(|b| p.buffers[*b].versions = 1);

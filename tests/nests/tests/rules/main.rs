@@ -3,4 +3,5 @@
 mod edit;
 mod invocations;
 mod loops;
+mod matrices;
 mod values;
