@@ -1,6 +1,7 @@
 //! A module, read into tables: types, constants, variables, and the blocks of its function.
 
 mod constants;
+pub(crate) mod matrix;
 mod read;
 pub(crate) mod types;
 

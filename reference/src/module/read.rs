@@ -8,10 +8,10 @@ use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
 use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
-/// Reads a module's words, with the values of specialization constants.
-pub(crate) fn read(bytes: &[u8], constants: &[u32]) -> Result<Module> {
+/// Reads a module's words, with the values of specialization constants, for subgroups of a size.
+pub(crate) fn read(bytes: &[u8], constants: &[u32], subgroup: u32) -> Result<Module> {
     let (bound, insts) = instructions(bytes)?;
-    let mut reader = Reader { module: empty(bound), given: constants.to_vec(), ..Reader::default() };
+    let mut reader = Reader { module: empty(bound), given: constants.to_vec(), subgroup, ..Reader::default() };
     let mut insts = insts.into_iter();
     for inst in insts.by_ref() {
         if inst.op == Op::Function {
@@ -64,6 +64,8 @@ struct Reader {
     /// The `SpecId` of specialization constants, and their values by it.
     specs: HashMap<Id, u32>,
     given: Vec<u32>,
+    /// Invocations of a subgroup.
+    subgroup: u32,
     maths: Option<Id>,
     /// Pointer types that come later.
     forward: HashSet<Id>,
@@ -157,6 +159,12 @@ impl Reader {
         let (class, of) = self.module.types.pointee(inst.ty)?;
         let initializer = inst.args.get(1).copied();
         let (binding, builtin) = (self.bindings.get(&inst.id).copied(), self.builtins.get(&inst.id).copied());
+        if self.module.types.has_matrices(of) && !matches!(class, StorageClass::Private | StorageClass::Function) {
+            return malformed(format!(
+                "the variable `{}` of the storage class {class:?} holds cooperative matrices",
+                self.module.name(inst.id)
+            ));
+        }
         let known = match class {
             StorageClass::StorageBuffer => binding.is_some(),
             StorageClass::Input => builtin.is_some(),
@@ -176,6 +184,7 @@ impl Reader {
             Op::TypeVoid => Type::Void,
             Op::TypeBool => Type::Scalar(Scalar::Bool),
             Op::TypeInt if inst.arg(0)? == 32 => Type::Scalar(Scalar::Int),
+            Op::TypeInt if inst.arg(0)? == 8 => Type::Scalar(Scalar::Byte),
             Op::TypeInt if inst.arg(0)? == 64 => Type::Wide,
             Op::TypeInt => return unknown(format!("integers of {} bits", inst.arg(0)?)),
             Op::TypeFloat => float(inst)?,
@@ -196,6 +205,7 @@ impl Reader {
                 Some(class) => Type::Pointer { class, to: inst.arg(1)? },
                 None => return unknown(format!("storage class number {}", inst.arg(0)?)),
             },
+            Op::TypeCooperativeMatrixKHR => self.module.matrix(inst, self.subgroup)?,
             Op::TypeFunction => Type::Function,
             op => return unknown(format!("Op{op:?}")),
         };
@@ -268,6 +278,9 @@ pub(crate) const MOST_LANES: u32 = 1024;
 
 fn float(inst: &Inst) -> Result<Type> {
     if let Some(encoding) = inst.args.get(1) {
+        if inst.arg(0)? == 16 && FPEncoding::from_u32(*encoding) == Some(FPEncoding::BFloat16KHR) {
+            return Ok(Type::Scalar(Scalar::BF16));
+        }
         return unknown(format!("floats of the encoding {:?}", FPEncoding::from_u32(*encoding)));
     }
     match inst.arg(0)? {
