@@ -5,7 +5,7 @@
 
 mod matrix;
 
-pub(crate) use matrix::{Cooperation, Integer, MatrixAccess, MatrixOp, MulAdd, Product};
+pub(crate) use matrix::{Arrangement, Cooperation, Integer, MatrixAccess, MatrixOp, MulAdd, Product};
 
 use crate::fault::Object;
 use crate::form::Form;
@@ -491,6 +491,8 @@ pub(crate) struct Code {
     pub(crate) groups: Vec<Group>,
     pub(crate) barriers: Vec<Barrier>,
     pub(crate) matrices: Vec<MatrixOp>,
+    /// The numbers of elements in arrangements.
+    pub(crate) places: Vec<u32>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) undefined: Vec<(String, u32)>,
     pub(crate) inputs: Vec<Input>,

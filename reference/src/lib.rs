@@ -62,6 +62,10 @@
 //! to `f32` (of two of 16 bits it is exact), each sum is rounded to `f32`, and then to the result's type. Of integers, all is exact, and the low bits are
 //! kept; saturating, the sum of products has to fit the result's type, and `c` is added to it.
 //!
+//! Of `SPV_NV_cooperative_matrix2` there are reductions, functions of elements and conversions of accumulators to factors, also turned round. A reduction
+//! combines columns from the first on, and then rows. A function that is given to one is of one block and of values alone; it is put in for
+//! each component.
+//!
 //! Which invocation accesses an element is not defined in SPIR-V. So what a subgroup has stored as a matrix it loads only after a barrier, even if it
 //! loads it in the same way; a fault names the invocation that has the element. A matrix is loaded whole: each element has to be there, written, and
 //! ordered. Pointer and stride are multiples of 16 bytes, or of a row (a column, where those lie together) if that is shorter.

@@ -33,6 +33,9 @@ pub(crate) fn operands(inst: &Inst) -> Vec<Id> {
         Op::BranchConditional | Op::Switch => take(inst.from(0).get(..1).unwrap_or_default()),
         Op::Branch | Op::Return | Op::Unreachable | Op::CooperativeMatrixLengthKHR => Vec::new(),
         // Before the memory operands, and before what says of which integers are signed.
+        // A function among them is none of a value.
+        Op::CooperativeMatrixReduceNV => take(inst.args.get(..1).unwrap_or_default()),
+        Op::CooperativeMatrixPerElementOpNV => inst.args.iter().take(1).chain(inst.from(2)).copied().collect(),
         Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixMulAddKHR => take(inst.args.get(..3).unwrap_or(&inst.args)),
         Op::CooperativeMatrixStoreKHR => take(inst.args.get(..4).unwrap_or(&inst.args)),
         _ => inst.args.clone(),

@@ -59,6 +59,10 @@ pub(crate) fn uniformity(module: &Module, graph: &Graph, pointers: &Pointers) ->
         defined,
         changed: true,
     };
+    // A function that is put in is so for each lane's components.
+    for callee in module.others.values() {
+        callee.params.iter().chain(callee.insts.iter().map(|inst| &inst.id)).for_each(|id| search.mark(*id));
+    }
     for (id, _) in module.variables.iter().filter(|(_, v)| module.types.has_matrices(v.of)) {
         search.mark(*id);
     }

@@ -23,6 +23,17 @@ pub(crate) enum Cooperation {
     Load(MatrixAccess),
     Store(MatrixAccess),
     MulAdd(MulAdd),
+    Arrange(Arrangement),
+}
+
+/// So many elements, each of which is one of those that there were.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrangement {
+    pub(crate) src: Slot,
+    pub(crate) dst: Slot,
+    /// Where the numbers of the elements begin: an index into [`Code::places`](super::Code::places).
+    pub(crate) first: u32,
+    pub(crate) count: u32,
 }
 
 /// A load or store of a matrix.

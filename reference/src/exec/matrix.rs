@@ -7,7 +7,7 @@ use super::access::Place;
 use super::product::{floats, integers, saturated};
 use super::tensor::{elements, mask, taken};
 use super::{Result, Worker};
-use crate::code::{AccessInfo, Cooperation, MatrixAccess, MatrixOp, MulAdd, Product, Root};
+use crate::code::{AccessInfo, Arrangement, Cooperation, MatrixAccess, MatrixOp, MulAdd, Product, Root};
 use crate::fault::{Access, Element, FaultKind, Object};
 use crate::form::Form;
 use crate::memory::clock::COOPERATIVE;
@@ -56,6 +56,10 @@ impl<'a> Worker<'a> {
             Cooperation::Load(access) => self.move_matrix(op, &access, Access::Read),
             Cooperation::Store(access) => self.move_matrix(op, &access, Access::Write),
             Cooperation::MulAdd(product) => self.mul_add(op, &product),
+            Cooperation::Arrange(arrangement) => {
+                self.arrange(&arrangement);
+                Ok(())
+            }
         }
     }
 
@@ -290,6 +294,17 @@ impl<'a> Worker<'a> {
             }
         }
         Ok(())
+    }
+
+    fn arrange(&mut self, Arrangement { src, dst, first, count }: &Arrangement) {
+        let code = self.code;
+        let places = &code.places[*first as usize..(*first + *count) as usize];
+        for first in self.subgroups() {
+            for (element, place) in (0..).zip(places) {
+                let (from, _) = self.place_of(*src, first, *place);
+                self.put(*dst, first, [element, *count], self.words[from]);
+            }
+        }
     }
 
     fn mul_add(&mut self, op: &MatrixOp, product: &MulAdd) -> Result {

@@ -25,26 +25,32 @@ impl Lower<'_> {
                 self.check_conversion(inst)?
             }
             Load | Store | CopyObject | CompositeConstruct | CompositeExtract | CompositeInsert => {}
-            CooperativeMatrixLoadKHR | CooperativeMatrixStoreKHR | CooperativeMatrixMulAddKHR => {}
+            CooperativeMatrixConvertNV => self.check_converted(inst)?,
+            CooperativeMatrixLoadKHR
+            | CooperativeMatrixStoreKHR
+            | CooperativeMatrixMulAddKHR
+            | CooperativeMatrixReduceNV
+            | CooperativeMatrixPerElementOpNV
+            | CooperativeMatrixTransposeNV => {}
             op => return unknown(format!("Op{op:?} of cooperative matrices")),
         }
         self.cooperate(inst, Cooperation::Together);
         Ok(())
     }
 
-    fn cooperate(&mut self, inst: &Inst, does: Cooperation) {
+    pub(super) fn cooperate(&mut self, inst: &Inst, does: Cooperation) {
         self.code.matrices.push(MatrixOp { does, name: inst.op, word: inst.word });
         let at = self.code.matrices.len() as u32 - 1;
         self.op(Op::Matrix(at));
     }
 
     /// The matrix that a value is.
-    fn matrix(&self, id: Id) -> Result<Matrix> {
+    pub(super) fn matrix(&self, id: Id) -> Result<Matrix> {
         self.module.matrix_of(id).map_or_else(|| malformed(format!("%{id} is no cooperative matrix")), Ok)
     }
 
     /// The matrix that an instruction makes.
-    fn made(&self, inst: &Inst) -> Result<Matrix> {
+    pub(super) fn made(&self, inst: &Inst) -> Result<Matrix> {
         let made = self.module.types.matrix(inst.ty);
         made.map_or_else(|| malformed(format!("the result of Op{:?} is no cooperative matrix", inst.op)), Ok)
     }
@@ -81,7 +87,8 @@ impl Lower<'_> {
 
     fn check_conversion(&self, inst: &Inst) -> Result<()> {
         let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
-        if !made.is_like(&from) {
+        let relaxed = self.module.conversions && inst.op != Spv::Bitcast && self.becomes_factor(from, made);
+        if !made.is_like(&from) && !relaxed {
             return malformed(format!("Op{:?} between cooperative matrices of different shapes or uses", inst.op));
         }
         let (from_float, to_float) = match inst.op {

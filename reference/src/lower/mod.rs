@@ -3,6 +3,7 @@
 mod access;
 mod atomic;
 mod control;
+mod functions;
 mod group;
 mod maths;
 mod matrix;
@@ -23,8 +24,8 @@ use crate::words::{Id, Inst, Result, malformed};
 use slots::{Slots, Value};
 use std::collections::HashMap;
 
-/// Makes a module ready to run.
-pub(crate) fn lower(module: &Module) -> Result<Code> {
+/// Makes a module ready to run, in subgroups of a size.
+pub(crate) fn lower(module: &Module, subgroup: u32) -> Result<Code> {
     let graph = Graph::new(module)?;
     defined::check(module, &graph)?;
     let pointers = Pointers::new(module, &graph.order)?;
@@ -49,6 +50,8 @@ pub(crate) fn lower(module: &Module) -> Result<Code> {
         temporaries: Vec::new(),
         variables: HashMap::new(),
         place: 0,
+        subgroup,
+        put_in: 0,
         blocks: Vec::new(),
     };
     lower.globals()?;
@@ -78,6 +81,10 @@ struct Lower<'a> {
     variables: HashMap<Id, access::Variable>,
     /// The block at hand.
     place: usize,
+    /// Invocations of a subgroup.
+    subgroup: u32,
+    /// Instructions of functions that were put in.
+    put_in: usize,
     blocks: Vec<control::Draft>,
 }
 
@@ -87,7 +94,7 @@ fn is_alias(module: &Module, inst: &Inst) -> bool {
     let scalar = |id: Id| module.type_of(id).and_then(|ty| module.types.scalar(ty)).ok();
     let (to, is_word) = (module.types.scalar(inst.ty).ok(), |s: Scalar| s.form() == Form::Word);
     match inst.op {
-        CopyObject | CompositeExtract => true,
+        CopyObject | CompositeExtract | CooperativeMatrixConvertNV => true,
         // Halves are kept as floats.
         FConvert => to == Some(Scalar::F32) || to.is_some() && inst.arg(0).is_ok_and(|a| scalar(a) == to),
         Bitcast => inst.arg(0).is_ok_and(|a| {
@@ -162,6 +169,9 @@ impl Lower<'_> {
             CooperativeMatrixStoreKHR => self.matrix_store(inst),
             CooperativeMatrixMulAddKHR => self.mul_add(inst),
             CooperativeMatrixLengthKHR => self.matrix_length(inst),
+            CooperativeMatrixReduceNV => self.reduce(inst),
+            CooperativeMatrixPerElementOpNV => self.per_element(inst),
+            CooperativeMatrixTransposeNV => self.transposed(inst),
             CompositeConstruct if self.module.types.matrix(inst.ty).is_some() => self.matrix_of_one(inst),
             Undef | Phi => {
                 // Phis are written where their block is come from.

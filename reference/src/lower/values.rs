@@ -124,6 +124,17 @@ impl Lower<'_> {
         Ok(at)
     }
 
+    /// A row that holds these words from the beginning.
+    pub(super) fn row_of(&mut self, words: &[u32]) -> Result<Slot> {
+        let at = self.slots.fresh(1, true)?;
+        let end = at as usize + words.len();
+        if self.code.image.len() < end {
+            self.code.image.resize(end, 0);
+        }
+        self.code.image[at as usize..end].copy_from_slice(words);
+        Ok(at)
+    }
+
     /// A row of ones, or a single one.
     pub(super) fn ones(&mut self, lanes: bool) -> Result<Slot> {
         // No id is 0.

@@ -1,25 +1,22 @@
 //! From instructions to a [`Module`].
 
+use super::functions::Function;
 use super::types::{Member, Scalar, Type, Types};
 use super::{Block, Merge, Module, Variable};
 use crate::analysis::operands;
 use crate::lines::Lines;
 use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
-use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
 /// Reads a module's words, with the values of specialization constants, for subgroups of a size.
 pub(crate) fn read(bytes: &[u8], constants: &[u32], subgroup: u32) -> Result<Module> {
     let (bound, insts) = instructions(bytes)?;
     let mut reader = Reader { module: empty(bound), given: constants.to_vec(), subgroup, ..Reader::default() };
-    let mut insts = insts.into_iter();
-    for inst in insts.by_ref() {
-        if inst.op == Op::Function {
-            break;
-        }
-        reader.global(&inst)?;
-    }
-    reader.function(insts)?;
+    let first = insts.iter().position(|inst| inst.op == Op::Function).unwrap_or(insts.len());
+    insts[..first].iter().try_for_each(|inst| reader.global(inst))?;
+    let functions = reader.functions(&insts[first..])?;
+    reader.module.take_functions(functions, reader.entry)?;
     let module = reader.module;
     if module.blocks.is_empty() {
         return malformed("it has no function");
@@ -49,6 +46,8 @@ fn empty(bound: u32) -> Module {
         local: [0; 3],
         lines: Lines::default(),
         blocks: Vec::new(),
+        others: HashMap::new(),
+        conversions: false,
         result_types: HashMap::new(),
     }
 }
@@ -67,6 +66,8 @@ struct Reader {
     /// Invocations of a subgroup.
     subgroup: u32,
     maths: Option<Id>,
+    /// The function of the entry point.
+    entry: Option<Id>,
     /// Pointer types that come later.
     forward: HashSet<Id>,
 }
@@ -80,7 +81,9 @@ impl Default for Module {
 impl Reader {
     fn global(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
-            Op::Capability | Op::Extension | Op::EntryPoint | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
+            Op::Capability => self.module.conversions |= inst.arg(0)? == Capability::CooperativeMatrixConversionsNV as u32,
+            Op::EntryPoint => self.entry = self.entry.or(Some(inst.arg(1)?)),
+            Op::Extension | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
             Op::Nop | Op::ModuleProcessed | Op::MemberName => {}
             Op::String | Op::Line | Op::NoLine => self.module.lines.note(inst)?,
             Op::TypeForwardPointer => drop(self.forward.insert(inst.id)),
@@ -226,34 +229,40 @@ impl Reader {
         }
     }
 
-    /// Reads the blocks of the one function.
-    fn function(&mut self, insts: impl Iterator<Item = Inst>) -> Result<()> {
+    /// Reads the functions.
+    fn functions(&mut self, insts: &[Inst]) -> Result<Vec<Function>> {
+        let mut functions: Vec<Function> = Vec::new();
+        let mut inside = false;
         let mut open: Option<(Id, Vec<Inst>, Option<Merge>)> = None;
-        let mut ended = false;
         for inst in insts {
-            self.module.lines.note(&inst)?;
-            if ended {
-                return unknown(format!("Op{:?} after the end of the function: there can be one", inst.op));
-            }
-            match (inst.op, &mut open) {
-                (Op::Line | Op::NoLine | Op::Nop, _) => {}
-                (Op::FunctionEnd, None) => ended = true,
-                (Op::Label, None) => open = Some((inst.id, Vec::new(), None)),
-                (_, None) => return unknown(format!("Op{:?} outside of a block", inst.op)),
-                (Op::SelectionMerge, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, None)),
-                (Op::LoopMerge, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, Some(inst.arg(1)?))),
-                (Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::Unreachable, Some(_)) => {
+            self.module.lines.note(inst)?;
+            match (inst.op, functions.last_mut(), &mut open) {
+                (Op::Line | Op::NoLine | Op::Nop, ..) => {}
+                (Op::Function, _, None) if !inside => {
+                    functions.push(Function { id: inst.id, params: Vec::new(), blocks: Vec::new() });
+                    inside = true;
+                }
+                (Op::FunctionEnd, Some(_), None) if inside => inside = false,
+                (Op::FunctionParameter, Some(function), None) if inside && function.blocks.is_empty() => {
+                    function.params.push(inst.id);
+                    self.module.result_types.insert(inst.id, inst.ty);
+                }
+                (Op::Label, Some(_), None) if inside => open = Some((inst.id, Vec::new(), None)),
+                (_, _, None) => return unknown(format!("Op{:?} outside of a block", inst.op)),
+                (Op::SelectionMerge, _, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, None)),
+                (Op::LoopMerge, _, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, Some(inst.arg(1)?))),
+                (op, Some(function), Some(_)) if is_end(op) => {
                     if let Some((label, insts, merge)) = open.take() {
-                        self.module.blocks.push(Block { label, insts, merge, end: inst });
+                        function.blocks.push(Block { label, insts, merge, end: inst.clone() });
                     }
                 }
-                (_, Some((_, insts, _))) => {
-                    self.local_inst(&inst)?;
-                    insts.push(inst);
+                (_, _, Some((_, insts, _))) => {
+                    insts.push(inst.clone());
+                    self.local_inst(inst)?;
                 }
             }
         }
-        if ended { Ok(()) } else { malformed("its function does not end") }
+        if inside { malformed("its function does not end") } else { Ok(functions) }
     }
 
     fn local_inst(&mut self, inst: &Inst) -> Result<()> {
@@ -275,6 +284,12 @@ impl Reader {
 
 /// Invocations of a workgroup, at most.
 pub(crate) const MOST_LANES: u32 = 1024;
+
+/// Whether an instruction ends a block.
+fn is_end(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable)
+}
 
 fn float(inst: &Inst) -> Result<Type> {
     if let Some(encoding) = inst.args.get(1) {

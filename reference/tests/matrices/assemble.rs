@@ -86,6 +86,9 @@ fn bit(name: &str) -> Option<u32> {
     use spirv::{CooperativeMatrixOperands as Signs, MemoryAccess};
     Some(match name {
         "None" => 0,
+        "Row" => spirv::CooperativeMatrixReduce::ROW.bits(),
+        "Column" => spirv::CooperativeMatrixReduce::COLUMN.bits(),
+        "2x2" => spirv::CooperativeMatrixReduce::_2X2.bits(),
         "Aligned" => MemoryAccess::ALIGNED.bits(),
         "MakePointerAvailable" => MemoryAccess::MAKE_POINTER_AVAILABLE.bits(),
         "MakePointerVisible" => MemoryAccess::MAKE_POINTER_VISIBLE.bits(),

@@ -3,6 +3,7 @@
 mod assemble;
 mod elements;
 mod faults;
+mod functions;
 mod products;
 mod refusals;
 mod support;

@@ -20,6 +20,7 @@ const BEFORE: &str = "
     OpCapability StorageBuffer8BitAccess
     OpCapability BFloat16TypeKHR
     OpCapability BFloat16CooperativeMatrixKHR
+    CAPABILITIES
     OpExtension \"SPV_KHR_cooperative_matrix\"
     OpExtension \"SPV_KHR_bfloat16\"
     OpMemoryModel Logical Vulkan
@@ -94,6 +95,9 @@ pub(crate) struct Run {
     pub(crate) types: String,
     /// Variables of the function, which come first in it.
     pub(crate) variables: String,
+    /// Functions beside the entry, and more capabilities and extensions.
+    pub(crate) functions: String,
+    pub(crate) capabilities: String,
     /// More variables of the interface, and their decorations.
     pub(crate) inputs: String,
     pub(crate) decorations: String,
@@ -124,6 +128,8 @@ impl Run {
             tile: "float",
             types: String::new(),
             variables: String::new(),
+            functions: String::new(),
+            capabilities: String::new(),
             inputs: String::new(),
             decorations: String::new(),
             valid: true,
@@ -245,16 +251,17 @@ impl Run {
              %p_tile = OpTypePointer Workgroup %{0}\n%tile = OpVariable %p_tile_array Workgroup\n",
             self.tile
         );
-        let code = format!("{tile}{}{}{body}", self.types, self.variables);
+        let code = format!("{tile}{}{}{}{body}", self.types, self.functions, self.variables);
         let numbers: BTreeSet<u32> = code.split("%u").skip(1).filter_map(leading).collect();
         let constants: String = numbers.iter().map(|n| format!("%u{n} = OpConstant %uint {n}\n")).collect();
-        let (types, variables) = (&self.types, &self.variables);
+        let (types, functions, variables) = (&self.types, &self.functions, &self.variables);
         format!(
-            "{BEFORE}{decorations}{TYPES}{constants}{tensors}{tile}{types}{MAIN}{variables}\n%i = OpLoad %uint %index\n\
+            "{BEFORE}{decorations}{TYPES}{constants}{tensors}{tile}{types}{functions}{MAIN}{variables}\n%i = OpLoad %uint %index\n\
              %g = OpLoad %uint %subgroup_id\n{body}\n{AFTER}"
         )
         .replace("LOCAL", &self.local.to_string())
         .replace("INPUTS", &self.inputs)
+        .replace("CAPABILITIES", &self.capabilities)
         .replace("NAMES", if self.variables.contains("%kept") { "OpName %kept \"kept\"" } else { "" })
     }
 }
