@@ -133,8 +133,8 @@ impl<'a> Worker<'a> {
                 _ => {
                     let (place, base) = self.bytes(info, first, access)?;
                     let Place::Tensor(bound) = place else {
-                        let at = Element { of: super::access::parameters(0), index: offset.0 };
-                        return self.fault(first, info.word, FaultKind::ReadOnly { at });
+                        let what = format!("a matrix in the parameter block ({})", name(op));
+                        return self.fault(first, info.word, FaultKind::Undefined { what });
                     };
                     let at = offset.0 + base;
                     if (at + bound.start as i64) % i64::from(matrix.alignment().max(info.align)) != 0 {

@@ -295,3 +295,59 @@ fn what_invocations_write_to_shared_memory_a_matrix_reads_after_a_barrier() {
     let wanted: Vec<f32> = (0..64).map(|n| (n % 8 * 8 + n / 8) as f32).collect();
     assert_eq!(of_floats(|_| 0.0, |_| 0.0).floats(&body), wanted);
 }
+
+#[test]
+fn by_address() {
+    // From the first tensor to the fourth, turned round.
+    let mut run = run();
+    run.addresses = true;
+    run.capabilities = "OpCapability PhysicalStorageBufferAddresses".to_owned();
+    run.inputs = "%pushed".to_owned();
+    run.decorations = "OpDecorate %far_array ArrayStride 4
+        OpDecorate %far_block Block
+        OpMemberDecorate %far_block 0 Offset 0
+        OpDecorate %pushed_block Block
+        OpMemberDecorate %pushed_block 0 Offset 0
+        OpMemberDecorate %pushed_block 1 Offset 24\n"
+        .to_owned();
+    run.types += "%far_array = OpTypeRuntimeArray %float
+        %far_block = OpTypeStruct %far_array
+        %far = OpTypePointer PhysicalStorageBuffer %far_block
+        %p_far = OpTypePointer PhysicalStorageBuffer %float
+        %pushed_block = OpTypeStruct %far %far
+        %p_pushed = OpTypePointer PushConstant %pushed_block
+        %p_pushed_far = OpTypePointer PushConstant %far
+        %pushed = OpVariable %p_pushed PushConstant\n";
+    let body = |start: u32, more: &str| {
+        format!(
+            "%pushed_a = OpAccessChain %p_pushed_far %pushed %u0
+             %pushed_d = OpAccessChain %p_pushed_far %pushed %u1
+             %far_a = OpLoad %far %pushed_a
+             %far_d = OpLoad %far %pushed_d
+             %start = OpIMul %uint %g %u64
+             %from = OpIAdd %uint %start %u{start}
+             %at_a = OpAccessChain %p_far %far_a %u0 %from
+             %at_d = OpAccessChain %p_far %far_d %u0 %start
+             %x = OpCooperativeMatrixLoadKHR %F %at_a %u1 %u8 Aligned 16
+             OpCooperativeMatrixStoreKHR %at_d %x %u0 %u8 Aligned {more}\n"
+        )
+    };
+    run.local = 16;
+    let wanted: Vec<f32> = (0..128).map(|n| (16 + n / 64 * 64 + n % 8 * 8 + n % 64 / 8) as f32).collect();
+    assert_eq!(run.floats(&body(16, "16"))[..128], wanted);
+    assert_eq!(
+        run.fault(&body(132, "16")),
+        "invocation [15, 0, 0] of workgroup [0, 0, 0] reads `a`[256], which is out of bounds: there are 256 elements"
+    );
+}
+
+#[test]
+fn shapes_can_be_specialized() {
+    let mut run = of_floats(|n| n as f32, |_| 0.0);
+    run.decorations = "OpDecorate %rows SpecId 0\nOpDecorate %wide SpecId 1\n".to_owned();
+    run.types += "%rows = OpSpecConstant %uint 4\n%wide = OpSpecConstant %uint 16\n\
+                  %W = OpTypeCooperativeMatrixKHR %float %u3 %rows %wide %u2\n";
+    let body = load("F") + "%w = OpCooperativeMatrixLoadKHR %W %at_a %u1 %u4\nOpCooperativeMatrixStoreKHR %at_d %w %u0 %u16\n";
+    let wanted: Vec<f32> = (0..64).map(|n| (n % 16 * 4 + n / 16) as f32).collect();
+    assert_eq!(run.floats(&body), wanted);
+}

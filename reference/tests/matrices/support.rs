@@ -7,7 +7,7 @@ use crate::assemble::assemble;
 use crate::valid::validate;
 use std::collections::BTreeSet;
 use tilewright_launch::{Addressing, BufferUse, Dispatch, Size};
-use tilewright_reference::{BUDGET, Buffer, DecodeError, Kernel, Launch, Memory, Piece, RunError};
+use tilewright_reference::{BUDGET, Buffer, DecodeError, Kernel, Launch, Memory, Piece, RunError, address};
 
 const BEFORE: &str = "
     OpCapability Shader
@@ -23,7 +23,7 @@ const BEFORE: &str = "
     CAPABILITIES
     OpExtension \"SPV_KHR_cooperative_matrix\"
     OpExtension \"SPV_KHR_bfloat16\"
-    OpMemoryModel Logical Vulkan
+    OpMemoryModel ADDRESSING Vulkan
     OpEntryPoint GLCompute %main \"main\" %index %subgroup_id %a %b %c %d %tile INPUTS
     OpExecutionMode %main LocalSize LOCAL 1 1
     OpName %tile \"tile\"
@@ -101,6 +101,8 @@ pub(crate) struct Run {
     /// More variables of the interface, and their decorations.
     pub(crate) inputs: String,
     pub(crate) decorations: String,
+    /// Whether tensors have addresses, which are then the parameters.
+    pub(crate) addresses: bool,
     /// Whether `spirv-val` is to accept it.
     pub(crate) valid: bool,
 }
@@ -132,6 +134,7 @@ impl Run {
             capabilities: String::new(),
             inputs: String::new(),
             decorations: String::new(),
+            addresses: false,
             valid: true,
         }
     }
@@ -203,7 +206,8 @@ impl Run {
             }
         };
         let buffers: Vec<Buffer<'_>> = read.iter().chain([d]).enumerate().map(buffer).collect();
-        let pieces = [Piece { groups: [self.groups, 1, 1], params: &[] }];
+        let params: Vec<u8> = (0..if self.addresses { 4 } else { 0 }).flat_map(|n| address(n).to_le_bytes()).collect();
+        let pieces = [Piece { groups: [self.groups, 1, 1], params: &params }];
         kernel.run(&Launch { buffers: &buffers, pieces: &pieces, threads: 1, budget, deadline: None }).map(drop)
     }
 
@@ -224,7 +228,7 @@ impl Run {
             grid: [1, 1, 1].map(Size::Const),
             local: [self.local, 1, 1],
             buffers: (0..4).map(buffer).collect(),
-            addressing: Addressing::Descriptor,
+            addressing: if self.addresses { Addressing::Address } else { Addressing::Descriptor },
             params: vec![],
             param_bytes: 0,
             constants: vec![],
@@ -261,6 +265,7 @@ impl Run {
         )
         .replace("LOCAL", &self.local.to_string())
         .replace("INPUTS", &self.inputs)
+        .replace("ADDRESSING", if self.addresses { "PhysicalStorageBuffer64" } else { "Logical" })
         .replace("CAPABILITIES", &self.capabilities)
         .replace("NAMES", if self.variables.contains("%kept") { "OpName %kept \"kept\"" } else { "" })
     }
