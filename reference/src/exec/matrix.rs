@@ -121,10 +121,8 @@ impl<'a> Worker<'a> {
                 Root::Shared { first: cell, object } => {
                     let object = &self.code.objects[object as usize];
                     let at = offset.0 * i64::from(matrix.cell.bytes());
-                    if at % i64::from(matrix.alignment().max(info.align)) != 0 {
-                        let at = Element { of: object.clone(), index: offset.0 };
-                        return self.misaligned(first, info, matrix, access, at);
-                    }
+                    let element = || Element { of: object.clone(), index: offset.0 };
+                    self.aligned(first, info, matrix, access, at, &element)?;
                     for number in 0..count {
                         let line = Line { first, number, at: at + i64::from(number) * stride };
                         self.shared_line(info, matrix, access, (cell, object), line)?;
@@ -137,9 +135,7 @@ impl<'a> Worker<'a> {
                         return self.fault(first, info.word, FaultKind::Undefined { what });
                     };
                     let at = offset.0 + base;
-                    if (at + bound.start as i64) % i64::from(matrix.alignment().max(info.align)) != 0 {
-                        return self.misaligned(first, info, matrix, access, bound.element(at));
-                    }
+                    self.aligned(first, info, matrix, access, at + bound.start as i64, &|| bound.element(at))?;
                     for number in 0..count {
                         let line = Line { first, number, at: at + i64::from(number) * stride };
                         self.tensor_line(info, matrix, access, bound, line)?;
@@ -150,10 +146,20 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    #[cold]
-    fn misaligned(&self, lane: u32, info: &AccessInfo, matrix: &MatrixAccess, access: Access, at: Element) -> Result {
-        let alignment = matrix.alignment().max(info.align);
-        self.fault(lane, info.word, FaultKind::Misaligned { access, at, alignment })
+    /// That a matrix begins where it may, and where its instruction says.
+    fn aligned(
+        &self,
+        lane: u32,
+        info: &AccessInfo,
+        matrix: &MatrixAccess,
+        access: Access,
+        at: i64,
+        element: &dyn Fn() -> Element,
+    ) -> Result {
+        match [matrix.alignment(), info.align].into_iter().find(|alignment| at % i64::from(*alignment) != 0) {
+            None => Ok(()),
+            Some(alignment) => self.fault(lane, info.word, FaultKind::Misaligned { access, at: element(), alignment }),
+        }
     }
 
     /// Bytes from a row to the next.

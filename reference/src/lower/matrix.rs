@@ -186,12 +186,14 @@ impl Lower<'_> {
         }
         // The stride is counted in what the pointer points to, whatever the components are.
         let (unit, cell) = match self.module.types.get(pointer.of)? {
-            Type::Scalar(scalar) => (scalar.bytes(), scalar.form()),
+            Type::Scalar(scalar) if *scalar != Scalar::Bool => (scalar.bytes(), scalar.form()),
+            // Three may lie as four.
+            Type::Vector { count: 3, .. } => return unknown(format!("Op{:?} by a pointer to vectors of three", inst.op)),
             Type::Vector { of, count } => {
                 let scalar = self.module.types.scalar(*of)?;
                 (count * scalar.bytes(), scalar.form())
             }
-            _ => return malformed(format!("Op{:?} by a pointer to neither a scalar nor a vector", inst.op)),
+            _ => return malformed(format!("Op{:?} by a pointer to neither a number nor a vector", inst.op)),
         };
         Ok(MatrixAccess {
             access: self.access(inst, &pointer, place, slot)?,

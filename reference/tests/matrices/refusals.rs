@@ -68,6 +68,9 @@ fn loads_and_stores_that_cannot_be() {
     let private = "%p_part = OpTypePointer Private %float\n%parts = OpTypeArray %float %u64\n%p_parts = OpTypePointer Private %parts\n\
                    %own = OpVariable %p_parts Private\n";
     refused(private, &LOAD.replace("%p_a %a %u0", "%p_part %own"), "in the storage class Private");
+    let three = "%float3 = OpTypeVector %float 3\n%threes = OpTypeArray %float3 %u64\n%p_threes = OpTypePointer Workgroup %threes\n\
+                 %p_three = OpTypePointer Workgroup %float3\n%three = OpVariable %p_threes Workgroup\n";
+    refused(three, &LOAD.replace("%p_a %a %u0", "%p_three %three"), "by a pointer to vectors of three");
     let shared = "%s = OpAccessChain %p_tile %tile %u0\n%x = OpCooperativeMatrixLoadKHR %F %s %u0 %u8\n";
     refused("", shared, "an OpCooperativeMatrixLoadKHR of shared memory is private, in the Vulkan memory model");
 }
