@@ -270,26 +270,30 @@ fn by_pointers_to_vectors_and_to_other_scalars() {
     Product::new([8, 8, 8], ["half", "half", "float", "float"]).at(2, false, "half4", 4, 8).at(3, false, "half", 4, 4).check(41);
 }
 
-#[test]
-fn sums_in_halves_are_rounded_each() {
+/// Products of which all matrices are of floats of 16 bits, with the number of bits of which they are.
+fn check_rounding(ty: &'static str, round: fn(f32) -> f32, bits: i32) {
     let mut rng = Rng::with_seed(50);
     for shape in SHAPES {
-        let product = Product::new(shape, ["half"; 4]);
+        let product = Product::new(shape, [ty; 4]);
         let [m, n, k] = shape;
-        let numbers = |count: usize, rng: &mut Rng| -> Vec<f64> {
-            (0..count).map(|_| f16::from_f32(rng.f32() * 2.0 - 1.0).to_f64()).collect()
-        };
-        let (a, b, c) = (numbers(m * k, &mut rng), numbers(k * n, &mut rng), numbers(m * n, &mut rng));
+        let mut numbers = |count: usize| -> Vec<f64> { (0..count).map(|_| round(rng.f32() * 2.0 - 1.0).into()).collect() };
+        let (a, b, c) = (numbers(m * k), numbers(k * n), numbers(m * n));
         let got = product.run([&a, &b, &c]);
         for (at, got) in got.iter().enumerate() {
             let terms = |d: usize| a[at / n * k + d] * b[d * n + at % n];
             let exact: f64 = c[at] + (0..k).map(terms).sum::<f64>();
             let size: f64 = c[at].abs() + (0..k).map(|d| terms(d).abs()).sum::<f64>();
-            assert!((got - exact).abs() <= size * (k + 1) as f64 / 2048.0, "{got} {exact} {shape:?}");
-            let stepwise = (0..k).fold(c[at] as f32, |sum, d| f16::from_f32(sum + terms(d) as f32).to_f32());
+            assert!((got - exact).abs() <= size * (k + 1) as f64 * 0.5f64.powi(bits), "{got} {exact} {shape:?}");
+            let stepwise = (0..k).fold(c[at] as f32, |sum, d| round(sum + terms(d) as f32));
             assert_eq!(*got as f32, stepwise);
         }
     }
+}
+
+#[test]
+fn sums_of_16_bits_are_rounded_each() {
+    check_rounding("half", |x| f16::from_f32(x).to_f32(), 11);
+    check_rounding("bfloat", |x| bf16::from_f32(x).to_f32(), 8);
 }
 
 #[test]
