@@ -3,7 +3,12 @@
 //! A slot is a range of the file. A divergent value has a row of lanes for each plane, one word for each invocation of the
 //! workgroup; a uniform one has one word for each plane. What operates is told a length: all the same to it.
 
+mod matrix;
+
+pub(crate) use matrix::{Arrangement, Cooperation, Integer, MatrixAccess, MatrixOp, MulAdd, Product};
+
 use crate::fault::Object;
+use crate::form::Form;
 use crate::lines::Lines;
 use spirv::BuiltIn;
 
@@ -64,6 +69,8 @@ pub(crate) enum Op {
     Group(u32),
     /// An index into [`Code::barriers`].
     Barrier(u32),
+    /// An index into [`Code::matrices`].
+    Matrix(u32),
     /// Something undefined is used: an index into [`Code::undefined`].
     Undefined(u32),
 }
@@ -94,6 +101,13 @@ pub(crate) enum End {
 pub(crate) enum Unary {
     /// Rounds an f32 to a half.
     Half,
+    /// Rounds an f32 to its upper half.
+    Upper,
+    /// What there is.
+    Same,
+    /// The lowest 8 bits, with zeros above or with their sign.
+    LowByte,
+    SignByte,
     /// An f32 from the low half of a word, and from the high one.
     LowHalf,
     HighHalf,
@@ -216,6 +230,8 @@ pub(crate) struct Check {
     pub(crate) b: Slot,
     pub(crate) planes: u32,
     pub(crate) lanes: bool,
+    /// Of 8 bits, not of 32.
+    pub(crate) byte: bool,
     pub(crate) word: u32,
 }
 
@@ -262,7 +278,8 @@ pub(crate) struct Part {
     pub(crate) offset: u32,
     /// Bytes, or 1 plane.
     pub(crate) size: u32,
-    pub(crate) half: bool,
+    /// How it lies there, in bytes.
+    pub(crate) form: Form,
     /// Whether anything is made of it.
     pub(crate) wanted: bool,
 }
@@ -473,6 +490,9 @@ pub(crate) struct Code {
     pub(crate) atomics: Vec<Atomic>,
     pub(crate) groups: Vec<Group>,
     pub(crate) barriers: Vec<Barrier>,
+    pub(crate) matrices: Vec<MatrixOp>,
+    /// The numbers of elements in arrangements.
+    pub(crate) places: Vec<u32>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) undefined: Vec<(String, u32)>,
     pub(crate) inputs: Vec<Input>,

@@ -192,6 +192,35 @@ pub enum FaultKind {
         /// How many it may.
         instructions: u64,
     },
+    /// It ran an instruction on cooperative matrices without all of its subgroup.
+    Apart {
+        /// The instruction's name.
+        instruction: String,
+        /// One that does not run it; `None`: the subgroup has too few invocations.
+        absent: Option<[u32; 3]>,
+        /// How many run it.
+        reached: u32,
+        /// How many should.
+        of: u32,
+    },
+    /// It ran an instruction on cooperative matrices with an operand that is not the same in all of its subgroup.
+    Differs {
+        /// The instruction's name.
+        instruction: String,
+        /// What differs.
+        operand: String,
+        /// One for which it is another.
+        other: [u32; 3],
+    },
+    /// It loaded or stored a cooperative matrix with a stride that cannot be.
+    Stride {
+        /// The instruction's name.
+        instruction: String,
+        /// The stride.
+        bytes: i64,
+        /// What it has to be a multiple of.
+        alignment: u32,
+    },
     /// It accessed an address where no buffer of its dispatch lies.
     Address {
         /// Reading or writing.
@@ -223,7 +252,11 @@ impl fmt::Display for Fault {
             FaultKind::Race { access, at, other_access, other } => {
                 write!(f, "{} {at}, which {} ", access.verb(), Other(self.by, *other))?;
                 f.write_str(other_access.verb())?;
-                if (self.by.workgroup, self.by.piece) == (other.workgroup, other.piece) {
+                if self.by == *other {
+                    f.write_str(
+                        " too, with no barrier between the two: no order is promised among a subgroup's accesses to matrices",
+                    )
+                } else if (self.by.workgroup, self.by.piece) == (other.workgroup, other.piece) {
                     f.write_str(" too, with no barrier between the two")
                 } else {
                     f.write_str(" too: nothing orders two workgroups of one dispatch")
@@ -241,6 +274,25 @@ impl fmt::Display for Fault {
             FaultKind::ReadOnly { at } => write!(f, "writes {at}, which this dispatch only reads by its launch program"),
             FaultKind::Endless { instructions } => {
                 write!(f, "has not ended after {instructions} instructions: a loop of it seems to have no end")
+            }
+            FaultKind::Apart { instruction, absent: Some(absent), reached, of } => {
+                write!(
+                    f,
+                    "runs {instruction} with {reached} of the {of} invocations of its subgroup: not with invocation {absent:?}"
+                )
+            }
+            FaultKind::Apart { instruction, absent: None, reached, of } => {
+                write!(f, "runs {instruction} in a subgroup of {reached} invocations, where {of} are needed")
+            }
+            FaultKind::Differs { instruction, operand, other } => {
+                write!(f, "runs {instruction} with another {operand} than invocation {other:?} of its subgroup")
+            }
+            FaultKind::Stride { instruction, bytes: 0, .. } => write!(f, "runs {instruction} with a stride of 0"),
+            FaultKind::Stride { instruction, bytes, .. } if *bytes < 0 => {
+                write!(f, "runs {instruction} with a stride of {bytes} bytes, which is negative")
+            }
+            FaultKind::Stride { instruction, bytes, alignment } => {
+                write!(f, "runs {instruction} with a stride of {bytes} bytes, which is no multiple of {alignment}")
             }
             FaultKind::Address { access, address } => {
                 write!(f, "{} the address {address:#x}, where no buffer of this dispatch lies", access.verb())

@@ -224,8 +224,8 @@ impl Kernel {
 
     /// Reads a dispatch's words with the values of its specialization constants, by `SpecId`. The others have their defaults.
     pub fn specialized(dispatch: &Dispatch, subgroup: u32, constants: &[u32]) -> Result<Kernel> {
-        let module = read(&dispatch.words_with_lines(), constants)?;
-        let code = lower(&module)?;
+        let module = read(&dispatch.words_with_lines(), constants, subgroup.max(1))?;
+        let code = lower(&module, subgroup.max(1))?;
         if code.local != dispatch.local {
             return malformed(format!("its local size is {:?}, not {:?} as the launch program says", code.local, dispatch.local));
         }

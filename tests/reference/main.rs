@@ -168,7 +168,7 @@ fn it_has_the_limits_of_a_profile() {
         assert_eq!(got, (profile.invocations, profile.local, profile.shared_bytes, profile.push_bytes), "{}", profile.name);
         assert!(profile.subgroup.is_none_or(|s| s == limits.subgroup), "{}", profile.name);
         // It lacks no more than it cannot run.
-        let missing = [Feature::CooperativeMatrix, Feature::Storage8, Feature::I8];
+        let missing = [Feature::Storage8, Feature::I8];
         let wanted: Vec<Feature> = profile.features.iter().copied().filter(|f| !missing.contains(f)).collect();
         // A bundled profile does not ask for 64 bits, and most devices have them.
         let asked: Vec<Feature> = info.features.iter().copied().filter(|f| *f != Feature::Int64).collect();

@@ -31,7 +31,13 @@ pub(crate) fn operands(inst: &Inst) -> Vec<Id> {
         op if is_group_arithmetic(op) => take(inst.from(2)),
         op if is_group(op) => take(inst.from(1)),
         Op::BranchConditional | Op::Switch => take(inst.from(0).get(..1).unwrap_or_default()),
-        Op::Branch | Op::Return | Op::Unreachable => Vec::new(),
+        Op::Branch | Op::Return | Op::Unreachable | Op::CooperativeMatrixLengthKHR => Vec::new(),
+        // Before the memory operands, and before what says of which integers are signed.
+        // A function among them is none of a value.
+        Op::CooperativeMatrixReduceNV => take(inst.args.get(..1).unwrap_or_default()),
+        Op::CooperativeMatrixPerElementOpNV => inst.args.iter().take(1).chain(inst.from(2)).copied().collect(),
+        Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixMulAddKHR => take(inst.args.get(..3).unwrap_or(&inst.args)),
+        Op::CooperativeMatrixStoreKHR => take(inst.args.get(..4).unwrap_or(&inst.args)),
         _ => inst.args.clone(),
     }
 }
@@ -56,6 +62,12 @@ pub(crate) fn is_atomic(op: Op) -> bool {
 /// Access chains.
 pub(crate) fn is_chain(op: Op) -> bool {
     matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+}
+
+/// Whether an instruction computes with cooperative matrices, or moves them.
+pub(crate) fn is_of_matrices(module: &Module, inst: &Inst) -> bool {
+    let is_one = |id: &Id| module.type_of(*id).is_ok_and(|ty| module.types.has_matrices(ty));
+    module.types.has_matrices(inst.ty) || operands(inst).iter().any(is_one)
 }
 
 /// Instructions that say where something lies: they are folded into the loads and stores that use it.

@@ -237,6 +237,8 @@ impl Pointer {
             Type::Vector { of, count } => (*of, if explicit { module.types.scalar(*of)?.bytes() } else { 1 }, Some(*count)),
             Type::Array { of, count, stride } => (*of, if explicit { *stride } else { module.types.planes(*of)? }, Some(*count)),
             Type::Runtime { of, stride } => (*of, *stride, None),
+            // By component: an invocation's own elements.
+            Type::Matrix(matrix) => (matrix.of, 1, Some(matrix.planes)),
             other => return malformed(format!("an access chain goes into {other:?}")),
         };
         match module.constants.get(&index).map(|(_, words)| words.as_slice()) {

@@ -2,7 +2,8 @@
 //!
 //! A value is *divergent* if it depends on who computes it, or if lanes that leave a loop at different times take
 //! different values of it along. A register is divergent if something divergent is stored in it, or if not all lanes
-//! store. A block is *partial* if some lanes may run it without the others.
+//! store. Cooperative matrices are always divergent: each lane has other elements. A block is *partial* if some lanes may run it without
+//! the others.
 
 use super::graph::Graph;
 use super::pointers::{Pointers, Root};
@@ -58,6 +59,14 @@ pub(crate) fn uniformity(module: &Module, graph: &Graph, pointers: &Pointers) ->
         defined,
         changed: true,
     };
+    // A function that is put in is so for each lane's components.
+    for callee in module.others.values() {
+        callee.params.iter().chain(callee.insts.iter().map(|inst| &inst.id)).for_each(|id| search.mark(*id));
+    }
+    for (id, _) in module.variables.iter().filter(|(_, v)| module.types.has_matrices(v.of)) {
+        search.mark(*id);
+    }
+    search.changed = true;
     while std::mem::take(&mut search.changed) {
         search.round()?;
     }
@@ -139,6 +148,9 @@ impl Search<'_> {
 
     fn diverges(&self, inst: &Inst, place: usize) -> Result<bool> {
         let any = || operands(inst).iter().any(|id| self.is(*id));
+        if self.module.types.has_matrices(inst.ty) {
+            return Ok(true);
+        }
         Ok(match inst.op {
             Op::Variable => false,
             Op::Load => {

@@ -5,6 +5,7 @@ use super::group::apply;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Atomic, AtomicOp, Root};
 use crate::fault::{Access, Element, FaultKind, Object};
+use crate::form::Form;
 use crate::memory::Conflict;
 use crate::memory::{shadow::Shadow, shared, trail};
 use crate::run::Bound;
@@ -85,7 +86,7 @@ impl Worker<'_> {
 
     fn conflict(&self, atomic: &Atomic, bound: &Bound<'_>, shadow: &Shadow, at: usize, lane: u32) -> Option<(usize, Conflict)> {
         let who = trail::Who { group: self.group, clock: &self.global_clock, private: false };
-        super::tensor::elements(at, false, bound.size).find_map(|element| {
+        super::tensor::elements(at, Form::Word, bound.size).find_map(|element| {
             let conflict = match atomic.op {
                 AtomicOp::Load => shadow.atomic_load(element, &who, lane),
                 _ => shadow.update(element, &who, lane),

@@ -4,7 +4,7 @@
 
 use super::lanes::split;
 use crate::code::{Binary, Slot, Ternary, Unary};
-use crate::half;
+use crate::{form, half};
 
 /// Whether the processor has what the fast versions need.
 pub(super) fn has_fast() -> bool {
@@ -110,6 +110,10 @@ fn unary_body(words: &mut [u32], op: Unary, dst: Slot, a: Slot, len: u32) {
     }
     match op {
         Unary::Half => run!(float(half::round)),
+        Unary::Upper => run!(float(form::upper)),
+        Unary::Same => run!(|a| a),
+        Unary::LowByte => run!(|a| a & 0xff),
+        Unary::SignByte => run!(|a| a as u8 as i8 as i32 as u32),
         Unary::LowHalf => run!(|a| half::float(a & 0xffff).to_bits()),
         Unary::HighHalf => run!(|a| half::float(a >> 16).to_bits()),
         Unary::FNegate => run!(|a| a ^ 0x8000_0000),

@@ -12,7 +12,9 @@ mod group;
 mod lanes;
 mod local;
 mod maths;
+mod matrix;
 mod partial;
+mod product;
 mod tensor;
 
 use crate::code::{Code, End, Op};
@@ -140,6 +142,7 @@ impl<'a> Worker<'a> {
             Op::Atomic(n) => return self.atomic(n),
             Op::Group(n) => return self.across(n),
             Op::Barrier(n) => return self.barrier(n),
+            Op::Matrix(n) => return self.matrix(n),
             Op::Undefined(n) => {
                 let (what, word) = &self.code.undefined[n as usize];
                 return self.fault(self.first(), *word, FaultKind::Undefined { what: what.clone() });

@@ -13,7 +13,7 @@ impl Worker<'_> {
                 let at = plane * row + lane;
                 let (a, b) = (self.words[(check.a + at) as usize], self.words[(check.b + at) as usize]);
                 let active = !check.lanes || self.mask[lane as usize] != 0;
-                let value = match compute(check.op, a, b) {
+                let value = match compute(check.op, a, b, check.byte) {
                     Some(value) => value,
                     None if active => return self.undefined(&check, lane, a, b),
                     None => 0,
@@ -60,8 +60,11 @@ fn name(op: Partial) -> &'static str {
 
 /// The result, unless it is undefined. Vulkan leaves remainders of negative numbers undefined too.
 #[inline]
-fn compute(op: Partial, a: u32, b: u32) -> Option<u32> {
+fn compute(op: Partial, a: u32, b: u32, byte: bool) -> Option<u32> {
     let (s, t, x) = (a as i32, b as i32, f32::from_bits(a));
+    if byte {
+        return of_a_byte(op, a, b);
+    }
     Some(match op {
         Partial::SDiv => s.checked_div(t)? as u32,
         Partial::UDiv => a.checked_div(b)?,
@@ -75,4 +78,16 @@ fn compute(op: Partial, a: u32, b: u32) -> Option<u32> {
         Partial::FToU if x > -1.0 && x < 4_294_967_296.0 => x as u32,
         Partial::FToS | Partial::FToU => return None,
     })
+}
+
+/// The same of 8 bits, whose sign stands above them where it counts.
+fn of_a_byte(op: Partial, a: u32, b: u32) -> Option<u32> {
+    let word = compute(op, a, b, false)?;
+    let fits = match op {
+        Partial::SDiv | Partial::FToS => i8::try_from(word as i32).is_ok(),
+        Partial::FToU => u8::try_from(word).is_ok(),
+        Partial::ShiftLeft | Partial::ShiftRight | Partial::ShiftRightSigned => b < 8,
+        _ => true,
+    };
+    fits.then_some(word)
 }

@@ -5,7 +5,7 @@ use super::faults::Beyond;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Part, Root};
 use crate::fault::{Access, Element, FaultKind};
-use crate::half;
+use crate::form::Form;
 use crate::memory::trail::Who;
 use crate::run::Bound;
 use std::ops::RangeInclusive;
@@ -22,7 +22,7 @@ impl<'a> Worker<'a> {
         let common = if one_root { Some(self.bytes(info, first, Access::Read)?) } else { None };
         if let Some((Place::Tensor(bound), base)) = common
             && bound.is_plain()
-            && let [Part { half: false, offset: 0, .. }] = *info.planes
+            && let [Part { form: Form::Word, offset: 0, .. }] = *info.planes
         {
             return self.load_plain(info, bound, base);
         }
@@ -80,7 +80,7 @@ impl<'a> Worker<'a> {
             let byte = at as usize + part.offset as usize;
             let byte = bound.start + byte;
             let word = bound.memory.load(byte / 4);
-            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.half);
+            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.form);
         }
         if !bound.is_plain() { self.look_at_read(info, bound, at as usize, lane) } else { Ok(()) }
     }
@@ -89,14 +89,14 @@ impl<'a> Worker<'a> {
     fn look_at_read(&self, info: &AccessInfo, bound: &Bound<'_>, at: usize, lane: u32) -> Result {
         for part in info.planes.iter().filter(|p| p.wanted) {
             let byte = at + part.offset as usize;
-            let (place, needed) = (bound.start + byte, mask(bound.start + byte, part.half));
+            let (place, needed) = (bound.start + byte, mask(bound.start + byte, part.form));
             if !bound.complete && bound.memory.flags(place / 4) & needed != needed {
                 let at = bound.element(byte as i64);
                 return self.fault(lane, info.word, FaultKind::Unwritten { at });
             }
             let Some(shadow) = &bound.shadow else { continue };
             let who = Who { group: self.group, clock: &self.global_clock, private: info.private };
-            for element in elements(byte, part.half, shadow.element) {
+            for element in elements(byte, part.form, shadow.element) {
                 if let Some(conflict) = shadow.read(element, &who, lane) {
                     let at = Element { of: bound.object.clone(), index: element as i64 };
                     return self.race(lane, info.word, Access::Read, at, conflict);
@@ -125,7 +125,7 @@ impl<'a> Worker<'a> {
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
             let word = words.get(byte / 4).copied().unwrap_or(0);
-            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.half);
+            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.form);
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl<'a> Worker<'a> {
         let (row, from) = if info.lanes { (self.code.lanes, lane) } else { (1, 0) };
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
-            for element in elements(byte, part.half, shadow.element) {
+            for element in elements(byte, part.form, shadow.element) {
                 if let Some(conflict) = shadow.write(element, &who, lane) {
                     let at = Element { of: bound.object.clone(), index: element as i64 };
                     return self.race(lane, info.word, Access::Write, at, conflict);
@@ -175,25 +175,24 @@ impl<'a> Worker<'a> {
             }
             let value = self.words[(info.slot + plane * row + from) as usize];
             let byte = bound.start + byte;
-            let value = if part.half { half::bits(f32::from_bits(value)) << (8 * (byte % 4)) } else { value };
-            bound.memory.store(byte / 4, value, mask(byte, part.half));
+            bound.memory.store(byte / 4, part.form.bits(value) << (8 * (byte % 4)), mask(byte, part.form));
         }
         Ok(())
     }
 }
 
 /// The part of a word that begins at a byte.
-fn taken(word: u32, byte: usize, half: bool) -> u32 {
-    if half { half::float(word >> (8 * (byte % 4)) & 0xffff).to_bits() } else { word }
+pub(super) fn taken(word: u32, byte: usize, form: Form) -> u32 {
+    form.keep(word >> (8 * (byte % 4)))
 }
 
 /// The bytes of a word that are accessed.
-fn mask(byte: usize, half: bool) -> u8 {
-    if half { 3 << (byte % 4) } else { 0xf }
+pub(super) fn mask(byte: usize, form: Form) -> u8 {
+    (((1u32 << form.bytes()) - 1) << (byte % 4)) as u8
 }
 
 /// The elements that are accessed.
-pub(super) fn elements(byte: usize, half: bool, size: u32) -> RangeInclusive<usize> {
-    let (size, width) = (size.max(1) as usize, if half { 2 } else { 4 });
+pub(super) fn elements(byte: usize, form: Form, size: u32) -> RangeInclusive<usize> {
+    let (size, width) = (size.max(1) as usize, form.bytes() as usize);
     byte / size..=(byte + width - 1) / size
 }

@@ -7,6 +7,7 @@ use crate::analysis::pointers::{self, Pointer};
 use crate::analysis::uniform::is_uniform;
 use crate::code::{AccessInfo, Input, Op, Part, Register, Root, Term, Written};
 use crate::fault::{Object, Space};
+use crate::form::Form;
 use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::StorageClass;
@@ -245,7 +246,7 @@ impl Lower<'_> {
     }
 
     /// Whether a pointer is another one in each lane.
-    fn is_apart(&mut self, pointer: &Pointer, place: Option<Variable>) -> Result<bool> {
+    pub(super) fn is_apart(&mut self, pointer: &Pointer, place: Option<Variable>) -> Result<bool> {
         let mut apart = match (pointer.root, place) {
             (pointers::Root::Address(id), _) => self.value(id)?.lanes,
             (_, Some(Variable::Register(_, value))) => value.lanes,
@@ -277,7 +278,8 @@ impl Lower<'_> {
             self.check_planes(t.index, 1)?;
             terms.push(Term { index: index.at, lanes: index.lanes, stride: t.stride, bound: t.bound });
         }
-        let planes = self.parts(inst, pointer)?;
+        // A matrix lies where its stride says, as it runs.
+        let planes = if is_of_matrix(inst) { Vec::new() } else { self.parts(inst, pointer)? };
         let info = AccessInfo {
             root,
             offset: pointer.offset,
@@ -320,13 +322,13 @@ impl Lower<'_> {
             let part = |(n, (offset, scalar)): (u32, (u32, Scalar))| Part {
                 offset,
                 size: scalar.bytes(),
-                half: scalar == Scalar::F16,
+                form: scalar.form(),
                 wanted: wanted(n),
             };
             return Ok((0..).zip(layout).map(part).collect());
         }
         let planes = self.module.types.planes(pointer.of)?;
-        Ok((0..planes).map(|n| Part { offset: n, size: 1, half: false, wanted: wanted(n) }).collect())
+        Ok((0..planes).map(|n| Part { offset: n, size: 1, form: Form::Word, wanted: wanted(n) }).collect())
     }
 }
 
@@ -334,6 +336,11 @@ impl Lower<'_> {
 fn part_of(name: &str) -> Option<(&str, u64)> {
     let (name, first) = name.strip_suffix(']')?.rsplit_once('[')?;
     Some((name, first.parse().ok()?))
+}
+
+/// Whether an instruction loads or stores a cooperative matrix.
+fn is_of_matrix(inst: &Inst) -> bool {
+    matches!(inst.op, spirv::Op::CooperativeMatrixLoadKHR | spirv::Op::CooperativeMatrixStoreKHR)
 }
 
 /// What a memory operand says of accesses that barriers order.
@@ -344,6 +351,8 @@ fn memory_operands(inst: &Inst) -> &[u32] {
     match inst.op {
         spirv::Op::Load => inst.from(1),
         spirv::Op::Store => inst.from(2),
+        spirv::Op::CooperativeMatrixLoadKHR => inst.from(3),
+        spirv::Op::CooperativeMatrixStoreKHR => inst.from(4),
         _ => &[],
     }
 }

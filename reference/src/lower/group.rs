@@ -28,6 +28,9 @@ impl Lower<'_> {
         }
         let to = self.result(inst)?;
         let scalar = self.module.types.scalar(inst.ty)?;
+        if matches!(scalar, Scalar::Byte | Scalar::BF16) {
+            return unknown(format!("Op{:?} of 8 bits or of bfloat16", inst.op));
+        }
         let (op, operands) = self.group_op(inst)?;
         let mut slots = [0; 2];
         for (slot, operand) in slots.iter_mut().zip(&operands) {

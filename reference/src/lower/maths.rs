@@ -23,11 +23,16 @@ impl Lower<'_> {
     pub(super) fn maths(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
             Spv::Bitcast => self.bitcast(inst),
-            Spv::VectorTimesScalar => self.scaled(inst),
+            Spv::VectorTimesScalar | Spv::MatrixTimesScalar => self.scaled(inst),
             Spv::Dot => self.dot(inst),
             Spv::Any | Spv::All => self.any_all(inst),
             Spv::Select => self.select(inst),
-            Spv::FConvert => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),
+            // It is rounded by its type; exact ones are aliases.
+            Spv::FConvert => {
+                let upper = self.module.types.scalar(inst.ty)? == Scalar::BF16;
+                self.word_by_word(inst, Maths::Unary(if upper { Unary::Upper } else { Unary::Half }), inst.from(0))
+            }
+            Spv::SConvert | Spv::UConvert => self.resized(inst),
             Spv::QuantizeToF16 => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),
             Spv::ExtInst => {
                 let number = inst.arg(1)?;
@@ -59,7 +64,7 @@ impl Lower<'_> {
         }
         for (slot, id) in slots.iter_mut().zip(&ids[..arity]) {
             self.check_planes(*id, to.planes)?;
-            *slot = self.operand(*id, to.lanes)?;
+            *slot = self.extended(inst, *id, to)?;
         }
         let [a, b, c] = slots;
         let (dst, len) = (to.at, to.planes * self.row(to.lanes));
@@ -74,7 +79,8 @@ impl Lower<'_> {
             }
             Maths::Ternary(op) => self.op(Op::Ternary { op, dst, a, b, c, len }),
             Maths::Checked(op) => {
-                self.code.checks.push(Check { op, dst, a, b, planes: to.planes, lanes: to.lanes, word: inst.word });
+                let byte = self.module.types.scalar(inst.ty)? == Scalar::Byte;
+                self.code.checks.push(Check { op, dst, a, b, planes: to.planes, lanes: to.lanes, byte, word: inst.word });
                 let at = self.code.checks.len() as u32 - 1;
                 self.op(Op::Checked(at));
             }
@@ -83,13 +89,46 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Rounds what was computed as f32 to halves, if that is its type.
+    /// Rounds what was computed as f32 to 16 bits, and takes 8 bits of what was computed in 32, if that is its type.
     fn rounded(&mut self, inst: &Inst, at: Value) -> Result<()> {
         let exact = matches!(inst.op, Spv::FConvert | Spv::Select | Spv::FNegate);
-        if !exact && self.module.types.scalar(inst.ty)? == Scalar::F16 {
-            self.op(Op::Unary { op: Unary::Half, dst: at.at, a: at.at, len: at.planes * self.row(at.lanes) });
-        }
+        let op = match self.module.types.scalar(inst.ty)? {
+            Scalar::F16 if !exact => Unary::Half,
+            Scalar::BF16 if !exact => Unary::Upper,
+            Scalar::Byte => Unary::LowByte,
+            _ => return Ok(()),
+        };
+        self.op(Op::Unary { op, dst: at.at, a: at.at, len: at.planes * self.row(at.lanes) });
         Ok(())
+    }
+
+    /// Where an operand lies in 32 bits: integers of 8 with their sign above them, where it counts.
+    fn extended(&mut self, inst: &Inst, id: Id, to: Value) -> Result<u32> {
+        let slot = self.operand(id, to.lanes)?;
+        let is_byte = |ty| self.module.types.scalar(ty) == Ok(Scalar::Byte);
+        if !is_byte(self.module.type_of(id)?) && !is_byte(inst.ty) {
+            return Ok(slot);
+        }
+        let Some(signed) = is_signed(inst.op) else { return unknown(format!("Op{:?} of 8 bits", inst.op)) };
+        if !signed || !is_byte(self.module.type_of(id)?) {
+            return Ok(slot);
+        }
+        let wide = self.temporary(to.planes, to.lanes)?.at;
+        self.op(Op::Unary { op: Unary::SignByte, dst: wide, a: slot, len: to.planes * self.row(to.lanes) });
+        Ok(wide)
+    }
+
+    /// An integer of another width.
+    fn resized(&mut self, inst: &Inst) -> Result<()> {
+        let from = self.module.types.scalar(self.module.type_of(inst.arg(0)?)?);
+        match (from, self.module.types.scalar(inst.ty)) {
+            (Ok(Scalar::Byte), Ok(Scalar::Int)) | (Ok(Scalar::Int), Ok(Scalar::Byte)) => {
+                // Operands are extended already; what is narrowed is cut off.
+                let all = if inst.op == Spv::SConvert { Unary::Same } else { Unary::LowByte };
+                self.word_by_word(inst, Maths::Unary(all), inst.from(0))
+            }
+            _ => unknown(format!("Op{:?}", inst.op)),
+        }
     }
 
     /// One condition for all components is spread over them.
@@ -120,8 +159,9 @@ impl Lower<'_> {
         let (a, b) = (self.operand(inst.arg(0)?, to.lanes)?, self.operand(inst.arg(1)?, to.lanes)?);
         self.check_planes(inst.arg(0)?, to.planes)?;
         self.check_planes(inst.arg(1)?, 1)?;
+        let op = if self.module.types.scalar(inst.ty)?.is_float() { Binary::FMul } else { Binary::IMul };
         for plane in 0..to.planes {
-            self.op(Op::Binary { op: Binary::FMul, dst: to.at + plane * row, a: a + plane * row, b, len: row });
+            self.op(Op::Binary { op, dst: to.at + plane * row, a: a + plane * row, b, len: row });
         }
         self.rounded(inst, to)?;
         self.computed(inst, to)
@@ -145,7 +185,7 @@ impl Lower<'_> {
     }
 
     /// Refuses a result that is no scalar.
-    fn check_scalar(&self, inst: &Inst, to: Value) -> Result<()> {
+    pub(super) fn check_scalar(&self, inst: &Inst, to: Value) -> Result<()> {
         if to.planes == 1 { Ok(()) } else { malformed(format!("the result of Op{:?} is no scalar", inst.op)) }
     }
 
@@ -191,6 +231,18 @@ impl Lower<'_> {
             _ => return unknown("an OpBitcast between types of different sizes, or of 16 bits to integers"),
         }
         self.computed(inst, to)
+    }
+}
+
+/// Whether an instruction takes integers as signed; `None`: it is not known of those of 8 bits.
+fn is_signed(op: Spv) -> Option<bool> {
+    use Spv::*;
+    match op {
+        IAdd | ISub | IMul | UDiv | UMod | UConvert | ConvertUToF | ConvertFToU | Not | BitwiseAnd | BitwiseOr | BitwiseXor
+        | IEqual | INotEqual | ULessThan | ULessThanEqual | UGreaterThan | UGreaterThanEqual => Some(false),
+        SNegate | SDiv | SRem | SMod | SConvert | ConvertSToF | ConvertFToS | SLessThan | SLessThanEqual | SGreaterThan
+        | SGreaterThanEqual => Some(true),
+        _ => None,
     }
 }
 

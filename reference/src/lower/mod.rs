@@ -3,8 +3,10 @@
 mod access;
 mod atomic;
 mod control;
+mod functions;
 mod group;
 mod maths;
+mod matrix;
 mod slots;
 mod values;
 
@@ -13,16 +15,17 @@ use crate::analysis::demand::Demand;
 use crate::analysis::graph::Graph;
 use crate::analysis::pointers::Pointers;
 use crate::analysis::uniform::{Uniformity, uniformity};
-use crate::analysis::{defined, is_atomic, is_folded, is_group, lives, operands};
+use crate::analysis::{defined, is_atomic, is_folded, is_group, is_of_matrices, lives, operands};
 use crate::code::{Code, Op, Slot};
+use crate::form::Form;
 use crate::module::Module;
 use crate::module::types::{Scalar, Type};
 use crate::words::{Id, Inst, Result, malformed};
 use slots::{Slots, Value};
 use std::collections::HashMap;
 
-/// Makes a module ready to run.
-pub(crate) fn lower(module: &Module) -> Result<Code> {
+/// Makes a module ready to run, in subgroups of a size.
+pub(crate) fn lower(module: &Module, subgroup: u32) -> Result<Code> {
     let graph = Graph::new(module)?;
     defined::check(module, &graph)?;
     let pointers = Pointers::new(module, &graph.order)?;
@@ -47,6 +50,8 @@ pub(crate) fn lower(module: &Module) -> Result<Code> {
         temporaries: Vec::new(),
         variables: HashMap::new(),
         place: 0,
+        subgroup,
+        put_in: 0,
         blocks: Vec::new(),
     };
     lower.globals()?;
@@ -76,6 +81,10 @@ struct Lower<'a> {
     variables: HashMap<Id, access::Variable>,
     /// The block at hand.
     place: usize,
+    /// Invocations of a subgroup.
+    subgroup: u32,
+    /// Instructions of functions that were put in.
+    put_in: usize,
     blocks: Vec<control::Draft>,
 }
 
@@ -83,13 +92,14 @@ struct Lower<'a> {
 fn is_alias(module: &Module, inst: &Inst) -> bool {
     use spirv::Op::*;
     let scalar = |id: Id| module.type_of(id).and_then(|ty| module.types.scalar(ty)).ok();
+    let (to, is_word) = (module.types.scalar(inst.ty).ok(), |s: Scalar| s.form() == Form::Word);
     match inst.op {
-        CopyObject | CompositeExtract => true,
+        CopyObject | CompositeExtract | CooperativeMatrixConvertNV => true,
         // Halves are kept as floats.
-        FConvert => inst.arg(0).is_ok_and(|a| scalar(a) == Some(Scalar::F16)),
-        Bitcast => inst
-            .arg(0)
-            .is_ok_and(|a| scalar(a) != Some(Scalar::F16) && module.types.scalar(inst.ty).is_ok_and(|s| s != Scalar::F16)),
+        FConvert => to == Some(Scalar::F32) || to.is_some() && inst.arg(0).is_ok_and(|a| scalar(a) == to),
+        Bitcast => inst.arg(0).is_ok_and(|a| {
+            scalar(a).is_some_and(is_word) && to.is_some_and(is_word) || scalar(a) == Some(Scalar::Byte) && to == Some(Scalar::Byte)
+        }),
         _ => false,
     }
 }
@@ -151,7 +161,18 @@ impl Lower<'_> {
             let at = self.code.undefined.len() as u32 - 1;
             self.op(Op::Undefined(at));
         }
+        if is_of_matrices(self.module, inst) {
+            self.of_matrices(inst)?;
+        }
         match inst.op {
+            CooperativeMatrixLoadKHR => self.matrix_load(inst),
+            CooperativeMatrixStoreKHR => self.matrix_store(inst),
+            CooperativeMatrixMulAddKHR => self.mul_add(inst),
+            CooperativeMatrixLengthKHR => self.matrix_length(inst),
+            CooperativeMatrixReduceNV => self.reduce(inst),
+            CooperativeMatrixPerElementOpNV => self.per_element(inst),
+            CooperativeMatrixTransposeNV => self.transposed(inst),
+            CompositeConstruct if self.module.types.matrix(inst.ty).is_some() => self.matrix_of_one(inst),
             Undef | Phi => {
                 // Phis are written where their block is come from.
                 self.define(inst)?;

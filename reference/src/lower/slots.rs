@@ -14,7 +14,7 @@ pub(super) struct Value {
     pub(super) planes: u32,
     /// A row of lanes for each plane; else one word.
     pub(super) lanes: bool,
-    /// Whether the slot is this value's, rather than a part of another's.
+    /// Whether the slot serves others when the value has ended: it is no part of another's, and nothing is written there later.
     pub(super) owned: bool,
 }
 

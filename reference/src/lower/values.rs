@@ -18,9 +18,10 @@ impl Lower<'_> {
         }
         let planes = if self.is_address(inst.ty)? { 2 } else { self.module.types.planes(inst.ty)? };
         let lanes = self.divergent(inst.id);
-        // What lives on while other lanes run earlier blocks again shares its place with nothing.
+        // What lives on while other lanes run earlier blocks again shares its place with nothing, and nor does a phi, also after its last
+        // use: it is written at the ends of the blocks before it, beside all that is needed there.
         let value = if inst.op == spirv::Op::Phi || self.uniform.kept.contains(&inst.id) {
-            Value { at: self.slots.fresh(planes, lanes)?, planes, lanes, owned: true }
+            Value { at: self.slots.fresh(planes, lanes)?, planes, lanes, owned: false }
         } else {
             self.slots.take(planes, lanes)?
         };
@@ -109,7 +110,7 @@ impl Lower<'_> {
     }
 
     /// Fresh words that hold these from the beginning, each in a row.
-    fn literal(&mut self, words: &[u32], lanes: bool) -> Result<Slot> {
+    pub(super) fn literal(&mut self, words: &[u32], lanes: bool) -> Result<Slot> {
         let at = self.slots.fresh(words.len() as u32, lanes)?;
         let row = self.row(lanes) as usize;
         let image = &mut self.code.image;
@@ -120,6 +121,17 @@ impl Lower<'_> {
         for (chunk, word) in image[at as usize..end].chunks_exact_mut(row).zip(words) {
             chunk.fill(*word);
         }
+        Ok(at)
+    }
+
+    /// A row that holds these words from the beginning.
+    pub(super) fn row_of(&mut self, words: &[u32]) -> Result<Slot> {
+        let at = self.slots.fresh(1, true)?;
+        let end = at as usize + words.len();
+        if self.code.image.len() < end {
+            self.code.image.resize(end, 0);
+        }
+        self.code.image[at as usize..end].copy_from_slice(words);
         Ok(at)
     }
 

@@ -3,6 +3,15 @@
 //! The clock goes on at each barrier. An access is ordered before one that comes now if a barrier of the workgroup came in
 //! between, or one of the subgroup that both belong to.
 
+/// Added to the number of a lane whose access is one of its subgroup's together: nothing but a barrier orders it with others, be they of the
+/// same lane.
+pub(crate) const COOPERATIVE: u32 = 1 << 10;
+
+/// The number of a lane, without that.
+pub(crate) fn lane(of: u32) -> u32 {
+    of & (COOPERATIVE - 1)
+}
+
 /// The clock of a workgroup for one kind of memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
@@ -43,6 +52,12 @@ impl Clock {
         }
     }
 
+    /// Another lane of a lane's subgroup, if there is one.
+    pub(crate) fn neighbour(&self, lane: u32) -> u32 {
+        let first = lane / self.size * self.size;
+        first + (lane - first + 1) % self.size
+    }
+
     pub(crate) fn now(&self) -> u64 {
         self.now
     }
@@ -55,7 +70,7 @@ impl Clock {
     /// Whether what `other` did then comes before what `own` does now.
     #[inline]
     pub(crate) fn is_ordered(&self, then: u64, other: u32, own: u32) -> bool {
-        other == own || then < self.group || self.in_subgroup(then, other, own)
+        (other == own && own < COOPERATIVE) || then < self.group || self.in_subgroup(then, lane(other), lane(own))
     }
 
     fn in_subgroup(&self, then: u64, other: u32, own: u32) -> bool {

@@ -6,14 +6,14 @@
 
 use super::Conflict;
 use super::trail::{Trail, Who};
-use super::zeros;
+use super::{clock, zeros};
 use crate::fault::Access;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The accesses to a buffer's elements.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    /// Workgroup + 1 (26 bits), time (28), lane (10). 0 is nobody.
+    /// Workgroup + 1 (26 bits), time (27), lane (11, with whether all of its subgroup did it). 0 is nobody.
     writers: Box<[AtomicU64]>,
     readers: Trail,
     /// Empty if the module has no atomic operations.
@@ -25,7 +25,7 @@ pub(crate) struct Shadow {
 
 /// Workgroups that can be told apart.
 pub(crate) const MOST_GROUPS: u64 = (1 << 26) - 2;
-const WRITE_TIMES: u64 = (1 << 28) - 1;
+const WRITE_TIMES: u64 = (1 << 27) - 1;
 
 impl Shadow {
     /// Of a buffer of so many elements; `None` if there is no memory for it.
@@ -43,13 +43,17 @@ impl Shadow {
 
     /// An invocation reads an element.
     pub(crate) fn read(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<Conflict> {
-        self.readers.record(at, who, lane);
+        self.readers.record(at, who, clock::lane(lane));
+        if lane != clock::lane(lane) {
+            // Two lanes of the subgroup, so that it conflicts with each.
+            self.readers.record(at, who, who.clock.neighbour(clock::lane(lane)));
+        }
         self.write_before(at, who, lane).or_else(|| atomic(self.updates.conflict(at, who, lane)))
     }
 
     /// An invocation writes an element.
     pub(crate) fn write(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<Conflict> {
-        let own = (who.group + 1) << 38 | who.time(WRITE_TIMES) << 10 | u64::from(lane);
+        let own = (who.group + 1) << 38 | who.time(WRITE_TIMES) << 11 | u64::from(lane);
         let old = self.writers.get(at)?.swap(own, SeqCst);
         conflict_with_write(old, who, lane)
             .or_else(|| self.read_before(at, who, lane))
@@ -83,7 +87,7 @@ fn atomic(found: Option<(u64, u32)>) -> Option<Conflict> {
 }
 
 fn conflict_with_write(writer: u64, who: &Who<'_>, lane: u32) -> Option<Conflict> {
-    let (group, then, other) = (writer >> 38, writer >> 10 & WRITE_TIMES, (writer & 0x3ff) as u32);
+    let (group, then, other) = (writer >> 38, writer >> 11 & WRITE_TIMES, (writer & 0x7ff) as u32);
     let ordered = group == 0 || (group == who.group + 1 && who.is_ordered(then, other, lane));
-    (!ordered).then(|| Conflict { access: Access::Write, group: group - 1, lane: other })
+    (!ordered).then(|| Conflict { access: Access::Write, group: group - 1, lane: clock::lane(other) })
 }

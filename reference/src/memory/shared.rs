@@ -1,7 +1,7 @@
 //! A workgroup's shared memory, and who accessed it.
 
 use super::Conflict;
-use super::clock::Clock;
+use super::clock::{self, Clock};
 use crate::fault::Access;
 
 /// Shared memory, in planes. Times go on from workgroup to workgroup, so that nothing has to be cleared in between.
@@ -24,7 +24,8 @@ pub(crate) struct Who<'a> {
     pub(crate) group: u64,
 }
 
-/// Of each plane two who accessed it in one way since the last barrier: time, two lanes (12 bits each).
+/// Of each plane two who accessed it in one way since the last barrier: time, two lanes (12 bits each). One access by a whole subgroup is
+/// enough, as it conflicts with every lane's.
 #[derive(Debug)]
 struct Marks(Vec<u64>);
 
@@ -46,7 +47,7 @@ impl Marks {
         let mark = *self.0.get(at)?;
         let lanes = [(mark >> 12 & 0xfff) as u32, (mark & 0xfff) as u32];
         let lane = lanes.into_iter().find(|other| !who.clock.is_ordered(mark >> 24, *other, who.lane))?;
-        Some(Conflict { access, group: who.group, lane })
+        Some(Conflict { access, group: who.group, lane: clock::lane(lane) })
     }
 
     /// Whether there is one since the workgroup began.
@@ -111,6 +112,6 @@ impl Shared {
         let writer = self.writers[at];
         let other = (writer & 0xfff) as u32;
         let ordered = who.clock.is_ordered(writer >> 12, other, who.lane);
-        (!ordered).then_some(Conflict { access: Access::Write, group: who.group, lane: other })
+        (!ordered).then_some(Conflict { access: Access::Write, group: who.group, lane: clock::lane(other) })
     }
 }

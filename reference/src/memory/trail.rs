@@ -4,7 +4,7 @@
 //! workgroup. Two are enough: of two, one is not the invocation that conflicts with them. What comes later in the same
 //! workgroup takes the place of what a barrier has ordered before it.
 
-use super::clock::Clock;
+use super::clock::{COOPERATIVE, Clock};
 use super::zeros;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -34,7 +34,7 @@ impl Who<'_> {
     }
 
     pub(super) fn is_ordered(&self, then: u64, other: u32, own: u32) -> bool {
-        other == own || (!self.private && self.clock.is_ordered(then + self.clock.start(), other, own))
+        (other == own && own < COOPERATIVE) || (!self.private && self.clock.is_ordered(then + self.clock.start(), other, own))
     }
 }
 

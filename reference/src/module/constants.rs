@@ -2,7 +2,6 @@
 
 use super::Module;
 use super::types::{Scalar, Type};
-use crate::half;
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::Op;
 
@@ -56,7 +55,7 @@ impl Module {
 
     fn scalar_value(&self, inst: &Inst, word: u32) -> Result<u32> {
         match self.types.get(inst.ty)? {
-            Type::Scalar(Scalar::F16) => Ok(half::float(word & 0xffff).to_bits()),
+            Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16 | Scalar::Byte)) => Ok(scalar.form().keep(word)),
             Type::Scalar(_) if inst.args.len() == 1 => Ok(word),
             _ => unknown("constants of more than 32 bits"),
         }
@@ -73,6 +72,10 @@ impl Module {
                 }
                 None => return malformed(format!("%{part} in the constant %{} is no constant", inst.id)),
             }
+        }
+        // One value for all elements of a matrix.
+        if let (Some(matrix), [word]) = (self.types.matrix(inst.ty), words.as_slice()) {
+            words = vec![*word; matrix.planes as usize];
         }
         self.keep(inst, words)
     }

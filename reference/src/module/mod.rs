@@ -1,6 +1,8 @@
 //! A module, read into tables: types, constants, variables, and the blocks of its function.
 
 mod constants;
+pub(crate) mod functions;
+pub(crate) mod matrix;
 mod read;
 pub(crate) mod types;
 
@@ -8,6 +10,7 @@ pub(crate) use read::read;
 
 use crate::lines::Lines;
 use crate::words::{Id, Inst, Result, malformed};
+use functions::Callee;
 use spirv::{BuiltIn, StorageClass};
 use std::collections::{HashMap, HashSet};
 use types::Types;
@@ -36,7 +39,11 @@ pub(crate) struct Module {
     pub(crate) lines: Lines,
     /// In the order of the words; the first is the entry.
     pub(crate) blocks: Vec<Block>,
-    /// The type of each result of the function's instructions.
+    /// The functions beside the entry, by id.
+    pub(crate) others: HashMap<Id, Callee>,
+    /// Whether accumulators can be converted to factors.
+    pub(crate) conversions: bool,
+    /// The type of each result of the functions' instructions, and of their parameters.
     pub(crate) result_types: HashMap<Id, Id>,
 }
 

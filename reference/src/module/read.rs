@@ -1,25 +1,22 @@
 //! From instructions to a [`Module`].
 
+use super::functions::Function;
 use super::types::{Member, Scalar, Type, Types};
 use super::{Block, Merge, Module, Variable};
 use crate::analysis::operands;
 use crate::lines::Lines;
 use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
-use spirv::{BuiltIn, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
-/// Reads a module's words, with the values of specialization constants.
-pub(crate) fn read(bytes: &[u8], constants: &[u32]) -> Result<Module> {
+/// Reads a module's words, with the values of specialization constants, for subgroups of a size.
+pub(crate) fn read(bytes: &[u8], constants: &[u32], subgroup: u32) -> Result<Module> {
     let (bound, insts) = instructions(bytes)?;
-    let mut reader = Reader { module: empty(bound), given: constants.to_vec(), ..Reader::default() };
-    let mut insts = insts.into_iter();
-    for inst in insts.by_ref() {
-        if inst.op == Op::Function {
-            break;
-        }
-        reader.global(&inst)?;
-    }
-    reader.function(insts)?;
+    let mut reader = Reader { module: empty(bound), given: constants.to_vec(), subgroup, ..Reader::default() };
+    let first = insts.iter().position(|inst| inst.op == Op::Function).unwrap_or(insts.len());
+    insts[..first].iter().try_for_each(|inst| reader.global(inst))?;
+    let functions = reader.functions(&insts[first..])?;
+    reader.module.take_functions(functions, reader.entry)?;
     let module = reader.module;
     if module.blocks.is_empty() {
         return malformed("it has no function");
@@ -49,6 +46,8 @@ fn empty(bound: u32) -> Module {
         local: [0; 3],
         lines: Lines::default(),
         blocks: Vec::new(),
+        others: HashMap::new(),
+        conversions: false,
         result_types: HashMap::new(),
     }
 }
@@ -64,7 +63,11 @@ struct Reader {
     /// The `SpecId` of specialization constants, and their values by it.
     specs: HashMap<Id, u32>,
     given: Vec<u32>,
+    /// Invocations of a subgroup.
+    subgroup: u32,
     maths: Option<Id>,
+    /// The function of the entry point.
+    entry: Option<Id>,
     /// Pointer types that come later.
     forward: HashSet<Id>,
 }
@@ -78,7 +81,9 @@ impl Default for Module {
 impl Reader {
     fn global(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
-            Op::Capability | Op::Extension | Op::EntryPoint | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
+            Op::Capability => self.module.conversions |= inst.arg(0)? == Capability::CooperativeMatrixConversionsNV as u32,
+            Op::EntryPoint => self.entry = self.entry.or(Some(inst.arg(1)?)),
+            Op::Extension | Op::Source | Op::SourceExtension | Op::SourceContinued => {}
             Op::Nop | Op::ModuleProcessed | Op::MemberName => {}
             Op::String | Op::Line | Op::NoLine => self.module.lines.note(inst)?,
             Op::TypeForwardPointer => drop(self.forward.insert(inst.id)),
@@ -157,6 +162,12 @@ impl Reader {
         let (class, of) = self.module.types.pointee(inst.ty)?;
         let initializer = inst.args.get(1).copied();
         let (binding, builtin) = (self.bindings.get(&inst.id).copied(), self.builtins.get(&inst.id).copied());
+        if self.module.types.has_matrices(of) && !matches!(class, StorageClass::Private | StorageClass::Function) {
+            return malformed(format!(
+                "the variable `{}` of the storage class {class:?} holds cooperative matrices",
+                self.module.name(inst.id)
+            ));
+        }
         let known = match class {
             StorageClass::StorageBuffer => binding.is_some(),
             StorageClass::Input => builtin.is_some(),
@@ -176,6 +187,7 @@ impl Reader {
             Op::TypeVoid => Type::Void,
             Op::TypeBool => Type::Scalar(Scalar::Bool),
             Op::TypeInt if inst.arg(0)? == 32 => Type::Scalar(Scalar::Int),
+            Op::TypeInt if inst.arg(0)? == 8 => Type::Scalar(Scalar::Byte),
             Op::TypeInt if inst.arg(0)? == 64 => Type::Wide,
             Op::TypeInt => return unknown(format!("integers of {} bits", inst.arg(0)?)),
             Op::TypeFloat => float(inst)?,
@@ -196,6 +208,7 @@ impl Reader {
                 Some(class) => Type::Pointer { class, to: inst.arg(1)? },
                 None => return unknown(format!("storage class number {}", inst.arg(0)?)),
             },
+            Op::TypeCooperativeMatrixKHR => self.module.matrix(inst, self.subgroup)?,
             Op::TypeFunction => Type::Function,
             op => return unknown(format!("Op{op:?}")),
         };
@@ -216,34 +229,40 @@ impl Reader {
         }
     }
 
-    /// Reads the blocks of the one function.
-    fn function(&mut self, insts: impl Iterator<Item = Inst>) -> Result<()> {
+    /// Reads the functions.
+    fn functions(&mut self, insts: &[Inst]) -> Result<Vec<Function>> {
+        let mut functions: Vec<Function> = Vec::new();
+        let mut inside = false;
         let mut open: Option<(Id, Vec<Inst>, Option<Merge>)> = None;
-        let mut ended = false;
         for inst in insts {
-            self.module.lines.note(&inst)?;
-            if ended {
-                return unknown(format!("Op{:?} after the end of the function: there can be one", inst.op));
-            }
-            match (inst.op, &mut open) {
-                (Op::Line | Op::NoLine | Op::Nop, _) => {}
-                (Op::FunctionEnd, None) => ended = true,
-                (Op::Label, None) => open = Some((inst.id, Vec::new(), None)),
-                (_, None) => return unknown(format!("Op{:?} outside of a block", inst.op)),
-                (Op::SelectionMerge, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, None)),
-                (Op::LoopMerge, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, Some(inst.arg(1)?))),
-                (Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::Unreachable, Some(_)) => {
+            self.module.lines.note(inst)?;
+            match (inst.op, functions.last_mut(), &mut open) {
+                (Op::Line | Op::NoLine | Op::Nop, ..) => {}
+                (Op::Function, _, None) if !inside => {
+                    functions.push(Function { id: inst.id, params: Vec::new(), blocks: Vec::new() });
+                    inside = true;
+                }
+                (Op::FunctionEnd, Some(_), None) if inside => inside = false,
+                (Op::FunctionParameter, Some(function), None) if inside && function.blocks.is_empty() => {
+                    function.params.push(inst.id);
+                    self.module.result_types.insert(inst.id, inst.ty);
+                }
+                (Op::Label, Some(_), None) if inside => open = Some((inst.id, Vec::new(), None)),
+                (_, _, None) => return unknown(format!("Op{:?} outside of a block", inst.op)),
+                (Op::SelectionMerge, _, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, None)),
+                (Op::LoopMerge, _, Some((_, _, merge))) => *merge = Some((inst.arg(0)?, Some(inst.arg(1)?))),
+                (op, Some(function), Some(_)) if is_end(op) => {
                     if let Some((label, insts, merge)) = open.take() {
-                        self.module.blocks.push(Block { label, insts, merge, end: inst });
+                        function.blocks.push(Block { label, insts, merge, end: inst.clone() });
                     }
                 }
-                (_, Some((_, insts, _))) => {
-                    self.local_inst(&inst)?;
-                    insts.push(inst);
+                (_, _, Some((_, insts, _))) => {
+                    insts.push(inst.clone());
+                    self.local_inst(inst)?;
                 }
             }
         }
-        if ended { Ok(()) } else { malformed("its function does not end") }
+        if inside { malformed("its function does not end") } else { Ok(functions) }
     }
 
     fn local_inst(&mut self, inst: &Inst) -> Result<()> {
@@ -266,8 +285,17 @@ impl Reader {
 /// Invocations of a workgroup, at most.
 pub(crate) const MOST_LANES: u32 = 1024;
 
+/// Whether an instruction ends a block.
+fn is_end(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable)
+}
+
 fn float(inst: &Inst) -> Result<Type> {
     if let Some(encoding) = inst.args.get(1) {
+        if inst.arg(0)? == 16 && FPEncoding::from_u32(*encoding) == Some(FPEncoding::BFloat16KHR) {
+            return Ok(Type::Scalar(Scalar::BF16));
+        }
         return unknown(format!("floats of the encoding {:?}", FPEncoding::from_u32(*encoding)));
     }
     match inst.arg(0)? {

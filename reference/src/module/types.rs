@@ -4,6 +4,8 @@
 //! vector of three has three planes, and an array of four of those has twelve. Shared arrays and registers are counted in
 //! planes too; buffers have the layout in bytes that their decorations say.
 
+use super::matrix::Matrix;
+use crate::form::Form;
 use crate::words::{Id, Result, malformed, unknown};
 use spirv::StorageClass;
 use std::collections::HashMap;
@@ -35,6 +37,8 @@ pub(crate) enum Type {
         class: StorageClass,
         to: Id,
     },
+    /// A cooperative matrix: each invocation of a subgroup has some of its elements.
+    Matrix(Matrix),
     Function,
 }
 
@@ -50,8 +54,11 @@ pub(crate) struct Member {
 pub(crate) enum Scalar {
     Bool,
     Int,
+    /// 8 bits, signed or not.
+    Byte,
     F32,
     F16,
+    BF16,
 }
 
 impl Type {
@@ -60,15 +67,30 @@ impl Type {
         match self {
             Type::Vector { of, .. } | Type::Array { of, .. } | Type::Runtime { of, .. } => vec![*of],
             Type::Struct { members } => members.iter().map(|m| m.of).collect(),
+            Type::Matrix(matrix) => vec![matrix.of],
             _ => Vec::new(),
         }
     }
 }
 
 impl Scalar {
+    /// How it lies in memory.
+    pub(crate) fn form(self) -> Form {
+        match self {
+            Scalar::Bool | Scalar::Int | Scalar::F32 => Form::Word,
+            Scalar::Byte => Form::Byte,
+            Scalar::F16 => Form::Half,
+            Scalar::BF16 => Form::BFloat,
+        }
+    }
+
     /// Bytes in a buffer.
     pub(crate) fn bytes(self) -> u32 {
-        if self == Scalar::F16 { 2 } else { 4 }
+        self.form().bytes()
+    }
+
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Scalar::F32 | Scalar::F16 | Scalar::BF16)
     }
 }
 
@@ -93,6 +115,8 @@ struct Known {
     /// The planes of its values; `None`: there are none, or too many.
     planes: Option<u32>,
     depth: u32,
+    /// Whether it is a cooperative matrix, or has one among its parts.
+    matrices: bool,
 }
 
 impl Types {
@@ -120,7 +144,8 @@ impl Types {
             return unknown(format!("types that stand in each other more than {DEEPEST} deep"));
         }
         let planes = self.count(&ty).filter(|n| *n <= MOST_PLANES).map(|n| n as u32);
-        self.0.insert(id, Known { ty, planes, depth });
+        let matrices = matches!(ty, Type::Matrix(_)) || ty.parts().iter().any(|of| self.has_matrices(*of));
+        self.0.insert(id, Known { ty, planes, depth, matrices });
         Ok(())
     }
 
@@ -134,6 +159,7 @@ impl Types {
             Type::Vector { of: part, count } | Type::Array { of: part, count, .. } => Some(of(part)? * u64::from(*count)),
             Type::Struct { members } => members.iter().map(|m| of(&m.of)).sum(),
             Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. } => Some(2),
+            Type::Matrix(matrix) => Some(matrix.planes.into()),
             _ => None,
         }
     }
@@ -147,11 +173,24 @@ impl Types {
         }
     }
 
-    /// The scalar that a scalar or vector is made of; addresses count as integers.
+    /// Whether a type is a cooperative matrix, or has one among its parts.
+    pub(crate) fn has_matrices(&self, id: Id) -> bool {
+        self.0.get(&id).is_some_and(|known| known.matrices)
+    }
+
+    /// The cooperative matrix that a type is, if it is one.
+    pub(crate) fn matrix(&self, id: Id) -> Option<Matrix> {
+        match self.0.get(&id)?.ty {
+            Type::Matrix(matrix) => Some(matrix),
+            _ => None,
+        }
+    }
+
+    /// The scalar that a scalar, a vector or a matrix is made of; addresses count as integers.
     pub(crate) fn scalar(&self, id: Id) -> Result<Scalar> {
         match self.get(id)? {
             Type::Scalar(s) => Ok(*s),
-            Type::Vector { of, .. } => self.scalar(*of),
+            Type::Vector { of, .. } | Type::Matrix(Matrix { of, .. }) => self.scalar(*of),
             Type::Pointer { .. } => Ok(Scalar::Int),
             other => malformed(format!("{other:?} is neither scalar nor vector")),
         }
@@ -184,6 +223,7 @@ impl Types {
             _ => malformed(format!("a value of the type %{id} is longer than 2^31 bytes")),
         };
         match self.get(id)? {
+            Type::Matrix(_) => malformed(format!("the cooperative matrix %{id} lies in memory, where it has no layout")),
             Type::Scalar(s) => put(at, *s),
             Type::Vector { of, count } => {
                 let scalar = self.scalar(*of)?;

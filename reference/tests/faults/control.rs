@@ -202,3 +202,29 @@ fn a_pointer_of_a_loop_that_lanes_leave_apart() {
     ";
     assert_eq!(Run::new().y(body)[..8], [1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
 }
+
+#[test]
+fn phis_of_a_block_that_is_a_loop() {
+    // Fibonacci's numbers, with a counter, in one block: all that it uses ends in it.
+    let body = "
+        OpBranch %head
+        %head = OpLabel
+        %k = OpPhi %uint %c0 %entry %k1 %head
+        %one = OpPhi %uint %c0 %entry %one1 %head
+        %two = OpPhi %uint %c1 %entry %two1 %head
+        %one1 = OpIAdd %uint %two WHO
+        %two1 = OpIAdd %uint %one %two
+        %k1 = OpIAdd %uint %k %c1
+        %more = OpULessThan %bool %k1 %c40
+        OpLoopMerge %end %head None
+        OpBranchConditional %more %head %end
+        %end = OpLabel
+        %a = OpAccessChain %p_word %yi %c0 %i
+        OpStore %a %two1
+    ";
+    assert_eq!(Run::new().words(&body.replace("WHO", "%c0"))[..8], [165_580_141; 8]);
+    // The same, in each lane.
+    let lanes = "%none = OpIMul %uint %i %c0\nOpBranch %head\n";
+    let body = body.replace("OpBranch %head\n", lanes).replacen("WHO", "%none", 1);
+    assert_eq!(Run::new().words(&body)[..8], [165_580_141; 8]);
+}

@@ -1,0 +1,195 @@
+//! Operations on cooperative matrices that take a function: it is put in once for each component. (`SPV_NV_cooperative_matrix2`; the numbers of
+//! its instructions are those of the SPIR-V registry.)
+
+use super::{Lower, Slot, Value};
+use crate::code::{Arrangement, Cooperation, Op};
+use crate::module::functions::Callee;
+use crate::module::matrix::Matrix;
+use crate::words::{Inst, Result, malformed, unknown};
+use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse as Use};
+
+/// Instructions of functions that a module may come to, where they are put in.
+const MOST_PUT_IN: usize = 1 << 18;
+
+impl Lower<'_> {
+    /// A function of each element, its row and its column, and of operands that are the same for all.
+    pub(super) fn per_element(&mut self, inst: &Inst) -> Result<()> {
+        let matrix = self.made(inst)?;
+        if self.module.type_of(inst.arg(0)?)? != inst.ty {
+            return malformed("OpCooperativeMatrixPerElementOpNV of another type than its result");
+        }
+        let more = inst.from(2);
+        let callee = self.module.callee_of(inst.arg(1)?, 3 + more.len())?;
+        let to = self.result(inst)?;
+        let src = self.operand(inst.arg(0)?, true)?;
+        let mut extra = Vec::new();
+        for id in more {
+            let planes = self.value(*id)?.planes;
+            extra.push((self.operand(*id, true)?, planes));
+        }
+        let row = self.code.lanes;
+        for plane in 0..to.planes {
+            let places = self.coordinates(matrix, plane)?;
+            for (id, (at, each)) in more.iter().zip(&mut extra) {
+                // Another matrix gives its element at the same place.
+                match self.module.matrix_of(*id) {
+                    Some(other) if (other.rows, other.columns) == (matrix.rows, matrix.columns) => {
+                        (*at, *each) = (self.operand(*id, true)? + plane * row, 1);
+                    }
+                    Some(_) => return malformed("OpCooperativeMatrixPerElementOpNV of matrices of different shapes"),
+                    None => {}
+                }
+            }
+            let [first, second] = places;
+            let arguments: Vec<(Slot, u32)> =
+                [(first, 1), (second, 1), (src + plane * row, 1)].into_iter().chain(extra.iter().copied()).collect();
+            self.call(callee, &arguments, to.at + plane * row)?;
+        }
+        self.computed(inst, to)
+    }
+
+    /// The rows and the columns of the elements that lanes have as one of their components.
+    fn coordinates(&mut self, matrix: Matrix, plane: u32) -> Result<[Slot; 2]> {
+        let (size, lanes, elements) = (self.subgroup, self.code.lanes, matrix.rows * matrix.columns);
+        let element = |lane: u32| (plane * size + lane % size) % elements;
+        let rows: Vec<u32> = (0..lanes).map(|lane| element(lane) / matrix.columns).collect();
+        let columns: Vec<u32> = (0..lanes).map(|lane| element(lane) % matrix.columns).collect();
+        Ok([self.row_of(&rows)?, self.row_of(&columns)?])
+    }
+
+    /// Puts a function in, for arguments in rows; its result goes to a row.
+    fn call(&mut self, callee: &Callee, arguments: &[(Slot, u32)], to: Slot) -> Result<()> {
+        self.put_in += callee.insts.len() + 1;
+        if self.put_in > MOST_PUT_IN {
+            return unknown(format!("functions of matrices' elements with more than {MOST_PUT_IN} instructions in all"));
+        }
+        for (id, (at, planes)) in callee.params.iter().zip(arguments) {
+            if self.module.types.planes(self.module.type_of(*id)?)? != *planes {
+                return malformed(format!("an argument of a function is not of the type of its parameter %{id}"));
+            }
+            self.values.insert(*id, Value { at: *at, planes: *planes, lanes: true, owned: false });
+        }
+        for inst in &callee.insts {
+            self.inst(inst)?;
+            self.release(None);
+        }
+        self.check_planes(callee.result, 1)?;
+        let src = self.operand(callee.result, true)?;
+        self.op(Op::Copy { dst: to, src, len: self.code.lanes });
+        for id in callee.insts.iter().map(|inst| inst.id).chain(callee.params.iter().copied()) {
+            if let Some(value) = self.values.remove(&id).filter(|value| value.owned) {
+                self.slots.give(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Elements that are combined by a function: those of rows, of columns, of both, or four that are neighbours. In order: columns from the first
+    /// on, and then rows.
+    pub(super) fn reduce(&mut self, inst: &Inst) -> Result<()> {
+        let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
+        let accumulators = [made.usage, from.usage] == [Use::MatrixAccumulatorKHR; 2];
+        let (rows, columns) = (from.rows, from.columns);
+        let callee = self.module.callee_of(inst.arg(2)?, 2)?;
+        let src = self.operand(inst.arg(0)?, true)?;
+        let to = self.result(inst)?;
+        let mode = Reduce::from_bits_retain(inst.arg(1)?);
+        let fits = match mode {
+            Reduce::ROW => made.rows == rows,
+            Reduce::COLUMN => made.columns == columns,
+            Reduce::_2X2 => (made.rows * 2, made.columns * 2) == (rows, columns),
+            both => both == Reduce::ROW | Reduce::COLUMN,
+        };
+        if !accumulators || made.of != from.of || !fits {
+            return malformed(format!("the shapes and uses of the reduction %{} do not fit", inst.id));
+        }
+        let width = made.columns;
+        let at = move |n: u32| (n / width, n % width);
+        let reduced = match mode {
+            Reduce::_2X2 => {
+                let four = move |n: u32, step: u32| (2 * at(n).0 + step / 2) * columns + 2 * at(n).1 + step % 2;
+                self.combined(inst, callee, src, [made.rows * made.columns, 4], four)?
+            }
+            Reduce::COLUMN => self.combined(inst, callee, src, [columns, rows], move |n, step| step * columns + n)?,
+            _ => self.combined(inst, callee, src, [rows, columns], move |n, step| n * columns + step)?,
+        };
+        let all = if mode == Reduce::ROW | Reduce::COLUMN {
+            self.combined(inst, callee, reduced.at, [1, rows], |_, step| step)?
+        } else {
+            reduced
+        };
+        let elements = made.rows * made.columns;
+        match mode {
+            Reduce::_2X2 => self.arrange(inst, all.at, to.at, elements, |n| n),
+            Reduce::ROW => self.arrange(inst, all.at, to.at, elements, |n| at(n).0),
+            Reduce::COLUMN => self.arrange(inst, all.at, to.at, elements, |n| at(n).1),
+            _ => self.arrange(inst, all.at, to.at, elements, |_| 0),
+        }
+        self.slots.give(reduced);
+        if all.at != reduced.at {
+            self.slots.give(all);
+        }
+        self.computed(inst, to)
+    }
+
+    /// So many values, distributed as elements are, each combined of elements in steps: `element` says which comes in.
+    fn combined(
+        &mut self,
+        inst: &Inst,
+        callee: &Callee,
+        src: Slot,
+        [count, steps]: [u32; 2],
+        element: impl Fn(u32, u32) -> u32,
+    ) -> Result<Value> {
+        let (planes, row) = (count.div_ceil(self.subgroup), self.code.lanes);
+        // Not temporaries: those are given back while the function is put in.
+        let (value, next, new) = (self.slots.take(planes, true)?, self.slots.take(planes, true)?, self.slots.take(planes, true)?);
+        self.arrange(inst, src, value.at, count, |n| element(n, 0));
+        for step in 1..steps {
+            self.arrange(inst, src, next.at, count, |n| element(n, step));
+            for at in (0..planes).map(|plane| plane * row) {
+                self.call(callee, &[(value.at + at, 1), (next.at + at, 1)], new.at + at)?;
+            }
+            self.op(Op::Copy { dst: value.at, src: new.at, len: planes * row });
+        }
+        self.slots.give(next);
+        self.slots.give(new);
+        Ok(value)
+    }
+
+    /// Values in a new order: each is one of those of the subgroup, by number.
+    pub(super) fn arrange(&mut self, inst: &Inst, src: Slot, dst: Slot, count: u32, from: impl Fn(u32) -> u32) {
+        let first = self.code.places.len() as u32;
+        self.code.places.extend((0..count).map(from));
+        self.cooperate(inst, Cooperation::Arrange(Arrangement { src, dst, first, count }));
+    }
+
+    /// The elements of an accumulator as those of a factor, turned round.
+    pub(super) fn transposed(&mut self, inst: &Inst) -> Result<()> {
+        let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
+        let uses = [from.usage, made.usage] == [Use::MatrixAccumulatorKHR, Use::MatrixBKHR];
+        if !uses || (made.rows, made.columns, made.of) != (from.columns, from.rows, from.of) {
+            return malformed(format!("the shapes and uses of the transposition %{} do not fit", inst.id));
+        }
+        let to = self.result(inst)?;
+        let src = self.operand(inst.arg(0)?, true)?;
+        let element = |n: u32| n % made.columns * from.columns + n / made.columns;
+        self.arrange(inst, src, to.at, made.rows * made.columns, element);
+        self.computed(inst, to)
+    }
+
+    /// Whether an accumulator may become a factor, for the conversions of this module.
+    pub(super) fn becomes_factor(&self, from: Matrix, made: Matrix) -> bool {
+        let factor = matches!(made.usage, Use::MatrixAKHR | Use::MatrixBKHR);
+        factor && from.usage == Use::MatrixAccumulatorKHR && (from.rows, from.columns) == (made.rows, made.columns)
+    }
+
+    /// That an accumulator is made a factor of the same shape and type, of which each invocation has the same elements.
+    pub(super) fn check_converted(&self, inst: &Inst) -> Result<()> {
+        let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
+        match self.becomes_factor(from, made) && from.of == made.of {
+            true => Ok(()),
+            false => malformed(format!("the shapes and uses of the conversion %{} do not fit", inst.id)),
+        }
+    }
+}
