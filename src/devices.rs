@@ -15,6 +15,11 @@ __bundled_profile! {
 }
 
 __bundled_profile! {
+    /// The same from Mesa 26 on, with cooperative matrices.
+    pub mesa_lavapipe_26
+}
+
+__bundled_profile! {
     /// Arm's Mali GPUs of the Valhall family (G57, G77, G78, G710 and others) with a driver for Vulkan 1.3.
     pub arm_valhall
 }

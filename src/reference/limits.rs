@@ -8,14 +8,15 @@ use tilewright_launch::Feature;
 pub(super) const PLAIN: &str = "all";
 
 /// What can stand after `reference:`.
-pub(super) const PROFILES: [&str; 7] =
-    [PLAIN, "vulkan_1_1", "mesa_lavapipe", "arm_valhall", "nvidia_ampere", "nvidia_hopper", "amd_rdna3"];
+pub(super) const PROFILES: [&str; 8] =
+    [PLAIN, "vulkan_1_1", "mesa_lavapipe", "mesa_lavapipe_26", "arm_valhall", "nvidia_ampere", "nvidia_hopper", "amd_rdna3"];
 
 /// The device's name under each of them.
-pub(super) const NAMES: [&str; 7] = [
+pub(super) const NAMES: [&str; 8] = [
     "reference device",
     "reference device (vulkan_1_1)",
     "reference device (mesa_lavapipe)",
+    "reference device (mesa_lavapipe_26)",
     "reference device (arm_valhall)",
     "reference device (nvidia_ampere)",
     "reference device (nvidia_hopper)",
@@ -75,6 +76,15 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroups: 32,
             push_bytes: 256,
             lacks: &[Feature::CooperativeMatrix],
+        },
+        "mesa_lavapipe_26" => Profile {
+            invocations: 1024,
+            local: [1024; 3],
+            shared_bytes: 32768,
+            subgroup: Some(8),
+            subgroups: 32,
+            push_bytes: 256,
+            lacks: &[],
         },
         "arm_valhall" => Profile {
             invocations: 512,
