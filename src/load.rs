@@ -383,15 +383,15 @@ mod tests {
 
     #[test]
     fn matrices_must_be_those_of_the_device() {
-        let wanted = Matrices { shape: [16, 16, 16], factors: [DType::F16; 2], sum: DType::F32 };
+        let wanted = Matrices { shape: [16, 16, 16], factors: [DType::F32; 2], sum: DType::F32 };
         let mut program = with_dispatch(|_| ());
         program.requires.matrices = vec![wanted];
         let on = |matrices| unmet(&program, &DeviceInfo { matrices, ..info(vec![]) });
         assert_eq!(on(None), None);
         assert_eq!(on(Some(vec![Matrices { shape: [8; 3], ..wanted }, wanted])), None);
-        let none = "multiplies matrices of 16 x 16 x 16 f16 f16 f32, the device those of none";
+        let none = "multiplies matrices of 16 x 16 x 16 f32 f32 f32, the device those of none";
         assert_eq!(on(Some(vec![])).as_deref(), Some(none));
-        let other = "multiplies matrices of 16 x 16 x 16 f16 f16 f32, the device those of 8 x 8 x 8 f16 f16 f32";
+        let other = "multiplies matrices of 16 x 16 x 16 f32 f32 f32, the device those of 8 x 8 x 8 f32 f32 f32";
         assert_eq!(on(Some(vec![Matrices { shape: [8; 3], ..wanted }])).as_deref(), Some(other));
     }
 

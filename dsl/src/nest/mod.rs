@@ -306,7 +306,8 @@ pub enum Space {
     /// An invocation's.
     Register,
     /// A subgroup's cooperative matrices. The buffer's last two dimensions are the elements of all matrices, tiled by
-    /// `rows x columns`.
+    /// `rows x columns`. They are touched in loops over two sides ([`Exec::Matrix`]), the same ones everywhere: rows and columns of an
+    /// accumulator; rows and depth, or depth and columns, of a factor.
     Fragment {
         /// Rows of one matrix.
         rows: u32,
