@@ -69,10 +69,13 @@ impl Lower<'_> {
             }
             self.values.insert(*id, Value { at: *at, planes: *planes, lanes: true, owned: false });
         }
+        // What the operation itself needs is not given back between.
+        let held = std::mem::take(&mut self.temporaries);
         for inst in &callee.insts {
             self.inst(inst)?;
             self.release(None);
         }
+        self.temporaries = held;
         self.check_planes(callee.result, 1)?;
         let src = self.operand(callee.result, true)?;
         self.op(Op::Copy { dst: to, src, len: self.code.lanes });
@@ -142,7 +145,6 @@ impl Lower<'_> {
         element: impl Fn(u32, u32) -> u32,
     ) -> Result<Value> {
         let (planes, row) = (count.div_ceil(self.subgroup), self.code.lanes);
-        // Not temporaries: those are given back while the function is put in.
         let (value, next, new) = (self.slots.take(planes, true)?, self.slots.take(planes, true)?, self.slots.take(planes, true)?);
         self.arrange(inst, src, value.at, count, |n| element(n, 0));
         for step in 1..steps {

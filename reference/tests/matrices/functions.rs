@@ -122,6 +122,54 @@ fn functions_of_elements() {
     }
 }
 
+/// Subgroups leave a loop at different times, and keep what it made.
+#[test]
+fn functions_in_a_loop_that_subgroups_leave_apart() {
+    left_apart(8, 8);
+    // One component each.
+    left_apart(2, 4);
+}
+
+fn left_apart(rows: u32, columns: u32) {
+    let mut run = run(rows, columns, 8);
+    run.local = 24;
+    run.types += "%half_of = OpConstant %float 0.5\n";
+    let elements = rows * columns;
+    let looped = |op: &str| {
+        format!(
+            "{}OpBranch %head
+             %head = OpLabel
+             %n = OpPhi %uint %u0 %entry %n1 %next
+             %sum = OpPhi %F %x %entry %z %next
+             OpLoopMerge %end %next None
+             OpBranch %inside
+             %inside = OpLabel
+             {op}
+             OpBranch %next
+             %next = OpLabel
+             %n1 = OpIAdd %uint %n %u1
+             %more = OpULessThan %bool %n %g
+             OpBranchConditional %more %head %end
+             %end = OpLabel
+             %start = OpIMul %uint %g %u{elements}
+             %to = OpAccessChain %p_d %d %u0 %start
+             OpCooperativeMatrixStoreKHR %to %z %u0 %u{columns}\n",
+            load(columns)
+        )
+    };
+    let placed = run.floats(&looped("%z = OpCooperativeMatrixPerElementOpNV %F %sum %place %half_of"));
+    let reduced = run.floats(&looped("%z = OpCooperativeMatrixReduceNV %F %sum Row %add"));
+    for subgroup in 0..3 {
+        for n in 0..elements {
+            let times = subgroup + 1;
+            let wanted = (n / columns * 100 + n % columns) as f32 * 0.5 * times as f32 + value(n);
+            assert_eq!(placed[(subgroup * elements + n) as usize], wanted);
+            let row: f32 = (0..columns).map(|c| value(n / columns * columns + c)).sum();
+            assert_eq!(reduced[(subgroup * elements + n) as usize], row * (columns as f32).powi(subgroup as i32));
+        }
+    }
+}
+
 #[test]
 fn accumulators_become_factors() {
     // z = x * x and z = x * xt, of 8 x 8; by a conversion to halves, in one step and in two.
