@@ -40,6 +40,8 @@ mod directives {
     mod fuse {}
     #[doc = include_str!("../docs/directives/inline.md")]
     mod inline {}
+    #[doc = include_str!("../docs/directives/mma.md")]
+    mod mma {}
     #[doc = include_str!("../docs/directives/pack.md")]
     mod pack {}
     #[doc = include_str!("../docs/directives/pin.md")]
