@@ -30,6 +30,7 @@ mod matmul;
 mod nested;
 mod online;
 mod pack;
+mod pipeline;
 mod placement;
 mod promote;
 mod random;

@@ -77,6 +77,8 @@ pub(crate) struct Resolver<'p> {
     pub(crate) params: params::Params,
     pub(crate) reach: reach::Reach,
     indices: indices::Indices,
+    /// Of loops' counters, those beside them that begin anew after some iterations.
+    pub(crate) turns: Vec<Turn>,
     pub(crate) reads: read::Reads,
     /// Floats, and whether a compiler may find what they are.
     literals: Map<ValueId, bool>,
@@ -96,6 +98,13 @@ pub(crate) enum Wanted {
     Load { value: ValueId, buffer: BufferId, index: ValueId },
     /// A read of a register's variable, by its number.
     Register { value: ValueId, buffer: BufferId, at: i64 },
+}
+
+/// A counter beside a loop's, which begins anew after some iterations.
+pub(crate) struct Turn {
+    pub(crate) counter: ValueId,
+    pub(crate) of: u32,
+    pub(crate) value: ValueId,
 }
 
 /// An axis that a loop binds.
@@ -138,6 +147,7 @@ impl<'p> Resolver<'p> {
             params: params::Params::new(program),
             reach: reach::Reach::default(),
             indices: indices::Indices::default(),
+            turns: Vec::new(),
             reads: read::Reads::default(),
             literals: Map::default(),
             confined: confined::Confined::default(),

@@ -115,7 +115,7 @@ impl Scan<'_> {
                     Exec::Bind(Level::Workgroup, slot) => once(&mut resolver.grid.workgroups, (l.axis, slot)),
                     Exec::Bind(Level::Thread, slot) => once(&mut resolver.grid.threads, (l.axis, slot)),
                     Exec::Bind(level, slot) => once(&mut resolver.grid.subgroups, (l.axis, level, slot)),
-                    Exec::Serial | Exec::Unroll => {}
+                    Exec::Serial | Exec::Unroll | Exec::Step(_) => {}
                 }
             }
             NodeKind::Compute(c) => self.compute(c),

@@ -2,7 +2,9 @@
 
 use super::opened::Opened;
 use super::promote::Copied;
-use super::{Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, merged, placement, promote};
+use super::{
+    Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, merged, pipeline, placement, promote,
+};
 use super::{reorder, rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId};
@@ -233,6 +235,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
+        DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),
         DirectiveKind::Rfactor { axis, into } => rfactor::apply(nest, axis, into, span),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }

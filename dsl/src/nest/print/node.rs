@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::nest::{
     Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
-    Slot, Space, StageId, Tail,
+    Slot, Space, StageId, Step, Tail,
 };
 
 impl Printer<'_> {
@@ -13,6 +13,9 @@ impl Printer<'_> {
             Exec::Serial => format!("for {axis} in 0..{}", looped.end.map_or(extent, |end| self.expr(end))),
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
+            Exec::Step(Step::First(0)) => format!("once {axis} = 0, if it is below {extent}"),
+            Exec::Step(Step::First(n)) => format!("once {axis} = min({n}, {extent} - 1), if that is not negative"),
+            Exec::Step(Step::Ahead(of, n)) => format!("once {axis} = min({} + {n}, {extent} - 1)", self.axis(of)),
             Exec::Bind(level, slot) => {
                 let by =
                     self.program.strategies.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
