@@ -1,6 +1,7 @@
 //! Pipelines: shared copies that are made while an earlier step is computed, at every number of buffers, at every place, beside every
 //! directive that makes or reads copies. Sizes are odd, and there are none, one and several steps.
 
+use crate::golden::disassembled;
 use crate::harness::{nest, profiles, variant};
 use tilewright_dsl::profile::Profile;
 
@@ -160,7 +161,8 @@ fn beside_other_directives() {
         "pipeline(k_p, buffers: 1, prefetch: register, store: start);",
         "pipeline(k_q, buffers: 3); pipeline(k_p, buffers: 3, prefetch: register);",
     ];
-    for text in [of("", "", ""), of("", "", "peel"), of("", "pin(K);", ""), of("", "specialize(K % 4 == 0, N % 16 == 0);", "")] {
+    let versions = "specialize(K % 4 == 0, N % 16 == 0); specialize(K == 8); specialize(K <= 4);";
+    for text in [of("", "", ""), of("", "", "peel"), of("", "pin(K);", ""), of("", versions, "")] {
         check_product(&text.replace("b_s[k, j]", "b_s[k_q, k, j]"), &pipelines);
     }
 }
@@ -307,5 +309,32 @@ fn barriers() {
     assert_eq!(barriers_a_step(""), 2);
     for (pipeline, count) in ALL.iter().zip([2, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 1, 1]) {
         assert_eq!(barriers_a_step(pipeline), count, "{pipeline}");
+    }
+}
+
+/// The loop over the steps, which is the first one, as SPIR-V: which buffer a step has takes no division there.
+#[test]
+fn no_division() {
+    let schedule = "V: matmul<T = f32> for p {
+        tile(i: 24 round_up, j: 20 round_up) => workgroup(y, x);
+        tile(k: 6 round_up => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s[k, i], at: k_o, to: shared, fill: 0.0, row_pad: 4);
+        promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0);
+        PIPELINE
+        tile(i: 3, j: 4) => thread(y, x);
+        unroll(k, i, j);
+    }";
+    // A copy that no pipeline makes has loops of its own there.
+    for pipeline in ALL.iter().filter(|p| p.contains("prefetch") && !p.starts_with("pipeline(k_o, b_s")) {
+        let variant = variant(MATMUL, &schedule.replace("PIPELINE", pipeline), &profiles()[0]);
+        let text = disassembled(&variant.program.dispatches[0].spirv);
+        let (_, from) = text.split_once("OpLoopMerge ").expect("a loop");
+        let merge = from.split(' ').next().expect("the merge block");
+        let (step, _) = from.split_once(&format!("{merge} = OpLabel")).expect("the loop's end");
+        assert!(step.contains("OpControlBarrier"), "{step}");
+        for division in ["OpSDiv", "OpUDiv", "OpSMod", "OpSRem", "OpUMod"] {
+            assert!(!step.contains(division), "{pipeline}\n{step}");
+        }
     }
 }

@@ -243,9 +243,10 @@ impl Resolver<'_> {
         self.regions.pop();
     }
 
-    /// A new loop's counter.
+    /// A new loop's counter, or another number below an extent that only the code at hand knows.
     pub(crate) fn counter(&mut self, extent: ValueId) -> ValueId {
-        let (level, instance) = (self.level(), self.regions.last().map_or(0, |r| r.instance));
+        self.instances += 1;
+        let (level, instance) = (self.level(), self.instances);
         let Bounds(_, most) = self.values.node(extent).range.plus(Bounds::of(-1));
         let counter = self.values.add(Kind::Counter(instance), DType::I32, 1, level, Bounds(0, most.max(0)));
         self.note_counter(counter, extent);

@@ -11,7 +11,7 @@ use super::promote::Copied;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, list};
 use crate::nest::path::Frame;
-use crate::nest::{AxisId, Exec, Level, Pipelined, Place, Point, Space, StageId};
+use crate::nest::{AxisId, Exec, Level, Pipelined, Place, Point, Space, StageId, State};
 use crate::schedule::attach::is_invocation;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Pipeline, Spot, SpotAt};
@@ -21,7 +21,11 @@ const MOST: i64 = 3;
 
 /// The directive.
 pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId) -> Applied {
-    let axis = looped(nest, &pipeline.axis)?;
+    let Some(axis) = looped(nest, &pipeline.axis)? else {
+        let what = format!("`{}` has one value: there is no next step, and copies are made where they are read", pipeline.axis);
+        nest.program.owe(what, State::Proved, span);
+        return Ok(());
+    };
     let copies = copies(nest, pipeline, axis, span)?;
     let buffers = buffers(nest, pipeline)?;
     if pipeline.prefetch.is_none()
@@ -47,10 +51,13 @@ pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId)
     fits(nest, pipeline, span)
 }
 
-/// The serial loop over an axis.
-fn looped(nest: &StageNest<'_>, name: &Name) -> Result<AxisId, Error> {
+/// The serial loop over an axis. `None`: a tile of one value, as versions for few sizes have, which needs no loop.
+fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
     let axis = nest.axis(name)?;
     let Some(at) = nest.path.position(axis) else {
+        if nest.vanished.iter().any(|(other, _)| *other == axis) {
+            return Ok(None);
+        }
         let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
         return Err(error.help("leave `pipeline` out: there is no next step"));
     };
@@ -64,7 +71,7 @@ fn looped(nest: &StageNest<'_>, name: &Name) -> Result<AxisId, Error> {
         Some((_, Exec::Bind(..))) => {
             ("distributed to invocations, which run together", "name a loop whose iterations run one after another")
         }
-        _ => return Ok(axis),
+        _ => return Ok(Some(axis)),
     };
     Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "it was made that here").help(help))
 }

@@ -4,5 +4,6 @@ pub mod attention;
 pub mod conv2d;
 pub mod matmul;
 pub mod random;
+pub mod sgemm;
 pub mod vectors;
 pub mod winograd;

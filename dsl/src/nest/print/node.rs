@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Pred, Scope,
+    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Place, Point, Pred, Scope,
     Slot, Space, StageId, Step, Tail,
 };
 
@@ -35,7 +35,25 @@ impl Printer<'_> {
             _ => String::new(),
         };
         let shape = self.exprs(&b.shape);
-        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}", space(&b.space), b.name, b.dtype)
+        let ahead = self.ahead(buffer);
+        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}{ahead}", space(&b.space), b.name, b.dtype)
+    }
+
+    /// How a copy is to be made ahead, until it is.
+    fn ahead(&self, buffer: BufferId) -> String {
+        let Some(pipeline) = self.program.pipeline_of(buffer).filter(|p| p.made.is_none()) else { return String::new() };
+        let place = |place: Place| {
+            let at = match place.at {
+                Point::Start => "start".to_owned(),
+                Point::End => "end".to_owned(),
+                Point::Before(stage) => format!("before {}", self.program.stages[stage].name),
+                Point::After(stage) => format!("after {}", self.program.stages[stage].name),
+            };
+            if place.early { format!("{at} early") } else { at }
+        };
+        let buffers = if pipeline.buffers == 1 { "1 buffer".to_owned() } else { format!("{} buffers", pipeline.buffers) };
+        let fetch = pipeline.fetch.map_or_else(String::new, |fetch| format!(", fetch {}", place(fetch)));
+        format!(", pipelined: {buffers}{fetch}, store {}", place(pipeline.store))
     }
 
     /// A place: `acc[i, j]`.
