@@ -60,7 +60,7 @@ fn changed(program: &Program, change: Change<'_>) -> Vec<(String, Program)> {
     for which in 0.. {
         let (mut mutant, mut left) = (program.clone(), which);
         let mut plan = std::mem::take(&mut mutant.plan);
-        let what = plan.iter_mut().find_map(|dispatch| go(program, &mut dispatch.body, &mut left, change));
+        let what = plan.iter_mut().find_map(|dispatch| go(&mutant, &mut dispatch.body, &mut left, change));
         mutant.plan = plan;
         match what {
             Some(what) => all.push((what, mutant)),
@@ -189,15 +189,15 @@ fn nothing_made() {
     }
 }
 
-/// Stores into shared memory, moved before and behind each of their neighbours: wherever the nest is still right, as it is between the last
-/// reader and the barrier, the verifier may accept it; across a barrier, a reader or a fetch it must not.
+/// Stores into shared memory, moved across the barrier beside them. (With three buffers that is as right.)
 #[test]
 fn stores_moved() {
-    for pipeline in PIPELINES {
+    for pipeline in PIPELINES.into_iter().filter(|pipeline| !pipeline.contains("buffers: 3")) {
         let count = refused(pipeline, &|program, block, left| {
             let stores = |node: &Node| {
                 let shared = |buffer: &BufferId| program.buffers[*buffer].space == Space::Shared;
-                is_made_ahead(program, node) && tilewright_dsl::nest::walk::nodes(std::slice::from_ref(node)).any(|n| n.writes().iter().any(shared))
+                is_made_ahead(program, node)
+                    && tilewright_dsl::nest::walk::nodes(std::slice::from_ref(node)).any(|n| n.writes().iter().any(shared))
             };
             let crossed = |node: &Node| matches!(node.kind, NodeKind::Barrier { .. });
             for at in 0..block.len().saturating_sub(1) {

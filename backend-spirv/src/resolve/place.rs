@@ -44,7 +44,9 @@ impl Resolver<'_> {
     /// Which of several buffers a step has: without a remainder, if its loop counts them.
     fn version(&mut self, step: ValueId, of: u32) -> ValueId {
         let count = self.values.int(of.into());
-        for (counter, turn) in self.turns.iter().filter(|turn| turn.of == of).map(|turn| (turn.counter, turn.value)).collect::<Vec<_>>() {
+        for (counter, turn) in
+            self.turns.iter().filter(|turn| turn.of == of).map(|turn| (turn.counter, turn.value)).collect::<Vec<_>>()
+        {
             let ahead = self.values.minus(step, counter);
             let Some(ahead) = self.values.as_int(ahead).filter(|n| *n >= 0) else { continue };
             let ahead = ahead % i64::from(of);

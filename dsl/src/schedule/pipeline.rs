@@ -110,8 +110,7 @@ fn copies(nest: &StageNest<'_>, pipeline: &Pipeline, axis: AxisId, span: SpanId)
     if !pipeline.copies.is_empty() {
         return Ok(found);
     }
-    let (left, taken): (Vec<&Copied>, Vec<&Copied>) =
-        here.iter().partition(|copy| nest.program.pipeline_of(copy.buffer).is_none());
+    let (left, taken): (Vec<&Copied>, Vec<&Copied>) = here.iter().partition(|copy| nest.program.pipeline_of(copy.buffer).is_none());
     if let ([], Some(other)) = (&left[..], taken.first().and_then(|copy| nest.program.pipeline_of(copy.buffer))) {
         let error = Error::new(span, format!("all shared copies at `{}` have a pipeline", pipeline.axis));
         return Err(error.note_at(other.span, "by this directive").help("one `pipeline` says all of a copy"));

@@ -73,6 +73,9 @@ impl<'v> Checks<'v> {
         let mut actions: Vec<(bool, Action, Access<'v>)> = Vec::new();
         for (n, (site, touch)) in accesses.iter().enumerate() {
             let is_inside = site.binds(pipeline.of.axis);
+            if !is_inside && accesses[..n].iter().any(|(earlier, _)| earlier.binds(pipeline.of.axis)) {
+                return self.wrong_step(site, touch, "comes after the steps");
+            }
             if self.runs_apart(pipeline, accesses, n) {
                 let what = "stands in a loop within the steps, or in another one over them";
                 return self.wrong_step(site, touch, what);
@@ -120,9 +123,7 @@ impl<'v> Checks<'v> {
         let is_plain = |exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll);
         let around = accesses.iter().filter(|(other, _)| touch.writes && !std::ptr::eq(*other, site)).any(|(other, _)| {
             let common = &site.around[life..site.common(other).max(life)];
-            common.iter().any(|around| {
-                matches!(&around.node.kind, NodeKind::Loop(l) if is_plain(l.exec) && !is_step(l.axis))
-            })
+            common.iter().any(|around| matches!(&around.node.kind, NodeKind::Loop(l) if is_plain(l.exec) && !is_step(l.axis)))
         });
         let own = || site.loops_from(life).filter(|l| !is_step(l.axis) && is_plain(l.exec));
         let steps = |site: &Site<'v>| -> Option<usize> {
@@ -204,7 +205,8 @@ impl<'v> Checks<'v> {
         for buffer in pipeline.registers.into_iter().chain([pipeline.of.copy]) {
             let of = |writes: bool| accesses.iter().filter(move |(_, touch)| touch.buffer == buffer && touch.writes == writes);
             for (reader, read) in of(false) {
-                let is_whole = |(writer, by): &Access<'v>| self.covers_read((*writer, *by), (*reader, *read), writer.common(reader));
+                let is_whole =
+                    |(writer, by): &Access<'v>| self.covers_read((*writer, *by), (*reader, *read), writer.common(reader));
                 if !of(true).all(is_whole) {
                     return self.wrong_step(reader, read, "reads more than is made for a step");
                 }

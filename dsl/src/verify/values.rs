@@ -4,9 +4,9 @@
 
 use super::Rule;
 use super::context::Checks;
+use super::placed::Wanted;
 use super::site::Site;
 use crate::expr::{Expr, ExprId};
-use super::placed::Wanted;
 use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Pipelined, Space, StageId};
 use std::collections::HashSet;
 use tilewright_launch::DType;
@@ -40,7 +40,11 @@ impl Checks<'_> {
 
     /// What is wanted of a copy that a leaf makes for another step, of what it reads in that. (A store reads registers.)
     fn in_step(&self, site: &Site<'_>, stage: StageId, mut wanted: Wanted) -> Wanted {
-        let made = |p: &Pipelined| p.made.filter(|made| p.stage == stage && made.registers.is_none() && site.binds(made.step)).map(|made| (p.axis, made.step));
+        let made = |p: &Pipelined| {
+            p.made
+                .filter(|made| p.stage == stage && made.registers.is_none() && site.binds(made.step))
+                .map(|made| (p.axis, made.step))
+        };
         if let (Some((axis, step)), Body::Map(value)) = (self.program.pipelines.iter().find_map(made), &mut wanted.body) {
             *value = self.program.renamed(*value, axis, step);
         }

@@ -7,8 +7,8 @@ use super::step::{Ranks, fills};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::{
-    Access, AxisId, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space,
-    Stage, StageId, Step, print,
+    Access, AxisId, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space, Stage, StageId,
+    Step, print,
 };
 use std::collections::HashSet;
 
@@ -90,7 +90,8 @@ impl Ahead {
         let is_known = |axis: AxisId| program.exprs.as_int(program.axes[axis].extent).is_some();
         let Some((axis, _, made)) = self.loops.iter().find(|(axis, ..)| !is_known(*axis)) else { return Ok(()) };
         let (name, axis) = (&program.buffers[self.copy].name, &program.axes[*axis].name);
-        let error = Error::new(self.span, format!("`{name}` cannot be fetched to registers: its loop over `{axis}` has no literal extent"));
+        let error =
+            Error::new(self.span, format!("`{name}` cannot be fetched to registers: its loop over `{axis}` has no literal extent"));
         let error = error.note_at(*made, format!("the loop over `{axis}` was made here"));
         Err(error.help(format!("tile by literals in the block of `{name}`, or leave `prefetch` out, with `buffers: 2`")))
     }

@@ -102,7 +102,8 @@ impl Work<'_> {
             self.program.pipelines[copy.pipeline].made = Some(Made { step: next, registers: copy.stage() });
         }
         let mut groups: BTreeMap<(usize, Phase), Block> = BTreeMap::new();
-        for (phase, fetches) in [(Phase::EarlyFetch, true), (Phase::Fetch, true), (Phase::EarlyStore, false), (Phase::Store, false)] {
+        for (phase, fetches) in [(Phase::EarlyFetch, true), (Phase::Fetch, true), (Phase::EarlyStore, false), (Phase::Store, false)]
+        {
             for copy in &ahead {
                 let rank = if fetches { copy.ranks.fetch } else { Some(copy.ranks.store) };
                 let Some(rank) = rank.filter(|rank| rank.phase == phase) else { continue };
@@ -116,9 +117,7 @@ impl Work<'_> {
         whole.push(Node::new(NodeKind::Loop(Loop { body, ..looped.clone() }), span));
         let buffers = ahead.iter().filter_map(|copy| copy.registers()).chain(here.iter().map(|n| self.program.pipelines[*n].copy));
         let buffers: Vec<(BufferId, SpanId)> = buffers.map(|buffer| (buffer, self.program.buffers[buffer].span)).collect();
-        Ok(buffers
-            .into_iter()
-            .fold(whole, |body, (buffer, span)| vec![Node::new(NodeKind::Alloc { buffer, body }, span)]))
+        Ok(buffers.into_iter().fold(whole, |body, (buffer, span)| vec![Node::new(NodeKind::Alloc { buffer, body }, span)]))
     }
 
     /// What is made before the loop: the first steps, and what the first fetch in it comes too late for.
@@ -182,7 +181,8 @@ fn no_loop(program: &Program, n: usize) -> Error {
         }
         Some(at) => {
             let name = &program.axes[at.axis].name;
-            let error = error.note_at(at.span, format!("it is made at the loop over `{name}`, by this directive and those after it"));
+            let error =
+                error.note_at(at.span, format!("it is made at the loop over `{name}`, by this directive and those after it"));
             error.help(format!("write `pipeline({name}, …)` behind the directives that make and move loops"))
         }
         None => error.help("write `pipeline` behind the directives that make and move loops"),

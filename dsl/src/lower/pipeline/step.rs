@@ -76,7 +76,9 @@ impl<'p> Steps<'p> {
         if !is_for_this && fetch_at > store {
             let error = Error::new(fetch.span, format!("`{name}` is stored for the next step before that is fetched"));
             let error = error.note("what is stored behind the first that reads the copy is the next step's");
-            return Err(error.help("write a `fetch` before the `store`, or a `store` before all that read the copy: `store: start`"));
+            return Err(
+                error.help("write a `fetch` before the `store`, or a `store` before all that read the copy: `store: start`")
+            );
         }
         let further = pipeline.buffers.saturating_sub(2);
         let stored = u32::from(!is_for_this) + further;

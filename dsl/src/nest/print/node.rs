@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Place, Point, Pred, Scope,
-    Slot, Space, StageId, Step, Tail,
+    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, Fragment, How, Level, Loop, MatrixLayout, Operand, Phase, Place, Point,
+    Pred, Scope, Slot, Space, StageId, Step, Tail,
 };
 
 impl Printer<'_> {

@@ -40,7 +40,10 @@ pub(super) fn pipeline(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> 
     let Said { buffers, prefetch, fetch, store } = said;
     let Some(buffers) = buffers else {
         let error = Error::new(axis.span, "`pipeline` needs `buffers`: how many each copy has");
-        return Err(error.help(format!("write `pipeline({axis}, buffers: 2)`, or `buffers: 1, prefetch: register`")));
+        let all = copies.iter().fold(axis.text.clone(), |all, copy| format!("{all}, {copy}"));
+        return Err(
+            error.help(format!("write `pipeline({all}, buffers: 1, prefetch: register)`, or `pipeline({all}, buffers: 2)`"))
+        );
     };
     Ok(DirectiveKind::Pipeline(Box::new(Pipeline { axis, copies, buffers, prefetch, fetch, store })))
 }
