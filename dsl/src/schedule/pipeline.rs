@@ -11,7 +11,7 @@ use super::promote::Copied;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, list};
 use crate::nest::path::Frame;
-use crate::nest::{AxisId, Exec, Level, Pipelined, Place, Point, Space, StageId, State};
+use crate::nest::{AxisId, BufferId, Exec, Level, Pipelined, Place, Point, Space, StageId, State};
 use crate::schedule::attach::is_invocation;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Pipeline, Spot, SpotAt};
@@ -126,9 +126,11 @@ fn is_plain(nest: &StageNest<'_>, stage: StageId) -> bool {
 /// Says what a name is that is no shared copy at the loop.
 fn not_here(nest: &StageNest<'_>, pipeline: &Pipeline, named: &Name) -> Error {
     let error = |what: String| Error::new(named.span, what);
-    let of_name = nest.program.buffers.ids().find(|b| nest.program.buffers[*b].name == named.text);
+    let is_named = |buffer: &BufferId| nest.program.buffers[*buffer].name == named.text;
+    let copy = nest.copies.iter().find(|copy| is_named(&copy.buffer));
+    let of_name = copy.map(|copy| copy.buffer).or_else(|| nest.program.buffers.ids().find(is_named));
     let Some(buffer) = of_name else { return error(format!("there is no copy `{named}`")) };
-    match nest.copies.iter().find(|copy| copy.buffer == buffer) {
+    match copy {
         _ if nest.program.buffers[buffer].space.is_global() => {
             error(format!("`{named}` is a tensor, and a pipeline is one of copies"))
         }
@@ -149,7 +151,7 @@ fn not_here(nest: &StageNest<'_>, pipeline: &Pipeline, named: &Name) -> Error {
 /// How many buffers each copy gets.
 fn buffers(nest: &mut StageNest<'_>, pipeline: &Pipeline) -> Result<u32, Error> {
     let expr = &pipeline.buffers;
-    let buffers = nest.positive(expr, "`buffers`")?;
+    let buffers = nest.positive(expr, "`buffers`").map_err(|error| error.help("each copy has 1, 2 or 3"))?;
     if buffers > MOST {
         let error = Error::new(expr.span, format!("{buffers} buffers for each copy"));
         return Err(error.help(format!("at most {MOST} are possible, and 2 keep a copy apart from its readers")));

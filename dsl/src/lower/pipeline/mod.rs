@@ -115,9 +115,11 @@ impl Work<'_> {
         let body = step::with(body, groups);
         let mut whole = self.prologue(&ahead, next, span);
         whole.push(Node::new(NodeKind::Loop(Loop { body, ..looped.clone() }), span));
-        let buffers = ahead.iter().filter_map(|copy| copy.registers()).chain(here.iter().map(|n| self.program.pipelines[*n].copy));
-        let buffers: Vec<(BufferId, SpanId)> = buffers.map(|buffer| (buffer, self.program.buffers[buffer].span)).collect();
-        Ok(buffers.into_iter().fold(whole, |body, (buffer, span)| vec![Node::new(NodeKind::Alloc { buffer, body }, span)]))
+        let copies = here.iter().map(|n| self.program.pipelines[*n].copy);
+        let buffers: Vec<BufferId> = copies.chain(ahead.iter().filter_map(|copy| copy.registers())).collect();
+        let alloc =
+            |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, self.program.buffers[buffer].span)];
+        Ok(buffers.into_iter().rev().fold(whole, alloc))
     }
 
     /// What is made before the loop: the first steps, and what the first fetch in it comes too late for.

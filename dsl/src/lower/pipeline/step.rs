@@ -122,7 +122,7 @@ impl<'p> Steps<'p> {
     fn stages_of(&self, part: usize) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for stage in self.parts.get(part).into_iter().flat_map(|part| stages(part)) {
-            let name = format!("`{}`", self.program.stages[stage].name);
+            let name = self.program.stages[stage].name.clone();
             if !names.contains(&name) {
                 names.push(name);
             }
