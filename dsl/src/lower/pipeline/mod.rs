@@ -185,7 +185,7 @@ fn no_loop(program: &Program, n: usize) -> Error {
             let name = &program.axes[at.axis].name;
             let error =
                 error.note_at(at.span, format!("it is made at the loop over `{name}`, by this directive and those after it"));
-            error.help(format!("write `pipeline({name}, …)` behind the directives that make and move loops"))
+            error.help(format!("behind the directives that make and move loops, write `pipeline({name}, …)`"))
         }
         None => error.help("write `pipeline` behind the directives that make and move loops"),
     }
