@@ -46,6 +46,8 @@ mod directives {
     mod pack {}
     #[doc = include_str!("../docs/directives/pin.md")]
     mod pin {}
+    #[doc = include_str!("../docs/directives/pipeline.md")]
+    mod pipeline {}
     #[doc = include_str!("../docs/directives/precompute.md")]
     mod precompute {}
     #[doc = include_str!("../docs/directives/promote.md")]

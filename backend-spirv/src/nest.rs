@@ -6,18 +6,31 @@ use crate::emit::Emit;
 use crate::function::Region;
 use crate::math::Site;
 use crate::module::{Code, Id};
-use crate::resolve::View;
 use crate::resolve::values::{Op as ValueOp, ValueId};
+use crate::resolve::{self, View};
 use crate::resolve::{Bound, Resolver};
 use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope};
+use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
 
 /// A loop of fewer words than this has no hint against unrolling: for some it pays that the driver does it. The words are those of the
 /// body times the iterations times the copies that enclosing `unroll`s make. Others have the hint: the schedule decides what is unrolled.
 const SMALL: u64 = 8192;
+
+/// A counter that begins anew after some iterations: which of a few buffers an iteration has.
+struct Turn {
+    of: u32,
+    variable: Id,
+    start: Id,
+    zero: Id,
+    whole: Id,
+    /// Its value in an iteration.
+    at: Id,
+    /// What its next value is made of.
+    ids: [Id; 3],
+}
 
 impl Emit<'_> {
     pub(crate) fn block(&mut self, block: &Block) -> Result<()> {
@@ -50,6 +63,7 @@ impl Emit<'_> {
             Exec::Unroll => self.unroll(l),
             Exec::Lanes => self.in_lanes(l),
             Exec::Matrix(side) => self.over_side(l, side),
+            Exec::Step(step) => self.step(l, step),
             Exec::Bind(level, slot) => {
                 let bound = self.resolving(|r| r.coordinate_of(l.axis, level, slot))?;
                 self.binding(l.axis, bound, |e| e.block(&l.body))
@@ -122,14 +136,51 @@ impl Emit<'_> {
         let bounds = self.resolver.values.node(range.end).range;
         // Nothing is known of how many there are from a start on.
         let skippable = bounds.0 < 1 || self.resolver.values.as_int(range.start) != Some(0);
-        self.counted(range, skippable, |e, value| e.binding(axis, Bound { value, owner: false }, |e| e.block(body)))
+        let turns = self.program.pipelines.iter().filter(|p| p.axis == axis).map(|p| p.buffers).find(|n| !n.is_power_of_two());
+        self.counted(range, skippable, turns, |e, value| e.binding(axis, Bound { value, owner: false }, |e| e.block(body)))
     }
 
-    /// A loop over a range of numbers that are not negative.
+    /// One iteration, for a step of a pipeline.
+    fn step(&mut self, l: &Loop, step: Step) -> Result<()> {
+        let extent = self.resolving(|r| r.extent(l.axis))?;
+        let [zero, one] = [0, 1].map(|n| self.resolver.values.int(n));
+        let last = self.resolver.values.minus(extent, one);
+        let wanted = match step {
+            Step::First(0) => zero,
+            Step::First(n) => self.resolver.values.int(n.into()),
+            Step::Ahead(of, n) => {
+                let at = self.resolving(|r| r.bound_of(r.program.exprs.axis(of)))?;
+                let by = self.resolver.values.int(n.into());
+                self.resolver.values.plus(at, by)
+            }
+        };
+        if wanted == zero {
+            let some = self.resolver.values.less(zero, extent);
+            return self.under(some, |e| e.binding(l.axis, Bound { value: zero, owner: false }, |e| e.block(&l.body)));
+        }
+        // Where it is executed, there is a last iteration.
+        let at = self.resolver.values.extreme(Binary::Min, wanted, last);
+        let counted = |e: &mut Self| {
+            let chunks = Chunks::one(e.scalar(at)?);
+            let value = e.resolver.counter(extent);
+            e.define(value, chunks);
+            e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))
+        };
+        match step {
+            Step::First(_) => {
+                let some = self.resolver.values.less(zero, extent);
+                self.under(some, counted)
+            }
+            Step::Ahead(..) => counted(self),
+        }
+    }
+
+    /// A loop over a range of numbers that are not negative. With `turns`, another counter begins anew after so many.
     pub(crate) fn counted(
         &mut self,
         range: Range<ValueId>,
         skippable: bool,
+        turns: Option<u32>,
         body: impl FnOnce(&mut Self, ValueId) -> Result<()>,
     ) -> Result<()> {
         let (extent, span) = (range.end, self.resolver.span);
@@ -139,10 +190,17 @@ impl Emit<'_> {
         self.written.loops += 1;
         let one = self.resolver.values.int(1);
         let (end, start, one) = (self.scalar(extent)?, self.scalar(range.start)?, self.scalar(one)?);
+        let turn = turns.map(|of| self.turn(range.start, of)).transpose()?;
         let at = self.module.id();
         let inner = self.region(skippable, |e| {
             let value = e.resolver.counter(extent);
             e.define(value, Chunks::one(at));
+            if let Some(turn) = &turn {
+                let (of, number) = (e.resolver.values.int(turn.of.into()), Chunks::one(turn.at));
+                let counted = e.resolver.counter(of);
+                e.define(counted, number);
+                e.resolver.turns.push(resolve::Turn { counter: value, of: turn.of, value: counted });
+            }
             body(e, value)
         })?;
         self.stand_at(span);
@@ -170,12 +228,18 @@ impl Emit<'_> {
         self.function.weigh(written_out);
         let code = self.function.here();
         code.op(Op::Store, &[counter, start]);
+        if let Some(turn) = &turn {
+            code.op(Op::Store, &[turn.variable, turn.start]);
+        }
         code.op(Op::Branch, &[header]);
         code.op(Op::Label, &[header]);
         code.op(Op::LoopMerge, &[merge, next, control.bits()]);
         code.op(Op::Branch, &[test]);
         code.op(Op::Label, &[test]);
         code.op(Op::Load, &[int, at, counter]);
+        if let Some(turn) = &turn {
+            code.op(Op::Load, &[int, turn.at, turn.variable]);
+        }
         code.op(Op::SLessThan, &[truth, more, at, end]);
         code.op(Op::BranchConditional, &[more, inside, merge]);
         code.op(Op::Label, &[inside]);
@@ -184,9 +248,27 @@ impl Emit<'_> {
         code.op(Op::Label, &[next]);
         code.op(Op::IAdd, &[int, after, at, one]);
         code.op(Op::Store, &[counter, after]);
+        if let Some(turn) = &turn {
+            let [sum, is_whole, next] = turn.ids;
+            code.op(Op::IAdd, &[int, sum, turn.at, one]);
+            code.op(Op::IEqual, &[truth, is_whole, sum, turn.whole]);
+            code.op(Op::Select, &[int, next, is_whole, turn.zero, sum]);
+            code.op(Op::Store, &[turn.variable, next]);
+        }
         code.op(Op::Branch, &[header]);
         code.op(Op::Label, &[merge]);
         Ok(())
+    }
+
+    /// A counter beside a loop's, which begins at the loop's start and anew after `of` iterations.
+    fn turn(&mut self, start: ValueId, of: u32) -> Result<Turn> {
+        let int = self.scalar_type(DType::I32)?;
+        let variable = self.variable(int);
+        let [zero, whole] = [0, i64::from(of)].map(|n| self.resolver.values.int(n));
+        let start = self.resolver.values.floor_mod(start, whole);
+        let (start, zero, whole) = (self.scalar(start)?, self.scalar(zero)?, self.scalar(whole)?);
+        let (at, ids) = (self.module.id(), [(); 3].map(|()| self.module.id()));
+        Ok(Turn { of, variable, start, zero, whole, at, ids })
     }
 
     fn branch(&mut self, cond: ValueId, then: &Block, other: &Block) -> Result<()> {

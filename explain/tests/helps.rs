@@ -129,7 +129,7 @@ fn helps_can_be_followed() {
         fs::copy(&file, copy.join("support").join(file.file_name().expect("a name"))).expect("a copy");
     }
     let (mut count, mut failures) = (0, Vec::new());
-    for folder in ["directives", "promote", "compute_at"] {
+    for folder in ["directives", "promote", "compute_at", "pipeline"] {
         fs::create_dir_all(copy.join(folder)).expect("a folder");
         for file in files(folder) {
             let text = fs::read_to_string(&file).expect("a program");

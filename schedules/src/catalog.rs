@@ -174,7 +174,15 @@ pub const ALL: [Entry; 29] = [
         name: "sgemm",
         about: "matrix multiply with alpha and beta, in place",
         programs: || {
-            programs(&[lavapipe::sgemm::ROWS_8, lavapipe::sgemm::ROWS_8_ANY, ampere::sgemm::SGEMM, kernels::sgemm::DEFAULT])
+            programs(&[
+                lavapipe::sgemm::ROWS_8,
+                lavapipe::sgemm::ROWS_8_ANY,
+                hopper::sgemm::PREFETCH_128X128,
+                hopper::sgemm::PREFETCH_64X128,
+                hopper::sgemm::BUFFERS_128X128,
+                ampere::sgemm::SGEMM,
+                kernels::sgemm::DEFAULT,
+            ])
         },
         dims: &[("M", 512), ("N", 512), ("K", 512)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),

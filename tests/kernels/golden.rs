@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use tilewright_dsl::profile::Profile;
 
-fn disassembled(words: &[u8]) -> String {
+pub fn disassembled(words: &[u8]) -> String {
     let mut tool = Command::new("spirv-dis");
     tool.args(["--no-color", "--no-header", "--raw-id", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut tool = tool.spawn().expect("spirv-dis (Debian: apt install spirv-tools)");

@@ -31,6 +31,7 @@ mod mma;
 mod nested;
 mod online;
 mod pack;
+mod pipeline;
 mod placement;
 mod promote;
 mod random;

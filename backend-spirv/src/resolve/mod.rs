@@ -79,6 +79,8 @@ pub(crate) struct Resolver<'p> {
     pub(crate) params: params::Params,
     pub(crate) reach: reach::Reach,
     indices: indices::Indices,
+    /// Of loops' counters, those beside them that begin anew after some iterations.
+    pub(crate) turns: Vec<Turn>,
     pub(crate) reads: read::Reads,
     /// Floats, and whether a compiler may find what they are.
     literals: Map<ValueId, bool>,
@@ -98,6 +100,13 @@ pub(crate) enum Wanted {
     Load { value: ValueId, buffer: BufferId, index: ValueId },
     /// A read of a register's variable, by its number.
     Register { value: ValueId, buffer: BufferId, at: i64 },
+}
+
+/// A counter beside a loop's, which begins anew after some iterations.
+pub(crate) struct Turn {
+    pub(crate) counter: ValueId,
+    pub(crate) of: u32,
+    pub(crate) value: ValueId,
 }
 
 /// An axis that a loop binds.
@@ -140,6 +149,7 @@ impl<'p> Resolver<'p> {
             params: params::Params::new(program),
             reach: reach::Reach::default(),
             indices: indices::Indices::default(),
+            turns: Vec::new(),
             reads: read::Reads::default(),
             literals: Map::default(),
             confined: confined::Confined::default(),
@@ -240,9 +250,10 @@ impl Resolver<'_> {
         self.regions.pop();
     }
 
-    /// A new loop's counter.
+    /// A new loop's counter, or another number below an extent that only the code at hand knows.
     pub(crate) fn counter(&mut self, extent: ValueId) -> ValueId {
-        let (level, instance) = (self.level(), self.regions.last().map_or(0, |r| r.instance));
+        self.instances += 1;
+        let (level, instance) = (self.level(), self.instances);
         let Bounds(_, most) = self.values.node(extent).range.plus(Bounds::of(-1));
         let counter = self.values.add(Kind::Counter(instance), DType::I32, 1, level, Bounds(0, most.max(0)));
         self.note_counter(counter, extent);

@@ -21,8 +21,7 @@ impl Resolver<'_> {
         }
         let mut flat = self.values.int(0);
         if versions == 1 {
-            let count = self.values.int(b.versions.into());
-            flat = self.values.floor_mod(index[0], count);
+            flat = self.version(index[0], b.versions);
         }
         let row = index.len().checked_sub(2).map(|at| index[at]);
         for (n, (extent, index)) in b.shape.iter().zip(&index[versions..]).enumerate() {
@@ -40,6 +39,23 @@ impl Resolver<'_> {
             flat = self.values.plus(rows, index);
         }
         Ok(flat)
+    }
+
+    /// Which of several buffers a step has: without a remainder, if its loop counts them.
+    fn version(&mut self, step: ValueId, of: u32) -> ValueId {
+        let count = self.values.int(of.into());
+        for (counter, turn) in
+            self.turns.iter().filter(|turn| turn.of == of).map(|turn| (turn.counter, turn.value)).collect::<Vec<_>>()
+        {
+            let ahead = self.values.minus(step, counter);
+            let Some(ahead) = self.values.as_int(ahead).filter(|n| *n >= 0) else { continue };
+            let ahead = ahead % i64::from(of);
+            let (by, rest) = (self.values.int(ahead), self.values.int(ahead - i64::from(of)));
+            let (on, anew) = (self.values.plus(turn, by), self.values.plus(turn, rest));
+            let is_within = self.values.less(on, count);
+            return if ahead == 0 { turn } else { self.choose(is_within, on, anew) };
+        }
+        self.values.floor_mod(step, count)
     }
 
     /// Where an element of a tensor with gaps lies; what may be known are its strides.

@@ -124,7 +124,7 @@ impl Scan<'_> {
                     Exec::Bind(Level::Thread, slot) => once(&mut resolver.grid.threads, (l.axis, slot)),
                     Exec::Bind(level, slot) => once(&mut resolver.grid.subgroups, (l.axis, level, slot)),
                     Exec::Matrix(_) => self.matrices = true,
-                    Exec::Serial | Exec::Unroll => {}
+                    Exec::Serial | Exec::Unroll | Exec::Step(_) => {}
                 }
             }
             NodeKind::Compute(c) => self.compute(c),

@@ -66,7 +66,7 @@ impl<'p> Count<'p> {
     pub(super) fn enter(&mut self, looped: &Loop) {
         // All workgroups do the same work: the figures are those of one.
         let extent = match looped.exec {
-            Exec::Bind(Level::Workgroup, _) => Size::Const(1),
+            Exec::Bind(Level::Workgroup, _) | Exec::Step(_) => Size::Const(1),
             _ => self.extent(looped.axis),
         };
         self.open.push(Open { axis: looped.axis, exec: looped.exec, extent });

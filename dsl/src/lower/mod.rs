@@ -4,13 +4,15 @@
 //! 1. [`clamp_copies`]: what copies read is kept inside their sources. Before anything copies loops.
 //! 2. [`accumulate`]: reductions become init, update and finish over registers, with all-reduces between where they are
 //!    distributed. After all directives, which move loops of one perfect nest.
-//! 3. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
-//! 4. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
+//! 3. [`pipeline`]: copies of later steps are fetched and stored within a step. After reductions, whose loops the steps are; before what
+//!    looks at the accesses of a step, or writes it twice.
+//! 4. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
+//! 5. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 5. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
+//! 6. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 6. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
-//! 7. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
+//! 7. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
+//! 8. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
 
 pub mod accumulate;
 mod all_reduce;
@@ -21,6 +23,7 @@ pub mod launch;
 pub mod local;
 mod matrices;
 mod peel;
+mod pipeline;
 mod shared_limit;
 pub mod solve;
 
@@ -32,6 +35,7 @@ use crate::profile::Profile;
 pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     clamp_copies::run(program);
     accumulate::run(program)?;
+    pipeline::run(program)?;
     peel::run(program)?;
     barriers::run(program, profile);
     local::run(program, profile);

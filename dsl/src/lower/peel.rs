@@ -89,7 +89,7 @@ fn differs(exec: Exec, in_lanes: bool) -> bool {
     match exec {
         Exec::Lanes | Exec::Matrix(_) => in_lanes,
         Exec::Bind(Level::Thread | Level::Subgroup | Level::Lane, _) => !in_lanes,
-        Exec::Serial | Exec::Unroll | Exec::Bind(Level::Workgroup, _) => false,
+        Exec::Serial | Exec::Unroll | Exec::Step(_) | Exec::Bind(Level::Workgroup, _) => false,
     }
 }
 

@@ -24,7 +24,7 @@ impl Program {
         if let Some(row) = shape.last_mut() {
             *row = row.checked_add(i64::from(b.row_pad))?;
         }
-        let one = self.element_bytes(buffer, profile).checked_mul(i64::from(b.versions))?;
+        let one = self.element_bytes(buffer, profile).checked_mul(i64::from(self.versions(buffer)))?;
         shape.iter().try_fold(one, |product, n| product.checked_mul(*n))
     }
 

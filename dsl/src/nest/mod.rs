@@ -62,6 +62,19 @@
 //! A stage is what the algorithm says, in every form of a nest. What a reduction stores besides its state may read copies, as its
 //! items may: before lowering that is its compute's [`Compute::finish`].
 
+//!
+//! # Pipelines
+//! [`Program::pipelines`] lists shared copies that are made ahead of the steps that read them; the steps are the iterations of a serial
+//! loop. Until lowering, such a copy stands where its directive has put it, within that loop. Then its life is around the loop, which it
+//! outlasts, and what was one nest is two: one *fetches* into registers (a stage of its own, [`Made::registers`]), the other *stores* those.
+//! (Without registers there is one, which copies.) What is fetched is that of another step: an axis of its own ([`Made::step`]) counts it, as
+//! long as the loop's, bound by loops of one iteration ([`Exec::Step`]):
+//! - before the pipelined loop, of its first iterations. Without any, nothing is fetched;
+//! - within it, of one that comes later. Past the last one, that one again: what is fetched and stored then, nobody reads.
+//!
+//! The stages of both say what the copy holds: the first one on the step's axis, the second one on the loop's. Of several buffers
+//! ([`Buffer::versions`]), the one of a step is that of the step's number.
+
 mod axis;
 pub mod build;
 pub mod fill;
@@ -69,6 +82,7 @@ mod local_bytes;
 mod monoid;
 mod node;
 pub mod path;
+mod pipelined;
 mod places;
 pub(crate) mod points;
 mod predicates;
@@ -78,8 +92,9 @@ pub mod walk;
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
-    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Side, Slot,
+    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Side, Slot, Step,
 };
+pub use pipelined::{Made, Pipelined, Place, Point};
 pub use places::Places;
 
 use crate::arena::Arena;
@@ -137,6 +152,8 @@ pub struct Program {
     pub rows: Vec<AxisId>,
     /// Stages that are parts of another one now: their names, and its.
     pub merged: Vec<(String, String)>,
+    /// Shared copies that are made ahead of the steps that read them.
+    pub pipelines: Vec<Pipelined>,
     /// The dispatches, in order. Empty: not yet scheduled.
     pub plan: Vec<Dispatch>,
     /// Every obligation that came up, and what became of it.

@@ -97,6 +97,17 @@ pub enum Exec {
     Matrix(Side),
     /// Each by an invocation (or a group of them) of its own.
     Bind(Level, Slot),
+    /// One of them: for a step of a pipeline.
+    Step(Step),
+}
+
+/// Which iteration is executed for a step of a pipeline. There is none of an axis without values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// This one, or the last.
+    First(u32),
+    /// The one that comes so much later than that of the loop over another axis, which is around; or the last.
+    Ahead(AxisId, u32),
 }
 
 /// The sides of a multiplication of matrices: `rows x depth` times `depth x columns`.

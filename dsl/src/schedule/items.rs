@@ -3,7 +3,7 @@
 use super::opened::Opened;
 use super::promote::Copied;
 use super::{
-    Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, merged, mma, placement, promote,
+    Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, merged, mma, pipeline, placement, promote,
 };
 use super::{reorder, rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
@@ -236,6 +236,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Mma { axes, shape } => mma::apply(nest, axes, shape, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
+        DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),
         DirectiveKind::Rfactor { axis, into } => rfactor::apply(nest, axis, into, span),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }

@@ -29,6 +29,7 @@ mod opened;
 pub(crate) mod pack;
 pub mod peel;
 pub mod pin;
+mod pipeline;
 pub mod placement;
 pub(crate) mod precompute;
 pub mod promote;

@@ -142,6 +142,7 @@ pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option
         Some((_, Exec::Lanes)) => "in lanes",
         Some((_, Exec::Matrix(_))) => "a side of matrices",
         Some((_, Exec::Bind(..))) => "distributed",
+        Some((_, Exec::Step(_))) => "a pipeline's",
     };
     let error = Error::new(blame, format!("axis `{}` is already {done}", nest.name(axis)));
     Err(error.note_at(frame.span, format!("it was {done} here")).help("put this directive before that one"))

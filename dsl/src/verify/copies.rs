@@ -8,7 +8,7 @@
 use super::context::Checks;
 use super::site::Site;
 use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
-use crate::nest::{Body, BufferId, NodeKind, Program, StageId};
+use crate::nest::{Body, BufferId, NodeKind, Pipelined, Program, StageId};
 use std::collections::HashMap;
 
 /// What stands where copies are read.
@@ -54,7 +54,9 @@ fn copies(program: &Program) -> HashMap<BufferId, Copied> {
             filled.entry(buffer).or_default().push(Copied { stage: id, component });
         }
     }
-    let is_plain = |buffer: BufferId| !program.buffers[buffer].space.is_global() && program.buffers[buffer].versions == 1;
+    // That a version is that of the step at hand is the business of `steps`.
+    let is_one = |buffer: BufferId| program.buffers[buffer].versions == 1 || program.pipeline_of(buffer).is_some();
+    let is_plain = |buffer: BufferId| !program.buffers[buffer].space.is_global() && is_one(buffer);
     let only = |(buffer, stages): (BufferId, Vec<Copied>)| match stages[..] {
         [copied] if element(program, copied).is_some() && is_plain(buffer) => Some((buffer, copied)),
         _ => None,
@@ -78,6 +80,11 @@ fn element(program: &Program, Copied { stage: id, component }: Copied) -> Option
     }
     let stage = &program.stages[id];
     let Body::Map(value) = stage.body else { return None };
+    // Registers hold what is stored: the loop's step.
+    let fetched = |p: &Pipelined| p.made.filter(|made| made.registers == Some(id)).map(|made| (made.step, p.axis));
+    if let Some((step, axis)) = program.pipelines.iter().find_map(fetched) {
+        return (component == 0).then(|| program.renamed(value, step, axis));
+    }
     let mut element = value;
     while let Expr::Select(_, _, other) = program.exprs.get(element) {
         element = *other;

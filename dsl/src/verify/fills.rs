@@ -180,6 +180,9 @@ impl Trace<'_, '_> {
         if depth >= MAX_DEPTH {
             return None;
         }
+        if let Some(case) = self.of_pipeline(read, site) {
+            return self.expand(case.item, site, depth + 1);
+        }
         let life = |site: &Site<'_>| site.life(read.buffer).map(|at| std::ptr::from_ref(site.around[at].node));
         let mut cases = Vec::new();
         for writer in self.checks.sites.iter().filter(|writer| life(writer).is_some() && life(writer) == life(site)) {
@@ -191,6 +194,23 @@ impl Trace<'_, '_> {
             }
         }
         (!cases.is_empty()).then_some(cases)
+    }
+
+    /// What a copy that is made ahead holds where it is read: what its stage says of the step.
+    fn of_pipeline(&self, read: &Read, site: &Site<'_>) -> Option<Case> {
+        let program = self.checks.program;
+        let pipeline = program.pipeline_of(read.buffer).filter(|p| p.made.is_some())?;
+        let stage = &program.stages[pipeline.stage];
+        let Body::Map(value) = stage.body else { return None };
+        let versions = read.index.len().checked_sub(stage.axes.len())?;
+        let places: HashMap<AxisId, ExprId> = stage.axes.iter().copied().zip(read.index[versions..].iter().copied()).collect();
+        let bound: HashSet<AxisId> = site.loops().map(|looped| looped.axis).chain(stage.axes.iter().copied()).collect();
+        let value = program.over_leaves(value, &bound);
+        let item = program.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
+            Expr::Axis(axis) => places.get(axis).copied(),
+            _ => None,
+        });
+        Some(Case { item, given: Vec::new() })
     }
 
     /// What a writer puts where `read` reads.

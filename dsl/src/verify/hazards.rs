@@ -275,12 +275,14 @@ impl Checks<'_> {
     /// How many invocations, or subgroups, the indices of both accesses tell apart in the same way.
     fn told_by_both(&self, first: Access<'_>, second: Access<'_>, counts: impl Fn(Level) -> bool) -> i64 {
         let mut told: BTreeSet<(Level, Slot, i64)> = BTreeSet::new();
+        // What is past its extent is read at the end, and not written.
+        if first.1.writes && second.1.writes {
+            let pairs = first.1.index.iter().zip(&second.1.index);
+            let alike: Vec<ExprId> = pairs.filter(|(a, b)| a == b).map(|(a, _)| *a).collect();
+            let (here, there) = (self.tellers(first.0, &alike), self.tellers(second.0, &alike));
+            told.extend(here.intersection(&there).filter(|slot| counts(slot.0)));
+        }
         for (a, b) in first.1.index.iter().zip(&second.1.index) {
-            // What is past its extent is read at the end, and not written.
-            if a == b && first.1.writes && second.1.writes {
-                let (here, there) = (self.tellers(first.0, &[*a]), self.tellers(second.0, &[*b]));
-                told.extend(here.intersection(&there).filter(|slot| counts(slot.0)));
-            }
             let (Some(a), Some(b)) = (self.teller(first.0, *a), self.teller(second.0, *b)) else { continue };
             if a == b && counts(a.0.0) {
                 told.insert(a.0);

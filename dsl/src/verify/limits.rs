@@ -7,7 +7,7 @@ use crate::diag::{Error, SpanId};
 use crate::expr::ExprId;
 use crate::launch::Feature;
 use crate::nest::print::bound;
-use crate::nest::{AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Slot, Space, StageId};
+use crate::nest::{AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Slot, Space, StageId, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a loop of a kind is among those around.
@@ -91,6 +91,13 @@ impl Checks<'_> {
         }
     }
 
+    /// A later step is one of a serial loop that is around, and as long.
+    fn later_step(&self, axis: AxisId, of: AxisId, above: &[(Exec, Option<AxisId>)]) -> Option<&'static str> {
+        let is_around = above.contains(&(Exec::Serial, Some(of)));
+        let is_as_long = self.extent(axis) == self.extent(of) || self.provers.roots.equal(self.extent(axis), self.extent(of));
+        (!is_around || !is_as_long).then_some("counts a step of no loop that is around, or of a longer or shorter one")
+    }
+
     fn looped(&self, node: &Node, looped: &Loop, above: &[(Exec, Option<AxisId>)], alone: bool) {
         let line = self.printer.line(node);
         let literal = self.literal(looped.axis);
@@ -109,6 +116,8 @@ impl Checks<'_> {
                 let power = literal.is_some_and(|n| n >= 1 && (n as u64).is_power_of_two());
                 (!power).then_some("has lanes, and its extent is no literal power of two")
             }
+            Exec::Step(Step::First(_)) => None,
+            Exec::Step(Step::Ahead(of, _)) => self.later_step(looped.axis, of, above),
             Exec::Bind(Level::Workgroup, Slot::Linear) => Some("is bound to workgroups by their linear index"),
             Exec::Bind(Level::Workgroup, _) => self.workgroup(looped.axis, above, alone),
             Exec::Bind(level, slot) => self.bound(looped.axis, level, slot, above),

@@ -18,6 +18,7 @@
 //! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once. `all_reduces`: the
 //!    parts of invocations become one, each once.
 //! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
+//!    Of copies that are made ahead, `steps`: the one of the step at hand.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
 //! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
 //!     every path and around every loop.
@@ -50,6 +51,7 @@ mod scope;
 mod sides;
 mod signs;
 mod site;
+mod steps;
 mod uniform;
 mod values;
 mod written;
@@ -79,6 +81,8 @@ pub enum Rule {
     Reduction,
     /// A read of what nobody wrote.
     Unwritten,
+    /// A copy that is made ahead, and is another step's where it is read.
+    Step,
     /// A barrier, collective or matrix that not all invocations reach.
     Uniformity,
     /// A barrier that is missing.
@@ -102,6 +106,7 @@ impl fmt::Display for Rule {
             Rule::Owner => "owner",
             Rule::Reduction => "reduction",
             Rule::Unwritten => "not written",
+            Rule::Step => "step",
             Rule::Uniformity => "uniformity",
             Rule::Barrier => "missing barrier",
             Rule::Race => "race",
@@ -169,6 +174,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
             checks.owners();
             checks.reductions();
             checks.written();
+            checks.steps();
             checks.uniform();
             checks.matrices();
             if form != Form::Scheduled {

@@ -62,6 +62,7 @@ impl Checks<'_> {
                 None | Some(Exec::Unroll | Exec::Lanes | Exec::Matrix(_)) => continue,
                 Some(Exec::Bind(Level::Workgroup, _)) | Some(Exec::Serial) if self.single(leaf) => continue,
                 Some(Exec::Serial) => "counts a loop that is not unrolled",
+                Some(Exec::Step(_)) => "counts the steps of a pipeline",
                 Some(Exec::Bind(Level::Workgroup, _)) => "counts workgroups",
                 Some(Exec::Bind(..)) if self.owner(site, index).is_some() => continue,
                 Some(Exec::Bind(..)) => "tells which invocation it is, and must index a dimension alone",

@@ -4,9 +4,10 @@
 
 use super::Rule;
 use super::context::Checks;
+use super::placed::Wanted;
 use super::site::Site;
 use crate::expr::{Expr, ExprId};
-use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Space};
+use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Pipelined, Space, StageId};
 use std::collections::HashSet;
 use tilewright_launch::DType;
 
@@ -16,7 +17,7 @@ impl Checks<'_> {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
             self.same_for_all(site, compute);
-            let wanted = self.wanted(site, compute.stage);
+            let wanted = self.in_step(site, compute.stage, self.wanted(site, compute.stage));
             let is_right = match (&wanted.body, compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
                 (Body::Reduce { lift, finish, .. }, Phase::Whole) => self.same(compute, &[&lift[..], &[*finish]].concat(), &[]),
@@ -35,6 +36,19 @@ impl Checks<'_> {
                 self.refuse(Rule::Value, site.span(), format!("`{line}` is not what `{stage}` says"));
             }
         }
+    }
+
+    /// What is wanted of a copy that a leaf makes for another step, of what it reads in that. (A store reads registers.)
+    fn in_step(&self, site: &Site<'_>, stage: StageId, mut wanted: Wanted) -> Wanted {
+        let made = |p: &Pipelined| {
+            p.made
+                .filter(|made| p.stage == stage && made.registers.is_none() && site.binds(made.step))
+                .map(|made| (p.axis, made.step))
+        };
+        if let (Some((axis, step)), Body::Map(value)) = (self.program.pipelines.iter().find_map(made), &mut wanted.body) {
+            *value = self.program.renamed(*value, axis, step);
+        }
+        wanted
     }
 
     /// A stage writes device memory at axes: its own, or those that stand for them. (What writes copies back stands within another's

@@ -14,7 +14,7 @@ impl<'v> Checks<'v> {
         for site in self.sites {
             for touch in &site.touches {
                 let local = !self.space(touch.buffer).is_global() && !matches!(self.space(touch.buffer), Space::Constant(_));
-                if local && (!touch.writes || touch.role == Role::Update) {
+                if local && !self.is_pipelined(touch.buffer) && (!touch.writes || touch.role == Role::Update) {
                     self.is_written(site, touch);
                 }
             }

@@ -85,7 +85,7 @@ impl std::fmt::Display for Table {
 type Sizes = &'static [(&'static str, i64)];
 
 /// Kernels and schedules with shared memory and barriers.
-const SHARED: [(&str, &str, Sizes); 2] = [
+const SHARED: [(&str, &str, Sizes); 4] = [
     (
         "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
         "V: matmul for p {
@@ -94,6 +94,34 @@ const SHARED: [(&str, &str, Sizes); 2] = [
             reorder(k_o, k, i, j);
             promote(a => a_s, at: k_o, to: shared);
             promote(b => b_s, at: k_o, to: shared);
+            tile(i: 4, j: 4) => thread(y, x);
+            unroll(i, j);
+        }",
+        &[("M", 33), ("N", 18), ("K", 19)],
+    ),
+    (
+        "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
+        "V: matmul for p {
+            tile(i: 16, j: 16) => workgroup(y, x);
+            tile(k: 4 => k_o);
+            reorder(k_o, k, i, j);
+            promote(a => a_s, at: k_o, to: shared);
+            promote(b => b_s, at: k_o, to: shared);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 4, j: 4) => thread(y, x);
+            unroll(i, j);
+        }",
+        &[("M", 33), ("N", 18), ("K", 19)],
+    ),
+    (
+        "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
+        "V: matmul for p {
+            tile(i: 16, j: 16) => workgroup(y, x);
+            tile(k: 4 => k_o);
+            reorder(k_o, k, i, j);
+            promote(a => a_s, at: k_o, to: shared);
+            promote(b => b_s, at: k_o, to: shared);
+            pipeline(k_o, a_s, buffers: 3); pipeline(k_o, b_s, buffers: 2, prefetch: register, store: start);
             tile(i: 4, j: 4) => thread(y, x);
             unroll(i, j);
         }",

@@ -5,7 +5,9 @@
 
 use std::fmt;
 use tilewright_dsl::expr::{Expr, ExprId};
-use tilewright_dsl::nest::{AxisDef, AxisKind, Block, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Side, Slot, Tail, print};
+use tilewright_dsl::nest::{
+    AxisDef, AxisKind, Block, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Side, Slot, Step, Tail, print,
+};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -257,6 +259,11 @@ fn exec(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
             Exec::Matrix(side) => {
                 let sides = [Side::Rows, Side::Columns, Side::Depth].into_iter().filter(|other| *other != side).map(Exec::Matrix);
                 sides.chain([Exec::Serial, Exec::Lanes]).collect()
+            }
+            Exec::Step(Step::First(n)) => vec![Exec::Serial, Exec::Step(Step::First(n + 1))],
+            Exec::Step(Step::Ahead(of, n)) => {
+                let others = [n + 1, n.wrapping_sub(1)].into_iter().filter(|n| *n != u32::MAX);
+                others.map(|n| Step::Ahead(of, n)).chain([Step::First(n)]).map(Exec::Step).chain([Exec::Serial]).collect()
             }
             Exec::Bind(Level::Workgroup, slot) => vec![Exec::Bind(Level::Thread, slot), Exec::Bind(Level::Subgroup, slot)],
             Exec::Bind(level, slot) => {

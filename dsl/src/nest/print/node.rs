@@ -2,7 +2,8 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Pred, Scope, Side, Slot, Space, StageId, Tail,
+    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot, Space, StageId,
+    Step, Tail,
 };
 
 impl Printer<'_> {
@@ -13,6 +14,9 @@ impl Printer<'_> {
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
             Exec::Matrix(side) => format!("matrix {} {axis} in 0..{extent}", side_name(side)),
+            Exec::Step(Step::First(0)) => format!("once {axis} = 0, if it is below {extent}"),
+            Exec::Step(Step::First(n)) => format!("once {axis} = min({n}, {extent} - 1), if that is not negative"),
+            Exec::Step(Step::Ahead(of, n)) => format!("once {axis} = min({} + {n}, {extent} - 1)", self.axis(of)),
             Exec::Bind(level, slot) => {
                 let by =
                     self.program.strategies.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
@@ -32,7 +36,25 @@ impl Printer<'_> {
             _ => String::new(),
         };
         let shape = self.exprs(&b.shape);
-        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}", space(&b.space), b.name, b.dtype)
+        let ahead = self.ahead(buffer);
+        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}{ahead}", space(&b.space), b.name, b.dtype)
+    }
+
+    /// How a copy is to be made ahead, until it is.
+    fn ahead(&self, buffer: BufferId) -> String {
+        let Some(pipeline) = self.program.pipeline_of(buffer).filter(|p| p.made.is_none()) else { return String::new() };
+        let place = |place: Place| {
+            let at = match place.at {
+                Point::Start => "start".to_owned(),
+                Point::End => "end".to_owned(),
+                Point::Before(stage) => format!("before {}", self.program.stages[stage].name),
+                Point::After(stage) => format!("after {}", self.program.stages[stage].name),
+            };
+            if place.early { format!("{at} early") } else { at }
+        };
+        let buffers = if pipeline.buffers == 1 { "1 buffer".to_owned() } else { format!("{} buffers", pipeline.buffers) };
+        let fetch = pipeline.fetch.map_or_else(String::new, |fetch| format!(", fetch {}", place(fetch)));
+        format!(", pipelined: {buffers}{fetch}, store {}", place(pipeline.store))
     }
 
     /// A place: `acc[i, j]`.

@@ -44,7 +44,7 @@ pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[Axis
 }
 
 /// The shared buffers of a nest, each with its bytes.
-fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
+pub(in crate::schedule) fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
     let shared = |node: &Node| match node.kind {
         NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared => Some(buffer),
         _ => None,

@@ -21,6 +21,7 @@ mod output;
 pub(super) mod place;
 pub(super) mod value;
 
+pub(super) use memory::shared_bytes;
 pub(super) use place::varying as place_varying;
 
 use super::attach::Attached;

@@ -5,7 +5,7 @@ use super::im2col::decompose_im2col;
 use super::online::decompose_online;
 use super::statements::{pack, pin, precompute, specialize, strided, tune};
 use super::winograd::decompose_winograd;
-use super::{Directive, DirectiveKind, Item, Statement, StatementKind, mma, promote, target, tiles, vectorize};
+use super::{Directive, DirectiveKind, Item, Statement, StatementKind, mma, pipeline, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
@@ -31,7 +31,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 24] = [
+pub const DIRECTIVES: [Row; 25] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -43,6 +43,7 @@ pub const DIRECTIVES: [Row; 24] = [
     Row { name: "mma", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, mma::mma)) },
     Row { name: "promote", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::promote)) },
     Row { name: "compute_at", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::compute_at)) },
+    Row { name: "pipeline", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, pipeline::pipeline)) },
     Row { name: "rfactor", parse: Nest(rfactor) },
     Row { name: "inline", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Inline)) },
     Row { name: "root", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Root)) },
@@ -59,7 +60,7 @@ pub const DIRECTIVES: [Row; 24] = [
 ];
 
 /// Those that the design has and this version has not.
-const LATER: [&str; 2] = ["pipeline", "dot"];
+const LATER: [&str; 1] = ["dot"];
 
 /// Reads a directive from after its name on.
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Error> {

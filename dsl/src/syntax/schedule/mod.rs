@@ -9,6 +9,7 @@ mod im2col;
 mod items;
 mod mma;
 mod online;
+mod pipeline;
 mod promote;
 mod several;
 mod statements;
@@ -157,6 +158,8 @@ pub enum DirectiveKind {
     Promote(Box<Promote>),
     /// `compute_at(s, k_o, to: shared, row_pad: 4)`: as a promotion of the temporary that a root would have.
     ComputeAt(Box<Promote>),
+    /// `pipeline(k_o, a_s, buffers: 1, prefetch: register, fetch: start, store: end)`.
+    Pipeline(Box<Pipeline>),
     /// `inline(s)`.
     Inline(Vec<Name>),
     /// `root(s)`.
@@ -199,6 +202,47 @@ pub struct Shape {
     pub sides: [Expr; 3],
     /// Where it stands.
     pub span: SpanId,
+}
+
+/// The arguments of `pipeline`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    /// The loop whose iterations are the steps.
+    pub axis: Name,
+    /// The copies; none: all shared ones at that loop.
+    pub copies: Vec<Name>,
+    /// How many buffers each has.
+    pub buffers: Expr,
+    /// Where `register` stands, if copies go through registers.
+    pub prefetch: Option<SpanId>,
+    /// Where registers are filled.
+    pub fetch: Option<Spot>,
+    /// Where the copy is written.
+    pub store: Option<Spot>,
+}
+
+/// A place in a step: `after s early`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot {
+    /// Between which stages.
+    pub at: SpotAt,
+    /// Whether it is before the barrier there.
+    pub early: bool,
+    /// The whole.
+    pub span: SpanId,
+}
+
+/// Between which stages of a step a place is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SpotAt {
+    /// `start`.
+    Start,
+    /// `end`.
+    End,
+    /// `before s`.
+    Before(Name),
+    /// `after s`.
+    After(Name),
 }
 
 /// What indexes a copy: `[k, i, *]`.

@@ -2,7 +2,7 @@
 //! own, so each has its own name for them: `x_s_a` and `x_s_b`. A block that is headed by the name that was written schedules all
 //! of them.
 
-use super::{Directive, DirectiveKind, Item, Memory};
+use super::{Directive, DirectiveKind, Item, Memory, Pipeline, SpotAt};
 use crate::syntax::Name;
 use std::collections::HashMap;
 
@@ -58,6 +58,14 @@ fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String
             rename(&mut promote.source, derived);
         }
         DirectiveKind::ComputeAt(placed) => rename(&mut placed.source, derived),
+        DirectiveKind::Pipeline(pipeline) => {
+            let Pipeline { copies, fetch, store, .. } = &mut **pipeline;
+            let spots = fetch.iter_mut().chain(store).filter_map(|spot| match &mut spot.at {
+                SpotAt::Before(stage) | SpotAt::After(stage) => Some(stage),
+                SpotAt::Start | SpotAt::End => None,
+            });
+            copies.iter_mut().chain(spots).for_each(|name| rename(name, derived));
+        }
         DirectiveKind::Rfactor { into, .. } => into.text = own(&into.text),
         _ => {}
     }

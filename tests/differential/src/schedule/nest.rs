@@ -92,6 +92,8 @@ pub struct Axis {
     pub counts_tiles: bool,
     /// Whether a copy, or what is computed inside it, takes it as it is.
     pub fixed: bool,
+    /// Whether a pipeline's steps are its values.
+    pub pipelined: bool,
 }
 
 /// How long an axis is.
@@ -266,6 +268,7 @@ impl<'a> Nest<'a> {
             shifted: false,
             counts_tiles: false,
             fixed: false,
+            pipelined: false,
         };
         self.axes.push(axis);
         self.appear(self.axes.len() - 1, self.path.len());
@@ -285,7 +288,9 @@ impl<'a> Nest<'a> {
 
     /// The axes that directives can still take: live, and nothing done to them.
     pub fn plain(&self) -> Vec<usize> {
-        let plain = |a: &usize| self.axes[*a].live && self.axes[*a].exec == Exec::Plain;
+        // Steps run one after another: where they are parallel, that is still to be said.
+        let is_steps = |a: &Axis| a.pipelined && a.reduction;
+        let plain = |a: &usize| self.axes[*a].live && self.axes[*a].exec == Exec::Plain && !is_steps(&self.axes[*a]);
         (0..self.axes.len()).filter(plain).collect()
     }
 

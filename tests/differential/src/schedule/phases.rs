@@ -10,16 +10,18 @@ use fastrand::Rng;
 type Step = (&'static [&'static str], u8, u8);
 
 /// The steps in order.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 11] = [
     (&["rfactor"], 9, 1),
     (&["fuse", "tile", "split"], 25, 1),
     (&["to workgroups"], 80, 1),
     (&["tile reduction"], 65, 1),
     (&["outward"], 60, 1),
     (&["promote", "promote", "compute_at"], 60, 3),
+    (&["pipeline"], 45, 2),
     (&["lanes"], 12, 3),
     (&["to threads", "distribute", "distribute", "strategy"], 80, 2),
     (&["promote", "compute_at", "unroll", "vectorize", "tile"], 60, 3),
+    (&["pipeline"], 15, 1),
 ];
 
 pub(super) fn phases(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {

@@ -34,6 +34,8 @@ pub struct Copied {
     pub result: bool,
     /// Whether elements at a time are said.
     pub vector: bool,
+    /// Whether a pipeline makes it.
+    pub pipelined: bool,
 }
 
 /// A stage that is computed at a loop.

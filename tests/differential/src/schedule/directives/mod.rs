@@ -9,6 +9,7 @@ mod compute_at;
 mod distribute;
 mod fuse;
 mod lanes;
+mod pipeline;
 mod promote;
 mod reorder;
 mod rfactor;
@@ -42,7 +43,7 @@ pub struct Family {
 }
 
 /// All of them.
-pub const FAMILIES: [Family; 14] = [
+pub const FAMILIES: [Family; 15] = [
     Family { name: "tile", weight: 30, propose: tile::propose },
     Family { name: "split", weight: 14, propose: split::propose },
     Family { name: "fuse", weight: 10, propose: fuse::propose },
@@ -54,6 +55,7 @@ pub const FAMILIES: [Family; 14] = [
     Family { name: "unroll", weight: 14, propose: unroll::propose },
     Family { name: "vectorize", weight: 16, propose: vectorize::propose },
     Family { name: "promote", weight: 14, propose: promote::propose },
+    Family { name: "pipeline", weight: 14, propose: pipeline::propose },
     Family { name: "compute_at", weight: 12, propose: compute_at::propose },
     Family { name: "rfactor", weight: 3, propose: rfactor::propose },
     Family { name: "show", weight: 2, propose: show::propose },

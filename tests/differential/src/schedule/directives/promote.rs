@@ -60,7 +60,7 @@ fn copy(nest: &mut Nest<'_>, place: &Place, memory: Memory, seen: &Seen, room: R
         (false, _) => boxed(nest, seen, &room),
     };
     let vector = layout(memory, axes.as_deref(), random, &mut keys);
-    nest.copies.push(Copied { name: name.clone(), axes, memory, depth: place.depth, result: false, vector });
+    nest.copies.push(Copied { name: name.clone(), axes, memory, depth: place.depth, result: false, vector, pipelined: false });
     redirect(nest, place, seen, name, memory);
     nest.take(place, memory, &room, seen.bytes);
     Directive { produced, keys, ..Directive::new("promote", [seen.tensor.clone()]) }
@@ -164,7 +164,7 @@ fn result(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let extents = list.iter().map(|a| nest.axes[*a].extent.most().unwrap_or(1));
     let axes: Option<Vec<(String, i64)>> = (listed && !rest).then(|| names.into_iter().zip(extents).collect());
     let vector = layout(memory, axes.as_deref(), random, &mut keys);
-    nest.copies.push(Copied { name, axes, memory, depth: place.depth, result: true, vector });
+    nest.copies.push(Copied { name, axes, memory, depth: place.depth, result: true, vector, pipelined: false });
     nest.take(&place, memory, &room, nest.bytes);
     Some(Directive { produced: vec![produced], keys, ..Directive::new("promote", [nest.stage.clone()]) })
 }

@@ -1,0 +1,27 @@
+//! More registers than an invocation has.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+#[path = "../support/profiles.rs"]
+mod profiles;
+
+use kernels::*;
+use tilewright::{kernel, schedule};
+use tilewright::devices::{arm_valhall, vulkan_1_1};
+
+schedule! {
+    pub A: matmul<T = f32> for arm_valhall {
+        tile(i: 64, j: 32) => workgroup(y, x);
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s[k, i], at: k_o, to: shared);
+        promote(b => b_s[k, j], at: k_o, to: shared);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: 16, j: 8) => thread(y, x);
+        unroll(i, j);
+    }
+}
+
+fn main() {}
