@@ -29,7 +29,7 @@ pub const ALL: [Entry; 29] = [
         about: "product of halves, with sums in f32",
         programs: || {
             use hopper::matmul_f16 as m;
-            programs(&[m::MMA_128, m::MMA_128_B, m::MMA_BANDS, m::MMA_ANY])
+            programs(&[m::P1, m::P2, m::P3, m::P4, m::P5, m::P6, m::P7, m::P8, m::P9, m::P10, m::P11, m::P12, m::ANY])
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
