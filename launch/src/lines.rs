@@ -215,22 +215,9 @@ impl<'a> Placed<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addressing, Size};
 
     fn dispatch(words: &[u32], lines: Lines) -> Dispatch {
-        Dispatch {
-            name: "d".into(),
-            spirv: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
-            lines,
-            grid: [1, 1, 1].map(Size::Const),
-            local: [1; 3],
-            buffers: vec![],
-            addressing: Addressing::Descriptor,
-            params: vec![],
-            param_bytes: 0,
-            constants: vec![],
-            spilled: false,
-        }
+        Dispatch { lines, ..Dispatch::alone("d", words.iter().flat_map(|w| w.to_le_bytes()).collect()) }
     }
 
     fn words(bytes: &[u8]) -> Vec<u32> {

@@ -236,6 +236,25 @@ pub struct Dispatch {
     pub spilled: bool,
 }
 
+impl Dispatch {
+    /// One invocation that touches no tensor and takes no parameters.
+    pub fn alone(name: &str, spirv: Vec<u8>) -> Dispatch {
+        Dispatch {
+            name: name.into(),
+            spirv,
+            lines: Lines::default(),
+            grid: [1, 1, 1].map(Size::Const),
+            local: [1; 3],
+            buffers: Vec::new(),
+            addressing: Addressing::Descriptor,
+            params: Vec::new(),
+            param_bytes: 0,
+            constants: Vec::new(),
+            spilled: false,
+        }
+    }
+}
+
 /// A buffer of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferUse {

@@ -1,9 +1,9 @@
-//! Copies: what a leaf reads of one is what its stage reads of the tensor that was copied, or of the stage that is computed where it is
-//! read.
+//! Copies: a leaf that reads a copy reads the element that its stage names, of the tensor that was copied or of the stage that is computed
+//! there.
 //!
-//! A read of a copy is replaced by the element of the tensor that the copy holds there. The copy's stage says which that is; for a stage that
-//! is computed where it is read, [`Program::placed`] does. After that, buffers and operations must be those of the reader's stage, and indices
-//! must be equal. Past the end of an axis a copy may hold anything: `fills` and the predicates see to that.
+//! A read of a copy is replaced by the element that the copy holds: the copy's stage says which, or [`Program::placed`] for a stage that is
+//! computed where it is read. After that, buffers and operations must be those of the reader's stage, and indices must be equal. Past the
+//! end of an axis a copy may hold anything: `fills` and `predicates` check that it does not count.
 
 use super::context::Checks;
 use super::site::Site;
