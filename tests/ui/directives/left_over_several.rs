@@ -1,3 +1,5 @@
+//! Several parallel axes that nothing runs.
+
 use tilewright::devices::vulkan_1_1;
 use tilewright::{kernel, schedule};
 

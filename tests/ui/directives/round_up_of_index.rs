@@ -1,3 +1,5 @@
+//! `round_up` of the axis of an argmin: past its end there is no index.
+
 use tilewright::devices::vulkan_1_1;
 use tilewright::{kernel, schedule};
 
