@@ -1,7 +1,7 @@
-//! Where in the user's files the instructions of a dispatch come from: kept beside its words, and woven into them for who wants to see it.
+//! The places in the user's files that the instructions of a dispatch come from: stored beside its words, and woven into them on request.
 //!
-//! The words themselves have none of it: a comment above a schedule moves its lines, and the words, by which drivers know what they have
-//! compiled before, stay as they are. [`Dispatch::words_with_lines`] makes the module that debuggers and the reference device read.
+//! The words hold no places. Drivers cache pipelines by the words, so a moved line makes none compile again. [`Dispatch::words_with_lines`]
+//! makes the module that debuggers and the reference device read.
 
 use crate::Dispatch;
 use serde::{Deserialize, Serialize};

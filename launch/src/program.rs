@@ -264,7 +264,7 @@ pub struct BufferUse {
     pub reads: bool,
     /// Whether the dispatch writes it.
     pub writes: bool,
-    /// Of how many bytes the tensor's first one must be a multiple, as the words load and store it: a power of two.
+    /// The alignment that the words need of the tensor's first byte, in bytes: a power of two.
     pub align: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Blocks that an invocation owns: of a stage that reads at `i / 4 * 4 + k`, the axis is cut into blocks, and what is read of one is copied
-//! to, or computed in, registers.
+//! Blocks that an invocation owns: where a stage reads at `i / 4 * 4 + k`, its axis is cut into blocks, and what it reads of a block is
+//! copied to registers, or computed there.
 
 use super::directives::{cut, place, step};
 use super::nest::Nest;
