@@ -288,3 +288,17 @@ fn registers_by_workgroup_or_invocation() {
     refused(kernel, schedule, "`c` would be indexed by `i` at run time\n  note: `i` counts invocations");
     check(kernel, &schedule.replace("x => c, at: workgroup, to: register", "x => c, at: workgroup, to: shared"), &[&[]]);
 }
+
+/// A tile of a packed tensor that is read at the places of a block, kept inside by a minimum: a digit of a minimum is the minimum of the
+/// digits.
+#[test]
+fn digits_of_clamped_blocks() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = max(k in 0..4) { x.pad(0.5)[i, j / 4 * 4 + k] }; }";
+    let schedule = "V: k for p {
+        pack(x[a, b] => [a, b / 8, b % 8], when: dispatch);
+        tile(j: 2 => z) => workgroup(x);
+        promote(x_packed => c, at: j, to: shared);
+        serial(i, j);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 3), ("M", 9)], &[("N", 2), ("M", 16)], &[("N", 0), ("M", 3)]]);
+}

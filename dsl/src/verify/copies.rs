@@ -7,7 +7,7 @@
 
 use super::context::Checks;
 use super::site::Site;
-use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{Body, BufferId, NodeKind, Program, StageId};
 use std::collections::HashMap;
 
@@ -151,7 +151,20 @@ impl Checks<'_> {
         // Both are one literal by their bounds: of two floors the prover may not see it otherwise.
         let number = |e: ExprId| self.provers.roots.lower(e).filter(|n| self.provers.roots.upper(e) == Some(*n));
         let one = || number(a).is_some_and(|n| number(b) == Some(n));
-        a == b || cheap() || one() || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
+        a == b || cheap() || one() || self.same_digit(a, b) || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
+    }
+
+    /// Whether two indices are one digit of two minima whose operands have the same digit: a floor of a minimum is the minimum of the floors.
+    fn same_digit(&self, a: ExprId, b: ExprId) -> bool {
+        let exprs = &self.program.exprs;
+        let digits = |e: ExprId| match *exprs.get(e) {
+            Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {
+                Expr::Binary(Binary::Min, x, y) => Some([x, y].map(|side| exprs.binary(Binary::FloorDiv, side, by))),
+                _ => None,
+            },
+            _ => None,
+        };
+        digits(a).zip(digits(b)).is_some_and(|(a, b)| a.into_iter().zip(b).all(|(a, b)| self.same_index(a, b)))
     }
 
     /// Whether a condition does not hold where the axes of what is wanted are within their extents.
