@@ -7,7 +7,7 @@
 
 use super::context::Checks;
 use super::site::Site;
-use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{Body, BufferId, NodeKind, Program, StageId};
 use std::collections::HashMap;
 
@@ -156,6 +156,7 @@ impl Checks<'_> {
 
     /// Whether two indices are one digit of two minima whose operands have the same digit: a floor of a minimum is the minimum of the floors.
     fn same_digit(&self, a: ExprId, b: ExprId) -> bool {
+        use crate::expr::Binary;
         let exprs = &self.program.exprs;
         let digits = |e: ExprId| match *exprs.get(e) {
             Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {
