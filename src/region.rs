@@ -1,4 +1,4 @@
-//! Which bytes of a piece of memory are a tensor's: runs without gaps, at the points of a grid.
+//! The bytes of a memory that a tensor occupies: runs without gaps, at the points of a grid.
 
 /// Bytes in a piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

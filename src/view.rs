@@ -1,8 +1,8 @@
 //! Views: a part of a tensor's elements, or another order of its axes, in the same memory.
 //!
-//! A view is a tensor like others. It begins at an element of its memory, and each of its axes steps over so many elements there. All
-//! are made of whole tensors by taking fewer coordinates of an axis and by exchanging axes, so that two elements never lie at one place:
-//! a wider step goes over all that the narrower ones reach.
+//! A view is a tensor that begins at some element of its memory; each of its axes has a stride in elements. Views are made by taking fewer
+//! coordinates of an axis and by exchanging axes. So no two elements share an address: a stride exceeds all that the axes of smaller
+//! strides reach.
 
 use crate::element::Element;
 use crate::error::{Error, Result};

@@ -86,7 +86,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Of how many bytes a buffer's place in device memory must be a multiple: its widest access takes so many.
+    /// The alignment of a buffer in device memory, in bytes: the width of its widest access.
     pub(crate) fn alignment(&self, buffer: BufferId) -> u32 {
         self.buffers.widest.get(&buffer).map_or(1, |bytes| *bytes).max(self.program.buffers[buffer].dtype.bytes())
     }

@@ -1,7 +1,7 @@
 //! One of two values by a condition: `OpSelect`, and bits under a mask where the values are halves.
 //!
 //! There is a driver that makes pairs of halves and gets the choices in them wrong (`docs/drivers.md`). So no instruction chooses between
-//! halves: their bits are combined under a mask, of which a compiler does not know that it is one of two.
+//! halves: their bits are combined under a mask. A compiler does not know that the mask has only two values.
 
 use crate::Result;
 use crate::emit::Emit;

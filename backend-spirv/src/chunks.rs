@@ -1,4 +1,4 @@
-//! What a value became: one id, or one for each four of its components, of which there are at most 16.
+//! The ids of an emitted value: one, or one for every four of its components, of which there are at most 16.
 
 use crate::module::Id;
 use std::ops::Deref;

@@ -1,8 +1,8 @@
 //! Places in tensors of more than 4 GiB: their addresses are computed in 64 bits.
 //!
 //! An access chain would say the same, and there is a driver that computes the offset of a chain in 32 bits, also if its index has 64
-//! (`docs/drivers.md`). So the address itself is computed, and made a pointer to the block that the buffer is, of which element 0 is meant:
-//! that type says what a driver may assume of the memory.
+//! (`docs/drivers.md`). So the address itself is computed. It becomes a pointer to the buffer's block, whose element 0 is accessed: the
+//! block's type says what a driver may assume of the memory.
 
 use crate::Result;
 use crate::emit::Emit;

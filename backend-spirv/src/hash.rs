@@ -1,6 +1,6 @@
-//! Tables for the emitter. Their keys are small, and emission looks one up for nearly every word that it writes, in builds that do not
-//! optimize the compiler, too: there a table of the standard library costs several times what these short loops do. No table is ever
-//! iterated: the words do not depend on an order of hashes.
+//! Tables for the emitter. Keys are small, and emission looks one up for nearly every word. In builds that do not optimize the compiler, a
+//! table of the standard library costs several times what these short loops do. No table is ever iterated: the words do not depend on an
+//! order of hashes.
 
 use std::hash::{Hash, Hasher};
 

@@ -6,8 +6,8 @@
 //!   where it can;
 //! - `resolve` turns expressions into values at the current point of the walk: a folder of its own, which knows no SPIR-V. Its `Resolver`
 //!   also finds the values' ranges and lanes, what need not be read again, and what the launch must check;
-//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan` where drivers take what
-//!   may be NaN for a number, `hidden` and `choice` keep from them what they get wrong;
+//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan`, `hidden` and `choice`
+//!   avoid what drivers compile wrongly;
 //! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;
 //! - `function` holds the code of open loops and branches, `module` interns types and constants and assembles the words.
 //!

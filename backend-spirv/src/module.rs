@@ -419,7 +419,7 @@ const VERSION: u32 = 0x0001_0300;
 /// Bytes of a name, at most: an instruction has a limit, and a user's identifier none.
 const LONGEST_NAME: usize = 64;
 
-/// The name of an entry point: `conv2d::VALHALL::output`. Of other characters than those of such paths drivers know little.
+/// The name of an entry point: `conv2d::VALHALL::output`. Tools and drivers handle the characters of such paths.
 pub(crate) fn entry_name(parts: [&str; 3]) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in parts {

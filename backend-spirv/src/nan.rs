@@ -4,8 +4,8 @@
 //! SPIR-V allows them to do so as if there were no NaN. The language does not: comparisons with NaN are false, and `min` and `max`
 //! give the other operand.
 //!
-//! An operand is *suspect* if it may be NaN and a range may be known of it that says nothing of NaN
-//! ([`Class`](crate::resolve::class::Class)). What is read, given or added up from such has no range. On a suspect operand:
+//! An operand is *suspect* if it may be NaN and a compiler may know a range of it that ignores NaN
+//! ([`Class`](crate::resolve::class::Class)). Values that are read or passed, and sums of these, have no such range. On a suspect operand:
 //!
 //! - `min` and `max` ask for the float controls (`SignedZeroInfNanPreserve`) where the profile has them, else NaN is tested on the bits;
 //! - comparisons test it on the bits: there is a driver that folds them in spite of the float controls (`docs/drivers.md`).

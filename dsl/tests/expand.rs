@@ -2,7 +2,7 @@
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::quote;
-use tilewright_dsl::diag::Errors;
+use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::expand;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::Program;
@@ -133,4 +133,13 @@ fn one_kernel_in_two_modules_has_one_carrier_each() {
     };
     assert!(name(kernel()).is_some());
     assert_ne!(name(kernel()), name(other));
+}
+
+#[test]
+fn a_kernel_says_why_it_has_no_default() {
+    let refuses: expand::Backend = |_, _, _| Err(Error::new(SpanId::NONE, "it needs more").into());
+    let expanded = |tokens| expand::kernel(tokens, refuses).to_string();
+    let plain = expanded(quote!(pub fn plain<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }));
+    assert!(!reports(&plain) && plain.contains("There is no `DEFAULT`: it needs more."), "{plain}");
+    assert!(!expanded(kernel()).contains("There is no"), "its dtype is open");
 }

@@ -1,7 +1,7 @@
-//! Every help of the programs that do not compile, where it says what to write: it is written, and compiles.
+//! Each help that says what to write, in the programs that do not compile: the test writes it, and the program compiles.
 //!
-//! A help is followed where it names a whole directive, or the first argument of the one at fault (`promote(p => p_s[j, *], …)`), or says to
-//! leave it out. Others speak of several places, or of what only the author knows.
+//! A help is followed where it names a whole directive, or the first argument of the one at fault (`promote(p => p_s[j, *], …)`), or says
+//! to leave it out. Others speak of several places, or of what only the author knows.
 
 use std::collections::BTreeMap;
 use std::fs;

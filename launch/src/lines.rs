@@ -1,7 +1,7 @@
-//! Where in the user's files the instructions of a dispatch come from: kept beside its words, and woven into them for who wants to see it.
+//! The places in the user's files that the instructions of a dispatch come from: stored beside its words, and woven into them on request.
 //!
-//! The words themselves have none of it: a comment above a schedule moves its lines, and the words, by which drivers know what they have
-//! compiled before, stay as they are. [`Dispatch::words_with_lines`] makes the module that debuggers and the reference device read.
+//! The words hold no places. Drivers cache pipelines by the words, so a moved line makes none compile again. [`Dispatch::words_with_lines`]
+//! makes the module that debuggers and the reference device read.
 
 use crate::Dispatch;
 use serde::{Deserialize, Serialize};
@@ -215,22 +215,9 @@ impl<'a> Placed<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addressing, Size};
 
     fn dispatch(words: &[u32], lines: Lines) -> Dispatch {
-        Dispatch {
-            name: "d".into(),
-            spirv: words.iter().flat_map(|w| w.to_le_bytes()).collect(),
-            lines,
-            grid: [1, 1, 1].map(Size::Const),
-            local: [1; 3],
-            buffers: vec![],
-            addressing: Addressing::Descriptor,
-            params: vec![],
-            param_bytes: 0,
-            constants: vec![],
-            spilled: false,
-        }
+        Dispatch { lines, ..Dispatch::alone("d", words.iter().flat_map(|w| w.to_le_bytes()).collect()) }
     }
 
     fn words(bytes: &[u8]) -> Vec<u32> {

@@ -236,6 +236,25 @@ pub struct Dispatch {
     pub spilled: bool,
 }
 
+impl Dispatch {
+    /// One invocation that touches no tensor and takes no parameters.
+    pub fn alone(name: &str, spirv: Vec<u8>) -> Dispatch {
+        Dispatch {
+            name: name.into(),
+            spirv,
+            lines: Lines::default(),
+            grid: [1, 1, 1].map(Size::Const),
+            local: [1; 3],
+            buffers: Vec::new(),
+            addressing: Addressing::Descriptor,
+            params: Vec::new(),
+            param_bytes: 0,
+            constants: Vec::new(),
+            spilled: false,
+        }
+    }
+}
+
 /// A buffer of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferUse {
@@ -245,7 +264,7 @@ pub struct BufferUse {
     pub reads: bool,
     /// Whether the dispatch writes it.
     pub writes: bool,
-    /// Of how many bytes the tensor's first one must be a multiple, as the words load and store it: a power of two.
+    /// The alignment that the words need of the tensor's first byte, in bytes: a power of two.
     pub align: u32,
 }
 

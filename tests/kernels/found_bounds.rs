@@ -582,3 +582,19 @@ fn tiles_of_what_a_peel_leaves() {
     }";
     check("fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in i..N) { x[k] }; }", lanes, &[&[("N", 48)], &[("N", 67)]]);
 }
+
+/// A packed tensor read at a digit of a place that a clamp keeps inside, by a copy of the places of a block.
+#[test]
+fn digits_of_clamped_places() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] {
+        let s[i, j]: f32[N, M] = 2.0 * x[i, j];
+        y[i, j] = sum(k in 0..4) { s.clamp()[i / 4 * 4 + k, j] };
+    }";
+    let schedule = "V: k for p {
+        pack(s[i, j] => [i / 3, j, i % 3]);
+        tile(i: 8, j: 3) => workgroup(y, x);
+        promote(s => c[k, j], at: i, to: shared);
+        serial(i, j);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 9), ("M", 4)], &[("N", 14), ("M", 3)], &[("N", 0), ("M", 2)]]);
+}

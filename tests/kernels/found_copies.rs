@@ -1,6 +1,6 @@
 //! What the differential tests found of copies and of what they stand for, made small: each was refused by the verifier once.
 
-use crate::harness::{check, of_subgroups, variant};
+use crate::harness::{check, of_subgroups, refused, variant};
 
 /// Conditions that no small size meets: what only points tell was not seen at any.
 #[test]
@@ -258,4 +258,47 @@ fn lengths_of_the_same() {
         distribute(j => workgroup(y));
     }";
     check(kernel, schedule, &[&[("M", 1)], &[("M", 3)], &[("M", 7)]]);
+}
+
+/// Registers indexed by which workgroup or invocation it is, which only what is computed there reads.
+#[test]
+fn registers_by_workgroup_or_invocation() {
+    let kernel = "fn k<N>(x: i32[N], w: u32[N]) -> y: u32[N, N] {
+        let s[j]: u32[N] = w.pad(7)[x[j]];
+        y[i, j] = sum(k in 0..1) { x[k] as u32 * s[j] };
+    }";
+    let schedule = "V: k for p where N <= 9 {
+        tile(j: 1) => workgroup(y);
+        compute_at(s, j, to: register);
+        promote(x => c, at: workgroup, to: register);
+        unroll(i);
+    }";
+    refused(kernel, schedule, "`c` would be indexed by `j_workgroup` at run time\n  note: `j_workgroup` counts workgroups");
+    check(kernel, &schedule.replace("x => c, at: workgroup, to: register", "x => c, at: workgroup, to: shared"), &[&[("N", 7)]]);
+
+    let kernel = "fn k<>(x: u32[5]) -> y: u32[5] {
+        let s[i]: u32[5] = sum(k in 0..5) { x[k] % x[i].max(1) };
+        y[i] = s[i];
+    }";
+    let schedule = "V: k for p {
+        distribute(i => thread(z));
+        compute_at(s, workgroup, to: register);
+        s { unroll(k); promote(x => c, at: workgroup, to: register); }
+    }";
+    refused(kernel, schedule, "`c` would be indexed by `i` at run time\n  note: `i` counts invocations");
+    check(kernel, &schedule.replace("x => c, at: workgroup, to: register", "x => c, at: workgroup, to: shared"), &[&[]]);
+}
+
+/// A tile of a packed tensor that is read at the places of a block, kept inside by a minimum: a digit of a minimum is the minimum of the
+/// digits.
+#[test]
+fn digits_of_clamped_blocks() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = max(k in 0..4) { x.pad(0.5)[i, j / 4 * 4 + k] }; }";
+    let schedule = "V: k for p {
+        pack(x[a, b] => [a, b / 8, b % 8], when: dispatch);
+        tile(j: 2 => z) => workgroup(x);
+        promote(x_packed => c, at: j, to: shared);
+        serial(i, j);
+    }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 3), ("M", 9)], &[("N", 2), ("M", 16)], &[("N", 0), ("M", 3)]]);
 }

@@ -2,7 +2,7 @@
 //!
 //! Where a device needs an index that 32 bits may not hold, the launch is refused for the sizes at which they do not.
 
-use crate::harness::{Fill, profiles, try_variant, variant};
+use crate::harness::{Fill, profiles, refused, try_variant, variant};
 
 const SCHEDULES: [&str; 2] = ["V: k for p {}", "V: k for p { tile(i: 64) => workgroup(x); distribute(i => thread(x)); }"];
 
@@ -130,4 +130,11 @@ fn what_schedules_make_is_checked_too() {
             assert!(refusal.contains("indices have 32 bits"), "{refusal}");
         }
     }
+}
+
+/// What is said of a number that 64 bits do not hold is no number that the user has not written.
+#[test]
+fn numbers_beyond_64_bits() {
+    let kernel = "fn k<N>(x: i32[N]) -> z: i32[N] { z[i] = i * 1000000007 * 1000000007 * 1000000007 / 3 + x[i]; }";
+    SCHEDULES.iter().for_each(|schedule| refused(kernel, schedule, "error: an index here has a number beyond 64 bits"));
 }

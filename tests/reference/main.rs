@@ -12,7 +12,7 @@ mod speed;
 #[path = "../runtime/support.rs"]
 mod support;
 
-use programs::{WAYS, axpy, axpy_twice, bin, bump, ceil_div, dim, lit, mark};
+use programs::{WAYS, axpy, axpy_past_the_end, axpy_twice, bin, bump, ceil_div, dim, lit, mark};
 use support::{load, numbers};
 use tilewright::{AnyTensor, Argument, Device, DeviceKind, Error, Options};
 use tilewright_dsl::profile::Profile;
@@ -57,14 +57,7 @@ fn a_grid_beyond_the_limit_is_cut_up() {
 fn a_fault_is_an_error_that_names_variant_dispatch_and_tensor() {
     let device = reference();
     for way in WAYS {
-        let mut program = axpy(way);
-        // One element more than there is.
-        for param in &mut program.dispatches[0].params {
-            if param.value == ParamValue::Size(dim(0)) {
-                param.value = ParamValue::Size(bin(Size::Add, dim(0), lit(1)));
-            }
-        }
-        let kernel = load(&device, vec![program]).expect("loads");
+        let kernel = load(&device, vec![axpy_past_the_end(way)]).expect("loads");
         let x = device.upload([70], &numbers(70, 22)).expect("uploads").into_any();
         let error = kernel.run(args(&x, &x, 1.0)).expect_err("x[70] is not there");
         assert!(matches!(error, Error::Fault { .. }));

@@ -129,6 +129,17 @@ pub fn axpy(way: Way) -> Program {
     }
 }
 
+/// [`axpy`] whose words take the tensors for one element longer than they are.
+pub fn axpy_past_the_end(way: Way) -> Program {
+    let mut program = axpy(way);
+    for param in &mut program.dispatches[0].params {
+        if param.value == ParamValue::Size(dim(0)) {
+            param.value = ParamValue::Size(bin(Size::Add, dim(0), lit(1)));
+        }
+    }
+    program
+}
+
 /// [`axpy`] twice, by way of a temporary: out = alpha * (alpha * x + y) + y.
 pub fn axpy_twice(way: Way) -> Program {
     let mut program = axpy(way);

@@ -1,4 +1,4 @@
-//! What a driver's compiler may find out of a value, and folds or takes for another instruction ([`crate::hidden`]).
+//! What a driver's compiler may learn about a value, and then folds, or takes for another instruction ([`crate::hidden`]).
 
 use super::Resolver;
 use super::values::poly::{Sum, Term};

@@ -72,10 +72,34 @@ impl Resolver<'_> {
     }
 
     fn beyond_reach(&self, value: ValueId) -> Error {
-        let shown = self.shown(value, 0);
-        self.error(format!("`{shown}` can leave 32 bits, and no launch can tell whether it does"))
+        let what = match self.is_lost(value) {
+            true => "an index here has a number beyond 64 bits".to_owned(),
+            false => format!("`{}` can leave 32 bits, and no launch can tell whether it does", self.shown(value, 0)),
+        };
+        self.error(what)
             .note("quotients, comparisons, minima, maxima and conversions of indices need their value, and indices have 32 bits")
             .help("use a smaller index there, or make data of it, whose arithmetic wraps: `(…) as i32`")
+    }
+
+    /// Whether 64 bits did not hold a number in a value: what is left of it is none of the user's.
+    fn is_lost(&self, value: ValueId) -> bool {
+        let mut open = vec![value];
+        let mut seen: Map<ValueId, ()> = Map::default();
+        while let Some(value) = open.pop() {
+            if !seen.insert(value, ()) {
+                continue;
+            }
+            let node = self.values.node(value);
+            match &node.kind {
+                // Data wraps.
+                _ if node.data => {}
+                Kind::Sum(sum) if sum.lost => return true,
+                Kind::Sum(sum) => open.extend(sum.terms.iter().flat_map(|term| term.factors.iter().copied())),
+                Kind::Op(_, operands) => open.extend(operands.iter().copied()),
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Two sizes between which a value lies; `None`: they are no sizes of the launch.

@@ -131,8 +131,8 @@ fn stride(program: &mut Program, tensor: &Expr, args: &[Expr], expr: &Expr) -> R
     let name = Strided::dim(tensor, usize::try_from(*axis).unwrap_or(usize::MAX));
     match program.dims.iter().find(|(_, d)| d.name == name) {
         Some((id, _)) => Ok(program.exprs.dim(id)),
-        None => Err(Error::new(expr.span, format!("`{name}` is no size of this launch"))
-            .help(format!("a schedule in which `strided({tensor}[{axis}])` stands can speak of it"))),
+        None => Err(Error::new(expr.span, format!("the stride `{name}` is not free"))
+            .help(format!("`strided({tensor}[{axis}])` in a schedule frees it for the facts of that schedule"))),
     }
 }
 

@@ -37,11 +37,14 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
         Some(kernel) => Signature::new(kernel, &tokens, &spans),
         None => Signature::unknown(&head),
     };
-    let mut items = items(&signature);
+    let (mut items, mut docs) = (items(&signature), documentation(&head, &signature));
     if let (Some(_), Some(kernel), true) = (checked, &parsed.tree, errors.is_empty()) {
-        items.extend(default(kernel, &signature, &spans, backend));
+        match default(kernel, &signature, &spans, backend) {
+            Ok(default) => items.extend(default),
+            Err(why) => docs.extend(without_default(&why)),
+        }
     }
-    let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &signature, documentation(&head, &signature), items);
+    let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &signature, docs, items);
     quote!(#reported #item)
 }
 
@@ -59,19 +62,24 @@ fn unreadable(tokens: TokenStream) -> TokenStream {
 }
 
 /// `DEFAULT`, where no dtype is open and every Vulkan device can run it.
-fn default(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Option<TokenStream> {
+fn default(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Result<TokenStream, Errors> {
     if !signature.dtypes.is_empty() {
-        return None;
+        return Ok(TokenStream::new());
     }
-    // What fails here is what the kernel needs beyond Vulkan 1.1: a schedule for a better device says it, or works.
-    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend).ok()?;
+    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend)?;
     let (value, nest) = (made.value(Span::call_site()), &made.documentation);
-    Some(quote! {
+    Ok(quote! {
         /// The heuristic schedule, for every device: right everywhere, fast nowhere in particular.
         ///
         #[doc = #nest]
         pub const DEFAULT: ::tilewright::__private::Variant<Kernel> = #value;
     })
+}
+
+/// Why there is no `DEFAULT`. It is no error: a schedule for a better device, with facts or other parameters, may work or say more.
+fn without_default(why: &Errors) -> TokenStream {
+    let why = why.0.iter().map(|error| format!("There is no `DEFAULT`: {}.", error.message));
+    quote!(#(#[doc = ""] #[doc = #why])*)
 }
 
 /// The module's documentation: the user's, and the declaration.

@@ -1,9 +1,9 @@
-//! Errors at places of the kernel that a schedule's compilation finds: whose they are, and that the kernel's own are said once.
+//! Errors at places of the kernel that compiling a schedule finds: the schedule's, or the kernel's own, which are shown once.
 //!
-//! `kernel!` has checked the kernel, so mostly it is the schedule's dtypes, parameters or profile that do not fit: then the error is that
-//! of the schedule's head. But a place where the kernel also has one without directives, on a device that has everything, is its own. Every
-//! schedule finds it, and each is expanded for itself. They all say it, in the same words and at the same span, of which rustc shows one:
-//! so nothing has to be remembered, and no error is lost where items are expanded one by one, as in rust-analyzer.
+//! `kernel!` has checked the kernel. So such an error is mostly that of the schedule's head: its dtypes, parameters or profile do not fit.
+//! But if the kernel also has an error at that place without directives, on a device with all features, it is the kernel's own. Every
+//! schedule finds it, and each is expanded for itself: all emit the same text at the same span, of which rustc shows one. So no state is
+//! kept, and no error is lost where items are expanded one by one, as in rust-analyzer.
 
 use super::{Backend, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};

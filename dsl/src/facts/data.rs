@@ -1,8 +1,8 @@
 //! What is known of data: the values that tensors and scalar arguments hold.
 //!
-//! A prover [about data](super::Prover::about_data) takes integers that it cannot read for atoms, of which it knows what every value of the
-//! type satisfies: so a condition that compares data with a size says something of it. An element of a tensor that the kernel
-//! defines is what the definition says: of argmin and argmax, a position within the range.
+//! A prover [about data](super::Prover::about_data) reads an integer of data as an atom within the bounds of its type. So a condition that
+//! compares data with a size bounds it. An element of a tensor that the kernel defines is read as its definition: of argmin and argmax, a
+//! position within the range.
 //!
 //! Arithmetic on data wraps. It is read as that of integers where the result is proved to fit.
 
@@ -29,7 +29,7 @@ pub(super) struct Data {
 }
 
 impl Context<'_> {
-    /// Reads data from now on. What the sizes of tensors are, 31 bits hold.
+    /// Reads data from now on. Sizes of tensors fit 31 bits.
     pub(super) fn read_data(&mut self) {
         self.data = Some(Data::default());
         let dims: Vec<DimId> = self.program.dims.iter().map(|(id, _)| id).collect();
@@ -151,7 +151,7 @@ fn at(exprs: &Exprs, e: ExprId, axes: &[AxisId], point: &[ExprId]) -> ExprId {
     })
 }
 
-/// Between which numbers a value lies: those of its type, or of what makes it smaller.
+/// Bounds of a value: those of its type, or tighter ones by the operation that makes it.
 fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
     let whole = dtype.int_range()?;
     Some(match *exprs.get(e) {

@@ -7,10 +7,10 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::fill::{Known, at_fill, known_by};
 use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
 
-/// What is right of any item.
+/// The help for any item.
 const GUARD: &str = "write `guard`: points past the end then count as the identity";
 
-/// What is right where it is a product.
+/// The help for a product.
 const FINITE: &str =
     "write `guard`, or state in the schedule's head that a tensor holds neither infinities nor NaN: `where finite(x)`";
 

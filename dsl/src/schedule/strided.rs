@@ -1,12 +1,12 @@
-//! `strided(x)`, `strided(y[0])`: tensors of a launch whose elements may have gaps between them, as those of a view have.
+//! `strided(x)`, `strided(y[0])`: tensors of a launch that may have gaps between their elements, as views have.
 //!
-//! A stride that is free is a dim, `x.stride(0)`, which the launch reads off the tensor that it is given: facts can speak of it. Without
-//! a list of axes these are all but the innermost, whose elements stay side by side. The others are as if there were no gaps in what
-//! lies inside of them. An element's place is then the sum of its indices by these, and all else of the nest stays as it is: what is
-//! proved speaks of indices, and no two elements of a view lie at one place, as the launch checks of what is written.
+//! A free stride is a dim, `x.stride(0)`, which the launch reads off its argument, and of which facts can speak. Without a list of axes,
+//! all strides but the innermost are free; that one is 1. A stride that is not free is that of a tensor without gaps. Only the address of
+//! an element uses strides: the nest and its proofs speak of indices. No two elements of a view share an address; the launch checks that of
+//! what it writes.
 //!
-//! Refused: what is no tensor of the launch; a tensor that is said to be strided twice, or packed by the caller; an axis that it has not,
-//! or has twice.
+//! Refused: what is no tensor of the launch; a tensor that is strided twice, or packed by the caller; an axis that the tensor does not
+//! have, or that is listed twice.
 
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{BufferId, Dim, Program, Space, State, Strided};

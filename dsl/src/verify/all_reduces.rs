@@ -1,7 +1,7 @@
-//! All-reduces: who takes part is all who have a part, and nobody else; and the device can do it.
+//! All-reduces: exactly the invocations that have a part of the result take part, and the device can do it.
 //!
-//! The members of a team differ only in the axes that are reduced, so each has a part of the same result. With subgroup
-//! arithmetic a team is whole subgroups.
+//! The members of a team differ only in the axes that are reduced, so each has a part of the same result. With subgroup arithmetic a team
+//! is whole subgroups.
 
 use super::Rule;
 use super::context::Checks;

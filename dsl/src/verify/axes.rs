@@ -1,4 +1,5 @@
-//! Axes: what a leaf names is bound around it, part by part, each once; splits and fusions say the truth.
+//! Axes: the loops around a leaf bind every part of each axis that it names, once; splits and fusions agree with the extents of their
+//! parts.
 
 use super::Rule;
 use super::context::{Checks, MadeOf};

@@ -1,4 +1,4 @@
-//! What is read and written lies in its buffer, on each side on which the access itself does not see to that.
+//! Every access lies in its buffer, on each side that it neither clamps nor fills.
 
 use super::Rule;
 use super::context::Checks;
@@ -67,6 +67,13 @@ impl<'v> Checks<'v> {
             Expr::Binary(Binary::FloorMod, _, by) => {
                 exprs.as_int(by).zip(exprs.as_int(extent)).is_some_and(|(by, extent)| by > 0 && by <= extent)
             }
+            // The digit of a place that is kept inside is no larger than that of either of the two.
+            Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {
+                Expr::Binary(Binary::Min, a, b) => {
+                    [b, a].into_iter().any(|place| self.is_below(site, exprs.binary(Binary::FloorDiv, place, by), to))
+                }
+                _ => false,
+            },
             _ => false,
         };
         kept || self.holds(&[index], site, |prover| prover.less_by(index, extent, 1))

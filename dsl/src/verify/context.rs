@@ -1,4 +1,4 @@
-//! What all checks share: the program, provers, what axes are made of at a leaf, how errors are said.
+//! What all checks share: the program, provers, what the axes at a leaf are made of, and the text of errors.
 
 use super::Rule;
 use super::copies::Traced;

@@ -1,9 +1,9 @@
-//! Copies: what a leaf reads of one is what its stage reads of the tensor that was copied, or of the stage that is computed where it is
-//! read.
+//! Copies: a leaf that reads a copy reads the element that its stage names, of the tensor that was copied or of the stage that is computed
+//! there.
 //!
-//! A read of a copy is replaced by the element of the tensor that the copy holds there. The copy's stage says which that is; for a stage that
-//! is computed where it is read, [`Program::placed`] does. After that, buffers and operations must be those of the reader's stage, and indices
-//! must be equal. Past the end of an axis a copy may hold anything: `fills` and the predicates see to that.
+//! A read of a copy is replaced by the element that the copy holds: the copy's stage says which, or [`Program::placed`] for a stage that is
+//! computed where it is read. After that, buffers and operations must be those of the reader's stage, and indices must be equal. Past the
+//! end of an axis a copy may hold anything: `fills` and `predicates` check that it does not count.
 
 use super::context::Checks;
 use super::site::Site;
@@ -158,7 +158,21 @@ impl Checks<'_> {
         // Both are one literal by their bounds: of two floors the prover may not see it otherwise.
         let number = |e: ExprId| self.provers.roots.lower(e).filter(|n| self.provers.roots.upper(e) == Some(*n));
         let one = || number(a).is_some_and(|n| number(b) == Some(n));
-        a == b || cheap() || one() || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
+        a == b || cheap() || one() || self.same_digit(a, b) || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
+    }
+
+    /// Whether two indices are one digit of two minima whose operands have the same digit: a floor of a minimum is the minimum of the floors.
+    fn same_digit(&self, a: ExprId, b: ExprId) -> bool {
+        use crate::expr::Binary;
+        let exprs = &self.program.exprs;
+        let digits = |e: ExprId| match *exprs.get(e) {
+            Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {
+                Expr::Binary(Binary::Min, x, y) => Some([x, y].map(|side| exprs.binary(Binary::FloorDiv, side, by))),
+                _ => None,
+            },
+            _ => None,
+        };
+        digits(a).zip(digits(b)).is_some_and(|(a, b)| a.into_iter().zip(b).all(|(a, b)| self.same_index(a, b)))
     }
 
     /// Whether a condition does not hold where the axes of what is wanted are within their extents.

@@ -1,8 +1,8 @@
 //! Whether a reduction's item is the identity past an axis's extent, so that it needs no predicate there.
 //!
-//! The item is traced: a read of local memory is replaced by what was written there, at the reader's place, up to reads
-//! of device memory. Of these, the ones that lie outside their tensors where the axis is past its extent give what fills
-//! them; choices whose condition is then decided have one arm. What remains is evaluated by [`crate::nest::fill`].
+//! The item is traced: a read of local memory is replaced by what was written there, at the reader's place, up to reads of device memory.
+//! Past the axis's extent, a read outside its tensor gives what fills it, and a choice whose condition is known there has one arm. What
+//! remains is evaluated by [`crate::nest::fill`].
 
 use super::context::Checks;
 use super::site::{Site, Touch};

@@ -1,5 +1,5 @@
-//! Between dispatches: outputs are written, whole; temporaries too, before they are read. Within one, device memory is
-//! read where it is written only by who writes it. And every obligation has one state.
+//! Between dispatches: each output is written as a whole, and each temporary before it is read. Within a dispatch, an invocation reads
+//! device memory that the dispatch writes only where it has written itself. Every obligation has one state.
 
 use super::Rule;
 use super::context::Provers;

@@ -1,12 +1,12 @@
 //! The verifier: whether a nest means what its stages say, on every device of its profile.
 //!
-//! It is the last check of a compilation, and runs between all passes in tests and debug builds; so it takes nests of
-//! every form, from the naive one to the last. It trusts nobody: not the directives, not the lowering, not itself from the
-//! pass before. An error of it is one of the compiler, or of a directive that should have refused ([`Kind::Compiler`]). Each names the
-//! node, and blames the directive that made it. The first one asks for a report, and shows the nest.
+//! It is the last check of a compilation, and runs between all passes in tests and debug builds; so it takes nests of every form, from the
+//! naive one to the last. It trusts nobody: not the directives, not the lowering, not itself from the pass before. An error here is a
+//! defect of the compiler, or of a directive that should have refused ([`Kind::Compiler`]). Each names the node, and blames the directive
+//! that made it. The first one asks for a report, and shows the nest.
 //!
 //! The checks in order, each in a file of its own:
-//! 0. `sides`: a branch is as good as one of its sides, and all that follows looks at that alone.
+//! 0. `sides`: both sides of a branch compute the same, so all later checks look at the second one alone.
 //! 1. `limits`: loops are of a kind that can be executed, and fit the profile. `local`: workgroups have the size that loops ask for.
 //! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
 //!    the truth about their extents (`reach`).
@@ -23,8 +23,8 @@
 //! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
 //!     every path and around every loop.
 //! 11. `races`: no two invocations write one element.
-//! 12. `values`: what a leaf computes is what its stage says, with copies for tensors where it reads `copies`; and what the algorithm's
-//!     stage says, where it stands for a part of that (`placed`).
+//! 12. `values`: a leaf computes what its stage says, with tensors in place of their `copies`; a stage that is computed where it is read
+//!     computes what the algorithm's stage says (`placed`).
 //! 13. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
 //!
 //! Nothing here unrolls, so that the time grows with the nest as it is written.

@@ -1,7 +1,7 @@
 //! Registers and fragments: constant indices, and dimensions that belong to invocations.
 //!
-//! A dimension that is indexed by an axis bound to invocations is indexed by that axis alone, and by one of the same slot
-//! wherever the buffer is touched: so who reads an element has written it.
+//! An axis bound to invocations indexes a dimension alone, and every access to the buffer indexes that dimension by an axis of the same
+//! slot: so an invocation reads only elements that it has written.
 
 use super::Rule;
 use super::context::Checks;

@@ -1,5 +1,5 @@
-//! What can run past its extent has a predicate where that matters: where memory that others see is written, and where
-//! a reduction would count a point that there is not. (Reads are the business of [`super::bounds`].)
+//! An axis that can pass its extent has a predicate where memory that others see is written, and where a reduction would count points past
+//! the end. (Reads are the business of [`super::bounds`].)
 
 use super::Rule;
 use super::context::Checks;

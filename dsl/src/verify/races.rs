@@ -1,5 +1,5 @@
-//! No two invocations write one element: every invocation has another index, or is held back by a predicate. By atomics
-//! they do, each with a part of its own.
+//! No two invocations write one element: each has another index, or a predicate holds it back. By atomics several do, and each adds a part
+//! of its own.
 
 use super::Rule;
 use super::context::Checks;

@@ -1,9 +1,8 @@
-//! How far the parts of a split axis reach: all of it, or never past it.
+//! How far the parts of a split axis reach: to its end, or never past it.
 //!
-//! A loop that was moved out of what its range depends on runs over a hull, the largest range it can have: an expression
-//! over the axes around the new place that was found bound by bound, and that the old one need not be under anywhere but
-//! where all axes are within their extents. So the range is put in terms of what the hull names, and no further
-//! ([`cuts`]): what lies below counts as an axis of its own, within its extent.
+//! A loop that was moved out of a loop on which its range depends runs over a hull: the largest range that it can have, over the axes
+//! around its new place. The hull bounds the old range only where all axes are within their extents. So the range is rewritten to what the
+//! hull names, and no further ([`cuts`]); what lies below counts as an axis of its own, within its extent.
 
 use super::context::Checks;
 use super::site::Site;

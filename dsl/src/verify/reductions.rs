@@ -2,7 +2,7 @@
 //!
 //! - An init writes the identity, outside the loops of the reduction (or the accumulator lives within them too).
 //! - Between init and update, every loop is the reduction's or picks another element: each point is visited once.
-//! - What an update leaves is taken by someone.
+//! - Something reads the result of every update.
 //! - A finish stands outside the loops of the reduction. Where these are bound to invocations or workgroups, each has only a
 //!   part of the result, and all-reduces of exactly those must stand between ([`all_reduces`](super::all_reduces)).
 

@@ -1,8 +1,7 @@
-//! Which elements an access touches: in every dimension a dense range, from a place that is fixed around reader and
-//! writer.
+//! Which elements an access touches: in every dimension a dense range, whose start is the same for reader and writer.
 //!
-//! An index is a sum of multiples of axes. Those that vary on the writer's own are *free*: together they must reach every
-//! element of a range. What is left is the same for the reader, which must stay within the range.
+//! An index is a sum of multiples of axes. The axes that vary for the writer alone are *free*: together they must reach every element of a
+//! range. The rest of the sum is the same for the reader, which must stay within the range.
 
 use super::bounds;
 use super::context::{Checks, MadeOf};

@@ -1,4 +1,4 @@
-//! Local buffers are touched within their lives, and begin only once.
+//! Local buffers are accessed within their lives, and each life begins once.
 
 use super::Rule;
 use super::context::Checks;

@@ -1,5 +1,6 @@
-//! Branches: both sides compute the same, and where the condition holds, what the first side has no predicates for is within its
-//! extent, and what it reads without a clamp or a fill is within its tensor (`peel` leaves them out). So to all other checks a branch is its second side, which has them all.
+//! Branches: both sides compute the same. The first side may lack predicates, clamps and fills (`peel` leaves them out): where the
+//! condition holds, its axes are within their extents and its reads inside their tensors. All other checks look at the second side, which
+//! has them all.
 
 use super::Rule;
 use crate::diag::{Error, Errors, SpanId};

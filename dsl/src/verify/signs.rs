@@ -1,5 +1,5 @@
-//! What is plain of products and quotients of extents without a prover, which sees few of them: that they are not negative, and so
-//! that a sum is at least one of its terms.
+//! Signs of products and quotients of extents, of which the prover knows few: they are not negative, so a sum of them is at least each of
+//! its terms.
 
 use super::context::Checks;
 use crate::expr::{Binary, Expr, ExprId};

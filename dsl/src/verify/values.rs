@@ -1,6 +1,6 @@
-//! What a leaf computes is what its stage says, to the letter but for equal indices and sums of axes: expressions name the
-//! algorithm's axes in every form of a nest, so no directive has a reason to change one, but to have it read a copy, which is
-//! traced to what it is a copy of (`copies`), or to compute it where it is read (`placed`). What invocations share depends on none of them.
+//! A leaf computes what its stage says. Expressions name the algorithm's axes in every form of a nest, and no directive changes one, except
+//! to read a copy (`copies`) or to compute a stage where it is read (`placed`). So both are compared as they stand, up to equal indices and
+//! sums of axes. What invocations share depends on none of them.
 
 use super::Rule;
 use super::context::Checks;

@@ -1,23 +1,11 @@
 //! Words that are not run at all.
 
 use super::support::assemble;
-use tilewright_launch::{Addressing, Dispatch, Size};
+use tilewright_launch::Dispatch;
 use tilewright_reference::Kernel;
 
 fn empty(spirv: Vec<u8>) -> Dispatch {
-    Dispatch {
-        name: "y".into(),
-        spirv,
-        lines: tilewright_launch::Lines::default(),
-        grid: [1, 1, 1].map(Size::Const),
-        local: [1; 3],
-        buffers: vec![],
-        addressing: Addressing::Descriptor,
-        params: vec![],
-        param_bytes: 0,
-        constants: vec![],
-        spilled: false,
-    }
+    Dispatch::alone("y", spirv)
 }
 
 #[track_caller]

@@ -1,5 +1,5 @@
 //! What is checked of copies when all of a schedule is applied: registers are indexed by constants, and every invocation of
-//! the workgroup copies another part.
+//! the workgroup copies another part of what is shared.
 
 use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
@@ -12,7 +12,8 @@ use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
 use std::collections::HashSet;
 
-/// Registers have no address: no loop that stays one counts their elements.
+/// Registers have no address: no loop that stays one counts their elements, and neither do workgroups. Invocations count only the
+/// dimensions of their own that `owners` has put in front.
 pub(super) fn constant(program: &mut Program, copy: &Copied) -> Applied {
     if program.buffers[copy.buffer].space != Space::Register {
         return Ok(());
@@ -37,29 +38,44 @@ struct Search<'c> {
 
 impl Search<'_> {
     fn compute(&self, program: &mut Program, compute: &Compute, around: &[Around]) -> Applied {
+        let owned = program.buffers[self.copy.buffer].shape.len().saturating_sub(program.stages[self.copy.stage].axes.len());
         let mut index: Vec<ExprId> = Vec::new();
         // What a reduction's result reads besides, it reads under the loops over its parallel axes.
-        for value in compute.values() {
-            index.extend(program.exprs.reads(value).into_iter().filter(|r| r.buffer == self.copy.buffer).flat_map(|r| r.index));
+        for read in compute.values().flat_map(|value| program.exprs.reads(value)).filter(|r| r.buffer == self.copy.buffer) {
+            index.extend(read.index.iter().skip(owned));
         }
-        index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.clone()));
+        index.extend(compute.dst.iter().filter(|d| d.buffer == self.copy.buffer).flat_map(|d| d.index.iter().skip(owned)));
         let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
         for e in index {
             self.known(program, e)?;
             let e = program.over_leaves(e, &bound);
-            let serial = around.iter().find(|l| {
-                l.exec == Exec::Serial && !program.is_single(l.axis) && program.exprs.any(e, &mut |e| *e == Expr::Axis(l.axis))
-            });
-            if let Some(Around { axis, .. }) = serial {
-                let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[*axis].name);
-                let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
-                let error = error.note(format!("`{name}` is a loop, and registers have no address"));
-                let own = program.stages[self.copy.stage].axes.iter().any(|a| program.comes_from(*axis, &[*a]));
-                let help = if own { format!("write `{copy} {{ unroll({name}); }}`") } else { format!("write `unroll({name})`") };
-                return Err(error.help(help));
+            let counts = |l: &&Around| {
+                let stays = matches!(l.exec, Exec::Serial | Exec::Bind(..)) && !program.is_single(l.axis);
+                stays && program.exprs.any(e, &mut |e| *e == Expr::Axis(l.axis))
+            };
+            if let Some(Around { axis, exec, .. }) = around.iter().find(counts) {
+                return Err(self.at_run_time(program, *axis, *exec));
             }
         }
         Ok(())
+    }
+
+    /// An axis that is not written out indexes the copy.
+    fn at_run_time(&self, program: &Program, axis: AxisId, exec: Exec) -> Error {
+        let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[axis].name);
+        let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
+        let what = match exec {
+            Exec::Bind(Level::Workgroup, _) => "counts workgroups",
+            Exec::Bind(..) => "counts invocations",
+            _ => "is a loop",
+        };
+        let error = error.note(format!("`{name}` {what}, and registers have no address"));
+        let own = program.stages[self.copy.stage].axes.iter().any(|a| program.comes_from(axis, &[*a]));
+        error.help(match exec {
+            Exec::Bind(..) => "write `to: shared`".into(),
+            _ if own => format!("write `{copy} {{ unroll({name}); }}`"),
+            _ => format!("write `unroll({name})`"),
+        })
     }
 
     /// An index of registers names no size and no data.

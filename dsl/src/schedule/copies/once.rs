@@ -1,7 +1,8 @@
-//! A nest in which something is computed, or copied, by more invocations than the nest itself tells apart.
+//! A nest in which a stage or a copy takes more invocations than the nest itself is distributed over.
 //!
-//! All of them would run the nest alike, and write the same elements. So it gets a loop over an axis of one value for each coordinate that
-//! it lacks, and the first invocation along that coordinate runs it, as with the result of a reduction across invocations.
+//! All of these would run the nest alike, and write the same elements. So the nest gets a loop over an axis of one value for each
+//! coordinate that it lacks, and only the first invocation along that coordinate runs it, as for the result of a reduction across
+//! invocations.
 
 use crate::lower::local;
 use crate::nest::path::Frame;

@@ -4,6 +4,7 @@
 //! is made after the indices that read it, divisors are not 0. It keeps floats where the evaluation can judge them: small, and
 //! compared or rounded only where a device has them exactly.
 
+mod blocks;
 mod builder;
 mod convolution;
 mod floats;

@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
-use super::{convolution, online};
+use super::{blocks, convolution, online};
 use crate::inputs::Fill;
 use crate::schedule::facts;
 use fastrand::Rng;
@@ -26,6 +26,7 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
         match random.u8(..100) {
             0..4 => return convolution::generate(random),
             4..7 => return online::generate(random),
+            7..10 => return blocks::generate(random),
             _ => {}
         }
     }
@@ -48,6 +49,9 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
     builder.palette();
     builder.dims();
     builder.stages();
+    if builder.percent(8) {
+        builder.twin();
+    }
     builder.determine_dims();
     builder.facts();
     Generated { kernel: builder.kernel, fills: builder.fills }
@@ -184,6 +188,22 @@ impl Builder<'_> {
             self.defined.push(Defined { name: name.clone(), ty, shape: shape.clone(), size: value.size, read });
         }
         self.kernel.stages.push(Stage { name, role, ty, shape, axes, value: value.expr });
+    }
+
+    /// A second result that reads what one reads, in the same order: one block can schedule both.
+    fn twin(&mut self) {
+        let results = self.kernel.stages.iter().filter(|s| s.role != Role::Intermediate).count();
+        let reduced = |stage: &&Stage| stage.role == Role::Output && stage.reduction().is_some();
+        let reduced: Vec<&Stage> = self.kernel.stages.iter().filter(reduced).collect();
+        let Some(mut twin) = self.random.choice(reduced).cloned() else { return };
+        twin.name = format!("y{results}");
+        if self.percent(60) {
+            other_reduction(&mut twin.value);
+        }
+        if twin.ty.is_float() && self.percent(40) {
+            twin.value = twin.value.infix("*", Expr::literal("0.5", twin.ty));
+        }
+        self.kernel.stages.push(twin);
     }
 
     fn shape(&mut self, role: Role) -> Vec<Expr> {
@@ -390,4 +410,19 @@ impl Builder<'_> {
     pub(super) fn own_rank(&self) -> usize {
         self.scope.iter().take_while(|a| ["i", "j", "h", "w"].contains(&a.name.as_str())).count()
     }
+}
+
+/// Reduces by an operation whose results are no larger.
+fn other_reduction(value: &mut Expr) {
+    if let ExprKind::Reduce { op, .. } = &mut value.kind {
+        *op = match *op {
+            "any" => "all",
+            "all" => "any",
+            "argmin" => "argmax",
+            "argmax" => "argmin",
+            "max" => "min",
+            _ => "max",
+        };
+    }
+    value.children_mut().into_iter().for_each(other_reduction);
 }

@@ -16,6 +16,7 @@ mod illegal;
 mod im2col;
 pub mod nest;
 mod online;
+mod owned;
 mod pack;
 mod phases;
 pub mod places;
@@ -117,9 +118,15 @@ impl Maker<'_> {
         if random.u8(..100) < share {
             return;
         }
+        if random.u8(..100) < 70 && self.joins(stage, random) {
+            return;
+        }
         let mut nest = Nest::new(self.kernel, stage, &self.schedule.facts, self.profile, self.flow, self.generic);
         let careful = random.u8(..100) < 94;
-        let directives = directives_of(&mut nest, careful, random);
+        let directives = match owned::blocks(&mut nest, stage, random) {
+            Some(made) => made.into_iter().chain(complete::complete(&mut nest, random)).collect(),
+            None => directives_of(&mut nest, careful, random),
+        };
         let results = self.kernel.stages.iter().filter(|s| s.role != Role::Intermediate).count();
         let outside = results == 1 && stage.role != Role::Intermediate && random.u8(..100) < 85;
         let stages = if outside { Vec::new() } else { vec![stage.name.clone()] };
@@ -132,6 +139,21 @@ impl Maker<'_> {
                 self.within(&part, random);
             }
         }
+    }
+
+    /// Puts a stage into the block of one that reads the same tensors in the same loops, if there is one.
+    fn joins(&mut self, stage: &Stage, random: &mut Rng) -> bool {
+        let tensors = |name: &str| self.flow.reads(name).into_iter().map(|seen| seen.tensor).collect::<BTreeSet<_>>();
+        let find = |name: &str| self.kernel.stages.iter().find(|s| s.name == name);
+        let is_twin = |other: &Stage| is_alike(stage, other) && tensors(&other.name) == tensors(&stage.name);
+        let of_one = |block: &Block| match block.stages.as_slice() {
+            [name] => find(name).is_some_and(is_twin) && block.directives.iter().all(|d| is_of_any(d, name)),
+            _ => false,
+        };
+        let Some(block) = self.schedule.blocks.iter_mut().find(|block| of_one(block)) else { return false };
+        let at = random.usize(..=block.stages.len());
+        block.stages.insert(at, stage.name.clone());
+        true
     }
 
     /// Outside of blocks, and anywhere among them.
@@ -181,10 +203,26 @@ fn directives_of(nest: &mut Nest<'_>, careful: bool, random: &mut Rng) -> Vec<Di
     made
 }
 
+/// Whether two stages have the same loops.
+fn is_alike(a: &Stage, b: &Stage) -> bool {
+    let ranges = |stage: &Stage| stage.reduction().map(|(_, ranges)| ranges.to_vec());
+    a.axes == b.axes && a.shape == b.shape && ranges(a) == ranges(b)
+}
+
+/// Whether a directive of a stage's block makes sense for another stage: it neither copies its result nor computes an intermediate that
+/// only one of them can host.
+fn is_of_any(directive: &Directive, stage: &str) -> bool {
+    let named = |name: &str| directive.arguments.first() == Some(&tree::Argument::Name(name.to_owned()));
+    match directive.name {
+        "promote" => !named(stage),
+        "compute_at" => named(&format!("{stage}_part")),
+        _ => true,
+    }
+}
+
 /// Sometimes two stages with the same axes have one block.
 fn share_blocks(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     let find = |name: &str| kernel.stages.iter().find(|s| s.name == name);
-    let alike = |a: &Stage, b: &Stage| a.axes == b.axes && a.shape == b.shape && a.reduction() == b.reduction();
     if schedule.blocks.len() < 2 || random.u8(..100) >= 30 {
         return;
     }
@@ -192,7 +230,7 @@ fn share_blocks(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     let (Some(first), Some(second)) = (names(&schedule.blocks[0]), names(&schedule.blocks[1])) else { return };
     // Each needs copies of its own.
     let own = |b: &Block| b.directives.iter().any(|d| ["promote", "compute_at", "rfactor"].contains(&d.name));
-    if alike(&first, &second) && !schedule.blocks[..2].iter().any(own) {
+    if is_alike(&first, &second) && !schedule.blocks[..2].iter().any(own) {
         let taken = schedule.blocks.remove(1);
         schedule.blocks[0].stages.extend(taken.stages);
     }

@@ -391,6 +391,9 @@ pub(super) fn extent(kernel: &Kernel, size: &Expr, facts: &[Fact]) -> Extent {
         return Extent::Literal(value);
     }
     let (mut multiple, mut most) = (1, None);
+    if let ExprKind::Infix("*", _, by) = &size.kind {
+        multiple = by.as_int().unwrap_or(1);
+    }
     for fact in facts {
         match fact {
             Fact::Size(left, "==", n) if left == size && is_symbolic(kernel, size) => return Extent::Literal(*n),

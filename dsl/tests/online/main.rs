@@ -1,0 +1,84 @@
+//! What `decompose_online` makes of a maximum and the sums below it: the snapshots are for a person to read in review. What it refuses is in
+//! [`refused`], and what is right of the values in [`right`].
+
+mod refused;
+mod right;
+
+use tilewright_dsl::compile::compile;
+use tilewright_dsl::diag::{Errors, Spans};
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::nest::{Program, print};
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::{self, schedule::Schedule};
+
+const SOFTMAX: &str = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
+    let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+    let l[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+    y[i, j] = (x[i, j] - m[i]).exp() / l[i];
+}";
+
+const ATTENTION: &str = "fn attention<B, N, M, D, E>(q: f32[B, N, D], k: f32[B, M, D], v: f32[B, M, E]) -> o: f32[B, N, E] {
+    let s[b, i, j]: f32[B, N, M] = sum(d in 0..D) { q[b, i, d] * k[b, j, d] } * 0.5;
+    let m[b, i]: f32[B, N] = max(j in 0..M) { s[b, i, j] };
+    let p[b, i, j]: f32[B, N, M] = (s[b, i, j] - m[b, i]).exp();
+    let l[b, i]: f32[B, N] = sum(j in 0..M) { p[b, i, j] };
+    o[b, i, e] = sum(j in 0..M) { p[b, i, j] * v[b, j, e] } / l[b, i];
+}";
+
+/// All errors as text. The number in a source's name depends on which tests ran before, so it is left out.
+fn text(errors: &Errors, spans: &Spans) -> String {
+    let text: String = errors.0.iter().map(|e| e.text(spans) + "\n").collect();
+    let mut parts = text.split("<parsed string ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "<source" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// What a kernel under a schedule becomes, or all errors.
+fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
+    let mut spans = Spans::new();
+    let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans)
+        .into_result()
+        .unwrap_or_else(|errors| panic!("{errors:?}"));
+    let schedule = format!("V: {} for p {schedule}", kernel.name);
+    let schedule = match syntax::parse(schedule.parse().expect("tokens"), &mut spans, Schedule::parse).into_result() {
+        Ok(schedule) => schedule,
+        Err(errors) => return Err(text(&errors, &spans)),
+    };
+    let mut profile = Profile::vulkan_1_1();
+    profile.features.extend([Feature::F16, Feature::Storage16]);
+    let compiled = compile(&kernel, &schedule, &profile);
+    compiled.map(|compiled| compiled.program).map_err(|errors| text(&errors, &spans))
+}
+
+/// The plan, and what is owed: accesses that lie inside are left out, of which there are too many to read.
+fn nests(kernel: &str, schedule: &str) -> String {
+    let program = compiled(kernel, schedule).unwrap_or_else(|errors| panic!("{errors}"));
+    let owed = program.ledger.iter().filter(|o| !o.what.contains("lies inside")).map(|o| format!("{}: {:?}\n", o.what, o.state));
+    format!("{}\n## ledger\n{}", print::plan(&program), owed.collect::<String>())
+}
+
+#[test]
+fn softmax() {
+    insta::assert_snapshot!(nests(SOFTMAX, "{ decompose_online(m, l); }"));
+}
+
+#[test]
+fn softmax_in_blocks() {
+    insta::assert_snapshot!(nests(SOFTMAX, "{ decompose_online(m, l => m_b, l_b, block: 64); }"));
+}
+
+/// Where blocks divide the range, no item is beyond it.
+#[test]
+fn softmax_in_whole_blocks() {
+    insta::assert_snapshot!(nests(SOFTMAX, "where C % 64 == 0 { decompose_online(m, l => m_b, l_b, block: 64); }"));
+}
+
+#[test]
+fn attention() {
+    insta::assert_snapshot!(nests(ATTENTION, "{ decompose_online(m, l, o); }"));
+}
+
+#[test]
+fn attention_in_blocks() {
+    insta::assert_snapshot!(nests(ATTENTION, "{ decompose_online(m, l, o => m_b, l_b, o_b, block: 64); }"));
+}

@@ -1,0 +1,342 @@
+//! What `decompose_online` refuses, with the whole message of each.
+
+use crate::{SOFTMAX, compiled};
+use tilewright_dsl::nest::print;
+
+/// What is right for a softmax.
+const RIGHT: &str = "{ decompose_online(m, l); }";
+
+/// A softmax's stages: the maximum and the sum, as they are written, and a result that reads both.
+fn rows(max: &str, sum: &str) -> String {
+    format!(
+        "fn k<R, C>(x: f32[R, C], w: f32[R, C], z: f32[C, C], t: f32[R], a: f32) -> y: f32[R] {{
+            let m[i]: f32[R] = {max};
+            let l[i]: f32[R] = {sum};
+            y[i] = m[i] + l[i] + x.pad(0.0)[i, 0] + w.pad(0.0)[i, 0] + z.pad(0.0)[0, 0] + t[i] + a;
+        }}"
+    )
+}
+
+/// The maximum of a row.
+const MAX: &str = "max(j in 0..C) { x[i, j] }";
+/// The sum of exponentials below it.
+const SUM: &str = "sum(j in 0..C) { (x[i, j] - m[i]).exp() }";
+
+/// Statements that are refused whatever the kernel is, which is a softmax.
+const STATEMENTS: &[(&str, &str)] = &[
+    // Syntax.
+    ("nothing", "{ decompose_online(); }"),
+    ("no parentheses", "{ decompose_online; }"),
+    ("one member", "{ decompose_online(m); }"),
+    ("one member, in blocks", "{ decompose_online(m => m_b, block: 64); }"),
+    ("no comma between members", "{ decompose_online(m l); }"),
+    ("a number in place of a member", "{ decompose_online(m, 1); }"),
+    ("a string in place of a member", "{ decompose_online(\"m\", l); }"),
+    ("a key without an arrow", "{ decompose_online(m, l, block: 64); }"),
+    ("no `block`", "{ decompose_online(m, l => m_b, l_b); }"),
+    ("`block` without a number", "{ decompose_online(m, l => m_b, l_b, block); }"),
+    ("`block` with nothing after the colon", "{ decompose_online(m, l => m_b, l_b, block:); }"),
+    ("no names for blocks", "{ decompose_online(m, l => block: 64); }"),
+    ("nothing after the arrow", "{ decompose_online(m, l =>); }"),
+    ("too few names", "{ decompose_online(m, l => m_b, block: 64); }"),
+    ("too many names", "{ decompose_online(m, l => m_b, l_b, o_b, block: 64); }"),
+    ("a misspelt key", "{ decompose_online(m, l => m_b, l_b, blocks: 64); }"),
+    ("something after `block`", "{ decompose_online(m, l => m_b, l_b, block: 64, tail: peel); }"),
+    ("`block` in front of the names", "{ decompose_online(m, l => block: 64, m_b, l_b); }"),
+    ("a target", "{ decompose_online(m, l) => thread(x); }"),
+    // The size of a block.
+    ("a block of 0", "{ decompose_online(m, l => m_b, l_b, block: 0); }"),
+    ("a block of -4", "{ decompose_online(m, l => m_b, l_b, block: -4); }"),
+    ("a block of 2.0", "{ decompose_online(m, l => m_b, l_b, block: 2.0); }"),
+    ("a block of a size", "{ decompose_online(m, l => m_b, l_b, block: C); }"),
+    ("a block of what nobody knows", "{ decompose_online(m, l => m_b, l_b, block: B); }"),
+    // Names.
+    ("a stage that is misspelt", "{ decompose_online(m, ll); }"),
+    ("a maximum that is no stage", "{ decompose_online(largest, l); }"),
+    ("an input in place of a stage", "{ decompose_online(x, l); }"),
+    ("one member twice", "{ decompose_online(m, l, l); }"),
+    ("the maximum as a sum", "{ decompose_online(m, m); }"),
+    ("the sum in front of the maximum", "{ decompose_online(l, m); }"),
+    ("the name of a stage for a block's", "{ decompose_online(m, l => m_b, l, block: 64); }"),
+    ("the name of an input for a block's", "{ decompose_online(m, l => x, l_b, block: 64); }"),
+    ("the name of a dim for a block's", "{ decompose_online(m, l => R, l_b, block: 64); }"),
+    ("one name for two stages of a block", "{ decompose_online(m, l => b, b, block: 64); }"),
+    ("the same members again", "{ decompose_online(m, l); decompose_online(m, l); }"),
+    ("the same members again, in blocks", "{ decompose_online(m, l); decompose_online(m, l => m_b, l_b, block: 64); }"),
+    ("the result as a sum", "{ decompose_online(m, l, y); }"),
+    // Where it stands, and what else is said of its stages.
+    ("after a directive", "{ tile(i: 4) => workgroup(x); decompose_online(m, l); }"),
+    ("in a block of directives", "{ l { decompose_online(m, l); } }"),
+    ("a directive for a member that is gone", "{ decompose_online(m, l); m { tile(i: 4) => workgroup(x); } }"),
+    ("a member that is gone, as a root", "{ decompose_online(m, l); root(m); }"),
+    (
+        "a member that is gone, placed",
+        "{ decompose_online(m, l); tile(i: 4) => workgroup(y); compute_at(m, workgroup, to: shared); }",
+    ),
+    ("a member that is gone, packed", "{ decompose_online(m, l); pack(m[i] => [i / 4, i % 4]); }"),
+    ("a member that is gone, precomputed", "{ decompose_online(m, l); precompute(m); }"),
+    ("the sum, precomputed", "{ decompose_online(m, l); precompute(l); }"),
+    ("the sum, packed", "{ decompose_online(m, l); pack(l[i] => [i / 4, i % 4]); }"),
+    ("the sum, inlined", "{ decompose_online(m, l); inline(l); }"),
+    ("a sum of a block, inlined", "{ decompose_online(m, l => m_b, l_b, block: 64); inline(l_b); }"),
+];
+
+/// Maxima and sums that are none that it knows: a title, the maximum, the sum.
+const ROWS: &[(&str, &str, &str)] = &[
+    // The maximum.
+    ("a sum in place of the maximum", "sum(j in 0..C) { x[i, j] }", SUM),
+    ("a minimum in place of the maximum", "min(j in 0..C) { x[i, j] }", SUM),
+    ("no reduction in place of the maximum", "t[i]", SUM),
+    ("a maximum with something after it", "max(j in 0..C) { x[i, j] } + 1.0", SUM),
+    ("a maximum with a bound", "(max(j in 0..C) { x[i, j] }).max(0.0)", SUM),
+    // The sum.
+    ("a maximum in place of the sum", MAX, "max(j in 0..C) { (x[i, j] - m[i]).exp() }"),
+    ("a product in place of the sum", MAX, "prod(j in 0..C) { (x[i, j] - m[i]).exp() }"),
+    ("no reduction in place of the sum", MAX, "(t[i] - m[i]).exp()"),
+    ("a sum that does not see the maximum", MAX, "sum(j in 0..C) { x[i, j].exp() }"),
+    ("a sum that sees the maximum in what follows it alone", MAX, "sum(j in 0..C) { x[i, j] } * m[i]"),
+    ("a shorter range", MAX, "sum(j in 0..C - 1) { (x[i, j] - m[i]).exp() }"),
+    ("a range that begins later", MAX, "sum(j in 1..C) { (x[i, j] - m[i]).exp() }"),
+    ("another range", MAX, "sum(j in 0..i + 1) { (x.clamp()[i, j] - m[i]).exp() }"),
+    ("two axes in place of one", MAX, "sum(j in 0..C, k in 0..2) { (x[i, j] - m[i]).exp() }"),
+    ("another order of axes", "max(j in 0..C, k in 0..R) { x[k, j] }", "sum(k in 0..R, j in 0..C) { (x[k, j] - m[i]).exp() }"),
+    // Where the maximum is read.
+    ("the maximum of another row", MAX, "sum(j in 0..C) { (x[i, j] - m.clamp()[i + 1]).exp() }"),
+    (
+        "the maximum of the row with the number of the item",
+        "max(j in 0..R) { z.clamp()[i, j] }",
+        "sum(j in 0..R) { (z.clamp()[i, j] - m[j]).exp() }",
+    ),
+    ("the maximum of this row and of another", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp() * m[0] }"),
+    // What is seen of it.
+    ("no exponential", MAX, "sum(j in 0..C) { x[i, j] - m[i] }"),
+    ("the maximum less the score", MAX, "sum(j in 0..C) { (m[i] - x[i, j]).exp() }"),
+    ("twice the maximum", MAX, "sum(j in 0..C) { (x[i, j] - 2.0 * m[i]).exp() }"),
+    ("the maximum added", MAX, "sum(j in 0..C) { (x[i, j] + m[i]).exp() }"),
+    ("the maximum alone", MAX, "sum(j in 0..C) { m[i].exp() }"),
+    ("the square of an exponential", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp() * (x[i, j] - m[i]).exp() }"),
+    ("the power of an exponential", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp().powi(2) }"),
+    ("an exponential and 1", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp() + 1.0 }"),
+    ("a divisor", MAX, "sum(j in 0..C) { 1.0 / (x[i, j] - m[i]).exp() }"),
+    ("an exponential times the maximum", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp() * m[i] }"),
+    ("a condition on the maximum", MAX, "sum(j in 0..C) { if x[i, j] < m[i] { (x[i, j] - m[i]).exp() } else { 0.0 } }"),
+    ("another value in a choice", MAX, "sum(j in 0..C) { if j < i { (x[i, j] - m[i]).exp() } else { 0.5 } }"),
+    ("a logarithm", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp().ln() }"),
+    ("another constant below", MAX, "sum(j in 0..C) { (x[i, j] - m[i] - 1.0).exp() }"),
+    // The scores.
+    ("other scores", MAX, "sum(j in 0..C) { (w[i, j] - m[i]).exp() }"),
+    ("scores with a factor", MAX, "sum(j in 0..C) { (x[i, j] * 0.5 - m[i]).exp() }"),
+    ("scores of another row", MAX, "sum(j in 0..C) { (x[0, j] - m[i]).exp() }"),
+    (
+        "scores that a mask leaves out of the sum's exponential alone",
+        MAX,
+        "sum(j in 0..C) { ((if j < i { x[i, j] } else { 0.0 }) - m[i]).exp() }",
+    ),
+    ("a mask of the maximum that the sum does not have", "max(j in 0..C) { if j < i { x[i, j] } else { -f32::INFINITY } }", SUM),
+    // A factor within.
+    ("a factor that depends on the row", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * t[i]).exp() }"),
+    ("a factor that is computed", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * (a * 2.0)).exp() }"),
+    ("a divisor within", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) / a).exp() }"),
+    ("a factor of 0", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * 0.0).exp() }"),
+    ("a negated difference", MAX, "sum(j in 0..C) { (-(x[i, j] - m[i])).exp() }"),
+    ("a factor below 0", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * -2.0).exp() }"),
+];
+
+/// Kernels of other forms: a title, the kernel, the schedule.
+const KERNELS: &[(&str, &str, &str)] = &[
+    (
+        "a maximum of integers",
+        "fn k<R, C>(x: i32[R, C]) -> y: f32[R] {
+            let m[i]: i32[R] = max(j in 0..C) { x[i, j] };
+            let l[i]: f32[R] = sum(j in 0..C) { ((x[i, j] - m[i]) as f32).exp() };
+            y[i] = l[i];
+        }",
+        RIGHT,
+    ),
+    (
+        "the place of the maximum",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: i32[R] = argmax(j in 0..C) { x[i, j] };
+            let l[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i] as f32).exp() };
+            y[i] = l[i];
+        }",
+        RIGHT,
+    ),
+    (
+        "a transposed read of the maximum",
+        "fn k<R, C>(x: f32[R, R, C]) -> y: f32[R, R] {
+            let m[h, i]: f32[R, R] = max(j in 0..C) { x[h, i, j] };
+            y[h, i] = sum(j in 0..C) { (x[h, i, j] - m[i, h]).exp() };
+        }",
+        "{ decompose_online(m, y); }",
+    ),
+    (
+        "one row's maximum for all",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[]: f32[] = max(i in 0..R, j in 0..C) { x[i, j] };
+            y[i] = sum(j in 0..C) { (x[i, j] - m[]).exp() };
+        }",
+        "{ decompose_online(m, y); }",
+    ),
+    (
+        "two maxima",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            let n[i]: f32[R] = max(j in 0..C) { x[i, j] * 2.0 };
+            let l[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+            let h[i]: f32[R] = sum(j in 0..C) { (x[i, j] * 2.0 - n[i]).exp() };
+            y[i] = l[i] + h[i];
+        }",
+        "{ decompose_online(m, l, h); }",
+    ),
+    (
+        "two bases",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            let l[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+            let h[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i]).exp2() };
+            y[i] = l[i] + h[i];
+        }",
+        "{ decompose_online(m, l, h); }",
+    ),
+    (
+        "two factors",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            let l[i]: f32[R] = sum(j in 0..C) { (0.5 * (x[i, j] - m[i])).exp() };
+            let h[i]: f32[R] = sum(j in 0..C) { (0.25 * (x[i, j] - m[i])).exp() };
+            y[i] = l[i] + h[i];
+        }",
+        "{ decompose_online(m, l, h); }",
+    ),
+    (
+        "two bases in one sum",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            y[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() + (x[i, j] - m[i]).exp2() };
+        }",
+        "{ decompose_online(m, y); }",
+    ),
+    (
+        "a sum within the items of another",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            let l[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+            y[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() * (x[i, j] + l[i]) };
+        }",
+        "{ decompose_online(m, l, y); }",
+    ),
+    (
+        "the sum of another row as a divisor",
+        "fn k<R, C>(x: f32[R, C]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            let l[i]: f32[R] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+            y[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() } / l[0];
+        }",
+        "{ decompose_online(m, l, y); }",
+    ),
+    (
+        "the sum and the maximum needed besides a result of other axes",
+        "fn k<N, M, E>(s: f32[N, M], v: f32[M, E]) -> (o: f32[N, E], g: f32[N]) {
+            let m[i]: f32[N] = max(j in 0..M) { s[i, j] };
+            let l[i]: f32[N] = sum(j in 0..M) { (s[i, j] - m[i]).exp() };
+            o[i, e] = sum(j in 0..M) { (s[i, j] - m[i]).exp() * v[j, e] } / l[i];
+            g[i] = m[i] + l[i].ln();
+        }",
+        "{ decompose_online(m, l, o); }",
+    ),
+    (
+        "a maximum that is an output besides a result of other axes",
+        "fn k<N, M, E>(s: f32[N, M], v: f32[M, E]) -> (m: f32[N], o: f32[N, E]) {
+            m[i] = max(j in 0..M) { s[i, j] };
+            o[i, e] = sum(j in 0..M) { (s[i, j] - m[i]).exp() * v[j, e] };
+        }",
+        "{ decompose_online(m, o); }",
+    ),
+    (
+        "weights that something else reads besides a result of other axes",
+        "fn k<N, M, E>(s: f32[N, M], v: f32[M, E]) -> (o: f32[N, E], g: f32[N, M]) {
+            let m[i]: f32[N] = max(j in 0..M) { s[i, j] };
+            let p[i, j]: f32[N, M] = (s[i, j] - m[i]).exp();
+            o[i, e] = sum(j in 0..M) { p[i, j] * v[j, e] };
+            g[i, j] = p[i, j];
+        }",
+        "{ decompose_online(m, o); }",
+    ),
+    (
+        "the axes in another order",
+        "fn k<R, Q, C>(x: f32[R, Q, C]) -> (m: f32[R, Q], l: f32[Q, R]) {
+            m[h, i] = max(j in 0..C) { x[h, i, j] };
+            l[i, h] = sum(j in 0..C) { (x[h, i, j] - m[h, i]).exp() };
+        }",
+        "{ decompose_online(m, l); }",
+    ),
+    (
+        "a reader of the maximum in front of the sum",
+        "fn k<R, C>(x: f32[R, C]) -> (y: f32[R], l: f32[R]) {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            y[i] = m[i] * 2.0;
+            l[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+        }",
+        "{ decompose_online(m, l); }",
+    ),
+    (
+        "weights that are gone",
+        "fn k<N, M>(s: f32[N, M]) -> o: f32[N] {
+            let m[i]: f32[N] = max(j in 0..M) { s[i, j] };
+            let p[i, j]: f32[N, M] = (s[i, j] - m[i]).exp();
+            o[i] = sum(j in 0..M) { p[i, j] };
+        }",
+        "{ decompose_online(m, o); root(p); p { tile(i: 4) => workgroup(x); } }",
+    ),
+    (
+        "weights that a sum reads which is not named",
+        "fn k<N, M, E>(s: f32[N, M], v: f32[M, E]) -> o: f32[N, E] {
+            let m[i]: f32[N] = max(j in 0..M) { s[i, j] };
+            let p[i, j]: f32[N, M] = (s[i, j] - m[i]).exp();
+            let l[i]: f32[N] = sum(j in 0..M) { p[i, j] };
+            o[i, e] = sum(j in 0..M) { p[i, j] * v[j, e] } / l[i];
+        }",
+        RIGHT,
+    ),
+    (
+        "blocks of two axes",
+        "fn k<R, C, D>(x: f32[R, C, D]) -> y: f32[R] {
+            let m[i]: f32[R] = max(j in 0..C, k in 0..D) { x[i, j, k] };
+            y[i] = sum(j in 0..C, k in 0..D) { (x[i, j, k] - m[i]).exp() };
+        }",
+        "{ decompose_online(m, y => m_b, y_b, block: 64); }",
+    ),
+    (
+        "a sum in two statements",
+        "fn k<R, C>(x: f32[R, C]) -> (y: f32[R], z: f32[R]) {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            y[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+            z[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() * x[i, j] };
+        }",
+        "{ decompose_online(m, y); decompose_online(m, z); }",
+    ),
+    (
+        "names of blocks in two statements",
+        "fn k<R, C>(x: f32[R, C], w: f32[R, C]) -> (y: f32[R], z: f32[R]) {
+            let m[i]: f32[R] = max(j in 0..C) { x[i, j] };
+            let n[i]: f32[R] = max(j in 0..C) { w[i, j] };
+            y[i] = sum(j in 0..C) { (x[i, j] - m[i]).exp() };
+            z[i] = sum(j in 0..C) { (w[i, j] - n[i]).exp() };
+        }",
+        "{ decompose_online(m, y => m_b, s_b, block: 8); decompose_online(n, z => n_b, s_b, block: 8); }",
+    ),
+];
+
+/// Whole messages: that each says what is wrong, where, and what to write instead.
+#[test]
+fn refusals() {
+    let text = |title: &str, kernel: &str, schedule: &str| match compiled(kernel, schedule) {
+        Ok(program) => panic!("{title} is not refused:\n{}", print::plan(&program)),
+        Err(errors) => format!("## {title}\n{errors}"),
+    };
+    let statements = STATEMENTS.iter().map(|(title, schedule)| text(title, SOFTMAX, schedule));
+    let rows = ROWS.iter().map(|(title, max, sum)| text(title, &rows(max, sum), RIGHT));
+    let kernels = KERNELS.iter().map(|(title, kernel, schedule)| text(title, kernel, schedule));
+    insta::assert_snapshot!(statements.chain(rows).chain(kernels).collect::<Vec<_>>().join("\n"));
+}
