@@ -70,7 +70,7 @@ impl<'v> Checks<'v> {
             // The digit of a place that is kept inside is no larger than that of either of the two.
             Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {
                 Expr::Binary(Binary::Min, a, b) => {
-                    [b, a].into_iter().any(|place| self.is_below(site, exprs.binary(Binary::FloorDiv, place, by), to))
+                    [b, a].into_iter().any(|place| self.is_below(site, exprs.binary(Binary::FloorDiv, place, by), extent))
                 }
                 _ => false,
             },
