@@ -15,6 +15,9 @@ use std::collections::HashSet;
 /// Registers of 32 bits that what is fetched takes at most, in each invocation: half of those that GPUs have for one.
 const REGISTERS: i64 = 128;
 
+/// A loop of a copy's nest, and the directive that made it.
+type Looped = (AxisId, Exec, SpanId);
+
 /// A copy that is made ahead.
 pub(super) struct Ahead {
     /// Its number among the program's.
@@ -24,7 +27,7 @@ pub(super) struct Ahead {
     buffers: u32,
     span: SpanId,
     /// The loops of the copy's nest, outermost first.
-    loops: Vec<(AxisId, Exec, SpanId)>,
+    loops: Vec<Looped>,
     compute: Compute,
     /// The axis that counts the step.
     next: AxisId,
@@ -124,7 +127,7 @@ impl Ahead {
 
     fn add_registers(&self, program: &mut Program, value: ExprId) -> (StageId, Access) {
         // Lanes are the last dimension: they are one access.
-        let is_lanes = |(_, exec, _): &&(AxisId, Exec, SpanId)| *exec == Exec::Lanes;
+        let is_lanes = |(_, exec, _): &&Looped| *exec == Exec::Lanes;
         let others = self.loops.iter().filter(|l| !is_lanes(l));
         let axes: Vec<AxisId> = others.chain(self.loops.iter().filter(is_lanes)).map(|(axis, ..)| *axis).collect();
         let of = program.buffers[self.copy].clone();
@@ -212,7 +215,7 @@ impl Ahead {
 }
 
 /// The loops of a nest with nothing but one whole compute in them, and that.
-fn leaf(nest: &Node) -> Option<(Vec<(AxisId, Exec, SpanId)>, &Compute)> {
+fn leaf(nest: &Node) -> Option<(Vec<Looped>, &Compute)> {
     let (mut loops, mut node) = (Vec::new(), nest);
     loop {
         match &node.kind {

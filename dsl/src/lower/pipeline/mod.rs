@@ -89,7 +89,7 @@ impl Work<'_> {
         let mut body = looped.body.clone();
         let copies: HashSet<BufferId> = here.iter().map(|n| self.program.pipelines[*n].copy).collect();
         let mut nests = Vec::new();
-        body = step::without(self.program, body, &copies, &mut nests);
+        body = step::without(body, &copies, &mut nests);
         let steps = Steps::of(self.program, &body);
         let ranks = here.iter().map(|n| steps.ranks(axis, *n)).collect::<Result<Vec<_>, Error>>()?;
         let next = self.next_axis(axis, span);

@@ -162,12 +162,12 @@ fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
 }
 
 /// A step without the copies' lives, and without their nests, which are given.
-pub(super) fn without(program: &Program, block: Block, copies: &HashSet<BufferId>, nests: &mut Vec<Node>) -> Block {
+pub(super) fn without(block: Block, copies: &HashSet<BufferId>, nests: &mut Vec<Node>) -> Block {
     let mut left = Vec::new();
     for node in block {
         match node.kind {
             NodeKind::Alloc { buffer, body } => {
-                let body = without(program, body, copies, nests);
+                let body = without(body, copies, nests);
                 match copies.contains(&buffer) {
                     true => left.extend(body),
                     false => left.push(Node::new(NodeKind::Alloc { buffer, body }, node.span)),
