@@ -213,3 +213,19 @@ fn stores_moved() {
         assert!(count >= 1, "{pipeline}: {count}");
     }
 }
+
+/// The first steps, made behind the loop: the barrier before it stays.
+#[test]
+fn first_steps_late() {
+    for pipeline in PIPELINES {
+        let count = refused(pipeline, &|program, block, left| {
+            let is_first = |node: &Node| matches!(&node.kind, NodeKind::Loop(l) if matches!(l.exec, Exec::Step(Step::First(_))));
+            let at = (0..block.len()).find(|at| is_first(&block[*at]) && turn(left))?;
+            let node = block.remove(at);
+            let text = line(program, &node);
+            block.push(node);
+            Some(format!("{text}, at the end"))
+        });
+        assert!(count >= 1, "{pipeline}");
+    }
+}
