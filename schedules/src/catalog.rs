@@ -23,13 +23,32 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 29] = [
+pub const ALL: [Entry; 30] = [
+    Entry {
+        name: "conv3x3_f16",
+        about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
+        programs: || {
+            use hopper::conv3x3_f16::{WINDOWS_128X64, WINDOWS_128X128};
+            programs(&[WINDOWS_128X128, WINDOWS_128X64])
+        },
+        dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
     Entry {
         name: "matmul_f16",
         about: "product of halves, with sums in f32",
         programs: || {
-            use hopper::matmul_f16 as m;
-            programs(&[m::P1, m::P2, m::P3, m::P4, m::P5, m::P6, m::P7, m::P8, m::P9, m::P10, m::P11, m::P12, m::ANY])
+            use hopper::matmul_f16 as hopper;
+            programs(&[
+                hopper::PINNED_128X256,
+                hopper::PINNED_128X128,
+                hopper::PINNED_128X64,
+                hopper::TILES_128X128,
+                hopper::ANY,
+                ampere::matmul_f16::ANY,
+                rdna3::matmul_f16::ANY,
+                lavapipe::matmul_f16::ANY,
+            ])
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),

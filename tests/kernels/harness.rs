@@ -216,7 +216,8 @@ impl Variant {
             known.is_none_or(|known| self.program.requires.matrices.iter().all(|row| known.contains(row)))
         };
         let loaded = self.loaded.get_or_init(|| devices().iter().filter(has).map(load).collect());
-        let must = std::env::var("TILEWRIGHT_MATRICES").is_ok_and(|value| value == "vulkan") && self.program.profile == "mesa_lavapipe_26";
+        let must =
+            std::env::var("TILEWRIGHT_MATRICES").is_ok_and(|value| value == "vulkan") && self.program.profile == "mesa_lavapipe_26";
         assert!(!must || loaded.len() == 2, "the Vulkan device does not multiply matrices");
         loaded
     }

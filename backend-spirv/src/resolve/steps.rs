@@ -7,9 +7,9 @@ use super::{Bound, Resolver, View};
 use crate::Result;
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
-use tilewright_dsl::expr::{Outside, Read};
+use tilewright_dsl::expr::{Expr, Outside, Read};
 use tilewright_dsl::launch::Bounds;
-use tilewright_dsl::nest::{AxisId, AxisKind, Tail};
+use tilewright_dsl::nest::{AxisDef, AxisId, AxisKind, Fate, Tail};
 
 /// Elements at fixed steps.
 pub(crate) struct Steps {
@@ -46,7 +46,67 @@ impl Resolver<'_> {
         }
         let inside = self.keep_inside(place, &mut index, View::ALL)?;
         let is_filled = matches!(place.outside, Outside::Fill(..)) && self.values.as_bool(inside) != Some(true);
-        Ok(if is_filled || self.is_rounded_up(mask) { None } else { Some(self.flat(place.buffer, &index)?) })
+        if is_filled || self.is_rounded_up(mask) {
+            return Ok(None);
+        }
+        if place.outside == Outside::Never
+            && let Some(flat) = self.flat_of_digits(place)?
+        {
+            return Ok(Some(flat));
+        }
+        Ok(Some(self.flat(place.buffer, &index)?))
+    }
+
+    /// The row-major index of a tensor without gaps some of whose dimensions are the digits of one fused axis: together they are that axis.
+    fn flat_of_digits(&mut self, place: &Read) -> Result<Option<ValueId>> {
+        let program = self.program;
+        let b = &program.buffers[place.buffer];
+        if !b.space.is_global() || program.strides(place.buffer).is_some() {
+            return Ok(None);
+        }
+        let (mut flat, mut found, mut at) = (self.values.int(0), false, 0);
+        while at < place.index.len() {
+            let fused = self.fused_from(place, at)?;
+            let count = fused.map_or(1, |(_, count)| count);
+            for extent in &b.shape[at..at + count] {
+                let extent = self.resolve_in(*extent, View::ALL)?.0;
+                flat = self.values.times(flat, extent);
+            }
+            let value = match fused {
+                Some((axis, _)) => self.resolve_in(program.exprs.axis(axis), View::ALL)?.0,
+                None => self.resolve_in(place.index[at], View::ALL)?.0,
+            };
+            let value = self.values.as_index(value);
+            flat = self.values.plus(flat, value);
+            found |= fused.is_some();
+            at += count;
+        }
+        Ok(found.then_some(flat))
+    }
+
+    /// The fused axis whose digits are the dimensions from one on, and how many they are. The outermost may be shorter than its dimension.
+    fn fused_from(&mut self, place: &Read, at: usize) -> Result<Option<(AxisId, usize)>> {
+        let program = self.program;
+        let digit = |n: usize| match place.index.get(at + n).map(|index| program.exprs.get(*index)) {
+            Some(Expr::Axis(axis)) => match program.axes[*axis].fate {
+                Fate::Fused { into, digit, .. } if digit == n && self.bound(*axis).is_none() => Some((*axis, into)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((_, into)) = digit(0) else { return Ok(None) };
+        let AxisDef::Fused(digits) = &program.axes[into].def else { return Ok(None) };
+        let is_all = (0..digits.len()).all(|n| digit(n).is_some_and(|(axis, of)| axis == digits[n] && of == into));
+        if !is_all || self.preds.iter().any(|pred| digits.contains(&pred.axis)) {
+            return Ok(None);
+        }
+        for (n, axis) in digits.iter().enumerate().skip(1) {
+            let (own, dimension) = (self.extent_in(*axis, View::ALL)?, program.buffers[place.buffer].shape[at + n]);
+            if own != self.resolve_in(dimension, View::ALL)?.0 {
+                return Ok(None);
+            }
+        }
+        Ok(Some((into, digits.len())))
     }
 
     /// Whether a place depends on axes past whose ends reads are 0.

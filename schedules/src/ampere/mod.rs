@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod conv_nchw;
 pub mod matmul;
+pub mod matmul_f16;
 pub mod sgemm;
 pub mod vectors;
 pub mod winograd;

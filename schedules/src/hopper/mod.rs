@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod conv2d;
+pub mod conv3x3_f16;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod random;

@@ -26,3 +26,15 @@ kernel! {
         };
     }
 }
+
+kernel! {
+    /// 3x3 convolution of halves with sums in f32, stride 1, without padding, NHWC x HWCF.
+    pub fn conv3x3_f16<N, IH, IW, IC, OC, OH = IH - 2, OW = IW - 2>(
+        input: f16[N, IH, IW, IC],
+        filter: f16[3, 3, IC, OC],
+    ) -> output: f16[N, OH, OW, OC] {
+        output[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) {
+            input[n, oh + fh, ow + fw, ic] as f32 * filter[fh, fw, ic, oc] as f32
+        } as f16;
+    }
+}

@@ -9,7 +9,7 @@ mod rows;
 mod transformers;
 mod vectors;
 
-pub use convolutions::{conv_nchw, conv2d};
+pub use convolutions::{conv_nchw, conv2d, conv3x3_f16};
 pub use images::{blur, resize_bilinear};
 pub use matrices::{matmul, matmul_f16, sgemm};
 pub use mobile::{conv1x1, conv1x1_relu6, depthwise, separable};

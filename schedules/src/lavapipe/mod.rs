@@ -8,6 +8,7 @@ pub mod conv2d;
 pub mod conv_nchw;
 pub mod depthwise;
 pub mod matmul;
+pub mod matmul_f16;
 pub mod random;
 pub mod resize;
 pub mod rows;

@@ -2,5 +2,6 @@
 
 pub mod attention;
 pub mod conv_nchw;
+pub mod matmul_f16;
 pub mod rows;
 pub mod winograd;

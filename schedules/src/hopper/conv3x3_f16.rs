@@ -1,0 +1,41 @@
+//! Convolutions of halves with sums in f32, on matrix units: products of the image's windows with the filter.
+
+use crate::kernels::conv3x3_f16;
+use tilewright::devices::nvidia_hopper;
+use tilewright::schedule;
+
+schedule! {
+    /// 128 pixels x 64 channels a workgroup of four subgroups. The steps go through the filter's taps and 32 channels at a time.
+    pub WINDOWS_128X64: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 32 == 0, OC % 64 == 0 {
+        fuse(n, oh, ow => t);
+        tile(t: 128, oc: 64) => workgroup(y, x);
+        tile(ic: 32 => k_o);
+        reorder(fh, fw, k_o, ic, t, oc);
+        fuse(fh, fw, k_o => s);
+        promote(input => x_s[t, ic], at: s, to: shared, row_pad: 8);
+        promote(filter => w_s[ic, oc], at: s, to: shared, row_pad: 8);
+        pipeline(s, buffers: 1, prefetch: register);
+        tile(t: 64, oc: 32) => subgroup(y, x);
+        mma(t, oc, ic, 16 x 16 x 16);
+        unroll(ic);
+        pin(IW, IC, OC);
+    }
+}
+
+schedule! {
+    /// The same with 128 channels a workgroup.
+    pub WINDOWS_128X128: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 32 == 0, OC % 128 == 0 {
+        fuse(n, oh, ow => t);
+        tile(t: 128, oc: 128) => workgroup(y, x);
+        tile(ic: 32 => k_o);
+        reorder(fh, fw, k_o, ic, t, oc);
+        fuse(fh, fw, k_o => s);
+        promote(input => x_s[t, ic], at: s, to: shared, row_pad: 8);
+        promote(filter => w_s[ic, oc], at: s, to: shared, row_pad: 8);
+        pipeline(s, buffers: 1, prefetch: register);
+        tile(t: 64, oc: 64) => subgroup(y, x);
+        mma(t, oc, ic, 16 x 16 x 16);
+        unroll(ic);
+        pin(IW, IC, OC);
+    }
+}
