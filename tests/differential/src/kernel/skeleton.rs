@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
-use super::{convolution, online};
+use super::{convolution, online, products};
 use crate::inputs::Fill;
 use crate::schedule::facts;
 use fastrand::Rng;
@@ -26,6 +26,7 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
         match random.u8(..100) {
             0..4 => return convolution::generate(random),
             4..7 => return online::generate(random),
+            7..13 => return products::generate(random),
             _ => {}
         }
     }
