@@ -7,7 +7,7 @@
 #[test]
 fn compile_fail() {
     let cases = trybuild::TestCases::new();
-    for folder in ["kernel", "profile", "head", "directives", "layouts", "promote", "compute_at", "shared", "unsafe_code"] {
+    for folder in ["kernel", "profile", "head", "directives", "layouts", "promote", "compute_at", "mma", "shared", "unsafe_code"] {
         cases.compile_fail(format!("ui/{folder}/*.rs"));
     }
 }
