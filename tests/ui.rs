@@ -8,7 +8,7 @@
 fn compile_fail() {
     let cases = trybuild::TestCases::new();
     for folder in
-        ["kernel", "profile", "head", "directives", "layouts", "promote", "compute_at", "pipeline", "shared", "unsafe_code"]
+        ["kernel", "profile", "head", "directives", "layouts", "promote", "compute_at", "mma", "pipeline", "shared", "unsafe_code"]
     {
         cases.compile_fail(format!("ui/{folder}/*.rs"));
     }

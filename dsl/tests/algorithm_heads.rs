@@ -119,6 +119,21 @@ fn a_profile_inherits_what_it_does_not_say() {
 }
 
 #[test]
+fn a_profile_names_the_matrices_that_its_subgroups_multiply() {
+    let board = "board: tilewright::devices::vulkan_1_1 {
+        features: [memory_model, cooperative_matrix],
+        matrices: [16 x 8 x 32 f16 f16 f32, 8 x 8 x 8 i8 u8 i32,],
+    }";
+    let of = |texts: &[&str]| profiles(texts).unwrap().matrices.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(of(&[board]), ["16 x 8 x 32 f16 f16 f32", "8 x 8 x 8 i8 u8 i32"]);
+    // They are inherited, said anew, and taken away, each as a whole.
+    assert_eq!(of(&["next: board { subgroup: 32 }", board]), ["16 x 8 x 32 f16 f16 f32", "8 x 8 x 8 i8 u8 i32"]);
+    assert_eq!(of(&["next: board { matrices: [4 x 4 x 4 f32 f32 f32] }", board]), ["4 x 4 x 4 f32 f32 f32"]);
+    assert!(of(&["next: board { matrices: [] }", board]).is_empty());
+    assert_eq!(of(&["next: tilewright::devices::amd_rdna3 {}"]), ["16 x 16 x 16 f16 f16 f16", "16 x 16 x 16 f16 f16 f32"]);
+}
+
+#[test]
 fn bundled_profiles_have_at_least_what_vulkan_guarantees() {
     let least = Profile::vulkan_1_1();
     for profile in Profile::all_bundled() {

@@ -193,8 +193,14 @@ pub(crate) mod part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DType, Feature, Matrices};
 
     fn program(size: Size) -> Program {
+        let (f16, i8) = ([DType::F16; 2], [DType::I8, DType::U8]);
+        let matrices = vec![
+            Matrices { shape: [16, 8, 32], factors: f16, sum: DType::F32 },
+            Matrices { shape: [1, 2, 300], factors: i8, sum: DType::I32 },
+        ];
         let part = Program {
             kernel: "k".into(),
             variant: "V".into(),
@@ -208,7 +214,7 @@ mod tests {
             facts: vec![],
             limits: vec![],
             dispatches: vec![],
-            requires: Requires::default(),
+            requires: Requires { features: vec![Feature::CooperativeMatrix], matrices, ..Requires::default() },
             specialized: vec![],
             conversions: vec![],
             preparations: vec![],

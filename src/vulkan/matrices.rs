@@ -36,3 +36,54 @@ fn dtype(component: vk::ComponentTypeKHR) -> Option<DType> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vk::ComponentTypeKHR as Component;
+
+    fn properties() -> vk::CooperativeMatrixPropertiesKHR<'static> {
+        vk::CooperativeMatrixPropertiesKHR {
+            m_size: 16,
+            n_size: 8,
+            k_size: 32,
+            a_type: Component::FLOAT16,
+            b_type: Component::FLOAT16,
+            c_type: Component::FLOAT32,
+            result_type: Component::FLOAT32,
+            saturating_accumulation: vk::FALSE,
+            scope: vk::ScopeKHR::SUBGROUP,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_row_of_a_subgroup_is_named_by_its_shape_and_types() {
+        let wanted = Matrices { shape: [16, 8, 32], factors: [DType::F16; 2], sum: DType::F32 };
+        assert_eq!(row(&properties()), Some(wanted));
+        let signs = vk::CooperativeMatrixPropertiesKHR {
+            a_type: Component::SINT8,
+            b_type: Component::UINT8,
+            c_type: Component::SINT32,
+            result_type: Component::SINT32,
+            ..properties()
+        };
+        let wanted = Matrices { shape: [16, 8, 32], factors: [DType::I8, DType::U8], sum: DType::I32 };
+        assert_eq!(row(&signs), Some(wanted));
+    }
+
+    #[test]
+    fn what_variants_cannot_name_is_left_out() {
+        let left_out = [
+            vk::CooperativeMatrixPropertiesKHR { scope: vk::ScopeKHR::WORKGROUP, ..properties() },
+            vk::CooperativeMatrixPropertiesKHR { saturating_accumulation: vk::TRUE, ..properties() },
+            vk::CooperativeMatrixPropertiesKHR { result_type: Component::FLOAT16, ..properties() },
+            vk::CooperativeMatrixPropertiesKHR { a_type: Component::FLOAT64, ..properties() },
+            vk::CooperativeMatrixPropertiesKHR { b_type: Component::SINT16, ..properties() },
+            vk::CooperativeMatrixPropertiesKHR { c_type: Component::FLOAT64, result_type: Component::FLOAT64, ..properties() },
+        ];
+        for properties in left_out {
+            assert_eq!(row(&properties), None, "{properties:?}");
+        }
+    }
+}

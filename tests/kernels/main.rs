@@ -28,6 +28,7 @@ mod instead;
 mod lines;
 mod matmul;
 mod mma;
+mod mma_found;
 mod nested;
 mod online;
 mod pack;

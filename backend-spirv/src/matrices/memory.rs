@@ -83,10 +83,10 @@ impl Emit<'_> {
     /// How the matrix at a place lies.
     fn lies(&mut self, place: &Read, shape: Shape) -> Result<Lies> {
         let buffer = place.buffer;
-        let promote = format!(
-            "promote `{0}` to shared memory, `promote({0} => …, to: shared, fill: 0.0)`",
-            self.program.buffers[buffer].name
-        );
+        if self.program.buffers[buffer].swizzle > 0 {
+            return Err(self.no_matrix(buffer, "it is swizzled", "write `row_pad` instead of `swizzle`".into()));
+        }
+        let promote = self.promoting(buffer);
         if !matches!(self.program.buffers[buffer].space, Space::Shared) && !self.program.buffers[buffer].space.is_global() {
             return Err(self.no_matrix(buffer, "it is no array in shared or device memory", "place it there".into()));
         }
@@ -117,13 +117,22 @@ impl Emit<'_> {
                 return Err(self.no_matrix(buffer, &why, self.aligning(buffer, group)));
             }
         }
-        if self.program.buffers[buffer].swizzle > 0 {
-            return Err(self.no_matrix(buffer, "it is swizzled", "write `row_pad` instead of `swizzle`".into()));
-        }
         if shape.role != Use::MatrixAccumulatorKHR && self.resolver.values.as_int(stride) == Some(0) {
             return Err(self.no_matrix(buffer, "a factor varies along both of its sides", promote));
         }
         Ok(lies)
+    }
+
+    /// What would make elements lie at steps.
+    fn promoting(&self, buffer: BufferId) -> String {
+        let b = &self.program.buffers[buffer];
+        match b.space {
+            Space::Shared => format!("name what indexes the copy, an axis for rows and one for columns: `=> {}[…]`", b.name),
+            Space::Output | Space::Update => {
+                format!("promote the result, `promote({0} => {0}_s, at: workgroup, to: shared)`", b.name)
+            }
+            _ => format!("promote `{0}` to shared memory, `promote({0} => {0}_s, at: …, to: shared, fill: 0.0)`", b.name),
+        }
     }
 
     /// What would make rows lie at multiples.

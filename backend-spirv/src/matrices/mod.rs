@@ -14,7 +14,7 @@ use crate::module::{Id, Type};
 use crate::resolve::{Bound, Elements, View};
 use memory::Loaded;
 use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
-use tilewright_dsl::diag::Error;
+use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
 use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Loop, Phase, Side, Space};
@@ -24,6 +24,8 @@ use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Loop, Phase, Side,
 pub(crate) struct Matrices {
     /// The sides that loops around are over, with their lengths.
     sides: Vec<(Side, AxisId, u32)>,
+    /// The directive that makes loops of sides.
+    made_at: SpanId,
     /// By buffer and first element.
     variables: Map<(BufferId, i64), Id>,
     /// What was loaded and has not changed since.
@@ -64,6 +66,7 @@ impl Emit<'_> {
         let value = self.resolver.values.int(0);
         self.matrices.sides.push((side, l.axis, length));
         let span = self.resolver.span;
+        self.matrices.made_at = span;
         let result = self.binding(l.axis, Bound { value, owner: false }, |e| {
             e.block(&l.body)?;
             e.stand_at(span);
@@ -207,6 +210,7 @@ impl Emit<'_> {
     /// That a place does not lie as matrices must.
     fn no_matrix(&self, buffer: BufferId, why: &str, help: String) -> Error {
         let name = &self.program.buffers[buffer].name;
-        self.error(format!("`{name}` does not lie as matrices are loaded and stored: {why}")).help(help)
+        let error = Error::new(self.matrices.made_at, format!("`{name}` does not lie as matrices are loaded and stored: {why}"));
+        error.note_at(self.resolver.span, "it is for this").help(help)
     }
 }

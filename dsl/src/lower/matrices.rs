@@ -45,8 +45,14 @@ fn cut(program: &Program, compute: &Compute, pred: &Pred, around: &[Around], spa
     }
     if stores && compute.phase != Phase::Update {
         let error = Error::new(span, format!("the end of `{name}`, at {text}, cuts matrices that are stored"));
-        let result = &program.buffers[compute.dst[0].buffer].name;
-        let help = format!("promote the result, `promote({result} => {result}_s, at: workgroup, to: shared);`");
+        let result = &program.buffers[compute.dst[0].buffer];
+        if result.space == Space::Shared {
+            // A copy of the result has whole tiles, unless the axis is shorter or what is read past its ends is not there.
+            let error = error.note_at(result.span, format!("`{}` is no longer than that, or the factors are not", result.name));
+            let help = format!("promote what is read at `{name}` with `fill: 0.0`");
+            return Some(error.help(format!("{help}, or choose a tile and matrices that divide {text}")));
+        }
+        let help = format!("promote the result, `promote({0} => {0}_s, at: workgroup, to: shared);`", result.name);
         return Some(error.help(format!("{help}, or state that the tile divides {text}")));
     }
     None

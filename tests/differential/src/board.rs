@@ -3,10 +3,24 @@
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use tilewright_dsl::profile::Profile;
-use tilewright_launch::Feature;
+use tilewright_launch::{DType, Feature, Matrices};
 
-/// A profile. `floats16`: the kernel has f16, so that most profiles should have it too.
-pub fn generate(floats16: bool, random: &mut Rng) -> Profile {
+/// Shapes of matrices, and how large the subgroups are that multiply them: such as devices have, and others.
+const MATRICES: [(u32, &[[u32; 3]]); 6] = [
+    (8, &[[8, 8, 8]]),
+    (32, &[[16, 16, 16]]),
+    (32, &[[16, 8, 16], [16, 8, 8]]),
+    (16, &[[8, 16, 16]]),
+    (4, &[[4, 8, 2], [1, 2, 4]]),
+    (64, &[[16, 16, 16], [32, 8, 4]]),
+];
+
+/// A profile. `floats16`: the kernel has f16, so that most profiles should have it too; `products`: it has products of such matrices, which
+/// most profiles should multiply.
+pub fn generate(floats16: bool, products: bool, random: &mut Rng) -> Profile {
+    if products && random.u8(..100) < 88 {
+        return matrices(random);
+    }
     let mut profile = match random.u8(..100) {
         0..35 => random.choice(Profile::all_bundled()).unwrap_or_else(Profile::vulkan_1_1),
         _ => limits(random),
@@ -15,6 +29,28 @@ pub fn generate(floats16: bool, random: &mut Rng) -> Profile {
         profile.features.extend([Feature::F16, Feature::Storage16]);
         profile.name = "p".into();
     }
+    profile
+}
+
+/// A profile of a device that multiplies matrices.
+fn matrices(random: &mut Rng) -> Profile {
+    if random.u8(..100) < 15 {
+        let bundled = [Profile::mesa_lavapipe_26(), Profile::nvidia_ampere(), Profile::amd_rdna3()];
+        return random.choice(bundled).unwrap_or_else(Profile::mesa_lavapipe_26);
+    }
+    let (subgroup, shapes) = random.choice(MATRICES).unwrap_or(MATRICES[0]);
+    let rows = shapes.iter().flat_map(|shape| {
+        let sums = [DType::F16, DType::F32];
+        sums.map(|sum| Matrices { shape: *shape, factors: [DType::F16; 2], sum })
+    });
+    let mut profile = limits(random);
+    profile.invocations = random.choice([128, 256, 1024]).unwrap_or(256);
+    profile.local = [profile.invocations; 3];
+    profile.shared_bytes = random.choice([4096, 16384, 32768, 32768]).unwrap_or(32768);
+    profile.subgroup = Some(subgroup);
+    profile.matrices = rows.collect();
+    let features = [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize, Feature::F16, Feature::Storage16];
+    profile.features.extend(features);
     profile
 }
 
@@ -46,11 +82,17 @@ fn limits(random: &mut Rng) -> Profile {
 
 /// A profile as Rust.
 pub fn rust(profile: &Profile) -> String {
-    let Profile { name, invocations, local, shared_bytes, subgroup, subgroups, push_bytes, features, .. } = profile;
+    let Profile { name, invocations, local, shared_bytes, subgroup, subgroups, push_bytes, features, matrices, .. } = profile;
     let features: Vec<String> = features.iter().map(|f| format!("Feature::{f:?}")).collect();
+    let matrices = matrices.iter().map(|row| {
+        let Matrices { shape, factors: [a, b], sum } = row;
+        format!("Matrices {{ shape: {shape:?}, factors: [DType::{a:?}, DType::{b:?}], sum: DType::{sum:?} }}")
+    });
+    let matrices: Vec<String> = matrices.collect();
     format!(
         "Profile {{ name: \"{name}\".into(), invocations: {invocations}, local: {local:?}, shared_bytes: {shared_bytes}, \
-         subgroup: {subgroup:?}, subgroups: {subgroups}, push_bytes: {push_bytes}, features: [{}].into(), ..Profile::vulkan_1_1() }}",
-        features.join(", ")
+         subgroup: {subgroup:?}, subgroups: {subgroups}, push_bytes: {push_bytes}, features: [{}].into(), matrices: vec![{}], ..Profile::vulkan_1_1() }}",
+        features.join(", "),
+        matrices.join(", ")
     )
 }

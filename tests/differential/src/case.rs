@@ -6,13 +6,16 @@ use crate::inputs::Fill;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
 use crate::kernel::{self, Kernel};
 use crate::schedule::tree::Schedule;
-use crate::schedule::{self, facts};
+use crate::schedule::{self, Product, facts};
 use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
 
 /// Points that a launch computes, at most: the evaluation is slow and plain.
 const POINTS: i64 = 6_000;
+
+/// The same of products on matrix units, whose matrices are whole.
+const MATRIX_POINTS: i64 = 40_000;
 
 /// The same of large cases, of which one in so many is.
 const LARGE_POINTS: i64 = 100_000;
@@ -73,7 +76,8 @@ impl Case {
         let made = kernel::generate(&mut random, large);
         let (kernel, fills) = (made.kernel, made.fills);
         let generic = if random.bool() { DType::F16 } else { DType::F32 };
-        let profile = board::generate(has_f16(&kernel, generic), &mut random);
+        let products = kernel.stages.iter().any(|stage| Product::of(&kernel, stage, generic).is_some());
+        let profile = board::generate(has_f16(&kernel, generic), products, &mut random);
         let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
         let launches = (0..2).map(|_| {
             let met = met(&kernel, &schedule, &mut random);
@@ -147,20 +151,21 @@ fn has_f16(kernel: &Kernel, generic: DType) -> bool {
 fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String, i64)> {
     let mut most = random.choice([4, 9, 9, 13, 17, 33, 40]).unwrap_or(9);
     let least = if random.u8(..100) < 6 { 0 } else { 1 };
+    let limit = if schedule.has("mma") { MATRIX_POINTS } else { POINTS };
     let mut dims = Vec::new();
     for attempt in 0..60 {
         dims = kernel.dims().map(|name| (name.to_owned(), random.i64(least..=most.max(1)))).collect();
         equate(schedule, &mut dims, random);
         let sound = kernel.generics.iter().all(|g| kernel.size(&Expr::name(&g.name), &dims).is_none_or(|n| n >= least));
-        if sound && facts::hold(kernel, &schedule.facts, &dims) && points(kernel, &dims) <= POINTS {
+        if sound && facts::hold(kernel, &schedule.facts, &dims) && points(kernel, &dims) <= limit {
             break;
         }
         // Less is easier to compute, more fits more windows.
         if attempt % 8 == 7 {
-            most = if points(kernel, &dims) > POINTS { (most / 2).max(2) } else { most + 3 };
+            most = if points(kernel, &dims) > limit { (most / 2).max(2) } else { most + 3 };
         }
     }
-    while points(kernel, &dims) > POINTS && dims.iter().any(|(_, n)| *n > 1) {
+    while points(kernel, &dims) > limit && dims.iter().any(|(_, n)| *n > 1) {
         dims.iter_mut().for_each(|(_, n)| *n = (*n + 1) / 2);
     }
     dims

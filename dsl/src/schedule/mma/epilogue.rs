@@ -7,6 +7,7 @@ use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
 use crate::nest::walk;
 use crate::nest::{Body, NodeKind, Space, StageId, State};
+use crate::schedule::promote::check_widened;
 use crate::schedule::{Applied, StageNest};
 use std::collections::HashMap;
 
@@ -24,6 +25,7 @@ pub(in crate::schedule) fn with_write_back(nest: &mut StageNest<'_>, span: SpanI
     }
     check_reads(nest, finish, span)?;
     nest.program.buffers[copy].dtype = dtype;
+    check_widened(nest, copy, span)?;
     let value = value_of(nest, stage, finish, sum);
     nest.program.stages[stage].body = Body::Map(value);
     for attached in &mut nest.placed.attached {

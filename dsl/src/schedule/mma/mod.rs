@@ -13,7 +13,7 @@ use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Expr, ExprId, Read};
 use crate::launch::{DType, Feature, Matrices};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, Body, Exec, Fate, Level, Side, Split, State, Tail};
+use crate::nest::{AxisId, Body, Exec, Fate, Level, Side, Space, Split, State, Tail};
 use crate::syntax::Name;
 use crate::syntax::schedule::Shape;
 
@@ -25,6 +25,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: S
     let axes = [nest.axis(&names[0])?, nest.axis(&names[1])?, nest.axis(&names[2])?];
     check_axes(nest, names, axes)?;
     check_device(nest, span)?;
+    check_reads(nest, span)?;
     let factors = factors(nest, names, axes, span)?;
     let mut sides = [0; 3];
     for (side, number) in sides.iter_mut().zip(&shape.sides) {
@@ -56,6 +57,11 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
         let error = Error::new(names[0].span, format!("`{stage}` is no sum of products"));
         return Err(error.help("`mma` is for a sum, as of a matrix product"));
     };
+    let other = |f: &&Frame| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))));
+    if let Some(frame) = nest.path.frames.iter().find(other) {
+        let error = Error::new(names[0].span, "this stage is in lanes or on matrix units already");
+        return Err(error.note_at(frame.span, "it is, here").help("leave one of the two out"));
+    }
     for ((axis, name), side) in axes.into_iter().zip(names).zip(SIDES) {
         split::plain(nest, axis, name.span)?;
         if nest.is_reduction(axis) != (side == Side::Depth) {
@@ -70,11 +76,6 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
     }
     if let Some(n) = (1..3).find(|n| axes[..*n].contains(&axes[*n])) {
         return Err(Error::new(names[n].span, format!("`{}` is named twice", names[n])).help("name three axes"));
-    }
-    let other = |f: &&Frame| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))));
-    if let Some(frame) = nest.path.frames.iter().find(other) {
-        let error = Error::new(names[0].span, "this stage is in lanes or on matrix units already");
-        return Err(error.note_at(frame.span, "it is, here"));
     }
     Ok(())
 }
@@ -103,6 +104,17 @@ fn check_device(nest: &StageNest<'_>, span: SpanId) -> Applied {
     subgroups::check_size(nest, span)
 }
 
+/// That nothing is read that each invocation has for itself.
+fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
+    let (program, compute) = (&*nest.program, &nest.path.compute);
+    let values = compute.value.iter().copied().chain(compute.finish);
+    let reads = values.flat_map(|value| program.exprs.reads(value));
+    let mut copies = reads.map(|read| &program.buffers[read.buffer]);
+    let Some(copy) = copies.find(|copy| copy.space == Space::Register) else { return Ok(()) };
+    let error = Error::new(span, format!("`{}` is in registers, and matrices are loaded from memory", copy.name));
+    Err(error.note_at(copy.span, "it is promoted here").help("write `to: shared`, or leave the promotion out"))
+}
+
 /// The reads that are multiplied: of rows by the depth, and of the depth by columns.
 fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span: SpanId) -> Result<[Read; 2], Error> {
     let [i, j, k] = names.each_ref().map(|name| name.text.as_str());
@@ -126,12 +138,21 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
         };
         let index: Vec<ExprId> = read.index.iter().map(|index| nest.on_loops(*index)).collect();
         let at = axes.map(|axis| index.iter().any(|e| nest.program.exprs.uses_axis(*e, &mut |a| a == axis)));
+        let refused = match at {
+            [true, true, _] => Some(format!("depends on `{i}` and on `{j}`")),
+            [false, false, _] => Some(format!("depends on neither `{i}` nor `{j}`")),
+            [.., false] => Some(format!("does not depend on `{k}`")),
+            _ => None,
+        };
+        if let Some(why) = refused {
+            return Err(refuse(&format!("the factor `{}` {why}", nest.text(factor))));
+        }
         found.push((read, at));
     }
     found.sort_by_key(|(_, at)| at[1]);
     match <[_; 2]>::try_from(found) {
         Ok([(a, [true, false, true]), (b, [false, true, true])]) => Ok([a, b]),
-        _ => Err(refuse(&format!("this is no product of matrices over `{i}`, `{j}` and `{k}`"))),
+        _ => Err(refuse("both factors depend on the same of these axes")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a copy fits: the bytes that it takes, those that are there, and what makes it so large.
 
 use super::Wanted;
-use crate::diag::Error;
+use crate::diag::{Error, SpanId};
 use crate::nest::walk;
 use crate::nest::{AxisDef, AxisId, Block, BufferId, Node, NodeKind, Program, Space};
 use crate::profile::Profile;
@@ -51,6 +51,22 @@ pub(in crate::schedule) fn shared_bytes(program: &Program, profile: &Profile, bl
     };
     let bytes = |buffer| (buffer, program.local_bytes(buffer, profile).unwrap_or(0));
     walk::nodes(block).filter_map(shared).map(bytes).collect()
+}
+
+/// Refuses a copy that there is no room for any more, now that its elements are of another type.
+pub(in crate::schedule) fn check_widened(nest: &StageNest<'_>, copy: BufferId, span: SpanId) -> Result<(), Error> {
+    let program = &*nest.program;
+    let parts = shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
+    let (total, there) = (parts.iter().map(|(_, bytes)| bytes).sum::<i64>(), i64::from(nest.profile.shared_bytes));
+    if total <= there {
+        return Ok(());
+    }
+    let (b, takes) = (&program.buffers[copy], program.local_bytes(copy, nest.profile).unwrap_or(0));
+    let error =
+        Error::new(span, format!("`{}` does not fit: as sums of {} it takes {takes} bytes of shared memory", b.name, b.dtype));
+    let error =
+        error.note(format!("`{}` has {there}, and all copies take {total}", nest.profile.name)).note_at(b.span, "it is made here");
+    Err(error.help("make the tiles of rows and columns smaller"))
 }
 
 /// The bytes of a copy, or of all components of the state that is computed there, which have one shape.

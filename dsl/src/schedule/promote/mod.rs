@@ -21,7 +21,7 @@ mod output;
 pub(super) mod place;
 pub(super) mod value;
 
-pub(super) use memory::shared_bytes;
+pub(super) use memory::{check_widened, shared_bytes};
 pub(super) use place::varying as place_varying;
 
 use super::attach::Attached;
@@ -91,6 +91,10 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     if nest.placed.attached.iter().any(beside) && promote.to == Memory::Shared {
         place.inside = place::inside(nest, promote.to, place.depth, true);
         place.around = true;
+    }
+    if promote.to == Memory::Register && nest.has_matrices() {
+        let error = Error::new(promote.to_span, format!("`{}` is read by matrix units, which load from memory", promote.source));
+        return Err(error.help("write `to: shared`, and promote before `mma`"));
     }
     let source = source(nest, promote, &place)?;
     if promote.to == Memory::Shared && nest.program.buffers[source].space == Space::Register {

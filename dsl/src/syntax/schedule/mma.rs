@@ -6,9 +6,10 @@ use crate::syntax::{Cursor, expr};
 
 /// `i, j, k, 16 x 16 x 16`
 pub(super) fn mma(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
+    let whole = |error: Error| error.help("write three axes and a shape: `mma(i, j, k, 16 x 16 x 16)`");
     let mut axis = |what| {
-        let name = cursor.name(what)?;
-        cursor.expect(",").map(|_| name)
+        let name = cursor.name(what).map_err(whole)?;
+        cursor.expect(",").map(|_| name).map_err(whole)
     };
     let axes = [axis("the axis of rows")?, axis("the axis of columns")?, axis("the reduction's axis")?];
     Ok(DirectiveKind::Mma { axes, shape: shape(cursor)? })

@@ -11,6 +11,7 @@ mod floats;
 mod integers;
 mod large;
 mod online;
+mod products;
 mod reads;
 mod skeleton;
 pub mod text;

@@ -1,10 +1,10 @@
 //! Schedules: their tree and text, what the generator believes of a nest, and the directives it writes.
 //!
 //! A schedule grows stage by stage, those that read before those that are read: so a stage can be given a place in the nest of
-//! its readers ([`flow`] knows them). A stage's directives are at random, or come in phases as people write them ([`phases`]), of
-//! those that are likely legal on the nest as it is then ([`nest`], [`places`], [`directives`]); then what is left over is placed
-//! ([`complete`]), mostly, and what was copied or computed within it may get a block ([`blocks`]). Some schedules are spoiled on
-//! purpose ([`illegal`]).
+//! its readers ([`flow`] knows them). Products of matrices mostly go to matrix units, where the profile has some ([`mma`]). Other
+//! stages' directives are at random, or come in phases as people write them ([`phases`]), of those that are likely legal on the nest
+//! as it is then ([`nest`], [`places`], [`directives`]); then what is left over is placed ([`complete`]), mostly, and what was copied
+//! or computed within it may get a block ([`blocks`]). Some schedules are spoiled on purpose ([`illegal`]).
 
 mod blocks;
 mod complete;
@@ -14,6 +14,7 @@ pub(crate) mod facts;
 pub mod flow;
 mod illegal;
 mod im2col;
+mod mma;
 pub mod nest;
 mod online;
 mod owned;
@@ -27,6 +28,7 @@ mod winograd;
 use crate::kernel::tree::{GenericKind, Kernel, Role, Stage};
 use fastrand::Rng;
 use flow::Flow;
+pub(crate) use mma::Product;
 use nest::Nest;
 use std::collections::BTreeSet;
 use tilewright_dsl::profile::Profile;
@@ -121,6 +123,9 @@ impl Maker<'_> {
         if random.u8(..100) < 70 && self.joins(stage, random) {
             return;
         }
+        if random.u8(..100) < 85 && self.product(stage, random).is_some() {
+            return;
+        }
         let mut nest = Nest::new(self.kernel, stage, &self.schedule.facts, self.profile, self.flow, self.generic);
         let careful = random.u8(..100) < 94;
         let directives = match owned::blocks(&mut nest, stage, random) {
@@ -154,6 +159,16 @@ impl Maker<'_> {
         let at = random.usize(..=block.stages.len());
         block.stages.insert(at, stage.name.clone());
         true
+    }
+
+    /// The directives of a product on matrix units.
+    fn product(&mut self, stage: &Stage, random: &mut Rng) -> Option<()> {
+        let product = Product::of(self.kernel, stage, self.generic)?;
+        let facts = self.schedule.facts.clone();
+        let (blocks, facts) = mma::schedule(self.kernel, stage, &product, self.profile, facts, random)?;
+        self.schedule.blocks.extend(blocks);
+        self.schedule.facts = facts;
+        Some(())
     }
 
     /// Outside of blocks, and anywhere among them.

@@ -95,6 +95,13 @@ pub struct Target {
     pub slots: Vec<&'static str>,
 }
 
+impl Schedule {
+    /// Whether it has a directive of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.blocks.iter().flat_map(|block| &block.directives).any(|directive| directive.name == name)
+    }
+}
+
 impl Directive {
     /// A directive of names.
     pub fn new(name: &'static str, axes: impl IntoIterator<Item = String>) -> Directive {

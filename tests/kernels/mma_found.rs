@@ -1,0 +1,33 @@
+//! What the differential tests found of products on matrix units, made small. Each was wrong once.
+
+use crate::harness::{try_variant, variant};
+use tilewright_dsl::profile::Profile;
+
+/// A copy of the result that is to hold sums took more shared memory than when it was made, and only the verifier counted it.
+#[test]
+fn mma_copies_of_wide_sums_fit() {
+    let kernel = "fn k<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] {
+        c[i, j] = (sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 }) as f16;
+    }";
+    let promoted = "promote(c => c_s, at: workgroup, to: shared);";
+    for (first, last) in [(promoted, ""), ("", promoted)] {
+        let schedule = format!(
+            "V: k for p where M % 64 == 0, N % 32 == 0, K % 16 == 0 {{
+                tile(i: 64, j: 32) => workgroup(y, x);
+                reorder(k, i, j);
+                {first}
+                mma(i, j, k, 16 x 16 x 16);
+                {last}
+            }}"
+        );
+        let small = Profile { shared_bytes: 4096, ..Profile::nvidia_ampere() };
+        let refusal = try_variant(kernel, &schedule, &small).err().expect("it takes 8192 bytes");
+        assert!(
+            !refusal.is_defect && refusal.text.contains("`c_s` does not fit: as sums of f32 it takes 8192 bytes"),
+            "{}",
+            refusal.text
+        );
+        let enough = Profile { shared_bytes: 8192, ..Profile::nvidia_ampere() };
+        variant(kernel, &schedule, &enough).check(&[("M", 64), ("N", 64), ("K", 32)], &[]);
+    }
+}

@@ -1,0 +1,20 @@
+//! An axis that is fused.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: product<T = f16> for nvidia_ampere where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
+        fuse(i, j => p);
+        tile(p: 16) => workgroup(x);
+        mma(i, j, k, 16 x 16 x 16);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,21 @@
+//! An axis that counts a subgroup's lanes.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: product<T = f16> for nvidia_ampere where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
+        tile(i: 512, j: 16) => workgroup(y, x);
+        tile(i: 16) => lane(x);
+        reorder(k, i, j);
+        mma(i, j, k, 16 x 16 x 16);
+    }
+}
+
+fn main() {}

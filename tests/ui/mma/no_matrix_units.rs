@@ -1,0 +1,20 @@
+//! A profile without matrix units.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::vulkan_1_1;
+use tilewright::schedule;
+
+schedule! {
+    pub V: product<T = f16> for vulkan_1_1 where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
+        tile(i: 16, j: 16) => workgroup(y, x);
+        reorder(k, i, j);
+        mma(i, j, k, 16 x 16 x 16);
+    }
+}
+
+fn main() {}

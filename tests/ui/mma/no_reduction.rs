@@ -1,0 +1,19 @@
+//! A stage that sums nothing.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: elements for nvidia_ampere where M % 16 == 0, N % 16 == 0 {
+        tile(i: 16, j: 16) => workgroup(y, x);
+        mma(i, j, j, 16 x 16 x 16);
+    }
+}
+
+fn main() {}

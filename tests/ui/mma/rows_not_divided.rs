@@ -1,0 +1,20 @@
+//! Rows of which nothing is known, without a tile.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: product<T = f16> for nvidia_ampere where N % 16 == 0, K % 16 == 0 {
+        tile(j: 16) => workgroup(x);
+        reorder(k, i, j);
+        mma(i, j, k, 16 x 16 x 16);
+    }
+}
+
+fn main() {}

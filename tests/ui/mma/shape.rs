@@ -1,0 +1,20 @@
+//! A shape that the profile does not have.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: product<T = f16> for nvidia_ampere where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
+        tile(i: 16, j: 16) => workgroup(y, x);
+        reorder(k, i, j);
+        mma(i, j, k, 8 x 8 x 8);
+    }
+}
+
+fn main() {}

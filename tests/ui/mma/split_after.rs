@@ -1,0 +1,21 @@
+//! A tile of an axis of which matrices are counted.
+
+#![allow(unused_imports)]
+
+#[path = "../support/products.rs"]
+mod products;
+
+use products::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: product<T = f16> for nvidia_ampere where M % 16 == 0, N % 16 == 0, K % 16 == 0 {
+        tile(i: 64, j: 64) => workgroup(y, x);
+        reorder(k, i, j);
+        mma(i, j, k, 16 x 16 x 16);
+        tile(i: 2) => subgroup(x);
+    }
+}
+
+fn main() {}

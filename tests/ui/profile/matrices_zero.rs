@@ -1,0 +1,9 @@
+//! Sides out of range.
+
+tilewright::profile! {
+    pub board: tilewright::devices::nvidia_ampere {
+        matrices: [0 x 16 x 16 f16 f16 f32, 16 x 300 x 16 f16 f16 f32]
+    }
+}
+
+fn main() {}
