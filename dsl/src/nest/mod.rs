@@ -131,6 +131,8 @@ pub struct Program {
     /// The stages that `compute_at` placed, each with the element of the algorithm's stage that its own element is: a read of that stage's
     /// buffer, whose indices name the placed stage's axes and the host's.
     pub placed: BTreeMap<StageId, ExprId>,
+    /// Registers that the invocations of a workgroup have between them: dimensions of them belong to axes that are bound to those.
+    pub dealt: BTreeSet<BufferId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,
     /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.

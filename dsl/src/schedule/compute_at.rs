@@ -22,7 +22,7 @@ use crate::nest::{
     Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
 };
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
+use crate::syntax::schedule::{Directive, DirectiveKind, Promote};
 use std::collections::HashMap;
 
 /// Sorts every run of `compute_at` by what reads what.
@@ -50,7 +50,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     }
     let mut place = place::find(nest, promote)?;
     place.around = true;
-    place.inside = place::inside(nest, promote.to, place.depth, true);
+    place.inside = place::inside(nest, promote.is_together(), place.depth, true);
     check_readers(nest, stage, &place, promote)?;
     check_reads(nest, stage, name)?;
     blocked::define_alone(nest.program, stage);
@@ -128,7 +128,7 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
             elsewhere.extend(readers);
         } else {
             here.extend(&readers);
-            if let Some(reader) = readers.first().filter(|_| attached.together && promote.to == Memory::Register) {
+            if let Some(reader) = readers.first().filter(|_| attached.together && !promote.is_together()) {
                 let what = format!(
                     "`{}` is read by `{}`, which the invocations of a workgroup compute together",
                     promote.source,

@@ -87,8 +87,8 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     }
     // What is placed at the same loop reads the copy, too.
     let beside = |a: &Attached| nest.place_of(a) == place.depth && footprint::block_reads(nest, &a.before, &promote.source.text);
-    if nest.placed.attached.iter().any(beside) && promote.to == Memory::Shared {
-        place.inside = place::inside(nest, promote.to, place.depth, true);
+    if nest.placed.attached.iter().any(beside) && promote.is_together() {
+        place.inside = place::inside(nest, promote.is_together(), place.depth, true);
         place.around = true;
     }
     let source = source(nest, promote, &place)?;
@@ -97,6 +97,11 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
         let error =
             Error::new(name.span, format!("`{name}` lies in registers, which one invocation has: the others cannot copy it"));
         return Err(error.help(format!("promote what `{name}` is a copy of, or copy to registers")));
+    }
+    if nest.program.dealt.contains(&source) {
+        let name = &promote.source;
+        let error = Error::new(name.span, format!("`{name}` lies in the registers of several invocations, which read it there"));
+        return Err(error.help(format!("promote what `{name}` is a copy of, or write `to: shared` there")));
     }
     let wanted = Wanted { promote, place, source, also: Vec::new(), name, span };
     let footprint = footprint::of(nest, &wanted)?;
@@ -199,6 +204,9 @@ pub(super) fn add_buffer(
     let (name, dtype) = (if source == wanted.source { wanted.name.clone() } else { of.name.clone() }, of.dtype);
     let buffer = Buffer { name, dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };
     let buffer = nest.program.buffers.push(buffer);
+    if wanted.promote.dealt {
+        nest.program.dealt.insert(buffer);
+    }
     memory::check(nest, wanted, buffer, used)?;
     Ok(buffer)
 }
@@ -252,7 +260,7 @@ pub(super) fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, 
     let Wanted { promote, place, span, .. } = wanted;
     let Copy { buffer, stage, filled, reordered } = copy;
     let (before, after) = beside;
-    let together = promote.to == Memory::Shared;
+    let together = promote.is_together();
     let attached = Attached { buffer: Some(buffer), outer: place.outer.clone(), together, before, after, span: *span };
     match place.around {
         true => nest.placed.attached.insert(0, attached),
