@@ -236,6 +236,8 @@ pub const ALL: [Entry; 29] = [
                 lavapipe::rows::SOFTMAX,
                 lavapipe::rows::SOFTMAX_ONLINE,
                 lavapipe::rows::SOFTMAX_ANY,
+                hopper::rows::SOFTMAX_4096,
+                hopper::rows::SOFTMAX_4096_WIDE,
                 rdna3::rows::SOFTMAX,
                 kernels::softmax::DEFAULT,
             ])
@@ -250,6 +252,8 @@ pub const ALL: [Entry; 29] = [
             programs(&[
                 lavapipe::rows::LAYERNORM,
                 lavapipe::rows::LAYERNORM_ANY,
+                hopper::rows::LAYERNORM_4096,
+                hopper::rows::LAYERNORM_4096_WIDE,
                 rdna3::rows::LAYERNORM,
                 kernels::layernorm::DEFAULT,
             ])

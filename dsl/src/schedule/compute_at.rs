@@ -6,8 +6,8 @@
 //! A run of `compute_at` is applied consumers first ([`consumers_first`]): so each finds the reads of those that it serves. What is
 //! computed later stands around them.
 //!
-//! Refused: a stage that something else reads, outside of the place; registers for what the invocations of a workgroup
-//! compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
+//! Refused: a stage that something else reads, outside of the place; registers of each invocation for what the invocations of a
+//! workgroup compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
 //! fit.
 
 use super::attach::Attached;
@@ -19,7 +19,7 @@ use crate::expr::{Expr, ExprId, Outside, Read};
 use crate::nest::points::points;
 use crate::nest::walk;
 use crate::nest::{
-    Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
+    Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Space, Stage, StageId,
 };
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Promote};
@@ -128,7 +128,9 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
             elsewhere.extend(readers);
         } else {
             here.extend(&readers);
-            if let Some(reader) = readers.first().filter(|_| attached.together && !promote.is_together()) {
+            // What registers are filled from can still be reduced together: by a block that comes later.
+            let shared = attached.together && attached.buffer.is_none_or(|b| program.buffers[b].space == Space::Shared);
+            if let Some(reader) = readers.first().filter(|_| shared && !promote.is_together()) {
                 let what = format!(
                     "`{}` is read by `{}`, which the invocations of a workgroup compute together",
                     promote.source,

@@ -5,5 +5,6 @@ pub mod conv2d;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod random;
+pub mod rows;
 pub mod vectors;
 pub mod winograd;

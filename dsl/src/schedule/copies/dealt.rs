@@ -12,9 +12,7 @@ use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::Prover;
 use crate::nest::walk::{self, Around};
-use crate::nest::{
-    Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, StageId,
-};
+use crate::nest::{Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, StageId};
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
 use crate::schedule::unroll::LIMIT;

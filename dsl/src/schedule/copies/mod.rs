@@ -252,8 +252,8 @@ fn one_writes(nest: &mut StageNest<'_>, invocations: i64, span: SpanId) -> Appli
     Ok(())
 }
 
-/// What is computed within another stage's nest is not distributed to workgroups, and registers not to invocations: but for a
-/// reduction of which each then has the result.
+/// What is computed within another stage's nest is not distributed to workgroups. Of registers, elements are distributed that
+/// invocations have between them, or a reduction of which each then has the result.
 pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: SpanId) -> Applied {
     let Some(host) = nest.program.hosts.get(&nest.stage) else { return Ok(()) };
     let stage = &nest.program.stages[nest.stage];

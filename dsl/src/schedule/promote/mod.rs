@@ -6,7 +6,8 @@
 //! read at their values ([`footprint`]). A result is promoted the other way round: it is computed into the copy, and a stage
 //! after it writes that back ([`output`]).
 //!
-//! Axes bound to invocations have their whole range for a copy to shared memory, and are fixed for one to registers.
+//! Axes bound to invocations have their whole range for a copy to shared memory, or to registers that its block distributes
+//! ([`super::copies`]), and are fixed for one to registers of each.
 //!
 //! Refused: a place that encloses no such read, or several different ones; indices that depend on data; an extent without a
 //! bound that is a literal; a list that leaves out an axis; a shared copy under one invocation's loops, or one that does not
