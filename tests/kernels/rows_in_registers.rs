@@ -88,7 +88,7 @@ fn a_row_that_is_computed() {
                 compute_at(total, workgroup, to: register); compute_at(e, workgroup, to: register);
                 compute_at(largest, workgroup, to: register);
                 promote(x => x_r, at: workgroup, to: register);
-                x_r {{ split(j, [4, 64] => r, t); distribute(t => thread(x)); unroll(r); }}
+                x_r {{ split(k, [4, 64] => r, t); distribute(t => thread(x)); unroll(r); }}
                 e {{ split(j, [4, 64] => r, t); distribute(t => thread(x)); unroll(r); }}
                 largest, total {{ split(k, [4, 64] => k_r, k_t); distribute(k_t => thread(x), by: tree); unroll(k_r); }}
             }}"
