@@ -263,6 +263,8 @@ pub const ALL: [Entry; 30] = [
                 lavapipe::rows::SOFTMAX,
                 lavapipe::rows::SOFTMAX_ONLINE,
                 lavapipe::rows::SOFTMAX_ANY,
+                hopper::rows::SOFTMAX_4096,
+                hopper::rows::SOFTMAX_4096_WIDE,
                 rdna3::rows::SOFTMAX,
                 kernels::softmax::DEFAULT,
             ])
@@ -277,6 +279,8 @@ pub const ALL: [Entry; 30] = [
             programs(&[
                 lavapipe::rows::LAYERNORM,
                 lavapipe::rows::LAYERNORM_ANY,
+                hopper::rows::LAYERNORM_4096,
+                hopper::rows::LAYERNORM_4096_WIDE,
                 rdna3::rows::LAYERNORM,
                 kernels::layernorm::DEFAULT,
             ])

@@ -37,6 +37,7 @@ mod placement;
 mod promote;
 mod random;
 mod reductions;
+mod rows_in_registers;
 mod semantics;
 mod stencil;
 mod tails;

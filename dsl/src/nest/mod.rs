@@ -46,7 +46,8 @@
 //! the element and take no part in the address: reader and writer must be the same invocation. A dimension that is
 //! indexed by such an *owner* is indexed by it alone, and takes no room. The same holds for `Fragment` memory and axes
 //! bound to subgroups. A parallel axis that is bound within the buffer's life must own a dimension of it; one that is
-//! bound outside need not.
+//! bound outside need not. While directives are applied, registers that invocations have between them
+//! ([`Program::dealt`]) are one box, without dimensions for owners; these are made when all stages have their loops.
 //!
 //! Two axes bound to the same level and slot have the same value in the same invocation, whatever their names.
 //!
@@ -146,6 +147,8 @@ pub struct Program {
     /// The stages that `compute_at` placed, each with the element of the algorithm's stage that its own element is: a read of that stage's
     /// buffer, whose indices name the placed stage's axes and the host's.
     pub placed: BTreeMap<StageId, ExprId>,
+    /// Registers that the invocations of a workgroup have between them: dimensions of them belong to axes that are bound to those.
+    pub dealt: BTreeSet<BufferId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,
     /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.

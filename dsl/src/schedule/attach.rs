@@ -268,11 +268,12 @@ fn fill(open: &mut Option<Attached>, (before, after): (Block, Block), outer: &[A
 }
 
 impl Program {
-    /// Whether the invocations of a workgroup make a buffer together: one in shared memory, or registers that each has of what
-    /// all of them have reduced, there or in a stage within.
+    /// Whether the invocations of a workgroup make a buffer together: one in shared memory, registers that they have between them, or
+    /// registers that each has of what all of them have reduced, there or in a stage within.
     pub fn is_together(&self, buffer: BufferId) -> bool {
         let makes = |stage: &StageId| self.stages[*stage].buffers().contains(&buffer);
-        self.buffers[buffer].space == Space::Shared || self.hosts.keys().filter(|s| makes(s)).any(|s| self.is_reduced_together(*s))
+        let whole = self.buffers[buffer].space == Space::Shared || self.dealt.contains(&buffer);
+        whole || self.hosts.keys().filter(|s| makes(s)).any(|s| self.is_reduced_together(*s))
     }
 
     fn is_reduced_together(&self, stage: StageId) -> bool {

@@ -6,8 +6,8 @@
 //! A run of `compute_at` is applied consumers first ([`consumers_first`]): so each finds the reads of those that it serves. What is
 //! computed later stands around them.
 //!
-//! Refused: a stage that something else reads, outside of the place; registers for what the invocations of a workgroup
-//! compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
+//! Refused: a stage that something else reads, outside of the place; registers of each invocation for what the invocations of a
+//! workgroup compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
 //! fit.
 
 use super::attach::Attached;
@@ -19,10 +19,10 @@ use crate::expr::{Expr, ExprId, Outside, Read};
 use crate::nest::points::points;
 use crate::nest::walk;
 use crate::nest::{
-    Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Stage, StageId,
+    Axis, AxisDef, AxisId, AxisKind, Block, Body, BufferId, Compute, Fate, Node, NodeKind, Phase, Program, Space, Stage, StageId,
 };
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Memory, Promote};
+use crate::syntax::schedule::{Directive, DirectiveKind, Promote};
 use std::collections::HashMap;
 
 /// Sorts every run of `compute_at` by what reads what.
@@ -50,7 +50,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     }
     let mut place = place::find(nest, promote)?;
     place.around = true;
-    place.inside = place::inside(nest, promote.to, place.depth, true);
+    place.inside = place::inside(nest, promote.is_together(), place.depth, true);
     check_readers(nest, stage, &place, promote)?;
     check_reads(nest, stage, name)?;
     blocked::define_alone(nest.program, stage);
@@ -128,7 +128,9 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
             elsewhere.extend(readers);
         } else {
             here.extend(&readers);
-            if let Some(reader) = readers.first().filter(|_| attached.together && promote.to == Memory::Register) {
+            // What registers are filled from can still be reduced together: by a block that comes later.
+            let shared = attached.together && attached.buffer.is_none_or(|b| program.buffers[b].space == Space::Shared);
+            if let Some(reader) = readers.first().filter(|_| shared && !promote.is_together()) {
                 let what = format!(
                     "`{}` is read by `{}`, which the invocations of a workgroup compute together",
                     promote.source,

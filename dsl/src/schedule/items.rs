@@ -41,6 +41,7 @@ pub type Watch<'a> = dyn FnMut(At, &dyn Fn() -> Program) + 'a;
 /// Applies a schedule's items to the naive nests of a program. `blame` is the schedule's name.
 pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId, watch: &mut Watch<'_>) -> Outcome {
     let mut outcome = Outcome::default();
+    let items = &copies::dealt::marked(items);
     let scheduled: Vec<StageId> = program.stages.ids().filter(|s| program.is_planned(*s)).collect();
     let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
     let mut of_copy: Vec<(&Name, &Vec<Directive>)> = Vec::new();

@@ -7,5 +7,6 @@ pub mod matmul;
 pub mod matmul_f16;
 pub mod random;
 pub mod sgemm;
+pub mod rows;
 pub mod vectors;
 pub mod winograd;

@@ -106,6 +106,11 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
             if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
                 let count = local[n];
+                if program.dealt.contains(&copy.buffer) {
+                    let what = format!("{count} invocations in `{letter}` would all have the same part of `{name}`");
+                    let help = format!("distribute an axis of it to them: `{name} {{ distribute(… => thread({letter})); }}`");
+                    return Err(Error::new(copy.span, what).help(help));
+                }
                 if !shared {
                     let what = format!("{count} invocations in `{letter}` have no part in the reduction of `{name}`");
                     return Err(Error::new(copy.span, what).help("distribute its reduction to them too, or write `to: shared`"));

@@ -5,6 +5,7 @@
 //! and as wide.
 
 mod check;
+pub(in crate::schedule) mod dealt;
 mod once;
 mod owners;
 mod reuse;
@@ -251,8 +252,8 @@ fn one_writes(nest: &mut StageNest<'_>, invocations: i64, span: SpanId) -> Appli
     Ok(())
 }
 
-/// What is computed within another stage's nest is not distributed to workgroups, and registers not to invocations: but for a
-/// reduction of which each then has the result.
+/// What is computed within another stage's nest is not distributed to workgroups. Of registers, elements are distributed that
+/// invocations have between them, or a reduction of which each then has the result.
 pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: SpanId) -> Applied {
     let Some(host) = nest.program.hosts.get(&nest.stage) else { return Ok(()) };
     let stage = &nest.program.stages[nest.stage];
@@ -263,6 +264,13 @@ pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, 
     }
     if nest.program.buffers[stage.buffer].space != Space::Register {
         return Ok(());
+    }
+    if nest.program.dealt.contains(&stage.buffer) {
+        if !nest.is_reduction(axis) {
+            return Ok(());
+        }
+        let error = Error::new(blame, format!("the elements of `{name}` are distributed, and each invocation reduces its own"));
+        return Err(error.help("serialize or unroll its reduction, or write `to: shared`"));
     }
     if !nest.is_reduction(axis) {
         let error = Error::new(blame, format!("`{name}` lies in registers, and each invocation makes its own"));
@@ -496,6 +504,12 @@ pub(in crate::schedule) fn finish(
     }
     made.iter().for_each(|(copy, _)| once::run(program, profile, copy));
     owners::run(program);
+    for (copy, _) in made {
+        outcome.errors.keep(dealt::run(program, copy));
+    }
+    if !outcome.errors.is_empty() {
+        return;
+    }
     for (copy, _) in made {
         let constant = check::constant(program, copy);
         let whole = constant.and_then(|()| check::shared_out(program, profile, copy));

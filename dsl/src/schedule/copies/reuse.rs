@@ -4,7 +4,8 @@
 //! vectors that were asked for), nor of results, which are written back together.
 
 use crate::diag::{Error, Errors};
-use crate::nest::walk;
+use crate::expr::{Expr, ExprId};
+use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Level, NodeKind, Program, Space};
 use crate::schedule::promote::Copied;
 
@@ -19,7 +20,7 @@ pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
     {
         return;
     }
-    let elements = buffer.shape.iter().try_fold(1i64, |n, e| n.checked_mul(program.exprs.as_int(*e)?));
+    let elements = of_each(program, copy).iter().try_fold(1i64, |n, e| n.checked_mul(program.exprs.as_int(*e)?));
     let reads = program
         .plan
         .iter()
@@ -33,6 +34,27 @@ pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
         let error = Error::new(copy.span, what);
         warnings.push(error.help("leave the copy out, or promote further out"));
     }
+}
+
+/// The dimensions of a copy, but those that invocations own.
+fn of_each(program: &Program, copy: &Copied) -> Vec<ExprId> {
+    let buffer = &program.buffers[copy.buffer];
+    let mut owned = vec![false; buffer.shape.len()];
+    for dispatch in program.plan.iter().filter(|_| program.dealt.contains(&copy.buffer)) {
+        walk::within(&dispatch.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            for dst in compute.dst.iter().filter(|dst| dst.buffer == copy.buffer) {
+                for (owned, index) in owned.iter_mut().zip(&dst.index) {
+                    let owner = |l: &Around| {
+                        matches!(l.exec, Exec::Bind(level, _) if level != Level::Workgroup)
+                            && *program.exprs.get(*index) == Expr::Axis(l.axis)
+                    };
+                    *owned = around.iter().any(owner);
+                }
+            }
+        });
+    }
+    buffer.shape.iter().zip(owned).filter(|(_, owned)| !owned).map(|(extent, _)| *extent).collect()
 }
 
 /// What stands in a buffer's life.

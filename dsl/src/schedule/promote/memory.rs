@@ -88,6 +88,10 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
             Error::new(wanted.span, format!("`{}` takes more than 2^31 bytes", wanted.name)),
         ));
     };
+    // Of what is distributed, each invocation has a part: how much that is, its block says.
+    if program.dealt.contains(&buffer) {
+        return Ok(());
+    }
     if program.buffers[buffer].space == Space::Register {
         let elements = program.local_bytes(buffer, nest.profile).unwrap_or(0) / program.element_bytes(buffer, nest.profile);
         if elements > LIMIT {

@@ -6,7 +6,8 @@
 //! read at their values ([`footprint`]). A result is promoted the other way round: it is computed into the copy, and a stage
 //! after it writes that back ([`output`]).
 //!
-//! Axes bound to invocations have their whole range for a copy to shared memory, and are fixed for one to registers.
+//! Axes bound to invocations have their whole range for a copy to shared memory, or to registers that its block distributes
+//! ([`super::copies`]), and are fixed for one to registers of each.
 //!
 //! Refused: a place that encloses no such read, or several different ones; indices that depend on data; an extent without a
 //! bound that is a literal; a list that leaves out an axis; a shared copy under one invocation's loops, or one that does not
@@ -88,8 +89,8 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     }
     // What is placed at the same loop reads the copy, too.
     let beside = |a: &Attached| nest.place_of(a) == place.depth && footprint::block_reads(nest, &a.before, &promote.source.text);
-    if nest.placed.attached.iter().any(beside) && promote.to == Memory::Shared {
-        place.inside = place::inside(nest, promote.to, place.depth, true);
+    if nest.placed.attached.iter().any(beside) && promote.is_together() {
+        place.inside = place::inside(nest, promote.is_together(), place.depth, true);
         place.around = true;
     }
     if promote.to == Memory::Register && nest.has_matrices() {
@@ -102,6 +103,11 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
         let error =
             Error::new(name.span, format!("`{name}` lies in registers, which one invocation has: the others cannot copy it"));
         return Err(error.help(format!("promote what `{name}` is a copy of, or copy to registers")));
+    }
+    if nest.program.dealt.contains(&source) {
+        let name = &promote.source;
+        let error = Error::new(name.span, format!("`{name}` lies in the registers of several invocations, which read it there"));
+        return Err(error.help(format!("promote what `{name}` is a copy of, or write `to: shared` there")));
     }
     let wanted = Wanted { promote, place, source, also: Vec::new(), name, span };
     let footprint = footprint::of(nest, &wanted)?;
@@ -204,6 +210,9 @@ pub(super) fn add_buffer(
     let (name, dtype) = (if source == wanted.source { wanted.name.clone() } else { of.name.clone() }, of.dtype);
     let buffer = Buffer { name, dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };
     let buffer = nest.program.buffers.push(buffer);
+    if wanted.promote.dealt {
+        nest.program.dealt.insert(buffer);
+    }
     memory::check(nest, wanted, buffer, used)?;
     Ok(buffer)
 }
@@ -257,7 +266,7 @@ pub(super) fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, 
     let Wanted { promote, place, span, .. } = wanted;
     let Copy { buffer, stage, filled, reordered } = copy;
     let (before, after) = beside;
-    let together = promote.to == Memory::Shared;
+    let together = promote.is_together();
     let attached = Attached { buffer: Some(buffer), outer: place.outer.clone(), together, before, after, span: *span };
     match place.around {
         true => nest.placed.attached.insert(0, attached),

@@ -44,6 +44,11 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
     let depth = match at.as_str() {
         "workgroup" => workgroups,
         "thread" | "subgroup" => {
+            if promote.dealt {
+                let (word, source) = (if promote.computed { "" } else { "the copy of " }, &promote.source);
+                let what = format!("{word}`{source}` is distributed to invocations, and `{at}` is a place within each of them");
+                return Err(Error::new(at.span, what).help("name `workgroup` or a loop as the place"));
+            }
             if promote.to == Memory::Shared {
                 let what = if promote.computed { "shared memory" } else { "a shared copy" };
                 let error = Error::new(at.span, format!("{what} at `{at}`: all invocations of a workgroup share it"));
@@ -81,8 +86,8 @@ fn place(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], depth: usize
     let has_result = !outer.iter().any(reduces);
     check_uniform(nest, promote, &plain[..depth])?;
     // A stage that is computed there has all its readers there, or is refused.
-    let private = promote.to == Memory::Register && !promote.computed;
-    Ok(Place { depth, inside: inside(nest, promote.to, depth, false), outer, has_result, around: false, private })
+    let private = !promote.is_together() && !promote.computed;
+    Ok(Place { depth, inside: inside(nest, promote.is_together(), depth, false), outer, has_result, around: false, private })
 }
 
 /// The place just inside an axis' loop.
@@ -105,7 +110,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     match frame.as_loop() {
         Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "promote at a loop around the lanes"),
         Some((_, Exec::Bind(Level::Workgroup, _))) => Ok(workgroups),
-        Some((_, Exec::Bind(..))) if promote.to == Memory::Shared => match promote.computed {
+        Some((_, Exec::Bind(..))) if promote.is_together() => match promote.computed {
             true => refuse("distributed to invocations, which share the memory", "name `workgroup` or a loop as the place"),
             false => refuse("distributed to invocations, which share the copy", "write `at: workgroup`, or promote at a loop"),
         },
@@ -114,18 +119,18 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     }
 }
 
-/// The axes that vary under a place: those of loops inside, and for shared memory those that count invocations, also the host's where
-/// each invocation computes the stage for itself.
-pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize, around: bool) -> HashSet<AxisId> {
+/// The axes that vary under a place: those of loops inside, and for what invocations make together those that count these, also the
+/// host's where each invocation computes the stage for itself.
+pub(in crate::schedule) fn inside(nest: &StageNest<'_>, together: bool, depth: usize, around: bool) -> HashSet<AxisId> {
     let mut inside = HashSet::new();
-    if to == Memory::Shared {
+    if together {
         inside.extend(nest.placed.outside().filter(|f| is_invocation(f)).filter_map(|f| f.as_loop()).map(|(axis, _)| axis));
     }
     let mut plain = 0;
     for frame in &nest.path.frames {
         let Some((axis, _)) = frame.as_loop() else { continue };
         let varies = match is_invocation(frame) {
-            true => to == Memory::Shared,
+            true => together,
             false => {
                 plain += 1;
                 plain > depth
@@ -139,7 +144,7 @@ pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize
         for block in [&attached.before, &attached.after] {
             for (axis, exec) in super::footprint::loops(block) {
                 let bound = matches!(exec, Exec::Bind(level, _) if level != Level::Workgroup);
-                if !bound || to == Memory::Shared {
+                if !bound || together {
                     inside.insert(axis);
                 }
             }
@@ -150,7 +155,7 @@ pub(in crate::schedule) fn inside(nest: &StageNest<'_>, to: Memory, depth: usize
 
 /// A shared copy stands in no loop whose extent differs among the invocations that make it together.
 fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> Result<(), Error> {
-    if promote.to == Memory::Register {
+    if !promote.is_together() {
         return Ok(());
     }
     for frame in around {

@@ -185,6 +185,8 @@ pub struct Promote {
     pub to: Memory,
     /// Where that stands.
     pub to_span: SpanId,
+    /// Whether its block distributes what it keeps in registers, so that each invocation of a workgroup has a part of it.
+    pub dealt: bool,
     /// What stands where it leaves the tensor.
     pub fill: Option<Expr>,
     /// Elements by which rows are longer.
@@ -193,6 +195,13 @@ pub struct Promote {
     pub vector: Option<Expr>,
     /// Elements that a swizzle moves together.
     pub swizzle: Option<Expr>,
+}
+
+impl Promote {
+    /// Whether the invocations of a workgroup make it together, and have all of it between them.
+    pub fn is_together(&self) -> bool {
+        self.to == Memory::Shared || self.dealt
+    }
 }
 
 /// `16 x 16 x 16`: the sides of matrices that are multiplied.

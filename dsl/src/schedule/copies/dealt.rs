@@ -1,0 +1,366 @@
+//! Registers that the invocations of a workgroup have between them: `x_r { distribute(t => thread(x)); }`.
+//!
+//! While directives are applied, such a buffer is one box, which all of its readers index as they index its source. When every stage
+//! has its loops, a dimension becomes several: a *digit* for each loop of what fills it. What a reader's loops make of an index is taken
+//! apart in the same way. A digit that is bound to invocations owns its dimension, which takes no room; so every reader must have it
+//! bound to the same coordinate, and the others in loops that are unrolled.
+//!
+//! Refused: a reader whose loops make other digits, or in which other invocations have them; parts that do not divide a dimension.
+
+use crate::diag::{Error, SpanId, list};
+use crate::expr::linear::Linear;
+use crate::expr::{Expr, ExprId};
+use crate::facts::Prover;
+use crate::nest::walk::{self, Around};
+use crate::nest::{Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, StageId};
+use crate::schedule::Applied;
+use crate::schedule::promote::Copied;
+use crate::schedule::unroll::LIMIT;
+use crate::syntax::schedule::{Directive, DirectiveKind, Item, Memory, Promote};
+use std::collections::HashSet;
+
+/// The items, with a mark on what goes to registers that a block distributes.
+pub(in crate::schedule) fn marked(items: &[Item]) -> Vec<Item> {
+    let deals = |d: &Directive| match &d.kind {
+        DirectiveKind::Distribute { target, by: None, .. } | DirectiveKind::Tile { target: Some(target), by: None, .. } => {
+            target.level != Level::Workgroup
+        }
+        _ => false,
+    };
+    let mut dealt: HashSet<&str> = HashSet::new();
+    for item in items {
+        if let Item::Block { stages, directives } = item
+            && directives.iter().any(deals)
+        {
+            dealt.extend(stages.iter().map(|name| name.text.as_str()));
+        }
+    }
+    let mark = |directive: &mut Directive| match &mut directive.kind {
+        DirectiveKind::Promote(p) | DirectiveKind::ComputeAt(p) => {
+            p.dealt = p.to == Memory::Register && dealt.contains(name(p).as_str());
+        }
+        _ => {}
+    };
+    let mut items = items.to_vec();
+    for item in &mut items {
+        match item {
+            Item::Directive(directive) => mark(directive),
+            Item::Block { directives, .. } => directives.iter_mut().for_each(mark),
+            Item::Statement(_) => {}
+        }
+    }
+    items
+}
+
+/// What the block of a copy, or of a stage, calls it.
+fn name(promote: &Promote) -> String {
+    match &promote.name {
+        Some(name) => name.text.clone(),
+        None if promote.computed => promote.source.text.clone(),
+        None => format!("{}_register", promote.source),
+    }
+}
+
+/// One loop's part of an index: how many elements a step of it is, how many steps there are, and who has each.
+#[derive(Clone, Copy, Debug)]
+struct Digit {
+    axis: AxisId,
+    weight: i64,
+    extent: i64,
+    owner: Option<(Level, Slot)>,
+}
+
+/// Gives a distributed buffer its dimensions, and all that touches it their places in these.
+pub(super) fn run(program: &mut Program, copy: &Copied) -> Applied {
+    if !program.dealt.contains(&copy.buffer) {
+        return Ok(());
+    }
+    let mut dimensions = Vec::new();
+    for axis in program.stages[copy.stage].axes.clone() {
+        dimensions.push(digits(program, copy, axis)?);
+    }
+    fits(program, copy, &dimensions)?;
+    let buffers = program.stages[copy.stage].buffers();
+    let mut plan = std::mem::take(&mut program.plan);
+    let mut found = Ok(());
+    for dispatch in &mut plan {
+        walk::within_mut(&mut dispatch.body, &mut |node, around| {
+            if let (NodeKind::Compute(compute), Ok(())) = (&mut node.kind, &found)
+                && !fills(compute, copy)
+            {
+                let reader = Reader { program, copy, dimensions: &dimensions, around };
+                found = reader.redirect(compute, &buffers);
+            }
+        });
+    }
+    program.plan = plan;
+    found?;
+    define(program, copy, &buffers, &dimensions);
+    Ok(())
+}
+
+fn fills(compute: &Compute, copy: &Copied) -> bool {
+    compute.stage == copy.stage && compute.phase == Phase::Whole
+}
+
+/// The loops that fill a dimension, outermost first; none if it has one element.
+fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, Error> {
+    let (mut around, mut preds) = (Vec::new(), Vec::new());
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, loops| {
+            if let NodeKind::Compute(compute) = &node.kind
+                && fills(compute, copy)
+            {
+                (around, preds) = (loops.to_vec(), compute.preds.clone());
+            }
+        });
+    }
+    let (copied, name) = (&program.buffers[copy.buffer].name, &program.axes[axis].name);
+    let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
+    let index = program.exprs.linear(program.over_leaves(program.exprs.axis(axis), &bound));
+    let other = || {
+        let error = Error::new(copy.span, format!("`{copied}` is distributed, and `{name}` of it is no sum of its loops"));
+        error.help("split its axes and distribute the parts, without `fuse`")
+    };
+    if !index.rest.is_empty() || index.constant != 0 {
+        return Err(other());
+    }
+    let mut digits = Vec::new();
+    for (axis, weight) in index.axes {
+        let looped = around.iter().find(|l| l.axis == axis).ok_or_else(other)?;
+        let extent = program.exprs.as_int(program.axes[axis].extent).ok_or_else(other)?;
+        if extent > 1 {
+            digits.push(Digit { axis, weight, extent, owner: owner(looped.exec) });
+        }
+    }
+    digits.sort_by_key(|digit| std::cmp::Reverse(digit.weight));
+    let whole = digits.iter().rev().try_fold(1, |n, digit| (digit.weight == n).then_some(n * digit.extent)).ok_or_else(other)?;
+    let extent = program.exprs.as_int(program.axes[axis].extent).unwrap_or(whole);
+    // What is past the end of a dimension has no element.
+    if whole != extent || preds.iter().any(|pred| pred.axis == axis || program.comes_from(pred.axis, &[axis])) {
+        let what = format!("`{copied}` is distributed, and its parts do not divide the {extent} elements along `{name}`");
+        let help = "choose parts whose product they are; a bound of the axis in the schedule's head, `where`, can be rounded up";
+        return Err(Error::new(copy.span, what).help(help));
+    }
+    Ok(digits)
+}
+
+/// The coordinate that tells who has a digit.
+fn owner(exec: Exec) -> Option<(Level, Slot)> {
+    match exec {
+        Exec::Bind(level, slot) if level != Level::Workgroup => Some((level, slot)),
+        _ => None,
+    }
+}
+
+/// What each invocation has can be written out.
+fn fits(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> Applied {
+    let own = dimensions.iter().flatten().filter(|digit| digit.owner.is_none());
+    let elements = own.fold(1i64, |n, digit| n.saturating_mul(digit.extent));
+    if elements <= LIMIT {
+        return Ok(());
+    }
+    let name = &program.buffers[copy.buffer].name;
+    let error = Error::new(copy.span, format!("`{name}` has {elements} elements in the registers of each invocation"));
+    Err(error.note(format!("at most {LIMIT} are written out")).help("distribute it to more invocations, or write `to: shared`"))
+}
+
+/// The stage that fills the buffer is defined on the digits from now on.
+fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions: &[Vec<Digit>]) {
+    let old = program.stages[copy.stage].axes.clone();
+    let mut axes = Vec::new();
+    let mut values = Vec::new();
+    for (axis, digits) in old.iter().zip(dimensions) {
+        if digits.is_empty() {
+            axes.push(*axis);
+            continue;
+        }
+        let sum = Linear { axes: digits.iter().map(|d| (d.axis, d.weight)).collect(), ..Linear::default() };
+        let order: Vec<AxisId> = digits.iter().map(|d| d.axis).collect();
+        values.push((*axis, program.exprs.of_linear(&sum, &order)));
+        for digit in &order {
+            program.axes[*digit].def = AxisDef::Made;
+        }
+        program.axes[*axis].fate = Fate::Live;
+        axes.extend(order);
+    }
+    let over = |program: &Program, value: ExprId| {
+        program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
+            Expr::Axis(axis) => values.iter().find(|(of, _)| of == axis).map(|(_, value)| *value),
+            _ => None,
+        })
+    };
+    let index: Vec<ExprId> = axes.iter().map(|axis| program.exprs.axis(*axis)).collect();
+    let shape: Vec<ExprId> = axes.iter().map(|axis| program.axes[*axis].extent).collect();
+    buffers.iter().for_each(|buffer| program.buffers[*buffer].shape = shape.clone());
+    let mut stage = program.stages[copy.stage].clone();
+    stage.axes = axes;
+    stage.values_mut().into_iter().for_each(|value| *value = over(program, *value));
+    program.stages[copy.stage] = stage;
+    if let Some(element) = program.placed.get(&copy.stage).copied() {
+        program.placed.insert(copy.stage, over(program, element));
+    }
+    // The range of a reduction can depend on the element.
+    for axis in program.axes.ids().collect::<Vec<_>>() {
+        program.axes[axis].extent = over(program, program.axes[axis].extent);
+    }
+    let mut plan = std::mem::take(&mut program.plan);
+    for dispatch in &mut plan {
+        walk::each_mut(&mut dispatch.body, &mut |node| {
+            if let NodeKind::Compute(compute) = &mut node.kind
+                && fills(compute, copy)
+            {
+                compute.values_mut().for_each(|value| *value = over(program, *value));
+                let own = compute.dst.iter_mut().filter(|dst| buffers.contains(&dst.buffer));
+                own.for_each(|Access { index: old, .. }| *old = index.clone());
+            }
+        });
+    }
+    program.plan = plan;
+}
+
+/// Something that reads the buffer, under its loops.
+struct Reader<'r> {
+    program: &'r Program,
+    copy: &'r Copied,
+    dimensions: &'r [Vec<Digit>],
+    around: &'r [Around],
+}
+
+/// Why an index has not the digits of what it reads.
+enum Misfit {
+    /// Its loops have other steps.
+    Split,
+    /// Other invocations have a digit, or none of them.
+    Owner(Digit),
+}
+
+impl Reader<'_> {
+    fn redirect(&self, compute: &mut Compute, buffers: &[BufferId]) -> Applied {
+        let stage = compute.stage;
+        for value in compute.values_mut() {
+            let mut new = Vec::new();
+            for read in self.program.exprs.reads(*value).into_iter().filter(|read| buffers.contains(&read.buffer)) {
+                let mut index = Vec::new();
+                for (digits, at) in self.dimensions.iter().zip(&read.index) {
+                    let found = self.taken_apart(*at, digits).map_err(|misfit| self.refuse(stage, *at, digits, &misfit));
+                    index.extend(found?);
+                }
+                new.push((read, index));
+            }
+            *value = self.program.exprs.replace(*value, &mut |exprs, id| match exprs.get(id) {
+                Expr::Read(read) => {
+                    let (_, index) = new.iter().find(|(old, _)| old == read)?;
+                    Some(exprs.read(read.buffer, exprs.dtype(id), index.iter().copied()))
+                }
+                _ => None,
+            });
+        }
+        Ok(())
+    }
+
+    fn over_loops(&self, index: ExprId) -> ExprId {
+        let bound: HashSet<AxisId> = self.around.iter().map(|l| l.axis).collect();
+        self.program.over_leaves(index, &bound)
+    }
+
+    /// An index as digits: each a sum of loops that never carries into the next.
+    fn taken_apart(&self, index: ExprId, digits: &[Digit]) -> Result<Vec<ExprId>, Misfit> {
+        if digits.is_empty() {
+            return Ok(vec![self.program.exprs.int(0)]);
+        }
+        let index = self.program.exprs.linear(self.over_loops(index));
+        if !index.rest.is_empty() || index.constant < 0 {
+            return Err(Misfit::Split);
+        }
+        let (mut sums, mut constant) = (Vec::new(), index.constant);
+        for digit in digits {
+            sums.push(Linear { constant: constant / digit.weight, ..Linear::default() });
+            constant %= digit.weight;
+        }
+        for (axis, times) in &index.axes {
+            if self.program.is_single(*axis) {
+                continue;
+            }
+            let at = digits.iter().position(|digit| digit.weight <= *times).ok_or(Misfit::Split)?;
+            if times % digits[at].weight != 0 {
+                return Err(Misfit::Split);
+            }
+            sums[at].axes.insert(*axis, times / digits[at].weight);
+        }
+        let order: Vec<AxisId> = self.around.iter().map(|l| l.axis).collect();
+        digits.iter().zip(sums).map(|(digit, sum)| self.digit(digit, &sum, &order)).collect()
+    }
+
+    /// One of them, if it is within its extent and belongs to who has it.
+    fn digit(&self, digit: &Digit, sum: &Linear, order: &[AxisId]) -> Result<ExprId, Misfit> {
+        let last = sum.axes.iter().try_fold(sum.constant, |n, (axis, times)| Some(n + times * (self.extent(*axis)? - 1)));
+        if last.is_none_or(|last| last >= digit.extent) {
+            return Err(Misfit::Split);
+        }
+        let Some(owner) = digit.owner else { return Ok(self.program.exprs.of_linear(sum, order)) };
+        let mut axes = sum.axes.iter();
+        match (axes.next(), axes.next()) {
+            (Some((axis, 1)), None) if sum.constant == 0 && self.extent(*axis) == Some(digit.extent) => {
+                let exec = self.around.iter().find(|l| l.axis == *axis).and_then(|l| self::owner(l.exec));
+                if exec == Some(owner) { Ok(self.program.exprs.axis(*axis)) } else { Err(Misfit::Owner(*digit)) }
+            }
+            (None, _) => Err(Misfit::Owner(*digit)),
+            _ => Err(Misfit::Split),
+        }
+    }
+
+    /// How many values a loop has, at most.
+    fn extent(&self, axis: AxisId) -> Option<i64> {
+        let extent = self.program.axes[axis].extent;
+        self.program.exprs.as_int(extent).or_else(|| Prover::on_leaves(self.program).upper(extent))
+    }
+
+    fn refuse(&self, reader: StageId, index: ExprId, digits: &[Digit], misfit: &Misfit) -> Error {
+        let (program, copy) = (self.program, self.copy);
+        let (name, reader_name) = (&program.buffers[copy.buffer].name, &program.stages[reader].name);
+        let what = match misfit {
+            Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops of other steps"),
+            Misfit::Owner(digit) => {
+                let axis = &program.axes[digit.axis].name;
+                format!("`{reader_name}` reads elements of `{name}` that other invocations of `{axis}` have")
+            }
+        };
+        let index = self.over_loops(index);
+        let at = |e: ExprId| crate::nest::print::expr(program, e);
+        let sum = Linear { axes: digits.iter().map(|d| (d.axis, d.weight)).collect(), ..Linear::default() };
+        let order: Vec<AxisId> = digits.iter().map(|d| d.axis).collect();
+        let own = at(program.exprs.of_linear(&sum, &order));
+        let error = Error::new(copy.span, what).note(format!("it is filled at `{own}`, and read at `{}`", at(index)));
+        let error = match self.loops_of(index) {
+            Some((names, span)) => error.note_at(span, format!("`{reader_name}` reads it in the loops of {names}")),
+            None => error,
+        };
+        error.help(self.instead(reader, digits))
+    }
+
+    /// The loops that an index names.
+    fn loops_of(&self, index: ExprId) -> Option<(String, SpanId)> {
+        let named = |l: &&Around| self.program.exprs.uses_axis(index, &mut |axis| axis == l.axis);
+        let loops: Vec<&Around> = self.around.iter().filter(named).collect();
+        let span = loops.first()?.span;
+        Some((list(loops.iter().map(|l| &self.program.axes[l.axis].name)), span))
+    }
+
+    /// What the reader's block has to say.
+    fn instead(&self, reader: StageId, digits: &[Digit]) -> String {
+        let reduces = matches!(self.program.stages[reader].body, Body::Reduce { .. });
+        let by = if reduces { ", by: …" } else { "" };
+        let factors: Vec<String> = digits.iter().map(|digit| digit.extent.to_string()).collect();
+        let names: Vec<&str> = digits.iter().map(|digit| self.program.axes[digit.axis].name.as_str()).collect();
+        let mut help = format!("split the axis as the copy does, `[{}] => {}`", factors.join(", "), names.join(", "));
+        for (digit, name) in digits.iter().zip(names) {
+            if let Some((level, slot)) = digit.owner {
+                let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
+                help += &format!(", with `distribute({name} => {to}){by})`");
+            }
+        }
+        let own = &self.program.stages[reader].name;
+        format!("in `{own}`, {help}")
+    }
+}
