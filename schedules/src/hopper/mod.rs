@@ -6,7 +6,7 @@ pub mod conv3x3_f16;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod random;
-pub mod sgemm;
 pub mod rows;
+pub mod sgemm;
 pub mod vectors;
 pub mod winograd;
