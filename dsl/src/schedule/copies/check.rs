@@ -48,6 +48,12 @@ impl Search<'_> {
         let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
         for e in index {
             self.known(program, e)?;
+            // Of what invocations have between them, a dimension is one's that its coordinate indexes alone.
+            let owns = |l: &Around| matches!(l.exec, Exec::Bind(level, _) if level != Level::Workgroup);
+            let is_owner = |axis: AxisId| around.iter().any(|l| l.axis == axis && owns(l));
+            if program.dealt.contains(&self.copy.buffer) && matches!(*program.exprs.get(e), Expr::Axis(axis) if is_owner(axis)) {
+                continue;
+            }
             let e = program.over_leaves(e, &bound);
             let counts = |l: &&Around| {
                 let stays = matches!(l.exec, Exec::Serial | Exec::Bind(..)) && !program.is_single(l.axis);
