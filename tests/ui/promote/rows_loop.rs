@@ -1,4 +1,4 @@
-//! An axis of registers is neither distributed nor unrolled.
+//! A loop over distributed registers stays one.
 
 #![allow(unused_imports)]
 
@@ -18,7 +18,7 @@ schedule! {
         compute_at(s, workgroup, to: register);
         compute_at(m, workgroup, to: register);
         promote(x => x_r, at: workgroup, to: register);
-        x_r { split(j, [2, 32, 4] => r, t, v); distribute(t => thread(x)); unroll(v); }
+        x_r { split(j, [2, 32, 4] => r, t, v); distribute(t => thread(x)); serial(r); unroll(v); }
         m, s { split(j, [2, 32, 4] => r, t, v); distribute(t => thread(x), by: subgroup); unroll(r, v); }
     }
 }

@@ -12,9 +12,9 @@ use tilewright::devices::mesa_lavapipe;
 schedule! {
     pub A: softmax for mesa_lavapipe {
         tile(b: 1) => workgroup(x);
-        split(j, [2, 32, 4] => j_r, j_t, j_v);
+        split(j, [_, 32, 4] => j_r, j_t, j_v);
         distribute(j_t => thread(x));
-        unroll(j_r, j_v);
+        serial(j_r); unroll(j_v);
         compute_at(s, workgroup, to: register);
         compute_at(m, workgroup, to: register);
         promote(x => x_r, at: workgroup, to: register);
