@@ -12,7 +12,7 @@ pub(super) fn mma(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
         cursor.expect(",").map(|_| name).map_err(whole)
     };
     let axes = [axis("the axis of rows")?, axis("the axis of columns")?, axis("the reduction's axis")?];
-    Ok(DirectiveKind::Mma { axes, shape: shape(cursor)? })
+    Ok(DirectiveKind::Mma { axes, shape: Box::new(shape(cursor)?) })
 }
 
 /// `M x N x K`

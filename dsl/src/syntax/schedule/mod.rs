@@ -152,7 +152,7 @@ pub enum DirectiveKind {
         /// Rows, columns and the reduction's.
         axes: [Name; 3],
         /// What matrices are multiplied.
-        shape: Shape,
+        shape: Box<Shape>,
     },
     /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.
     Promote(Box<Promote>),
