@@ -25,35 +25,6 @@ pub struct Entry {
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
 pub const ALL: [Entry; 30] = [
     Entry {
-        name: "conv3x3_f16",
-        about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
-        programs: || {
-            use hopper::conv3x3_f16::{WINDOWS_128X64, WINDOWS_128X128};
-            programs(&[WINDOWS_128X128, WINDOWS_128X64])
-        },
-        dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
-        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
-    },
-    Entry {
-        name: "matmul_f16",
-        about: "product of halves, with sums in f32",
-        programs: || {
-            use hopper::matmul_f16 as hopper;
-            programs(&[
-                hopper::PINNED_128X256,
-                hopper::PINNED_128X128,
-                hopper::PINNED_128X64,
-                hopper::TILES_128X128,
-                hopper::ANY,
-                ampere::matmul_f16::ANY,
-                rdna3::matmul_f16::ANY,
-                lavapipe::matmul_f16::ANY,
-            ])
-        },
-        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
-        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
-    },
-    Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
         programs: || {
@@ -73,6 +44,16 @@ pub const ALL: [Entry; 30] = [
         about: "3x3 convolution of halves, NHWC x HWCF",
         programs: || programs(&[valhall::conv2d::PRELOADED_F16]),
         dims: &[("N", 1), ("IH", 66), ("IW", 66), ("IC", 64), ("OC", 64)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv3x3_f16",
+        about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
+        programs: || {
+            use hopper::conv3x3_f16::{WINDOWS_128X64, WINDOWS_128X128};
+            programs(&[WINDOWS_128X128, WINDOWS_128X64])
+        },
+        dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
@@ -180,6 +161,25 @@ pub const ALL: [Entry; 30] = [
             ])
         },
         dims: &[("M", 512), ("N", 512), ("K", 512)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_f16",
+        about: "product of halves, with sums in f32",
+        programs: || {
+            use hopper::matmul_f16 as hopper;
+            programs(&[
+                hopper::PINNED_128X256,
+                hopper::PINNED_128X128,
+                hopper::PINNED_128X64,
+                hopper::TILES_128X128,
+                hopper::ANY,
+                ampere::matmul_f16::ANY,
+                rdna3::matmul_f16::ANY,
+                lavapipe::matmul_f16::ANY,
+            ])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
     },
     Entry {

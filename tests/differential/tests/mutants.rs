@@ -41,7 +41,7 @@ fn mutants_of_a_few_nests() {
     let mut judged = Judged::default();
     let shared = Subject::shared(&device).unwrap_or_else(|wrong| panic!("{wrong}"));
     shared.iter().for_each(|subject| judged.judge(subject));
-    for (seed, case) in [1, 3, 5, 9].into_iter().flat_map(|seed| (0..10).map(move |case| (seed, case))) {
+    for (seed, case) in [2, 6, 8, 9].into_iter().flat_map(|seed| (0..10).map(move |case| (seed, case))) {
         let subject = Subject::new(seed, case, &device).unwrap_or_else(|wrong| panic!("{wrong}"));
         subject.iter().for_each(|subject| judged.judge(subject));
     }
