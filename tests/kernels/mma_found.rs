@@ -31,3 +31,34 @@ fn mma_copies_of_wide_sums_fit() {
         variant(kernel, &schedule, &enough).check(&[("M", 64), ("N", 64), ("K", 32)], &[]);
     }
 }
+
+/// A range that ends with a side of the matrices: each column has other items.
+#[test]
+fn mma_sums_that_end_with_a_column() {
+    let kernel = "fn k<N>(x0: f16[N, N], x1: f16[N, N]) -> y0: f16[N, N, N] {
+        y0[i, j, h] = sum(k in 0..N, l in 0..h) { x0[k, h] * x1[j, k] };
+    }";
+    let schedule = "V: k for p where N % 8 == 0 {
+        tile(i: 1, j: 8, h: 8) => workgroup(z, y, x);
+        mma(j, h, k, 8 x 8 x 8);
+    }";
+    refused_here(kernel, schedule, "cuts matrices that are summed");
+}
+
+/// Rows that lie backwards: a stride is not negative.
+#[test]
+fn mma_rows_backwards() {
+    let kernel = "fn k<N>(x0: f16[N, N]) -> y0: f16[N, N] {
+        y0[i, j] = sum(q in 0..N) { x0[(N - 1) - j, q] * x0[q, i] };
+    }";
+    let schedule = "V: k for p where N % 8 == 0 {
+        tile(i: 8, j: 8) => workgroup(y, x);
+        mma(i, j, q, 8 x 8 x 8);
+    }";
+    refused_here(kernel, schedule, "increasing order");
+}
+
+fn refused_here(kernel: &str, schedule: &str, why: &str) {
+    let refusal = try_variant(kernel, schedule, &Profile::mesa_lavapipe_26()).err().expect("a refusal");
+    assert!(refusal.text.contains(why) && !refusal.is_defect, "{}", refusal.text);
+}

@@ -2,7 +2,7 @@
 //! directive that makes or reads copies. Sizes are odd, and there are none, one and several steps.
 
 use crate::golden::disassembled;
-use crate::harness::{nest, profiles, variant};
+use crate::harness::{check, nest, profiles, variant};
 use tilewright_dsl::profile::Profile;
 
 const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {
@@ -335,4 +335,23 @@ fn no_division() {
             assert!(!step.contains(division), "{pipeline}\n{step}");
         }
     }
+}
+
+/// A copy in full tiles of a pipelined copy that is one column shorter: it stays within that.
+#[test]
+fn a_copy_of_a_pipelined_copy_in_full_tiles() {
+    let kernel = "fn k<M, N>(x: f32[M, N]) -> y: f32[M] {
+        y[i] = sum(k in 0..N) { x[i, k] };
+    }";
+    let schedule = "V: k for p {
+        tile(i: 3) => workgroup(x);
+        tile(k: 2 peel);
+        reorder(k_o, i);
+        promote(x => c0[k, i], at: k_o, to: shared);
+        pipeline(k_o, buffers: 2);
+        tile(i: 2) => thread(z);
+        distribute(i => thread(x));
+        promote(c0 => c2, at: k_o, to: shared);
+    }";
+    check(kernel, schedule, &[&[("M", 7), ("N", 9)], &[("M", 1), ("N", 1)], &[("M", 5), ("N", 0)]]);
 }

@@ -105,6 +105,9 @@ impl Emit<'_> {
                 return Err(self.no_matrix(buffer, "its elements are consecutive along neither rows nor columns", promote));
             }
         };
+        if !self.resolver.values.nonnegative(stride) {
+            return Err(self.no_matrix(buffer, "its elements are not proved to lie in increasing order", promote));
+        }
         let lies = Lies { first, stride, by_columns };
         let elements = self.aligned(buffer, shape, lies) / self.program.buffers[buffer].dtype.bytes();
         let group = self.resolver.uses.shared_group(buffer).max(elements.max(1));

@@ -31,8 +31,11 @@ fn cut(program: &Program, compute: &Compute, pred: &Pred, around: &[Around], spa
         let error = error.note(format!("`{name}` is bound to fewer than another stage of the dispatch asks for"));
         return Some(error.help("give all stages of the dispatch as many subgroups"));
     }
-    let is_side = |l: &Around| matches!(l.exec, Exec::Matrix(_)) && program.is_made_of(pred.axis, l.axis);
-    if !around.iter().any(is_side) {
+    // Along a side, the axis itself can end, or where it ends can differ.
+    let differs = |side| {
+        program.is_made_of(pred.axis, side) || program.exprs.uses_axis(axis.extent, &mut |named| program.is_made_of(named, side))
+    };
+    if !around.iter().any(|l| matches!(l.exec, Exec::Matrix(_)) && differs(l.axis)) {
         return None;
     }
     let text = crate::nest::print::expr(program, axis.extent);

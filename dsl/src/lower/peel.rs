@@ -123,13 +123,12 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
             }
             _ => None,
         },
-        Expr::Read(Read { buffer, index, outside: outside @ (Outside::Clamp(sides) | Outside::Fill(_, sides)) }) => {
-            let shape = &program.buffers[*buffer].shape;
-            let needed = |((index, extent), (low, high)): ((&ExprId, &ExprId), &(bool, bool))| {
-                let is_sure = is_sure(*index);
-                (*low && !(is_sure && prover.nonneg(*index)), *high && !(is_sure && prover.less(*index, *extent)))
+        Expr::Read(read @ Read { buffer, index, outside: outside @ (Outside::Clamp(sides) | Outside::Fill(_, sides)) }) => {
+            let needed = |((index, extent), (low, high)): ((ExprId, ExprId), &(bool, bool))| {
+                let is_sure = is_sure(index);
+                (*low && !(is_sure && prover.nonneg(index)), *high && !(is_sure && prover.less(index, extent)))
             };
-            let left: Sides = index.iter().zip(shape).zip(sides).map(needed).collect();
+            let left: Sides = program.dimensions(read).zip(sides).map(needed).collect();
             if left == *sides {
                 return None;
             }

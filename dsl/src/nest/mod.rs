@@ -100,7 +100,7 @@ pub use places::Places;
 
 use crate::arena::Arena;
 use crate::diag::SpanId;
-use crate::expr::{Const, ExprId, Exprs};
+use crate::expr::{Const, ExprId, Exprs, Read};
 use std::collections::{BTreeMap, BTreeSet};
 use tilewright_launch::{DType, Layout, Relation};
 
@@ -479,6 +479,13 @@ impl Program {
     /// By how many elements each dimension of a buffer steps in memory; `None`: it has no gaps.
     pub fn strides(&self, buffer: BufferId) -> Option<&[ExprId]> {
         self.strided.iter().find(|s| s.buffer == buffer).map(|s| s.strides.as_slice())
+    }
+
+    /// The indices of a read, each with the extent of its dimension. A version, which comes first, has none.
+    pub fn dimensions<'p>(&'p self, read: &'p Read) -> impl Iterator<Item = (ExprId, ExprId)> + 'p {
+        let shape = &self.buffers[read.buffer].shape;
+        let versions = read.index.len().saturating_sub(shape.len());
+        read.index.iter().skip(versions).copied().zip(shape.iter().copied())
     }
 
     /// The stage that defines a buffer.

@@ -147,9 +147,8 @@ impl Checks<'_> {
 
     /// Whether a clamped read is inside anyway: inlining clamps what a later proof may not find inside.
     fn is_idle(&self, read: &Read) -> bool {
-        let shape = &self.program.buffers[read.buffer].shape;
-        let is_inside = |(index, extent): (&ExprId, &ExprId)| self.provers.roots.inside(*index, *extent);
-        matches!(read.outside, Outside::Clamp(_)) && read.index.iter().zip(shape).all(is_inside)
+        let is_inside = |(index, extent): (ExprId, ExprId)| self.provers.roots.inside(index, extent);
+        matches!(read.outside, Outside::Clamp(_)) && self.program.dimensions(read).all(is_inside)
     }
 
     /// Whether two indices are equal wherever the second is defined: no divisor in it is 0.

@@ -104,8 +104,7 @@ impl<'p> Past<'p> {
     /// The fill of a read that lies outside.
     fn beyond(&self, read: &Read) -> Option<Known> {
         let Outside::Fill(value, sides) = &read.outside else { return None };
-        let shape = &self.program.buffers[read.buffer].shape;
-        let dimensions = || read.index.iter().zip(shape).zip(sides).map(|((index, n), sides)| (*index, *n, *sides));
+        let dimensions = || self.program.dimensions(read).zip(sides).map(|((index, n), sides)| (index, n, *sides));
         // As far outside as the axis is past its extent: that takes no search.
         let as_far = |(index, extent, (_, high)): (ExprId, ExprId, (bool, bool))| {
             let further = excess(&self.plain, index, extent).zip(self.excess.as_ref());

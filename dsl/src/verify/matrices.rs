@@ -77,7 +77,9 @@ impl Checks<'_> {
         }
         let stores = compute.dst.iter().any(|to| !self.is_private(to.buffer));
         for pred in &compute.preds {
-            let leaves = self.made_of([pred.axis], site).leaves;
+            // The axis itself can end within a matrix, or where it ends can differ there.
+            let named = self.named(&[self.extent(pred.axis)]);
+            let leaves = self.made_of(named.into_iter().chain([pred.axis]), site).leaves;
             let in_sides = leaves.iter().any(|leaf| matches!(site.exec(*leaf), Some(Exec::Matrix(_))));
             let guarded = self.program.axes[pred.axis].kind == AxisKind::Reduction && pred.tail != Tail::RoundUp;
             let sums = compute.phase != Phase::Finish && guarded;

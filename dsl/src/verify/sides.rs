@@ -155,13 +155,14 @@ impl Walk<'_> {
             (Outside::Fill(got, _), Outside::Fill(wanted, _)) => got == wanted,
             _ => false,
         };
-        let dimensions = got.index.iter().zip(&self.program.buffers[got.buffer].shape);
         alike
-            && dimensions.zip(sides(&got.outside).iter().zip(&sides(&wanted.outside))).all(|((index, extent), (got, wanted))| {
-                let is_sure = !self.program.is_clamped_apart(*index);
-                (got.0 == wanted.0 || (wanted.0 && is_sure && full.nonneg(*index)))
-                    && (got.1 == wanted.1 || (wanted.1 && is_sure && full.less(*index, *extent)))
-            })
+            && self.program.dimensions(got).zip(sides(&got.outside).iter().zip(&sides(&wanted.outside))).all(
+                |((index, extent), (got, wanted))| {
+                    let is_sure = !self.program.is_clamped_apart(index);
+                    (got.0 == wanted.0 || (wanted.0 && is_sure && full.nonneg(index)))
+                        && (got.1 == wanted.1 || (wanted.1 && is_sure && full.less(index, extent)))
+                },
+            )
     }
 
     /// Whether one of the conditions is that the axis is in a full tile, and the point is within the tile: by the predicates that are left,
