@@ -143,17 +143,30 @@ fn matrices(field: &Field) -> Result<Vec<Matrices>, Errors> {
         }
     };
     let mut errors = Errors::new();
-    let rows: Vec<Matrices> = rows.iter().filter_map(|row| errors.keep(matrices_of(field, row))).collect();
-    errors.into_result().map(|()| rows)
+    let mut known: Vec<Matrices> = Vec::new();
+    for row in rows {
+        match matrices_of(row) {
+            Ok(matrices) if known.contains(&matrices) => {
+                errors.push(Error::new(row.span, format!("`{matrices}` is said twice")).help("say it once"));
+            }
+            Ok(matrices) => known.push(matrices),
+            Err(error) => errors.push(error),
+        }
+    }
+    errors.into_result().map(|()| known)
 }
 
-fn matrices_of(field: &Field, row: &Row) -> Result<Matrices, Error> {
+fn matrices_of(row: &Row) -> Result<Matrices, Error> {
     let mut shape = [0; 3];
     for (side, (value, span)) in shape.iter_mut().zip(row.shape) {
-        *side = in_range(field, value, span, 1, 256)?;
+        let fits = u32::try_from(value).ok().filter(|value| (1..=256).contains(value));
+        *side = fits.ok_or_else(|| Error::new(span, format!("a side of matrices is from 1 to 256, not {value}")))?;
     }
-    let known =
-        |name: &Name| DType::from_name(&name.text).ok_or_else(|| Error::new(name.span, format!("there is no dtype `{name}`")));
+    let known = |name: &Name| {
+        let dtype = DType::from_name(&name.text).filter(|dtype| *dtype != DType::Bool);
+        let error = || Error::new(name.span, format!("matrices have no elements of `{name}`"));
+        dtype.ok_or_else(|| error().help("the dtypes are `f32`, `f16`, `bf16`, `i32`, `u32`, `i8` and `u8`"))
+    };
     match &row.dtypes[..] {
         [a, b, sum] => Ok(Matrices { shape, factors: [known(a)?, known(b)?], sum: known(sum)? }),
         _ => {

@@ -131,7 +131,7 @@ impl Emit<'_> {
 
     /// What is multiplied: the factor of rows and that of columns.
     fn factors(&self, item: ExprId, sum: Shape) -> Result<[Read; 2]> {
-        let no_product = || self.defect("what is summed on matrix units is no product of two reads");
+        let no_product = || self.defect("matrix units sum products of two reads, and this is none");
         let Expr::Binary(Binary::Mul, a, b) = *self.program.exprs.get(item) else { return Err(no_product()) };
         let mut reads = Vec::new();
         for factor in [a, b] {

@@ -1,7 +1,7 @@
 //! That matrices are whole where subgroups compute with them: the end of an axis cuts none, and all subgroups have as many.
 //!
-//! A guard is a predicate of each element, and a matrix has no such. What is past the end is filled in shared memory before matrices
-//! are loaded, and left out of what is written from there.
+//! A guard is a predicate on each element, and a matrix has one for none of them. So copies in shared memory are filled past the end before
+//! matrices are loaded from them, and results go through a copy in shared memory, whose write-back is guarded.
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::nest::walk::{self, Around};

@@ -55,7 +55,7 @@ pub enum Point {
 pub struct Made {
     /// The axis that counts the step for which something is fetched.
     pub step: AxisId,
-    /// The stage of what is fetched, whose buffer are registers.
+    /// The stage that fetches into registers; `None`: the copy does not go through registers.
     pub registers: Option<StageId>,
 }
 

@@ -235,11 +235,11 @@ impl StageNest<'_> {
         self.path.axes().chain(around).collect()
     }
 
-    /// Own loops in lanes stand inside everything: nothing can be attached within.
-    pub(super) fn lanes_around(&self, attached: &Attached) -> Option<&Frame> {
+    /// Own loops in lanes, or over matrices, stand inside everything: nothing can be attached within.
+    pub(super) fn taken_together(&self, attached: &Attached) -> Option<&Frame> {
         let plain = plain(&self.path);
         let place = place_among(self.program, attached, &plain);
-        plain[..place].iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes)))).copied()
+        plain[..place].iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))))).copied()
     }
 }
 
@@ -268,8 +268,8 @@ fn fill(open: &mut Option<Attached>, (before, after): (Block, Block), outer: &[A
 }
 
 impl Program {
-    /// Whether the invocations of a workgroup make a buffer together: one in shared memory, registers that they have between them, or
-    /// registers that each has of what all of them have reduced, there or in a stage within.
+    /// Whether the invocations of a workgroup make a buffer together. They do in shared memory, in registers that they have between them,
+    /// and where they reduce something together, so that each has the result in registers.
     pub fn is_together(&self, buffer: BufferId) -> bool {
         let makes = |stage: &StageId| self.stages[*stage].buffers().contains(&buffer);
         let whole = self.buffers[buffer].space == Space::Shared || self.dealt.contains(&buffer);

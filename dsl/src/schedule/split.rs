@@ -7,7 +7,7 @@
 use super::{Applied, StageNest, peel, shift};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, ExprId};
-use crate::nest::path::Frame;
+use crate::nest::path::{Frame, Head};
 use crate::nest::{AxisId, Exec, Fate, Split, State, Tail};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Factor, TailWord};
@@ -130,6 +130,35 @@ pub fn split(
     }
     nest.refresh();
     Ok(parts)
+}
+
+/// Splits an axis by a number that divides it. The outer part takes the axis's name and loop, which stands at a place; the inner part is
+/// returned and has no loop yet.
+pub(super) fn inner(
+    nest: &mut StageNest<'_>,
+    (axis, at): (AxisId, Option<usize>),
+    name: &Name,
+    (count, word): (i64, &str),
+    span: SpanId,
+) -> AxisId {
+    let by = nest.program.exprs.int(count);
+    let extent = nest.program.axes[axis].extent;
+    let outer_extent = nest.program.exprs.binary(Binary::FloorDiv, extent, by);
+    let outer = nest.add_part(name.text.clone(), axis, 0, outer_extent, span);
+    let inner_name = nest.unused(&format!("{name}_{word}"));
+    let inner = nest.add_part(inner_name, axis, 1, by, span);
+    nest.program.axes[axis].fate = Fate::Split(Split { parts: vec![outer, inner], exact: true, tail: Tail::Exact, span });
+    if nest.serial.contains(&axis) {
+        nest.serial.insert(outer);
+    }
+    if let Some(at) = at {
+        if nest.program.is_single(outer) {
+            nest.path.remove(at);
+        } else {
+            nest.path.frames[at].head = Head::Loop { axis: outer, exec: Exec::Serial };
+        }
+    }
+    inner
 }
 
 /// The place of an axis's loop, if it needs one; an error if it is more than a plain loop.

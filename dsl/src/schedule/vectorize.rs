@@ -9,8 +9,8 @@ use super::lanes::{Along, along};
 use super::{Applied, StageNest, peel, split};
 use crate::diag::{Error, SpanId};
 use crate::expr::{ExprId, Read};
-use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, Exec, Fate, Split, State, Tail};
+use crate::nest::path::Frame;
+use crate::nest::{AxisId, Exec, State};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
 
@@ -29,15 +29,8 @@ pub fn by(nest: &mut StageNest<'_>, name: &Name, (count, blame): (i64, SpanId), 
     split::plain(nest, axis, name.span)?;
     peel::check_uniform(nest, axis, name.span, "lanes")?;
     let at = check(nest, axis, name, count, blame)?;
-    let inner = lanes_of(nest, axis, name, count, span)?;
-    if let Some(at) = at {
-        let outer = nest.axis(name)?;
-        if nest.program.is_single(outer) {
-            nest.path.remove(at);
-        } else {
-            nest.path.frames[at].head = Head::Loop { axis: outer, exec: Exec::Serial };
-        }
-    }
+    check_divides(nest, axis, name, count)?;
+    let inner = split::inner(nest, (axis, at), name, (count, "lanes"), span);
     if count > 1 {
         nest.path.frames.push(Frame::looped(inner, Exec::Lanes, span));
     }
@@ -70,27 +63,18 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: Spa
     Ok(at)
 }
 
-/// Splits the axis exactly and returns the inner part.
-fn lanes_of(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, count: i64, span: SpanId) -> Result<AxisId, Error> {
+/// The split is exact.
+fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64) -> Applied {
     let extent = nest.program.axes[axis].extent;
+    if nest.prover().divides(count, extent) {
+        return Ok(());
+    }
     let text = nest.text(extent);
-    if !nest.prover().divides(count, extent) {
-        let error = Error::new(name.span, format!("that {count} divides the extent `{text}` of `{name}` is not proved"));
-        let help = match nest.program.exprs.as_int(extent) {
-            Some(_) => format!("choose a number of lanes that divides {text}, or a tile that {count} divides"),
-            None => format!("tile `{name}` by a multiple of {count} first, or state `where {text} % {count} == 0`"),
-        };
-        return Err(error.help(help));
-    }
-    let by = nest.program.exprs.int(count);
-    let outer_extent = nest.program.exprs.binary(crate::expr::Binary::FloorDiv, extent, by);
-    let outer = nest.add_part(name.text.clone(), axis, 0, outer_extent, span);
-    let inner = nest.add_part(format!("{name}_lanes"), axis, 1, by, span);
-    nest.program.axes[axis].fate = Fate::Split(Split { parts: vec![outer, inner], exact: true, tail: Tail::Exact, span });
-    if nest.serial.contains(&axis) {
-        nest.serial.insert(outer);
-    }
-    Ok(inner)
+    let error = Error::new(name.span, format!("that {count} divides the extent `{text}` of `{name}` is not proved"));
+    Err(error.help(match nest.program.exprs.as_int(extent) {
+        Some(_) => format!("choose a number of lanes that divides {text}, or a tile that {count} divides"),
+        None => format!("tile `{name}` by a multiple of {count} first, or state `where {text} % {count} == 0`"),
+    }))
 }
 
 /// Every access is uniform, wide and aligned, or meant to be lane by lane.

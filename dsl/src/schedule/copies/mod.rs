@@ -302,12 +302,8 @@ fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
 pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     for attached in nest.placed.attached.clone() {
         let copy = attached.buffer.map_or_else(String::new, |b| nest.program.buffers[b].name.clone());
-        if let Some(frame) = nest.lanes_around(&attached) {
-            let name = frame.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
-            let error = Error::new(span, format!("`{copy}` would be made among the lanes of `{name}`"));
-            return Err(error
-                .note_at(attached.span, format!("`{copy}` is made at a loop that is put in lanes"))
-                .help("promote further out"));
+        if let Some(frame) = nest.taken_together(&attached) {
+            return Err(within_vector(nest, frame, &attached, &copy, span));
         }
         outside_of_reduction(nest, &attached, &copy, span)?;
         results_of_one(nest, &attached, &copy, span)?;
@@ -319,6 +315,19 @@ pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Appl
         }
     }
     Ok(())
+}
+
+/// What would be made among lanes, or for each element of a matrix.
+fn within_vector(nest: &StageNest<'_>, frame: &Frame, attached: &Attached, copy: &str, span: SpanId) -> Error {
+    let (axis, exec) = frame.as_loop().map_or(("", Exec::Lanes), |(axis, exec)| (nest.name(axis), exec));
+    let (within, put, help) = match exec {
+        Exec::Matrix(_) => {
+            ("for each element of matrices along", "split into matrices", "`reorder` the axes of `mma` into that loop first")
+        }
+        _ => ("among the lanes of", "put in lanes", "promote further out"),
+    };
+    let error = Error::new(span, format!("`{copy}` would be made {within} `{axis}`"));
+    error.note_at(attached.span, format!("`{copy}` is made at a loop that is {put}")).help(help)
 }
 
 /// A result is written back outside the loops of its reduction, and what it is made of besides is there.

@@ -13,7 +13,7 @@ use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Expr, ExprId, Read};
 use crate::launch::{DType, Feature, Matrices};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, Body, Exec, Fate, Level, Side, Space, Split, State, Tail};
+use crate::nest::{AxisId, Body, Exec, Level, Side, Space, State};
 use crate::syntax::Name;
 use crate::syntax::schedule::Shape;
 
@@ -36,7 +36,9 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: S
         check_divides(nest, axis, name, side, number.span)?;
     }
     for ((axis, name), (side, which)) in axes.into_iter().zip(names).zip(sides.into_iter().zip(SIDES)) {
-        split_off(nest, axis, name, side, which, span);
+        let at = nest.path.position(axis);
+        let inner = split::inner(nest, (axis, at), name, (side, "matrix"), span);
+        nest.path.frames.push(Frame::looped(inner, Exec::Matrix(which), span));
     }
     write_out(nest, span);
     nest.take_hulls(span)?;
@@ -145,7 +147,15 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
             _ => None,
         };
         if let Some(why) = refused {
-            return Err(refuse(&format!("the factor `{}` {why}", nest.text(factor))));
+            let what = format!("the factor `{}` {why}", nest.text(factor));
+            let buffer = &nest.program.buffers[read.buffer];
+            // What is copied at a place within the loops over rows and columns is a part of a row or a column.
+            return Err(match buffer.space {
+                Space::Shared => Error::new(span, what)
+                    .note_at(buffer.span, format!("`{}` is copied here, within the loops around its place", buffer.name))
+                    .help(format!("`reorder` so that `{i}` and `{j}` stand within that place, and promote after that")),
+                _ => refuse(&what),
+            });
         }
         found.push((read, at));
     }
@@ -201,29 +211,6 @@ fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, side: i64, bla
         Some(_) => format!("choose a tile of `{name}` that {side} divides"),
         None => format!("tile it first, `tile({name}: {side} round_up …)`, and promote what is read with `fill`"),
     }))
-}
-
-/// Splits an axis, whose inner part becomes a side of matrices. The loops over sides stand innermost.
-fn split_off(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, side: i64, which: Side, span: SpanId) {
-    let at = nest.path.position(axis);
-    let by = nest.program.exprs.int(side);
-    let extent = nest.program.axes[axis].extent;
-    let outer_extent = nest.program.exprs.binary(Binary::FloorDiv, extent, by);
-    let outer = nest.add_part(name.text.clone(), axis, 0, outer_extent, span);
-    let inner_name = nest.unused(&format!("{name}_matrix"));
-    let inner = nest.add_part(inner_name, axis, 1, by, span);
-    nest.program.axes[axis].fate = Fate::Split(Split { parts: vec![outer, inner], exact: true, tail: Tail::Exact, span });
-    if nest.serial.contains(&axis) {
-        nest.serial.insert(outer);
-    }
-    if let Some(at) = at {
-        if nest.program.is_single(outer) {
-            nest.path.remove(at);
-        } else {
-            nest.path.frames[at].head = Head::Loop { axis: outer, exec: Exec::Serial };
-        }
-    }
-    nest.path.frames.push(Frame::looped(inner, Exec::Matrix(which), span));
 }
 
 /// Writes out the parallel loops within the reduction: they count accumulators.

@@ -1,0 +1,9 @@
+//! Matrices of truths, and a side that is too long.
+
+tilewright::profile! {
+    pub board: tilewright::devices::nvidia_ampere {
+        matrices: [16 x 16 x 16 bool f16 f32, 16 x 300 x 16 f16 f16 f32]
+    }
+}
+
+fn main() {}
