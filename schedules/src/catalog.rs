@@ -264,7 +264,6 @@ pub const ALL: [Entry; 30] = [
                 lavapipe::rows::SOFTMAX_ONLINE,
                 lavapipe::rows::SOFTMAX_ANY,
                 hopper::rows::SOFTMAX_4096,
-                hopper::rows::SOFTMAX_4096_WIDE,
                 rdna3::rows::SOFTMAX,
                 kernels::softmax::DEFAULT,
             ])
@@ -280,7 +279,6 @@ pub const ALL: [Entry; 30] = [
                 lavapipe::rows::LAYERNORM,
                 lavapipe::rows::LAYERNORM_ANY,
                 hopper::rows::LAYERNORM_4096,
-                hopper::rows::LAYERNORM_4096_WIDE,
                 rdna3::rows::LAYERNORM,
                 kernels::layernorm::DEFAULT,
             ])

@@ -130,3 +130,24 @@ fn alpha_beta_in_place() {
         }
     }
 }
+
+/// Eight lanes of halves in memory, whose sums are 32 bytes of registers.
+#[test]
+fn halves_in_eight_lanes_with_wide_sums() {
+    let kernel = "fn matmul<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] {
+        c[i, j] = (sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 }) as f16;
+    }";
+    let schedule = "V: matmul for p where N % 8 == 0 {
+        tile(i: 4, j: 32) => workgroup(y, x);
+        tile(j: 8) => thread(x);
+        distribute(i => thread(y));
+        reorder(k, j);
+        vectorize(j, 8);
+    }";
+    let profiles = profiles().into_iter().filter(|profile| profile.features.contains(&tilewright_dsl::launch::Feature::F16));
+    for variant in profiles.map(|profile| variant(kernel, schedule, &profile)) {
+        for (m, n, k) in [(3, 8, 5), (9, 40, 1), (1, 16, 0)] {
+            variant.check(&[("M", m), ("N", n), ("K", k)], &[]);
+        }
+    }
+}
