@@ -69,6 +69,7 @@ fn emit(
     code.append(e.function.here());
     let name = entry_name([&program.name, variant, &dispatch.name]);
     let entry = Entry { name: &name, local, addresses };
+    let matrices = e.needed_products();
     let (spirv, lines) = e.module.finish(entry, &e.function.variables, &code, &program.places);
     let requires = Requires {
         features: e.features.iter().copied().collect(),
@@ -76,7 +77,7 @@ fn emit(
         local,
         shared_bytes: e.buffers.shared_bytes,
         subgroup: e.resolver.grid.subgroup,
-        matrices: e.matrices.products.clone(),
+        matrices,
     };
     let made = launch::Dispatch {
         name: dispatch.name.clone(),

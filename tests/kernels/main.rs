@@ -16,6 +16,7 @@ mod found_places;
 mod found_rfactor;
 mod found_runs;
 mod found_shared;
+mod fragment;
 mod functions;
 mod gather;
 mod golden;

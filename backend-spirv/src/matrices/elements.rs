@@ -1,16 +1,17 @@
 //! Values of matrices that are more than a matrix as it stands: computed element by element.
 //!
-//! Each invocation has some elements of a matrix, and which ones is the device's affair; but matrices of one type are dealt alike. So all
-//! that a value reads is brought to matrices of the accumulator's type, and a loop over the elements of an invocation computes one from
-//! those of the others.
+//! Sums, differences, products and quotients of matrices are instructions of their own. What rows have alone is computed once for all
+//! matrices of these rows. For the rest, each invocation has some elements of a matrix, and which ones is the device's affair; but matrices
+//! of one type are dealt alike. So all that a value reads is brought to matrices of one type, and a loop over the elements of an invocation
+//! computes one from those of the others.
 
-use super::Shape;
+use super::{OfRows, Shape};
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
 use rspirv::spirv::{LoopControl, Op, StorageClass};
-use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::Space;
 
@@ -18,21 +19,44 @@ impl Emit<'_> {
     /// The matrix that a value is.
     pub(super) fn matrix_value(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
+        let dtype = exprs.dtype(value);
         if !self.varies(value, shape) {
             return self.same_in_all(value, shape);
         }
         match exprs.get(value) {
             Expr::Read(read) => {
-                let of = Shape { dtype: exprs.dtype(value), ..shape };
+                let of = Shape { dtype, ..shape };
                 let matrix = self.operand(read, of)?;
                 self.converted(matrix, of, shape.dtype)
             }
+            _ if shape.columns.0.is_some() && !self.varies_in_rows(value, shape) => self.value_of_rows(value, shape),
             Expr::Cast(to, from) if is_float(*to) && is_float(exprs.dtype(*from)) => {
                 let of = Shape { dtype: exprs.dtype(*from), ..shape };
                 let matrix = self.matrix_value(*from, of)?;
                 self.converted(matrix, of, *to)
             }
+            Expr::Binary(op, a, b) if self.is_arithmetic(value, shape) => {
+                let Some(op) = instruction(*op) else { return self.each_element(value, shape) };
+                let [a, b] = [self.matrix_value(*a, shape)?, self.matrix_value(*b, shape)?];
+                let (ty, level) = (self.matrix_type(shape)?, self.level());
+                Ok(self.ins(level, op, ty, &[a, b]))
+            }
             _ => self.each_element(value, shape),
+        }
+    }
+
+    /// Whether a value is sums, differences, products and quotients of matrices that are there.
+    fn is_arithmetic(&self, value: ExprId, shape: Shape) -> bool {
+        let exprs = &self.program.exprs;
+        if !self.varies(value, shape) || (shape.columns.0.is_some() && !self.varies_in_rows(value, shape)) {
+            return true;
+        }
+        match exprs.get(value) {
+            Expr::Read(_) => true,
+            Expr::Binary(op, a, b) if exprs.dtype(value) == shape.dtype && instruction(*op).is_some() => {
+                self.is_arithmetic(*a, shape) && self.is_arithmetic(*b, shape)
+            }
+            _ => false,
         }
     }
 
@@ -41,7 +65,35 @@ impl Emit<'_> {
         let exprs = &self.program.exprs;
         let fragment =
             |e: &Expr| matches!(e, Expr::Read(read) if matches!(self.program.buffers[read.buffer].space, Space::Fragment { .. }));
-        exprs.any(value, &mut |e| fragment(e)) || [shape.rows, shape.columns].iter().any(|side| self.depends_on_side(value, side.0))
+        exprs.any(value, &mut |e| fragment(e)) || shape.axes().any(|(side, _)| self.depends_on_side(value, side))
+    }
+
+    /// Whether a value is not the same in all elements of a row.
+    fn varies_in_rows(&self, value: ExprId, shape: Shape) -> bool {
+        let whole = |e: &Expr| match e {
+            Expr::Read(read) => matches!(self.program.buffers[read.buffer].space, Space::Fragment { spread: false, .. }),
+            _ => false,
+        };
+        self.program.exprs.any(value, &mut |e| whole(e)) || shape.columns.0.is_some_and(|side| self.depends_on_side(value, side))
+    }
+
+    /// A value of rows alone: computed once for all matrices that have these rows.
+    fn value_of_rows(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
+        let mut places = Vec::new();
+        for read in self.program.exprs.reads(value) {
+            for index in &read.index {
+                places.push(self.resolve(*index)?);
+            }
+        }
+        let is_same = |(other, at, dtype, _): &&OfRows| {
+            (*other, at, *dtype) == (value, &places, shape.dtype)
+        };
+        if let Some((.., matrix)) = self.matrices.of_rows.iter().find(is_same) {
+            return Ok(*matrix);
+        }
+        let matrix = self.matrix_value(value, shape.of_rows())?;
+        self.matrices.of_rows.push((value, places, shape.dtype, matrix));
+        Ok(matrix)
     }
 
     /// One value in all elements.
@@ -65,15 +117,20 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::FConvert, ty, &[matrix]))
     }
 
-    /// A value of the elements of other matrices.
-    fn each_element(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
+    /// A value of the elements of other matrices. It is computed on matrices of the widest type in it, so that none is rounded on the way.
+    fn each_element(&mut self, value: ExprId, result: Shape) -> Result<Id> {
+        let exprs = &self.program.exprs;
+        let wide = result.dtype == DType::F32 || has_type(exprs, value, DType::F32, &mut Vec::new());
+        let dtype = if wide { DType::F32 } else { result.dtype };
+        let shape = Shape { dtype, ..result };
         let ty = self.matrix_type(shape)?;
         let mut sources = Vec::new();
         self.sources(value, shape, &mut sources)?;
         let variables: Vec<(ExprId, Id)> = sources.into_iter().map(|(source, matrix)| (source, self.kept(ty, matrix))).collect();
-        let result = self.variable(ty);
+        let made = self.variable(ty);
+        // Elements are computed without any memory, so what was loaded stays.
+        let (loaded, of_rows) = (std::mem::take(&mut self.matrices.loaded), std::mem::take(&mut self.matrices.of_rows));
         self.over_elements(ty, |e, at| {
-            let dtype = shape.dtype;
             for (source, variable) in &variables {
                 let element = e.element_of(*variable, at, dtype)?;
                 let level = e.level();
@@ -90,15 +147,21 @@ impl Emit<'_> {
                 e.resolver.presume(*source, held);
             }
             let computed = e.resolve(value)?;
-            let computed = e.scalar(computed)?;
-            let place = e.element_place(result, at, dtype)?;
+            let mut computed = e.scalar(computed)?;
+            if e.program.exprs.dtype(value) != dtype {
+                let (to, level) = (e.scalar_type(dtype)?, e.level());
+                computed = e.ins(level, Op::FConvert, to, &[computed]);
+            }
+            let place = e.element_place(made, at, dtype)?;
             e.function.here().op(Op::Store, &[place, computed]);
             Ok(())
         })?;
         // What was resolved within the loop is not there behind it.
         self.resolver.forget();
+        (self.matrices.loaded, self.matrices.of_rows) = (loaded, of_rows);
         let level = self.level();
-        Ok(self.ins(level, Op::Load, ty, &[result]))
+        let matrix = self.ins(level, Op::Load, ty, &[made]);
+        self.converted(matrix, shape, result.dtype)
     }
 
     /// The reads that differ by element, each as a matrix of the accumulator's type.
@@ -115,6 +178,11 @@ impl Emit<'_> {
             }
             Expr::Read(_) => {
                 let matrix = self.matrix_value(value, shape)?;
+                found.push((value, matrix));
+                Ok(())
+            }
+            _ if is_float(exprs.dtype(value)) && shape.columns.0.is_some() && !self.varies_in_rows(value, shape) => {
+                let matrix = self.value_of_rows(value, shape)?;
                 found.push((value, matrix));
                 Ok(())
             }
@@ -179,6 +247,27 @@ impl Emit<'_> {
         code.op(Op::Label, &[merge]);
         Ok(())
     }
+}
+
+/// What computes an operation on whole matrices.
+fn instruction(op: Binary) -> Option<Op> {
+    match op {
+        Binary::Add => Some(Op::FAdd),
+        Binary::Sub => Some(Op::FSub),
+        Binary::Mul => Some(Op::FMul),
+        Binary::Div => Some(Op::FDiv),
+        _ => None,
+    }
+}
+
+/// Whether a part of an expression is of a type.
+fn has_type(exprs: &Exprs, value: ExprId, dtype: DType, seen: &mut Vec<ExprId>) -> bool {
+    if seen.contains(&value) {
+        return false;
+    }
+    seen.push(value);
+    let is_index = matches!(exprs.get(value), Expr::Read(_));
+    exprs.dtype(value) == dtype || (!is_index && exprs.get(value).operands().into_iter().any(|part| has_type(exprs, part, dtype, seen)))
 }
 
 fn is_float(dtype: DType) -> bool {

@@ -90,13 +90,14 @@ impl Emit<'_> {
         if !matches!(self.program.buffers[buffer].space, Space::Shared) && !self.program.buffers[buffer].space.is_global() {
             return Err(self.no_matrix(buffer, "it is no array in shared or device memory", "place it there".into()));
         }
-        let steps = self.resolving(|r| r.steps(place, &[shape.rows, shape.columns]))?;
+        let axes: Vec<_> = shape.axes().collect();
+        let steps = self.resolving(|r| r.steps(place, &axes))?;
         let Some(Steps { first, along }) = steps else {
             return Err(self.no_matrix(buffer, "its elements do not lie at fixed steps, or past an end", promote));
         };
-        let [down, across] = [along[0], along[1]];
-        let step = |e: &Self, value| e.resolver.values.as_int(value);
         let zero = self.resolver.values.int(0);
+        let [down, across] = [along[0], along.get(1).copied().unwrap_or(zero)];
+        let step = |e: &Self, value| e.resolver.values.as_int(value);
         let (stride, by_columns) = match (step(self, down), step(self, across)) {
             (_, Some(1)) => (down, false),
             (Some(1), _) => (across, true),

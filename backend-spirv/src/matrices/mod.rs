@@ -1,8 +1,11 @@
 //! Cooperative matrices: computes in loops over a matrix's sides, each as instructions of a whole subgroup (SPV_KHR_cooperative_matrix).
 //!
 //! The loops over sides bind their axes to 0, so that every place is that of a matrix's first element; [`memory`] finds how the others
-//! lie from there. A product is one instruction. Any other value is computed element by element ([`elements`]), unless it is a matrix as
-//! it stands. Fragments are variables of the function, one for each matrix.
+//! lie from there. A product is one instruction, and so is a sum, difference, product or quotient of two matrices element by element. Any
+//! other value is computed in a loop over elements ([`elements`]), unless it is a matrix as it stands. Fragments are variables of the
+//! function, one for each matrix.
+//!
+//! A value in a loop over rows alone is a matrix whose columns are all the same: as many as its buffer says.
 
 mod elements;
 mod memory;
@@ -11,10 +14,11 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::hash::Map;
 use crate::module::{Id, Type};
+use crate::resolve::values::ValueId;
 use crate::resolve::{Bound, Elements, View};
 use memory::Loaded;
 use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
-use tilewright_dsl::diag::{Error, SpanId};
+use tilewright_dsl::diag::{self, Error, SpanId};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
 use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Loop, Phase, Side, Space};
@@ -30,23 +34,44 @@ pub(crate) struct Matrices {
     variables: Map<(BufferId, i64), Id>,
     /// What was loaded and has not changed since.
     loaded: Loaded,
+    /// What was computed of rows alone, at places where fragments and memory are read, and has not changed since.
+    of_rows: Vec<OfRows>,
+    /// Types of matrices that no product has.
+    kinds: Vec<(DType, Use, [u32; 2])>,
     /// Which products there are.
     pub(crate) products: Vec<Product>,
 }
+
+/// A value of rows, the places where it reads something, its type, and the matrix that it is.
+type OfRows = (ExprId, Vec<ValueId>, DType, Id);
 
 /// What a matrix is for, and of what: a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Shape {
     dtype: DType,
     rows: (AxisId, u32),
-    columns: (AxisId, u32),
+    /// Without an axis, all columns are one.
+    columns: (Option<AxisId>, u32),
     role: Use,
+}
+
+impl Shape {
+    /// The axes that its elements lie along.
+    fn axes(&self) -> impl Iterator<Item = (AxisId, u32)> {
+        [self.rows].into_iter().chain(self.columns.0.map(|axis| (axis, self.columns.1)))
+    }
+
+    /// The same without an axis of columns.
+    fn of_rows(self) -> Shape {
+        Shape { columns: (None, self.columns.1), ..self }
+    }
 }
 
 impl Matrices {
     /// Forgets what was loaded.
     pub(crate) fn forget(&mut self) {
         self.loaded.clear();
+        self.of_rows.clear();
     }
 
     fn side(&self, wanted: Side) -> Option<(AxisId, u32)> {
@@ -80,37 +105,69 @@ impl Emit<'_> {
     pub(crate) fn matrix_compute(&mut self, c: &Compute) -> Result<()> {
         self.resolver.begin(&c.preds);
         self.resolver.compute = std::ptr::from_ref(c) as usize;
-        let ([to], [value], 0) = (&c.dst[..], &c.value[..], c.given) else {
-            return Err(self.error("a state of several components is on matrix units").help("leave `mma` out for this stage"));
-        };
-        if c.phase == Phase::Update {
-            let guard = self.resolving(|r| r.item_counts())?;
-            return self.under(guard, |e| e.multiply(to, *value));
+        if c.phase != Phase::Update {
+            return self.assign_matrices(&c.dst[c.given..], &c.value[c.given..]);
         }
-        let shape = self.accumulator(self.program.buffers[to.buffer].dtype)?;
-        let matrix = self.matrix_value(*value, shape)?;
-        match self.program.buffers[to.buffer].space {
-            Space::Fragment { .. } => {
-                let variable = self.fragment(to.buffer, &to.index, shape)?;
-                self.function.here().op(Op::Store, &[variable, matrix]);
-                Ok(())
-            }
+        let guard = self.resolving(|r| r.item_counts())?;
+        match (&c.dst[..], &c.value[..], self.matrices.side(Side::Depth)) {
+            ([to], [value], Some(_)) => self.under(guard, |e| e.multiply(to, *value)),
             _ => {
-                let guard = self.resolving(|r| r.in_range(View::ALL))?;
-                self.under(guard, |e| e.store_matrix(to, matrix, shape))
+                let combined = self.combined_matrices(c)?;
+                self.under(guard, |e| e.assign_matrices(&c.dst[c.given..], &combined))
             }
         }
     }
 
+    /// The new state of an update, component by component, as values that read the old one.
+    fn combined_matrices(&mut self, c: &Compute) -> Result<Vec<ExprId>> {
+        let (monoid, exprs) = (self.resolver.monoid(c.stage)?, &self.program.exprs);
+        let state = |to: &Access| exprs.read(to.buffer, self.program.buffers[to.buffer].dtype, to.index.iter().copied());
+        let states: Vec<ExprId> = c.dst.iter().map(state).collect();
+        let new = |combine: &ExprId| {
+            exprs.replace(*combine, &mut |exprs, id| match exprs.get(id) {
+                Expr::State(n) => states.get(*n as usize).copied(),
+                Expr::Item(n) => c.value.get(*n as usize).copied(),
+                _ => None,
+            })
+        };
+        Ok(monoid.combine[..c.dst.len()].iter().skip(c.given).map(new).collect())
+    }
+
+    /// Values to their places, after all of them are computed.
+    fn assign_matrices(&mut self, places: &[Access], values: &[ExprId]) -> Result<()> {
+        let mut matrices = Vec::new();
+        for (to, value) in places.iter().zip(values) {
+            let shape = self.shape_at(to.buffer)?;
+            matrices.push((to, self.matrix_value(*value, shape)?, shape));
+        }
+        for (to, matrix, shape) in matrices {
+            if let Space::Fragment { .. } = self.program.buffers[to.buffer].space {
+                let variable = self.fragment(to.buffer, &to.index, shape)?;
+                self.function.here().op(Op::Store, &[variable, matrix]);
+                let reads = |value: ExprId| self.program.exprs.reads(value).iter().any(|read| read.buffer == to.buffer);
+                self.matrices.of_rows.retain(|(value, ..)| !reads(*value));
+            } else {
+                let guard = self.resolving(|r| r.in_range(View::ALL))?;
+                self.under(guard, |e| e.store_matrix(to, matrix, shape))?;
+            }
+        }
+        Ok(())
+    }
+
     /// `acc = a * b + acc`.
     fn multiply(&mut self, to: &Access, item: ExprId) -> Result<()> {
-        let sum = self.accumulator(self.program.buffers[to.buffer].dtype)?;
+        let sum = self.shape_at(to.buffer)?;
         let Some(depth) = self.matrices.side(Side::Depth) else {
             return Err(self.error("a sum on matrix units needs a product of matrices").help("write `mma(i, j, k, …)`"));
         };
         let [a, b] = self.factors(item, sum)?;
         let shapes = [
-            Shape { dtype: self.program.buffers[a.buffer].dtype, columns: depth, role: Use::MatrixAKHR, ..sum },
+            Shape {
+                dtype: self.program.buffers[a.buffer].dtype,
+                columns: (Some(depth.0), depth.1),
+                role: Use::MatrixAKHR,
+                ..sum
+            },
             Shape { dtype: self.program.buffers[b.buffer].dtype, rows: depth, role: Use::MatrixBKHR, ..sum },
         ];
         let row = Product { shape: [sum.rows.1, sum.columns.1, depth.1], factors: shapes.map(|shape| shape.dtype), sum: sum.dtype };
@@ -138,7 +195,9 @@ impl Emit<'_> {
             let Expr::Read(read) = self.program.exprs.get(self.unconverted(factor)) else { return Err(no_product()) };
             reads.push(read.clone());
         }
-        let of_columns = |read: &Read| read.index.iter().any(|e| self.depends_on_side(*e, sum.columns.0));
+        let of_columns = |read: &Read| {
+            read.index.iter().any(|e| sum.columns.0.is_some_and(|columns| self.depends_on_side(*e, columns)))
+        };
         reads.sort_by_key(of_columns);
         <[Read; 2]>::try_from(reads).map_err(|_| no_product())
     }
@@ -170,12 +229,52 @@ impl Emit<'_> {
         }
     }
 
-    /// An accumulator of the sides around.
-    fn accumulator(&self, dtype: DType) -> Result<Shape> {
-        match (self.matrices.side(Side::Rows), self.matrices.side(Side::Columns)) {
-            (Some(rows), Some(columns)) => Ok(Shape { dtype, rows, columns, role: Use::MatrixAccumulatorKHR }),
+    /// The matrices of a buffer, in the loops around.
+    fn shape_at(&self, buffer: BufferId) -> Result<Shape> {
+        let dtype = self.program.buffers[buffer].dtype;
+        let side = |side| self.matrices.side(side).map(|(axis, length)| (Some(axis), length));
+        let spread = || match self.program.buffers[buffer].space {
+            Space::Fragment { columns, spread: true, .. } => Some((None, columns)),
+            _ => None,
+        };
+        let sides = [Side::Rows, Side::Columns, Side::Depth].map(|side| self.matrices.side(side));
+        let (rows, columns, role) = match sides {
+            [Some(rows), Some(_), _] => (Some(rows), side(Side::Columns), Use::MatrixAccumulatorKHR),
+            [Some(rows), None, Some(_)] => (Some(rows), side(Side::Depth), Use::MatrixAKHR),
+            [None, Some(_), Some(rows)] => (Some(rows), side(Side::Columns), Use::MatrixBKHR),
+            [rows, ..] => (rows, spread(), Use::MatrixAccumulatorKHR),
+        };
+        match (rows, columns) {
+            (Some(rows), Some(columns)) => Ok(Shape { dtype, rows, columns, role }),
             _ => Err(self.defect("a matrix without rows or columns")),
         }
+    }
+
+    /// Notes a type of matrices, which the device must have.
+    fn note_kind(&mut self, shape: Shape) -> Result<()> {
+        let kind = (shape.dtype, shape.role, [shape.rows.1, shape.columns.1]);
+        if self.matrices.kinds.contains(&kind) {
+            return Ok(());
+        }
+        if !self.profile.matrices.iter().any(|row| has_kind(row, kind)) {
+            let (name, [rows, columns]) = (&self.profile.name, kind.2);
+            let error = Error::new(self.matrices.made_at, format!("`{name}` has no matrices of {rows} x {columns} of {}", kind.0));
+            let rows = self.profile.matrices.iter().map(ToString::to_string);
+            return Err(error.note_at(self.resolver.span, "it is for this").help(format!("it has {}", diag::list(rows))));
+        }
+        self.matrices.kinds.push(kind);
+        Ok(())
+    }
+
+    /// The products that the device must have: those there are, and of the profile's one for each other type of matrices.
+    pub(crate) fn needed_products(&self) -> Vec<Product> {
+        let mut products = self.matrices.products.clone();
+        for kind in &self.matrices.kinds {
+            if !products.iter().any(|row| has_kind(row, *kind)) {
+                products.extend(self.profile.matrices.iter().find(|row| has_kind(row, *kind)));
+            }
+        }
+        products
     }
 
     fn matrix_type(&mut self, shape: Shape) -> Result<Id> {
@@ -187,6 +286,7 @@ impl Emit<'_> {
         }
         self.module.capability(Capability::CooperativeMatrixKHR);
         self.module.extension("SPV_KHR_cooperative_matrix");
+        self.note_kind(shape)?;
         let of = self.scalar_type(shape.dtype)?;
         Ok(self.module.ty(Type::Matrix { of, rows: shape.rows.1, columns: shape.columns.1, role: shape.role as u32 }))
     }
@@ -213,4 +313,16 @@ impl Emit<'_> {
         let error = Error::new(self.matrices.made_at, format!("`{name}` does not lie as matrices are loaded and stored: {why}"));
         error.note_at(self.resolver.span, "it is for this").help(help)
     }
+}
+
+/// Whether a product has matrices of a type.
+fn has_kind(row: &Product, (dtype, role, sides): (DType, Use, [u32; 2])) -> bool {
+    let [m, n, k] = row.shape;
+    let [a, b] = row.factors;
+    (dtype, sides)
+        == match role {
+            Use::MatrixAKHR => (a, [m, k]),
+            Use::MatrixBKHR => (b, [k, n]),
+            Use::MatrixAccumulatorKHR => (row.sum, [m, n]),
+        }
 }

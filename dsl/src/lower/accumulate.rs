@@ -48,7 +48,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     check_tile(program, stage, &inside, &tile)?;
 
     let first = First::of(program, &path, &inside, &monoid, &over);
-    let places = accumulators(program, stage, &monoid, |component| first.without(&tile, component));
+    let places = accumulators(program, stage, &monoid, &tile, &first);
     let state: Vec<BufferId> = places.iter().map(|place| place.buffer).collect();
 
     let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute {
@@ -169,17 +169,19 @@ fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame
     Ok(())
 }
 
-/// The place of each component of the state: registers, indexed by the axes of the loops that `tile` gives for it.
-fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, tile: impl Fn(usize) -> Vec<Frame>) -> Vec<Access> {
+/// The place of each component of the state: registers, indexed by the axes of the loops of the tile that it stands in.
+fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, whole: &[Frame], first: &First) -> Vec<Access> {
     let (name, span) = (program.stages[stage].name.clone(), program.stages[stage].span);
     let one = |(i, identity): (usize, &ExprId)| {
         let name = if monoid.identity.len() == 1 { format!("{name}_acc") } else { format!("{name}_acc{i}") };
         let dtype = program.exprs.dtype(*identity);
-        let tile = tile(i);
+        let tile = first.without(whole, i);
         let axes: Vec<AxisId> = tile.iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         let shape = axes.iter().map(|a| program.axes[*a].extent).collect();
-        let space = match [Side::Rows, Side::Columns].map(|side| extent_of(program, &tile, side)) {
-            [Some(rows), Some(columns)] => Space::Fragment { rows, columns },
+        let space = match [Side::Rows, Side::Columns].map(|side| extent_of(program, whole, side)) {
+            [Some(rows), Some(columns)] => {
+                Space::Fragment { rows, columns, spread: extent_of(program, &tile, Side::Columns).is_none() }
+            }
             _ => Space::Register,
         };
         let buffer = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });

@@ -6,6 +6,8 @@
 //! first ones of the next iteration. So copies that stand side by side share one barrier, and what is read by who wrote it
 //! (registers, and shared elements that an index gives to one invocation) needs none.
 //!
+//! What one subgroup alone writes and reads, as indices tell, waits at a barrier of subgroups, which costs much less.
+//!
 //! Accesses of different versions of a buffer do not meet, as far as their distance is known: within an iteration of the loop that counts the
 //! versions, and from one to the next.
 //!
@@ -18,18 +20,21 @@
 use crate::diag::SpanId;
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, BufferId, Exec, Node, NodeKind, Program, Scope, Space, walk};
+use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
 use crate::profile::Profile;
+use std::cell::RefCell;
 
 /// Places the barriers of every dispatch.
 pub fn run(program: &mut Program, profile: &Profile) {
     let mut plan = std::mem::take(&mut program.plan);
     for dispatch in &mut plan {
         // One invocation waits for nobody.
-        let alone = super::local::size(program, &dispatch.body, profile.subgroup) == [1; 3];
-        if !alone && shares(program, &dispatch.body) {
+        let local = super::local::size(program, &dispatch.body, profile.subgroup);
+        if local != [1; 3] && shares(program, &dispatch.body) {
             let prover = Prover::new(program);
-            Place { program, prover }.block(&mut dispatch.body);
+            let invocations: u32 = local.into_iter().product();
+            let subgroups = profile.subgroup.map_or(0, |size| i64::from(invocations / size));
+            Place { program, prover, subgroups, around: RefCell::default() }.block(&mut dispatch.body);
         }
         walk_blocks(&mut dispatch.body, &mut |block| block.retain(|node| !is_hint(node)));
     }
@@ -58,6 +63,18 @@ struct Touch {
     buffer: BufferId,
     writes: bool,
     version: Option<Version>,
+    owner: Option<Owner>,
+    /// Whether a barrier of subgroups stands between it and the end of what is done, or the beginning.
+    fenced: bool,
+}
+
+/// The subgroup that touches an element: what an index is, divided by a number and rounded down.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    dimension: usize,
+    slot: Slot,
+    count: i64,
+    times: i64,
 }
 
 /// Which version of its buffer is accessed: the value of a loop's axis and a number, or a number.
@@ -87,6 +104,8 @@ struct Ends {
     tail: Vec<Touch>,
     /// Whether it can be passed without a barrier.
     open: bool,
+    /// Whether it cannot be passed without a barrier of subgroups.
+    fence: bool,
 }
 
 /// A place where a barrier may stand, and what was done before it and since.
@@ -99,6 +118,10 @@ struct Hint {
 struct Place<'p> {
     program: &'p Program,
     prover: Prover<'p>,
+    /// How many subgroups a workgroup has; 0: it is not known.
+    subgroups: i64,
+    /// The loops around where the walk stands.
+    around: RefCell<Vec<(AxisId, Exec)>>,
 }
 
 impl Place<'_> {
@@ -120,18 +143,24 @@ impl Place<'_> {
                 continue;
             }
             let ends = self.node(&mut node);
-            if meet(&all.tail, &ends.head, After::Same) {
-                match hint.take().filter(|hint| !meet(&hint.since.tail, &ends.head, After::Same)) {
+            match meet(&all.tail, &ends.head, After::Same) {
+                Some(Scope::Subgroup) => {
+                    placed.push(barrier(Scope::Subgroup, node.span));
+                    all.fenced();
+                    hint.iter_mut().for_each(|hint| hint.since.fenced());
+                }
+                Some(_) => match hint.take().filter(|hint| meet(&hint.since.tail, &ends.head, After::Same).is_none()) {
                     Some(Hint { at, before, since }) => {
-                        placed.insert(at, barrier(node.span));
-                        all = Ends { head: before.head, tail: since.tail, open: false };
+                        placed.insert(at, barrier(Scope::Workgroup, node.span));
+                        all = Ends { head: before.head, tail: since.tail, open: false, fence: before.fence || since.fence };
                     }
                     None => {
-                        placed.push(barrier(node.span));
+                        placed.push(barrier(Scope::Workgroup, node.span));
                         all.tail.clear();
                         all.open = false;
                     }
-                }
+                },
+                None => {}
             }
             if let Some(hint) = &mut hint {
                 hint.since.then(&ends);
@@ -146,28 +175,38 @@ impl Place<'_> {
     fn node(&self, node: &mut Node) -> Ends {
         match &mut node.kind {
             NodeKind::Loop(looped) => {
+                self.around.borrow_mut().push((looped.axis, looped.exec));
                 let (mut ends, lead) = self.block_and_lead(&mut looped.body);
+                self.around.borrow_mut().pop();
                 if matches!(looped.exec, Exec::Bind(..) | Exec::Lanes) {
                     return ends;
                 }
                 let after = if ends.open { After::Later } else { After::Next(looped.axis) };
                 let repeats = !matches!(looped.exec, Exec::Step(_)) && !self.program.is_single(looped.axis);
-                if repeats && meet(&ends.tail, &ends.head, after) {
-                    match lead {
-                        Some(at) => {
-                            looped.body.insert(at, barrier(node.span));
-                            ends.head.clear();
-                        }
-                        None => {
-                            looped.body.push(barrier(node.span));
-                            ends.tail.clear();
-                        }
+                match meet(&ends.tail, &ends.head, after).filter(|_| repeats) {
+                    Some(Scope::Subgroup) => {
+                        looped.body.push(barrier(Scope::Subgroup, node.span));
+                        ends.fenced();
                     }
-                    ends.open = false;
+                    Some(_) => {
+                        match lead {
+                            Some(at) => {
+                                looped.body.insert(at, barrier(Scope::Workgroup, node.span));
+                                ends.head.clear();
+                            }
+                            None => {
+                                looped.body.push(barrier(Scope::Workgroup, node.span));
+                                ends.tail.clear();
+                            }
+                        }
+                        ends.open = false;
+                    }
+                    None => {}
                 }
                 // A loop that may run no iteration lets through what its barriers would not.
-                let runs = ends.open || self.prover.positive(self.program.axes[looped.axis].extent);
+                let runs = (ends.open && !ends.fence) || self.prover.positive(self.program.axes[looped.axis].extent);
                 ends.open |= !runs;
+                ends.fence &= runs;
                 ends.leave(looped.axis);
                 ends
             }
@@ -177,12 +216,13 @@ impl Place<'_> {
                 add(&mut both.head, &other.head);
                 add(&mut both.tail, &other.tail);
                 both.open |= other.open;
+                both.fence &= other.fence;
                 both
             }
             NodeKind::Barrier { scope: Scope::Workgroup } => Ends::default(),
             leaf => {
                 let touches = self.touches(leaf);
-                Ends { head: touches.clone(), tail: touches, open: true }
+                Ends { head: touches.clone(), tail: touches, open: true, fence: false }
             }
         }
     }
@@ -191,8 +231,11 @@ impl Place<'_> {
     fn touches(&self, leaf: &NodeKind) -> Vec<Touch> {
         let mut found = Vec::new();
         let mut note = |buffer: BufferId, index: &[ExprId], writes: bool| {
-            let touch = Touch { buffer, writes, version: self.version(buffer, index) };
-            if self.program.buffers[buffer].space == Space::Shared && !found.contains(&touch) {
+            if self.program.buffers[buffer].space != Space::Shared {
+                return;
+            }
+            let touch = Touch { buffer, writes, version: self.version(buffer, index), owner: self.owner(index), fenced: false };
+            if !found.contains(&touch) {
                 found.push(touch);
             }
         };
@@ -221,6 +264,30 @@ impl Place<'_> {
         found
     }
 
+    /// The subgroup that an index tells, if it tells all of a workgroup's apart.
+    fn owner(&self, index: &[ExprId]) -> Option<Owner> {
+        index.iter().enumerate().find_map(|(dimension, index)| self.told(dimension, *index)).filter(|o| o.count == self.subgroups)
+    }
+
+    fn told(&self, dimension: usize, index: ExprId) -> Option<Owner> {
+        let around = self.around.borrow();
+        let bound = around.iter().map(|(axis, _)| *axis).collect();
+        let sum = self.program.exprs.linear(self.program.over_leaves(index, &bound));
+        let (mut found, mut below) = (None, sum.constant);
+        for (axis, times) in &sum.axes {
+            let extent = self.program.exprs.as_int(self.program.axes[*axis].extent)?;
+            match around.iter().find(|(looped, _)| looped == axis)?.1 {
+                Exec::Bind(Level::Subgroup, slot) if found.is_none() => {
+                    found = Some(Owner { dimension, slot, count: extent, times: *times });
+                }
+                Exec::Bind(Level::Subgroup | Level::Workgroup | Level::Thread, _) => return None,
+                _ if *times < 0 => return None,
+                _ => below += times * (extent - 1),
+            }
+        }
+        found.filter(|owner| sum.rest.is_empty() && sum.constant >= 0 && below < owner.times)
+    }
+
     /// The version of a buffer that an access is of, if it is a number beside an axis at the most.
     fn version(&self, buffer: BufferId, index: &[ExprId]) -> Option<Version> {
         let of = i64::from(self.program.buffers[buffer].versions);
@@ -239,13 +306,25 @@ impl Ends {
     /// What is done by this and what follows it.
     fn then(&mut self, next: &Ends) {
         if self.open {
-            add(&mut self.head, &next.head);
+            let fence = self.fence;
+            let head = next.head.iter().map(|touch| Touch { fenced: touch.fenced || fence, ..*touch });
+            add(&mut self.head, &head.collect::<Vec<_>>());
         }
         if !next.open {
             self.tail.clear();
         }
+        if next.fence {
+            self.tail.iter_mut().for_each(|touch| touch.fenced = true);
+        }
         add(&mut self.tail, &next.tail);
         self.open &= next.open;
+        self.fence |= next.fence;
+    }
+
+    /// A barrier of subgroups stands behind it.
+    fn fenced(&mut self) {
+        self.tail.iter_mut().for_each(|touch| touch.fenced = true);
+        self.fence = true;
     }
 
     /// Outside of a loop, nothing is known of the versions that it counts.
@@ -256,10 +335,19 @@ impl Ends {
     }
 }
 
-/// Whether one of the earlier accesses must be over before one of the later ones.
-fn meet(earlier: &[Touch], later: &[Touch], after: After) -> bool {
-    let conflict = |a: &Touch, b: &Touch| a.buffer == b.buffer && a.writes != b.writes && !are_apart(*a, *b, after);
-    earlier.iter().any(|a| later.iter().any(|b| conflict(a, b)))
+/// Who has to wait until one of the earlier accesses is over before one of the later ones is made.
+fn meet(earlier: &[Touch], later: &[Touch], after: After) -> Option<Scope> {
+    let pairs = earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b)));
+    let conflicts = pairs.filter(|(a, b)| a.buffer == b.buffer && a.writes != b.writes && !are_apart(**a, **b, after));
+    let mut waits = None;
+    for (a, b) in conflicts {
+        match a.owner.is_some() && a.owner == b.owner {
+            false => return Some(Scope::Workgroup),
+            true if a.fenced || b.fenced => {}
+            true => waits = Some(Scope::Subgroup),
+        }
+    }
+    waits
 }
 
 /// Whether two accesses are of different versions.
@@ -281,6 +369,6 @@ fn add(to: &mut Vec<Touch>, more: &[Touch]) {
     }
 }
 
-fn barrier(span: SpanId) -> Node {
-    Node::new(NodeKind::Barrier { scope: Scope::Workgroup }, span)
+fn barrier(scope: Scope, span: SpanId) -> Node {
+    Node::new(NodeKind::Barrier { scope }, span)
 }

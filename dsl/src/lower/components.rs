@@ -61,7 +61,7 @@ impl First {
     }
 }
 
-/// Where the innermost loops begin that are parallel, and written out or in lanes. Within those that the first component depends on stands
+/// Where the innermost loops begin that are parallel, and written out, in lanes or sides of matrices. Within those that the first component depends on stands
 /// nothing but loops: what stands in the others is not for it.
 fn innermost(program: &Program, path: &Path, inside: &[Frame], apart: &dyn Fn(AxisId) -> bool) -> usize {
     let mut at = inside.len();
@@ -69,7 +69,7 @@ fn innermost(program: &Program, path: &Path, inside: &[Frame], apart: &dyn Fn(Ax
     for (n, frame) in inside.iter().enumerate().rev().take_while(|(_, frame)| frame.after.is_empty()) {
         match frame.as_loop() {
             None => bare = false,
-            Some((axis, Exec::Unroll | Exec::Lanes)) if program.axes[axis].kind == AxisKind::Parallel && (bare || apart(axis)) => {
+            Some((axis, Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if program.axes[axis].kind == AxisKind::Parallel && (bare || apart(axis)) => {
                 at = n
             }
             _ => break,

@@ -333,6 +333,8 @@ pub enum Space {
         rows: u32,
         /// Columns of one matrix.
         columns: u32,
+        /// Whether all columns of a matrix are one. Then the last dimension is its rows, which a loop over rows alone touches.
+        spread: bool,
     },
 }
 

@@ -27,13 +27,34 @@ use std::collections::HashMap;
 
 /// Sorts every run of `compute_at` by what reads what.
 pub(super) fn consumers_first(program: &Program, directives: &mut [&Directive]) {
-    let placed = |d: &&Directive| match &d.kind {
+    let placed = |d: &Directive| match &d.kind {
         DirectiveKind::ComputeAt(placed) => program.stages.ids().find(|s| program.stages[*s].name == placed.source.text),
         _ => None,
     };
     for run in directives.chunk_by_mut(|a, b| placed(a).is_some() && placed(b).is_some()) {
-        run.sort_by_key(|d| std::cmp::Reverse(placed(d)));
+        let stages: Vec<StageId> = run.iter().filter_map(|d| placed(d)).collect();
+        let mut ranks = HashMap::new();
+        for stage in &stages {
+            rank(program, *stage, &stages, &mut ranks);
+        }
+        run.sort_by_key(|d| placed(d).map(|stage| (ranks.get(&stage).copied(), std::cmp::Reverse(stage))));
     }
+}
+
+/// How many stages of some others, one after another, lead from what a stage computes to the end.
+fn rank(program: &Program, stage: StageId, others: &[StageId], ranks: &mut HashMap<StageId, usize>) -> usize {
+    if let Some(rank) = ranks.get(&stage) {
+        return *rank;
+    }
+    let buffers = program.stages[stage].buffers();
+    let reads = |other: StageId| {
+        let values = program.stages[other].values();
+        values.into_iter().flat_map(|value| program.exprs.reads(value)).any(|read| buffers.contains(&read.buffer))
+    };
+    let readers: Vec<StageId> = others.iter().copied().filter(|other| *other != stage && reads(*other)).collect();
+    let found = readers.into_iter().map(|reader| rank(program, reader, others, ranks) + 1).max().unwrap_or(0);
+    ranks.insert(stage, found);
+    found
 }
 
 /// The directive.

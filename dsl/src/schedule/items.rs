@@ -3,7 +3,7 @@
 use super::opened::Opened;
 use super::promote::Copied;
 use super::{
-    Applied, StageNest, compute_at, copies, decompose, default, distribute, fuse, left_over, merged, mma, pipeline, placement,
+    Applied, StageNest, compute_at, copies, decompose, default, distribute, fragment, fuse, left_over, merged, mma, pipeline, placement,
     promote,
 };
 use super::{reorder, rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
@@ -44,7 +44,8 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let items = &copies::dealt::marked(items);
     let scheduled: Vec<StageId> = program.stages.ids().filter(|s| program.is_planned(*s)).collect();
     let mut of_stage: Vec<(StageId, Vec<&Directive>)> = scheduled.iter().map(|s| (*s, Vec::new())).collect();
-    let mut of_copy: Vec<(&Name, &Vec<Directive>)> = Vec::new();
+    let mut of_copy: Vec<(&Name, &[Directive])> = Vec::new();
+    let mut factored: Vec<(StageId, &[Directive])> = Vec::new();
     let mut later: Vec<(&Name, &Vec<Directive>)> = Vec::new();
     for item in items {
         match item {
@@ -62,7 +63,13 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
             Item::Block { stages, directives } => {
                 for name in stages {
                     if copies::is_promised(items, name) {
-                        of_copy.push((name, directives));
+                        let (before, after) = directives.split_at(until_factored(directives));
+                        of_copy.push((name, after));
+                        if !before.is_empty()
+                            && let Some(stage) = outcome.errors.keep(stage_of(program, items, &scheduled, name))
+                        {
+                            factored.push((stage, before));
+                        }
                     } else if placement::made(items, name) {
                         later.push((name, directives));
                     } else if let Some(stage) = outcome.errors.keep(stage_of(program, items, &scheduled, name)) {
@@ -71,6 +78,15 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
                 }
             }
         }
+    }
+    // Parts of a reduction that is computed at a loop are stages of their own before they are placed.
+    for (stage, directives) in factored {
+        let Some(mut nest) = Opened::new(program, profile, stage) else { continue };
+        let warnings = &mut outcome.warnings;
+        let mut directives = directives.iter().filter(|d| d.kind != DirectiveKind::Show);
+        let applied = directives.try_for_each(|d| nest.apply(program, profile, &mut |nest| one(nest, d, warnings)));
+        nest.store(program);
+        outcome.errors.keep(applied);
     }
     let mut made: Vec<(Copied, bool)> = Vec::new();
     // What is computed at a loop is scheduled there.
@@ -97,7 +113,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let mut at = 0;
     while let Some((copy, scheduled)) = made.get_mut(at) {
         at += 1;
-        let named = |(name, _): &&(&Name, &Vec<Directive>)| program.buffers[copy.buffer].name == name.text;
+        let named = |(name, _): &&(&Name, &[Directive])| program.buffers[copy.buffer].name == name.text;
         let mut directives: Vec<&Directive> = of_copy.iter().filter(named).flat_map(|(_, directives)| directives.iter()).collect();
         if directives.is_empty() {
             continue;
@@ -120,6 +136,11 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     }
     program.plan.retain(|dispatch| !dispatch.body.is_empty());
     outcome
+}
+
+/// How many of a block's directives make stages of parts of its reduction.
+fn until_factored(directives: &[Directive]) -> usize {
+    directives.iter().rposition(|d| matches!(d.kind, DirectiveKind::Rfactor { .. })).map_or(0, |last| last + 1)
 }
 
 /// The stages that dispatches are for, and not copies within them.
@@ -236,6 +257,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
         DirectiveKind::Mma { axes, shape } => mma::apply(nest, axes, shape, span),
+        DirectiveKind::Fragment { axes, sides, span: blame } => fragment::apply(nest, axes, sides, *blame, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
         DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),

@@ -21,6 +21,7 @@ mod items;
 pub mod lanes;
 mod left_over;
 mod merged;
+pub mod fragment;
 pub mod mma;
 mod names;
 mod number;

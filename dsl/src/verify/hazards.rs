@@ -283,8 +283,9 @@ impl Checks<'_> {
             told.extend(here.intersection(&there).filter(|slot| counts(slot.0)));
         }
         for (a, b) in first.1.index.iter().zip(&second.1.index) {
-            let (Some(a), Some(b)) = (self.teller(first.0, *a), self.teller(second.0, *b)) else { continue };
-            if a == b && counts(a.0.0) {
+            let teller = |site, index| self.teller(site, index, &counts);
+            let (Some(a), Some(b)) = (teller(first.0, *a), teller(second.0, *b)) else { continue };
+            if a == b {
                 told.insert(a.0);
             }
         }
@@ -302,13 +303,17 @@ impl Checks<'_> {
         self.told(site, index).into_iter().filter_map(bound).collect()
     }
 
-    /// The slot (and its count) whose value is the index divided by a number, rounded down; and that number.
-    fn teller(&self, site: &Site<'_>, index: ExprId) -> Option<((Level, Slot, i64), i64)> {
+    /// The slot (and its count), of a level that counts, whose value is the index divided by a number, rounded down; and that number.
+    fn teller(&self, site: &Site<'_>, index: ExprId, counts: &impl Fn(Level) -> bool) -> Option<((Level, Slot, i64), i64)> {
         let mut sum = self.sum(index);
         let (mut slot, mut below) = (None, 0);
         while let Some((axis, times)) = sum.axes.pop_first() {
             match (&self.program.axes[axis].fate, site.exec(axis)) {
-                (_, Some(Exec::Bind(level, at))) if slot.is_none() && level != Level::Workgroup => {
+                // Which lane it is does not matter to a subgroup.
+                (_, Some(Exec::Bind(Level::Lane, _))) if times > 0 && !counts(Level::Lane) => {
+                    below += times * (self.literal(axis)? - 1)
+                }
+                (_, Some(Exec::Bind(level, at))) if slot.is_none() && counts(level) && level != Level::Workgroup => {
                     let count = self.width(level, at).or(self.literal(axis))?;
                     slot = Some(((level, self.same_slot(at), count), times));
                 }

@@ -30,7 +30,10 @@ impl Checks<'_> {
     /// A fragment is reached at the first element of a matrix, counted from there by the loops over its sides: the same ones wherever the
     /// buffer is touched, which make it an accumulator or one of the factors.
     fn touches_whole(&self, site: &Site<'_>, touch: &Touch, known: &mut BTreeMap<BufferId, [Side; 2]>) {
-        let Space::Fragment { rows, columns, .. } = *self.space(touch.buffer) else { return };
+        let Space::Fragment { rows, columns, spread } = *self.space(touch.buffer) else { return };
+        if spread {
+            return self.touches_rows(site, touch, rows);
+        }
         let [.., row, column] = &touch.index[..] else { return };
         let [first, second] = [(*row, rows), (*column, columns)].map(|(index, extent)| self.side_of(site, index, extent));
         let sides = first.zip(second).map(|(first, second)| [first, second]).filter(|sides| ROLES.contains(sides));
@@ -39,6 +42,15 @@ impl Checks<'_> {
             let (line, name) = (self.line(site), self.buffer(touch.buffer));
             let what = format!("`{line}` touches parts of the matrices of {rows} x {columns} in `{name}`");
             self.refuse(Rule::Limits, site.span(), what);
+        }
+    }
+
+    /// A fragment whose columns are one is reached at the first of a matrix's rows.
+    fn touches_rows(&self, site: &Site<'_>, touch: &Touch, rows: u32) {
+        let side = touch.index.last().and_then(|row| self.side_of(site, *row, rows));
+        if side != Some(Side::Rows) {
+            let (line, name) = (self.line(site), self.buffer(touch.buffer));
+            self.refuse(Rule::Limits, site.span(), format!("`{line}` touches parts of the rows of {rows} in `{name}`"));
         }
     }
 

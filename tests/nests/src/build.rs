@@ -277,7 +277,7 @@ impl Builder {
 impl Builder {
     /// A buffer of fragments of 16 x 16.
     pub fn fragment(&mut self, name: &str, dtype: DType, shape: &[i64]) -> BufferId {
-        self.local(name, dtype, shape, Space::Fragment { rows: 16, columns: 16 })
+        self.local(name, dtype, shape, Space::Fragment { rows: 16, columns: 16, spread: false })
     }
 }
 

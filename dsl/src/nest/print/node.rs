@@ -32,7 +32,9 @@ impl Printer<'_> {
         let pad = if b.swizzle > 0 { format!("{pad} swizzled by {}", b.swizzle) } else { pad };
         let versions = if b.versions > 1 { format!("{} x ", b.versions) } else { String::new() };
         let matrices = match &b.space {
-            Space::Fragment { rows, columns } => format!(" of {rows} x {columns}"),
+            Space::Fragment { rows: 0, .. } => String::new(),
+            Space::Fragment { rows, columns, spread: false } => format!(" of {rows} x {columns}"),
+            Space::Fragment { rows, columns, spread: true } => format!(" of rows of {rows} x {columns}"),
             _ => String::new(),
         };
         let shape = self.exprs(&b.shape);

@@ -104,10 +104,14 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     let shared = program.buffers[copy.buffer].space == Space::Shared;
     let name = program.buffers[copy.buffer].name.clone();
     for dispatch in &program.plan {
-        let Some(slots) = slots_of(&dispatch.body, copy) else { continue };
-        let local = local::size(program, &dispatch.body, profile.subgroup);
+        let Some((slots, matrices)) = slots_of(&dispatch.body, copy) else { continue };
+        let mut local = local::size(program, &dispatch.body, profile.subgroup);
         if let Some((what, guaranteed)) = profile.too_large(local) {
             return Err(Error::new(copy.span, format!("with the copy `{name}`, {what}")).help(guaranteed));
+        }
+        // A subgroup computes matrices together.
+        if let (true, Some(size)) = (matrices, profile.subgroup) {
+            local = if slots.is_empty() { [local[0] / size, 1, 1] } else { [1; 3] };
         }
         for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
             if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
@@ -130,8 +134,9 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     Ok(())
 }
 
-/// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there.
-fn slots_of(block: &Block, copy: &Copied) -> Option<Vec<Slot>> {
+/// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there; and whether some are over the
+/// sides of matrices.
+fn slots_of(block: &Block, copy: &Copied) -> Option<(Vec<Slot>, bool)> {
     let slot = |l: &Around| match l.exec {
         Exec::Bind(Level::Workgroup, _) => None,
         Exec::Bind(_, slot) => Some(slot),
@@ -141,7 +146,8 @@ fn slots_of(block: &Block, copy: &Copied) -> Option<Vec<Slot>> {
     walk::within(block, &mut |node, around| match &node.kind {
         NodeKind::Alloc { buffer, .. } if *buffer == copy.buffer => outside = around.len(),
         NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole && found.is_none() => {
-            found = Some(around.iter().skip(outside).filter_map(slot).collect());
+            let matrices = around.iter().any(|l| matches!(l.exec, Exec::Matrix(_)));
+            found = Some((around.iter().skip(outside).filter_map(slot).collect(), matrices));
         }
         _ => {}
     });

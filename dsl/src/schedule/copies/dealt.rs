@@ -1,9 +1,11 @@
-//! Registers that the invocations of a workgroup have between them: `x_r { distribute(t => thread(x)); }`.
+//! Registers that the invocations of a workgroup have between them: `x_r { distribute(t => thread(x)); }`. So do the subgroups of a
+//! workgroup have fragments.
 //!
 //! While directives are applied, such a buffer is one box, which all of its readers index as they index its source. When every stage
 //! has its loops, a dimension becomes several: a *digit* for each loop of what fills it. What a reader's loops make of an index is taken
 //! apart in the same way. A digit that is bound to invocations owns its dimension, which takes no room; so every reader must have it
-//! bound to the same coordinate, and the others in loops that are unrolled.
+//! bound to the same coordinate, and the others in loops that are unrolled. A digit that is a side of matrices is the same side wherever
+//! it is read.
 //!
 //! Refused: a reader whose loops make other digits, or in which other invocations have them; parts that do not divide a dimension.
 
@@ -12,7 +14,9 @@ use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::Prover;
 use crate::nest::walk::{self, Around};
-use crate::nest::{Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, StageId};
+use crate::nest::{
+    Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Side, Slot, Space, StageId,
+};
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
 use crate::schedule::unroll::LIMIT;
@@ -37,7 +41,7 @@ pub(in crate::schedule) fn marked(items: &[Item]) -> Vec<Item> {
     }
     let mark = |directive: &mut Directive| match &mut directive.kind {
         DirectiveKind::Promote(p) | DirectiveKind::ComputeAt(p) => {
-            p.dealt = p.to == Memory::Register && dealt.contains(name(p).as_str());
+            p.dealt = p.to == Memory::Fragment || (p.to == Memory::Register && dealt.contains(name(p).as_str()));
         }
         _ => {}
     };
@@ -57,7 +61,7 @@ fn name(promote: &Promote) -> String {
     match &promote.name {
         Some(name) => name.text.clone(),
         None if promote.computed => promote.source.text.clone(),
-        None => format!("{}_register", promote.source),
+        None => format!("{}_{}", promote.source, promote.to.word()),
     }
 }
 
@@ -68,6 +72,20 @@ struct Digit {
     weight: i64,
     extent: i64,
     owner: Option<(Level, Slot)>,
+    side: Option<Side>,
+}
+
+/// What there is of all digits, dimension by dimension, in the order of the buffer's dimensions: the sides of matrices come last, rows first.
+fn arranged<T>(of: Vec<(Option<Side>, T)>) -> Vec<T> {
+    let place = |side: &Option<Side>| match side {
+        None => 0,
+        Some(Side::Rows) => 1,
+        Some(Side::Depth) => 2,
+        Some(Side::Columns) => 3,
+    };
+    let mut of = of;
+    of.sort_by_key(|(side, _)| place(side));
+    of.into_iter().map(|(_, it)| it).collect()
 }
 
 /// Gives a distributed buffer its dimensions, and all that touches it their places in these.
@@ -80,6 +98,7 @@ pub(super) fn run(program: &mut Program, copy: &Copied) -> Applied {
         dimensions.push(digits(program, copy, axis)?);
     }
     fits(program, copy, &dimensions)?;
+    let fragment = of_matrices(program, copy, &dimensions)?;
     let buffers = program.stages[copy.stage].buffers();
     let mut plan = std::mem::take(&mut program.plan);
     let mut found = Ok(());
@@ -95,8 +114,31 @@ pub(super) fn run(program: &mut Program, copy: &Copied) -> Applied {
     }
     program.plan = plan;
     found?;
+    for buffer in buffers.iter().filter(|_| fragment.is_some()) {
+        program.buffers[*buffer].space = fragment.clone().unwrap_or(Space::Register);
+    }
     define(program, copy, &buffers, &dimensions);
     Ok(())
+}
+
+/// What a subgroup has in fragments is whole matrices, and no other invocations have a part of it.
+fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> Result<Option<Space>, Error> {
+    let Space::Fragment { .. } = program.buffers[copy.buffer].space else { return Ok(None) };
+    let name = &program.buffers[copy.buffer].name;
+    let finer = |digit: &&Digit| digit.owner.is_some_and(|(level, _)| level != Level::Subgroup);
+    if let Some(digit) = dimensions.iter().flatten().find(finer) {
+        let axis = &program.axes[digit.axis].name;
+        let error = Error::new(copy.span, format!("`{name}` is in fragments, which a subgroup has, and `{axis}` of it goes to invocations"));
+        return Err(error.help("distribute it to subgroups, or write `to: register`"));
+    }
+    let sides = dimensions.iter().flatten().filter_map(|digit| Some((Some(digit.side?), u32::try_from(digit.extent).ok()?))).collect();
+    match arranged(sides)[..] {
+        [rows, columns] => Ok(Some(Space::Fragment { rows, columns, spread: false })),
+        _ => {
+            let error = Error::new(copy.span, format!("`{name}` is in fragments, and its loops are no matrices"));
+            Err(error.help(format!("write `{name} {{ fragment(…, …, 16 x 16); }}`, or `mma` there if it is a sum of products")))
+        }
+    }
 }
 
 fn fills(compute: &Compute, copy: &Copied) -> bool {
@@ -130,7 +172,8 @@ fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, 
         let looped = around.iter().find(|l| l.axis == axis).ok_or_else(other)?;
         let extent = program.exprs.as_int(program.axes[axis].extent).ok_or_else(other)?;
         if extent > 1 {
-            digits.push(Digit { axis, weight, extent, owner: owner(looped.exec) });
+            let side = if let Exec::Matrix(side) = looped.exec { Some(side) } else { None };
+            digits.push(Digit { axis, weight, extent, owner: owner(looped.exec), side });
         }
     }
     digits.sort_by_key(|digit| std::cmp::Reverse(digit.weight));
@@ -172,7 +215,7 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
     let mut values = Vec::new();
     for (axis, digits) in old.iter().zip(dimensions) {
         if digits.is_empty() {
-            axes.push(*axis);
+            axes.push((None, *axis));
             continue;
         }
         let sum = Linear { axes: digits.iter().map(|d| (d.axis, d.weight)).collect(), ..Linear::default() };
@@ -182,8 +225,9 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
             program.axes[*digit].def = AxisDef::Made;
         }
         program.axes[*axis].fate = Fate::Live;
-        axes.extend(order);
+        axes.extend(digits.iter().map(|digit| (digit.side, digit.axis)));
     }
+    let axes = arranged(axes);
     let over = |program: &Program, value: ExprId| {
         program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) => values.iter().find(|(of, _)| of == axis).map(|(_, value)| *value),
@@ -243,10 +287,11 @@ impl Reader<'_> {
             for read in self.program.exprs.reads(*value).into_iter().filter(|read| buffers.contains(&read.buffer)) {
                 let mut index = Vec::new();
                 for (digits, at) in self.dimensions.iter().zip(&read.index) {
-                    let found = self.taken_apart(*at, digits).map_err(|misfit| self.refuse(stage, *at, digits, &misfit));
-                    index.extend(found?);
+                    let found = self.taken_apart(*at, digits).map_err(|misfit| self.refuse(stage, *at, digits, &misfit))?;
+                    let sides = digits.iter().map(|digit| digit.side).chain([None]);
+                    index.extend(sides.zip(found));
                 }
-                new.push((read, index));
+                new.push((read, arranged(index)));
             }
             *value = self.program.exprs.replace(*value, &mut |exprs, id| match exprs.get(id) {
                 Expr::Read(read) => {
@@ -298,12 +343,18 @@ impl Reader<'_> {
         if last.is_none_or(|last| last >= digit.extent) {
             return Err(Misfit::Split);
         }
-        let Some(owner) = digit.owner else { return Ok(self.program.exprs.of_linear(sum, order)) };
+        if digit.owner.is_none() && digit.side.is_none() {
+            return Ok(self.program.exprs.of_linear(sum, order));
+        }
         let mut axes = sum.axes.iter();
         match (axes.next(), axes.next()) {
             (Some((axis, 1)), None) if sum.constant == 0 && self.extent(*axis) == Some(digit.extent) => {
-                let exec = self.around.iter().find(|l| l.axis == *axis).and_then(|l| self::owner(l.exec));
-                if exec == Some(owner) { Ok(self.program.exprs.axis(*axis)) } else { Err(Misfit::Owner(*digit)) }
+                let exec = self.around.iter().find(|l| l.axis == *axis).map(|l| l.exec);
+                let is_same = match digit.side {
+                    Some(side) => exec == Some(Exec::Matrix(side)),
+                    None => exec.and_then(self::owner) == digit.owner,
+                };
+                if is_same { Ok(self.program.exprs.axis(*axis)) } else { Err(Misfit::Owner(*digit)) }
             }
             (None, _) => Err(Misfit::Owner(*digit)),
             _ => Err(Misfit::Split),
@@ -319,7 +370,13 @@ impl Reader<'_> {
     fn refuse(&self, reader: StageId, index: ExprId, digits: &[Digit], misfit: &Misfit) -> Error {
         let (program, copy) = (self.program, self.copy);
         let (name, reader_name) = (&program.buffers[copy.buffer].name, &program.stages[reader].name);
+        let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
         let what = match misfit {
+            Misfit::Split | Misfit::Owner(Digit { side: Some(_), .. }) if is_fragment => {
+                let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
+                let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+                format!("`{reader_name}` reads `{name}`, which is in fragments of {shape}, in loops that are no such matrices")
+            }
             Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops of other steps"),
             Misfit::Owner(digit) => {
                 let axis = &program.axes[digit.axis].name;

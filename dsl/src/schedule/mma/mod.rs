@@ -13,7 +13,7 @@ use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Expr, ExprId, Read};
 use crate::launch::{DType, Feature, Matrices};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{AxisId, Body, Exec, Level, Side, Space, State};
+use crate::nest::{Access, AxisId, Body, Exec, Level, Side, Space, State};
 use crate::syntax::Name;
 use crate::syntax::schedule::Shape;
 
@@ -24,7 +24,7 @@ const SIDES: [Side; 3] = [Side::Rows, Side::Columns, Side::Depth];
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: SpanId) -> Applied {
     let axes = [nest.axis(&names[0])?, nest.axis(&names[1])?, nest.axis(&names[2])?];
     check_axes(nest, names, axes)?;
-    check_device(nest, span)?;
+    check_device(nest, "mma", span)?;
     check_reads(nest, span)?;
     let factors = factors(nest, names, axes, span)?;
     let mut sides = [0; 3];
@@ -59,11 +59,7 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
         let error = Error::new(names[0].span, format!("`{stage}` is no sum of products"));
         return Err(error.help("`mma` is for a sum, as of a matrix product"));
     };
-    let other = |f: &&Frame| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))));
-    if let Some(frame) = nest.path.frames.iter().find(other) {
-        let error = Error::new(names[0].span, "this stage is in lanes or on matrix units already");
-        return Err(error.note_at(frame.span, "it is, here").help("leave one of the two out"));
-    }
+    check_alone(nest, names[0].span)?;
     for ((axis, name), side) in axes.into_iter().zip(names).zip(SIDES) {
         split::plain(nest, axis, name.span)?;
         if nest.is_reduction(axis) != (side == Side::Depth) {
@@ -82,15 +78,23 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
     Ok(())
 }
 
+/// That a stage has no lanes or matrices yet.
+pub(super) fn check_alone(nest: &StageNest<'_>, blame: SpanId) -> Applied {
+    let other = |f: &&Frame| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))));
+    let Some(frame) = nest.path.frames.iter().find(other) else { return Ok(()) };
+    let error = Error::new(blame, "this stage is in lanes or on matrix units already");
+    Err(error.note_at(frame.span, "it is, here").help("leave one of the two out"))
+}
+
 /// What the profile has, and that invocations are not counted as threads or lanes.
-fn check_device(nest: &StageNest<'_>, span: SpanId) -> Applied {
+pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) -> Applied {
     let profile = nest.profile;
     for feature in [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize] {
         if !profile.has(feature) {
             let error = Error::new(span, format!("the profile `{}` does not have `{}`", profile.name, feature.name()));
             return Err(error
-                .note("`mma` needs matrix units")
-                .help("leave `mma` out, or take a profile of devices that have them"));
+                .note(format!("`{directive}` needs matrix units"))
+                .help(format!("leave `{directive}` out, or take a profile of devices that have them")));
         }
     }
     if profile.subgroup.is_none() {
@@ -107,7 +111,7 @@ fn check_device(nest: &StageNest<'_>, span: SpanId) -> Applied {
 }
 
 /// That nothing is read that each invocation has for itself.
-fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
+pub(super) fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let (program, compute) = (&*nest.program, &nest.path.compute);
     let values = compute.value.iter().copied().chain(compute.finish);
     let reads = values.flat_map(|value| program.exprs.reads(value));
@@ -200,7 +204,7 @@ fn check_shape(nest: &StageNest<'_>, factors: &[Read; 2], sides: [i64; 3], blame
     Err(error.help(format!("it has {}", list(shapes))))
 }
 
-fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, side: i64, blame: SpanId) -> Applied {
+pub(super) fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, side: i64, blame: SpanId) -> Applied {
     let extent = nest.program.axes[axis].extent;
     if nest.prover().divides(side, extent) {
         return Ok(());
@@ -213,10 +217,12 @@ fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, side: i64, bla
     }))
 }
 
-/// Writes out the parallel loops within the reduction: they count accumulators.
-fn write_out(nest: &mut StageNest<'_>, span: SpanId) {
+/// Writes out the parallel loops within the reduction, which count accumulators; of a result in fragments, all of them.
+pub(super) fn write_out(nest: &mut StageNest<'_>, span: SpanId) {
+    let is_fragment = |to: &Access| matches!(nest.program.buffers[to.buffer].space, Space::Fragment { .. });
+    let all = nest.path.compute.dst.iter().any(is_fragment);
     let reduces = |f: &Frame| f.as_loop().is_some_and(|(axis, exec)| nest.is_reduction(axis) && !matches!(exec, Exec::Bind(..)));
-    let Some(first) = nest.path.frames.iter().position(reduces) else { return };
+    let Some(first) = nest.path.frames.iter().position(|f| all || reduces(f)) else { return };
     for at in first..nest.path.frames.len() {
         let Some((axis, Exec::Serial)) = nest.path.frames[at].as_loop() else { continue };
         if !nest.is_reduction(axis) && nest.program.exprs.as_int(nest.program.axes[axis].extent).is_some() {

@@ -54,7 +54,10 @@ impl Blocks {
     ) -> Result<Blocks, Error> {
         let totals: Vec<BufferId> = whole.of.sums.iter().map(|sum| program.stages[sum.stage].buffer).collect();
         let max = program.stages[whole.of.max].buffer;
-        let shared: Vec<Blocked> = hidden.iter().filter_map(|stage| shared(program, whole, *stage, &totals)).collect();
+        let mut shared: Vec<Blocked> = Vec::new();
+        for stage in hidden {
+            shared.extend(self::shared(program, whole, *stage, &totals, &shared));
+        }
         let mut members = Vec::new();
         for (n, id) in whole.merged().chain([whole.target()]).enumerate() {
             let (member, stage) = (&whole.members[n], &program.stages[id]);
@@ -223,8 +226,27 @@ impl Blocks {
     }
 }
 
-/// A pointwise intermediate of which a block has its own, if the members read it on their axes.
-fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[BufferId]) -> Option<Blocked> {
+impl Blocked {
+    /// Whether a value reads the stage's tensor along an axis: at each of its values, what a block has there.
+    fn is_read_along(&self, program: &Program, value: ExprId, over: AxisId) -> bool {
+        let along = |index: ExprId| *program.exprs.get(index) == Expr::Axis(over);
+        let uses = |index: ExprId| program.exprs.uses_axis(index, &mut |axis| axis == over);
+        program.exprs.reads(value).into_iter().filter(|read| Some(read.buffer) == self.buffer).all(|read| {
+            let mut dimensions = self.parallel.iter().zip(&read.index);
+            let fits = |(axis, index): (&AxisId, &ExprId)| if *axis == self.over { along(*index) } else { !uses(*index) };
+            read.outside == Outside::Never && dimensions.all(fits)
+        })
+    }
+}
+
+/// A pointwise intermediate of which a block has its own, if the members read it on their axes. It reads those before it.
+fn shared(
+    program: &Program,
+    whole: &Decomposition<'_>,
+    id: StageId,
+    totals: &[BufferId],
+    before: &[Blocked],
+) -> Option<Blocked> {
     let stage = &program.stages[id];
     let mut dimension = None;
     for sum in &whole.of.sums {
@@ -243,7 +265,9 @@ fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[B
     let over = stage.axes[dimension?];
     let Body::Map(value) = stage.body else { return None };
     let max = program.stages[whole.of.max].buffer;
-    let (value, _) = without_totals(program, expanded(program, value, &|buffer| sees(program, buffer, max)), &[over], totals);
+    let kept = |buffer| before.iter().any(|of| of.buffer == Some(buffer) && of.is_read_along(program, value, over));
+    let inlined = |buffer| sees(program, buffer, max) && !kept(buffer);
+    let (value, _) = without_totals(program, expanded(program, value, &inlined), &[over], totals);
     let (name, most) = (stage.name.clone(), program.axes[over].extent);
     Some(Blocked { name, buffer: Some(stage.buffer), parallel: stage.axes.clone(), over, most, value, reduction: None })
 }

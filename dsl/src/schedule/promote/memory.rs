@@ -13,7 +13,7 @@ use crate::syntax::schedule::Memory;
 pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
     let promote = wanted.promote;
     for (what, expr) in [("row_pad", &promote.row_pad), ("swizzle", &promote.swizzle)] {
-        if let Some(expr) = expr.as_ref().filter(|_| promote.to == Memory::Register) {
+        if let Some(expr) = expr.as_ref().filter(|_| promote.to != Memory::Shared) {
             let error = Error::new(
                 expr.span,
                 format!(

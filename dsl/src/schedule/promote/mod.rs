@@ -139,7 +139,7 @@ impl StageNest<'_> {
 
 /// What the copy is called: as said, or after the tensor.
 fn copy_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
-    let word = if promote.to == Memory::Shared { "shared" } else { "register" };
+    let word = promote.to.word();
     let (name, span) = match &promote.name {
         Some(name) => (name.text.clone(), name.span),
         None => (format!("{}_{word}", promote.source), promote.source.span),
@@ -205,7 +205,12 @@ pub(super) fn add_buffer(
     let to = wanted.promote.to;
     let (row_pad, swizzle) = memory::layout(nest, wanted, axes)?;
     let shape = axes.iter().map(|a| nest.program.axes[*a].extent).collect();
-    let space = if to == Memory::Shared { Space::Shared } else { Space::Register };
+    let space = match to {
+        Memory::Shared => Space::Shared,
+        Memory::Register => Space::Register,
+        // Its block says of which sides.
+        Memory::Fragment => Space::Fragment { rows: 0, columns: 0, spread: false },
+    };
     let of = &nest.program.buffers[source];
     let (name, dtype) = (if source == wanted.source { wanted.name.clone() } else { of.name.clone() }, of.dtype);
     let buffer = Buffer { name, dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };

@@ -31,7 +31,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 25] = [
+pub const DIRECTIVES: [Row; 26] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -41,6 +41,7 @@ pub const DIRECTIVES: [Row; 25] = [
     Row { name: "unroll", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Unroll)) },
     Row { name: "vectorize", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, vectorize::vectorize)) },
     Row { name: "mma", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, mma::mma)) },
+    Row { name: "fragment", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, mma::fragment)) },
     Row { name: "promote", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::promote)) },
     Row { name: "compute_at", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::compute_at)) },
     Row { name: "pipeline", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, pipeline::pipeline)) },

@@ -1,7 +1,8 @@
-//! The arguments of `mma`.
+//! The arguments of `mma` and `fragment`.
 
 use super::{DirectiveKind, Shape};
-use crate::diag::Error;
+use crate::diag::{Error, SpanId};
+use crate::syntax::expr::Expr;
 use crate::syntax::{Cursor, expr};
 
 /// `i, j, k, 16 x 16 x 16`
@@ -15,18 +16,41 @@ pub(super) fn mma(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     Ok(DirectiveKind::Mma { axes, shape: Box::new(shape(cursor)?) })
 }
 
+/// `i, j, 16 x 8`
+pub(super) fn fragment(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
+    let whole = |error: Error| error.help("write two axes and a shape: `fragment(i, j, 16 x 8)`");
+    let mut axis = |what| {
+        let name = cursor.name(what).map_err(whole)?;
+        cursor.expect(",").map(|_| name).map_err(whole)
+    };
+    let axes = [axis("the axis of rows")?, axis("the axis of columns")?];
+    let (sides, span) = sides(cursor, "M x N with spaces: `16 x 8`")?;
+    Ok(DirectiveKind::Fragment { axes, sides: Box::new(sides), span })
+}
+
 /// `M x N x K`
 fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Error> {
+    let (sides, span) = sides(cursor, "M x N x K with spaces: `16 x 16 x 16`")?;
+    Ok(Shape { sides, span })
+}
+
+/// Numbers with `x` between them.
+fn sides<const N: usize>(cursor: &mut Cursor<'_>, form: &str) -> Result<([Expr; N], SpanId), Error> {
     let start = cursor.here();
-    let spaced = |error: Error| error.help("write M x N x K with spaces: `16 x 16 x 16`");
-    let m = expr::arithmetic(cursor)?;
-    if let expr::ExprKind::Int { suffix: Some(_), .. } = m.kind {
-        return Err(spaced(Error::new(start, "expected a number")));
+    let spaced = |error: Error| error.help(format!("write {form}"));
+    let mut found = Vec::new();
+    for n in 0..N {
+        if n > 0 {
+            cursor.expect_word("x").map_err(spaced)?;
+        }
+        let side = expr::arithmetic(cursor)?;
+        // `16x16` is a number with a suffix.
+        if let expr::ExprKind::Int { suffix: Some(_), .. } = side.kind {
+            return Err(spaced(Error::new(start, "expected a number")));
+        }
+        found.push(side);
     }
-    cursor.expect_word("x").map_err(spaced)?;
-    let n = expr::arithmetic(cursor)?;
-    cursor.expect_word("x").map_err(spaced)?;
-    let k = expr::arithmetic(cursor)?;
-    let span = cursor.join(start, k.span);
-    Ok(Shape { sides: [m, n, k], span })
+    let span = found.last().map_or(start, |last| cursor.join(start, last.span));
+    let sides = found.try_into().map_err(|_| spaced(Error::new(start, "expected a shape")))?;
+    Ok((sides, span))
 }

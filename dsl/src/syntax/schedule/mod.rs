@@ -154,6 +154,15 @@ pub enum DirectiveKind {
         /// What matrices are multiplied.
         shape: Box<Shape>,
     },
+    /// `fragment(i, j, 16 x 8)`.
+    Fragment {
+        /// Rows and columns.
+        axes: [Name; 2],
+        /// How many of each a matrix has.
+        sides: Box<[Expr; 2]>,
+        /// Where that stands.
+        span: SpanId,
+    },
     /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.
     Promote(Box<Promote>),
     /// `compute_at(s, k_o, to: shared, row_pad: 4)`: as a promotion of the temporary that a root would have.
@@ -270,6 +279,8 @@ pub enum Memory {
     Shared,
     /// An invocation's.
     Register,
+    /// A subgroup's matrices.
+    Fragment,
 }
 
 /// A factor of a split.

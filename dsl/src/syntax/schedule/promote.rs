@@ -44,10 +44,10 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
         error.help(format!("write `promote({source} => {source}_copy, at: …, to: …)`"))
     };
     let at = at.ok_or_else(|| missing("at", "the axis at whose loop the copy is made, or `workgroup`, `subgroup` or `thread`"))?;
-    let (to, to_span) = to.ok_or_else(|| missing("to", "`shared` or `register`"))?;
+    let (to, to_span) = to.ok_or_else(|| missing("to", "`shared`, `register` or `fragment`"))?;
     let [fill, row_pad, vector, swizzle]: [Option<Expr>; 4] = values;
     let promote =
-        Promote { computed: false, source, name, list: axes, at, to, to_span, dealt: false, fill, row_pad, vector, swizzle };
+        Promote { computed: false, source, name, list: axes, at, to, to_span, dealt: to == Memory::Fragment, fill, row_pad, vector, swizzle };
     Ok(DirectiveKind::Promote(Box::new(promote)))
 }
 
@@ -74,7 +74,7 @@ pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error
         }
     }
     let missing = || {
-        let error = Error::new(source.span, "`compute_at` needs `to`: `shared` or `register`");
+        let error = Error::new(source.span, "`compute_at` needs `to`: `shared`, `register` or `fragment`");
         error.help(format!("write `compute_at({source}, {at}, to: …)`"))
     };
     let (to, to_span) = to.ok_or_else(missing)?;
@@ -88,7 +88,7 @@ pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error
         at,
         to,
         to_span,
-        dealt: false,
+        dealt: to == Memory::Fragment,
         fill,
         row_pad,
         vector,
@@ -117,17 +117,30 @@ fn listed(cursor: &mut Cursor<'_>) -> Result<Listed, Error> {
     Ok(Listed { axes, rest })
 }
 
-/// `shared` or `register`.
-pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error> {
-    let name = cursor.name("`shared` or `register`")?;
-    let memory = match name.as_str() {
-        "shared" => Memory::Shared,
-        "register" => Memory::Register,
-        other => {
-            let error = Error::new(name.span, format!("there is no memory `{other}`"));
-            let help = did_you_mean(other, ["shared", "register"]);
-            return Err(error.help(help.unwrap_or_else(|| "a copy lives in `shared` or `register` memory".into())));
+/// What a copy, or a stage that is computed at a loop, can lie in.
+const MEMORIES: [Memory; 3] = [Memory::Shared, Memory::Register, Memory::Fragment];
+
+impl Memory {
+    /// Its name in schedules.
+    pub fn word(self) -> &'static str {
+        match self {
+            Memory::Shared => "shared",
+            Memory::Register => "register",
+            Memory::Fragment => "fragment",
         }
-    };
-    Ok((memory, name.span))
+    }
+}
+
+/// `shared`, `register` or `fragment`.
+pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error> {
+    let name = cursor.name("`shared`, `register` or `fragment`")?;
+    let known = MEMORIES.map(Memory::word);
+    match MEMORIES.into_iter().find(|memory| memory.word() == name.as_str()) {
+        Some(memory) => Ok((memory, name.span)),
+        None => {
+            let error = Error::new(name.span, format!("there is no memory `{name}`"));
+            let help = did_you_mean(name.as_str(), known);
+            Err(error.help(help.unwrap_or_else(|| format!("a copy lies in {}", list(known)))))
+        }
+    }
 }

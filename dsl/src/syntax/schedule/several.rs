@@ -2,7 +2,7 @@
 //! own, so each has its own name for them: `x_s_a` and `x_s_b`. A block that is headed by the name that was written schedules all
 //! of them.
 
-use super::{Directive, DirectiveKind, Item, Memory, Pipeline, SpotAt};
+use super::{Directive, DirectiveKind, Item, Pipeline, SpotAt};
 use crate::syntax::Name;
 use std::collections::HashMap;
 
@@ -35,8 +35,7 @@ fn made(directive: &Directive) -> Option<String> {
         DirectiveKind::Rfactor { into, .. } => Some(into.text.clone()),
         DirectiveKind::Promote(promote) => Some(match (&promote.name, promote.to) {
             (Some(name), _) => name.text.clone(),
-            (None, Memory::Shared) => format!("{}_shared", promote.source),
-            (None, Memory::Register) => format!("{}_register", promote.source),
+            (None, memory) => format!("{}_{}", promote.source, memory.word()),
         }),
         _ => None,
     }

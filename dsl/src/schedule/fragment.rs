@@ -1,0 +1,85 @@
+//! `fragment(i, j, 16 x 8)`: a stage without a product on a subgroup's matrices, element by element. What it reads of matrices is there
+//! already, so scores of a matrix product become weights without a way through memory.
+//!
+//! Both axes are split exactly, as `mma` does it, and their loops are written out: each of their points is a matrix of its own. A reduction
+//! runs over other axes, and combines whole matrices.
+//!
+//! Refused: sides of no matrix of the profile; an axis of the reduction, which elements of a matrix do not combine along; what each
+//! invocation has in registers; threads or lanes beside it.
+
+use super::{Applied, StageNest, mma, split};
+use crate::diag::{Error, SpanId, list};
+use crate::nest::path::{Frame, Head};
+use crate::nest::{Exec, Side};
+use crate::syntax::Name;
+use crate::syntax::expr::Expr;
+
+/// The directive.
+pub(super) fn apply(nest: &mut StageNest<'_>, names: &[Name; 2], sides: &[Expr; 2], blame: SpanId, span: SpanId) -> Applied {
+    let axes = [nest.axis(&names[0])?, nest.axis(&names[1])?];
+    check_axes(nest, names)?;
+    mma::check_device(nest, "fragment", span)?;
+    mma::check_reads(nest, span)?;
+    let mut lengths = [0; 2];
+    for (length, number) in lengths.iter_mut().zip(sides) {
+        *length = nest.positive(number, "a matrix's side")?;
+    }
+    check_shape(nest, lengths, blame)?;
+    for ((axis, name), (length, number)) in axes.into_iter().zip(names).zip(lengths.into_iter().zip(sides)) {
+        mma::check_divides(nest, axis, name, length, number.span)?;
+    }
+    for ((axis, name), (length, side)) in axes.into_iter().zip(names).zip(lengths.into_iter().zip([Side::Rows, Side::Columns])) {
+        let at = nest.path.position(axis);
+        let inner = split::inner(nest, (axis, at), name, (length, "matrix"), span);
+        nest.path.frames.push(Frame::looped(inner, Exec::Matrix(side), span));
+        write_out(nest, at, span);
+    }
+    mma::write_out(nest, span);
+    nest.take_hulls(span)?;
+    nest.refresh();
+    Ok(())
+}
+
+/// Two parallel axes, each a plain loop of a stage without lanes.
+fn check_axes(nest: &StageNest<'_>, names: &[Name; 2]) -> Applied {
+    mma::check_alone(nest, names[0].span)?;
+    for name in names {
+        let axis = nest.axis(name)?;
+        split::plain(nest, axis, name.span)?;
+        if nest.is_reduction(axis) {
+            let error = Error::new(name.span, format!("`{name}` is a reduction's axis, and elements of one matrix do not combine"));
+            let help = format!("split it, `rfactor` the inner part to a stage whose matrices have it as a side, and reduce `{name}` of that");
+            return Err(error.help(help));
+        }
+    }
+    if names[0].text == names[1].text {
+        return Err(Error::new(names[1].span, format!("`{}` is named twice", names[1])).help("name two axes"));
+    }
+    Ok(())
+}
+
+/// That accumulators of the profile have these sides.
+fn check_shape(nest: &StageNest<'_>, sides: [i64; 2], blame: SpanId) -> Applied {
+    let profile = nest.profile;
+    let shapes = || profile.matrices.iter().map(|row| [row.shape[0], row.shape[1]]);
+    if shapes().any(|shape| shape.map(i64::from) == sides) {
+        return Ok(());
+    }
+    let [rows, columns] = sides;
+    let error = Error::new(blame, format!("`{}` has no sums of products of {rows} x {columns}", profile.name));
+    let mut known: Vec<String> = shapes().map(|[rows, columns]| format!("{rows} x {columns}")).collect();
+    known.sort();
+    known.dedup();
+    Err(error.help(format!("it has {}", list(known))))
+}
+
+/// Writes out the loop that is left of an axis.
+fn write_out(nest: &mut StageNest<'_>, at: Option<usize>, span: SpanId) {
+    let Some(frame) = at.and_then(|at| nest.path.frames.get_mut(at)) else { return };
+    if let Head::Loop { axis, exec: Exec::Serial } = frame.head
+        && nest.program.exprs.as_int(nest.program.axes[axis].extent).is_some()
+    {
+        frame.head = Head::Loop { axis, exec: Exec::Unroll };
+        frame.span = span;
+    }
+}

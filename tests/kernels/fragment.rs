@@ -1,0 +1,95 @@
+//! Stages on a subgroup's matrices, element by element, and what stays in fragments between them.
+
+use crate::harness::{Variant, variant};
+use tilewright_dsl::profile::Profile;
+
+/// A schedule for each shape of matrices that devices have of f16, with the sides `M`, `N` and `K` of it, and the subgroup's size `S`.
+fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
+    let shapes = [
+        (Profile::mesa_lavapipe_26(), [8, 8, 8]),
+        (Profile::nvidia_hopper(), [16, 16, 16]),
+        (Profile::nvidia_ampere(), [16, 8, 16]),
+    ];
+    shapes.into_iter().map(move |(profile, [m, n, k])| {
+        let shape = schedule.replace("SHAPE", &format!("{m} x {n} x {k}")).replace("SIDES", &format!("{m} x {n}"));
+        variant(kernel, &shape.replace("COLUMNS", &n.to_string()), &profile)
+    })
+}
+
+const WEIGHTS: &str = "fn weights<M, N, K>(a: f16[M, K], b: f16[N, K], r: f32[M], scale: f32) -> w: f32[M, N] {
+    let s[i, j]: f32[M, N] = scale * sum(k in 0..K) { a[i, k] as f32 * b[j, k] as f32 };
+    w[i, j] = (s[i, j] - r[i] * 2.0).exp();
+}";
+
+/// The sums of products stay where they are.
+#[test]
+fn weights_of_scores() {
+    let schedule = "V: weights for p where M % 32 == 0, N % 16 == 0, K % 16 == 0 {
+        tile(i: 32, j: 16) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        compute_at(s, workgroup, to: fragment);
+        s { tile(i: 16) => subgroup(x); reorder(k, i, j); mma(i, j, k, SHAPE); }
+        fragment(i, j, SIDES);
+    }";
+    for variant in variants(WEIGHTS, schedule) {
+        for (m, n, k) in [(32, 16, 16), (64, 48, 32), (32, 32, 0)] {
+            variant.check(&[("M", m), ("N", n), ("K", k)], &[0.5]);
+        }
+    }
+}
+
+const ATTENTION: &str = "fn attention<T: f32 | f16, B, N, M, D, E>(query: T[B, N, D], key: T[B, M, D], value: T[B, M, E], scale: f32)
+    -> output: f32[B, N, E] {
+    let score[b, i, j]: f32[B, N, M] = scale * sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
+    let largest[b, i]: f32[B, N] = max(j in 0..M) { score[b, i, j] };
+    let weight[b, i, j]: f32[B, N, M] = (score[b, i, j] - largest[b, i]).exp();
+    let rounded[b, i, j]: T[B, N, M] = weight[b, i, j] as T;
+    let total[b, i]: f32[B, N] = sum(j in 0..M) { weight[b, i, j] };
+    output[b, i, e] = sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i];
+}";
+
+/// Flash attention: scores, weights and the output are in fragments; maxima and sums of rows go through shared memory.
+#[test]
+fn attention_in_blocks() {
+    let schedule = "V: attention<T = f16> for p where D == 32, E == 16, M % 32 == 0, N % 32 == 0 {
+        decompose_online(largest, total, output => m_b, l_b, o_b, block: 32);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: fragment);
+        compute_at(l_b, j_o, to: shared);
+        compute_at(l_p, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(m_p, j_o, to: shared);
+        compute_at(score, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        score { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, SHAPE); unroll(d); }
+        m_b { split(j, [_, COLUMNS] => j_r, j); rfactor(j => m_p); tile(i: 16) => subgroup(x); tile(i: 8); distribute(i => lane(x)); serial(i_o); }
+        l_b { split(j, [_, COLUMNS] => j_r, j); rfactor(j => l_p); tile(i: 16) => subgroup(x); tile(i: 8); distribute(i => lane(x)); serial(i_o); }
+        m_p, l_p { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, SIDES); unroll(j_r); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, SIDES); }
+        o_b { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); unroll(j); }
+        fragment(i, e, SIDES);
+    }";
+    for variant in variants(ATTENTION, schedule) {
+        for (b, n, m) in [(1, 32, 32), (2, 64, 96), (3, 32, 64)] {
+            variant.check(&[("B", b), ("N", n), ("M", m), ("D", 32), ("E", 16)], &[0.25]);
+        }
+    }
+}
+
+#[test]
+fn debug_dump() {
+    let schedule = std::fs::read_to_string("/tmp/fa2.rs").unwrap();
+    let at = schedule.find("pub V:").unwrap() + 4;
+    let end = schedule.rfind('}').unwrap();
+    let v = variant(ATTENTION, &schedule[at..end].replace("mesa_lavapipe_26", "p"), &Profile::mesa_lavapipe_26());
+    for d in &v.program.dispatches { std::fs::write("/tmp/dump.spv", &d.spirv).unwrap(); }
+    for m in [32, 64] {
+    v.check(&[("B", 1), ("N", 8), ("M", m), ("D", 32), ("E", 8)], &[0.25]);
+    }
+}
