@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 30] = [
+pub const ALL: [Entry; 31] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -237,6 +237,16 @@ pub const ALL: [Entry; 30] = [
             ])
         },
         dims: &[("B", 8), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
+        operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "attention_mixed",
+        about: "attention of halves on matrix units, 64 elements a head",
+        programs: || {
+            use hopper::attention_mixed::{HEADS_64, HEADS_64_16};
+            programs(&[HEADS_64, HEADS_64_16])
+        },
+        dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },
     Entry {

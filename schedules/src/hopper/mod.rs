@@ -1,6 +1,7 @@
 //! NVIDIA's Hopper.
 
 pub mod attention;
+pub mod attention_mixed;
 pub mod conv2d;
 pub mod conv3x3_f16;
 pub mod matmul;

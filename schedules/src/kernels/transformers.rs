@@ -24,3 +24,17 @@ kernel! {
         output[b, i, e] = sum(j in 0..i + 1) { weight[b, i, j] * value[b, j, e] as f32 } / total[b, i];
     }
 }
+
+kernel! {
+    /// [`attention`](fn@attention) of halves as matrix units compute it: products are summed in f32, and the weights are rounded to f16
+    /// before they meet the values. Exponentials are of base 2.
+    pub fn attention_mixed<B, N, M, D, E>(query: f16[B, N, D], key: f16[B, M, D], value: f16[B, M, E], scale: f32) -> output: f16[B, N, E] {
+        let product[b, i, j]: f32[B, N, M] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
+        let score[b, i, j]: f32[B, N, M] = product[b, i, j] * (scale * 1.442_695_040_888_963_4);
+        let largest[b, i]: f32[B, N] = max(j in 0..M) { score[b, i, j] };
+        let weight[b, i, j]: f32[B, N, M] = (score[b, i, j] - largest[b, i]).exp2();
+        let rounded[b, i, j]: f16[B, N, M] = weight[b, i, j] as f16;
+        let total[b, i]: f32[B, N] = sum(j in 0..M) { weight[b, i, j] };
+        output[b, i, e] = (sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
+    }
+}

@@ -4,6 +4,7 @@
 //! along which device memory is contiguous runs fastest, in vectors as wide as is proved. A copy to registers is written out,
 //! and as wide.
 
+mod alike;
 mod check;
 pub(in crate::schedule) mod dealt;
 mod once;
@@ -45,6 +46,11 @@ pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
 pub(in crate::schedule) fn default(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     let Some(mut nest) = StageNest::open(program, profile, copy.stage) else { return Ok(()) };
     let reduces = matches!(nest.program.stages[copy.stage].body, Body::Reduce { .. });
+    if let Space::Fragment { .. } = nest.program.buffers[copy.buffer].space {
+        alike::as_read(&mut nest, copy)?;
+        nest.store();
+        return Ok(());
+    }
     let lanes = if reduces { None } else { widen(&mut nest, copy)? };
     if nest.program.buffers[copy.buffer].space == Space::Shared {
         together(&mut nest, copy.span)?;

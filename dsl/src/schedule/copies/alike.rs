@@ -1,0 +1,101 @@
+//! A copy in fragments without a block: it has the subgroups and the matrices of what reads it.
+
+use crate::diag::Error;
+use crate::expr::ExprId;
+use crate::nest::path::{Frame, Head};
+use crate::nest::walk::{self, Around};
+use crate::nest::{AxisId, Exec, Level, NodeKind, Program};
+use crate::schedule::promote::Copied;
+use crate::schedule::{Applied, StageNest, split};
+use std::collections::HashSet;
+
+/// One loop's part of an index: the steps of it, and how they are executed.
+struct Part {
+    extent: i64,
+    exec: Exec,
+}
+
+/// Gives the copy the loops in which it is read.
+pub(super) fn as_read(nest: &mut StageNest<'_>, copy: &Copied) -> Applied {
+    let refuse = |nest: &StageNest<'_>, what: &str| {
+        let name = &nest.program.buffers[copy.buffer].name;
+        let error = Error::new(copy.span, format!("`{name}` is in fragments, and {what}"));
+        Err(error.help(format!("say which in its block, `{name} {{ tile(…) => subgroup(x); fragment(…, …, 16 x 16); }}`")))
+    };
+    let Some((index, around)) = reader(nest.program, copy) else {
+        return refuse(nest, "nothing on matrix units reads it, whose matrices it would have");
+    };
+    let mut sides = Vec::new();
+    for (axis, at) in nest.program.stages[copy.stage].axes.clone().into_iter().zip(index) {
+        if nest.program.is_single(axis) {
+            continue;
+        }
+        let whole = nest.program.exprs.as_int(nest.program.axes[axis].extent);
+        let Some(parts) = parts(nest.program, at, &around).filter(|parts| whole == Some(parts.iter().map(|p| p.extent).product()))
+        else {
+            return refuse(nest, "what reads it has not whole matrices of it");
+        };
+        let factors: Vec<_> = parts.iter().map(|part| Some((part.extent, copy.span))).collect();
+        let base = nest.name(axis).to_owned();
+        let mut names = Vec::new();
+        for part in &parts {
+            let word = match part.exec {
+                Exec::Bind(..) => "subgroup",
+                Exec::Matrix(_) => "matrix",
+                _ => "o",
+            };
+            names.push(nest.unused(&format!("{base}_{word}")));
+        }
+        let made = split::split(nest, axis, copy.span, &factors, None, &names, copy.span)?;
+        for (part, axis) in parts.iter().zip(made) {
+            let Some(at) = nest.path.position(axis) else { continue };
+            if let Exec::Matrix(side) = part.exec {
+                sides.push((side, nest.path.remove(at)));
+            } else {
+                nest.path.frames[at].head = Head::Loop { axis, exec: part.exec };
+            }
+        }
+    }
+    sides.sort_by_key(|(side, _)| *side);
+    for (side, frame) in sides {
+        if let Some((axis, _)) = frame.as_loop() {
+            nest.path.frames.push(Frame::looped(axis, Exec::Matrix(side), copy.span));
+        }
+    }
+    Ok(())
+}
+
+/// Where the copy is read first, and the loops around that.
+fn reader(program: &Program, copy: &Copied) -> Option<(Vec<ExprId>, Vec<Around>)> {
+    let mut found = None;
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            let mut reads = compute.values().flat_map(|value| program.exprs.reads(value));
+            if let (None, Some(read)) = (&found, reads.find(|read| read.buffer == copy.buffer)) {
+                found = Some((read.index.to_vec(), around.to_vec()));
+            }
+        });
+    }
+    found
+}
+
+/// An index as parts, outermost first.
+fn parts(program: &Program, index: ExprId, around: &[Around]) -> Option<Vec<Part>> {
+    let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
+    let sum = program.exprs.linear(program.over_leaves(index, &bound));
+    let mut parts = Vec::new();
+    for (axis, times) in &sum.axes {
+        let extent = program.exprs.as_int(program.axes[*axis].extent)?;
+        let exec = match around.iter().find(|l| l.axis == *axis)?.exec {
+            exec @ (Exec::Matrix(_) | Exec::Bind(Level::Subgroup, _)) => exec,
+            Exec::Serial | Exec::Unroll => Exec::Unroll,
+            _ => return None,
+        };
+        if extent > 1 {
+            parts.push((*times, Part { extent, exec }));
+        }
+    }
+    parts.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
+    (sum.rest.is_empty() && sum.constant == 0).then(|| parts.into_iter().map(|(_, part)| part).collect())
+}
