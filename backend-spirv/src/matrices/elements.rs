@@ -85,9 +85,7 @@ impl Emit<'_> {
                 places.push(self.resolve(*index)?);
             }
         }
-        let is_same = |(other, at, dtype, _): &&OfRows| {
-            (*other, at, *dtype) == (value, &places, shape.dtype)
-        };
+        let is_same = |(other, at, dtype, _): &&OfRows| (*other, at, *dtype) == (value, &places, shape.dtype);
         if let Some((.., matrix)) = self.matrices.of_rows.iter().find(is_same) {
             return Ok(*matrix);
         }
@@ -267,7 +265,8 @@ fn has_type(exprs: &Exprs, value: ExprId, dtype: DType, seen: &mut Vec<ExprId>) 
     }
     seen.push(value);
     let is_index = matches!(exprs.get(value), Expr::Read(_));
-    exprs.dtype(value) == dtype || (!is_index && exprs.get(value).operands().into_iter().any(|part| has_type(exprs, part, dtype, seen)))
+    exprs.dtype(value) == dtype
+        || (!is_index && exprs.get(value).operands().into_iter().any(|part| has_type(exprs, part, dtype, seen)))
 }
 
 fn is_float(dtype: DType) -> bool {

@@ -162,12 +162,7 @@ impl Emit<'_> {
         };
         let [a, b] = self.factors(item, sum)?;
         let shapes = [
-            Shape {
-                dtype: self.program.buffers[a.buffer].dtype,
-                columns: (Some(depth.0), depth.1),
-                role: Use::MatrixAKHR,
-                ..sum
-            },
+            Shape { dtype: self.program.buffers[a.buffer].dtype, columns: (Some(depth.0), depth.1), role: Use::MatrixAKHR, ..sum },
             Shape { dtype: self.program.buffers[b.buffer].dtype, rows: depth, role: Use::MatrixBKHR, ..sum },
         ];
         let row = Product { shape: [sum.rows.1, sum.columns.1, depth.1], factors: shapes.map(|shape| shape.dtype), sum: sum.dtype };
@@ -195,9 +190,8 @@ impl Emit<'_> {
             let Expr::Read(read) = self.program.exprs.get(self.unconverted(factor)) else { return Err(no_product()) };
             reads.push(read.clone());
         }
-        let of_columns = |read: &Read| {
-            read.index.iter().any(|e| sum.columns.0.is_some_and(|columns| self.depends_on_side(*e, columns)))
-        };
+        let of_columns =
+            |read: &Read| read.index.iter().any(|e| sum.columns.0.is_some_and(|columns| self.depends_on_side(*e, columns)));
         reads.sort_by_key(of_columns);
         <[Read; 2]>::try_from(reads).map_err(|_| no_product())
     }

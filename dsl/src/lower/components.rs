@@ -69,7 +69,9 @@ fn innermost(program: &Program, path: &Path, inside: &[Frame], apart: &dyn Fn(Ax
     for (n, frame) in inside.iter().enumerate().rev().take_while(|(_, frame)| frame.after.is_empty()) {
         match frame.as_loop() {
             None => bare = false,
-            Some((axis, Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if program.axes[axis].kind == AxisKind::Parallel && (bare || apart(axis)) => {
+            Some((axis, Exec::Unroll | Exec::Lanes | Exec::Matrix(_)))
+                if program.axes[axis].kind == AxisKind::Parallel && (bare || apart(axis)) =>
+            {
                 at = n
             }
             _ => break,

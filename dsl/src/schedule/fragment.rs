@@ -48,7 +48,9 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 2]) -> Applied {
         split::plain(nest, axis, name.span)?;
         if nest.is_reduction(axis) {
             let error = Error::new(name.span, format!("`{name}` is a reduction's axis, and elements of one matrix do not combine"));
-            let help = format!("split it, `rfactor` the inner part to a stage whose matrices have it as a side, and reduce `{name}` of that");
+            let help = format!(
+                "split it, `rfactor` the inner part to a stage whose matrices have it as a side, and reduce `{name}` of that"
+            );
             return Err(error.help(help));
         }
     }

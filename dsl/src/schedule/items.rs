@@ -3,8 +3,8 @@
 use super::opened::Opened;
 use super::promote::Copied;
 use super::{
-    Applied, StageNest, compute_at, copies, decompose, default, distribute, fragment, fuse, left_over, merged, mma, pipeline, placement,
-    promote,
+    Applied, StageNest, compute_at, copies, decompose, default, distribute, fragment, fuse, left_over, merged, mma, pipeline,
+    placement, promote,
 };
 use super::{reorder, rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};

@@ -128,10 +128,14 @@ fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> R
     let finer = |digit: &&Digit| digit.owner.is_some_and(|(level, _)| level != Level::Subgroup);
     if let Some(digit) = dimensions.iter().flatten().find(finer) {
         let axis = &program.axes[digit.axis].name;
-        let error = Error::new(copy.span, format!("`{name}` is in fragments, which a subgroup has, and `{axis}` of it goes to invocations"));
+        let error = Error::new(
+            copy.span,
+            format!("`{name}` is in fragments, which a subgroup has, and `{axis}` of it goes to invocations"),
+        );
         return Err(error.help("distribute it to subgroups, or write `to: register`"));
     }
-    let sides = dimensions.iter().flatten().filter_map(|digit| Some((Some(digit.side?), u32::try_from(digit.extent).ok()?))).collect();
+    let sides =
+        dimensions.iter().flatten().filter_map(|digit| Some((Some(digit.side?), u32::try_from(digit.extent).ok()?))).collect();
     match arranged(sides)[..] {
         [rows, columns] => Ok(Some(Space::Fragment { rows, columns, spread: false })),
         _ => {

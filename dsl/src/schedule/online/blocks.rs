@@ -240,13 +240,7 @@ impl Blocked {
 }
 
 /// A pointwise intermediate of which a block has its own, if the members read it on their axes. It reads those before it.
-fn shared(
-    program: &Program,
-    whole: &Decomposition<'_>,
-    id: StageId,
-    totals: &[BufferId],
-    before: &[Blocked],
-) -> Option<Blocked> {
+fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[BufferId], before: &[Blocked]) -> Option<Blocked> {
     let stage = &program.stages[id];
     let mut dimension = None;
     for sum in &whole.of.sums {

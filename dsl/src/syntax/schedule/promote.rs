@@ -46,8 +46,20 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let at = at.ok_or_else(|| missing("at", "the axis at whose loop the copy is made, or `workgroup`, `subgroup` or `thread`"))?;
     let (to, to_span) = to.ok_or_else(|| missing("to", "`shared`, `register` or `fragment`"))?;
     let [fill, row_pad, vector, swizzle]: [Option<Expr>; 4] = values;
-    let promote =
-        Promote { computed: false, source, name, list: axes, at, to, to_span, dealt: to == Memory::Fragment, fill, row_pad, vector, swizzle };
+    let promote = Promote {
+        computed: false,
+        source,
+        name,
+        list: axes,
+        at,
+        to,
+        to_span,
+        dealt: to == Memory::Fragment,
+        fill,
+        row_pad,
+        vector,
+        swizzle,
+    };
     Ok(DirectiveKind::Promote(Box::new(promote)))
 }
 
