@@ -101,7 +101,7 @@ impl Emit<'_> {
     }
 
     /// The `n`-th array of that type and length.
-    fn shared_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
+    pub(crate) fn shared_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
         let held = if dtype == DType::Bool { DType::U32 } else { dtype };
         let key = (n, held, elements);
         if let Some((_, id)) = self.arrays.iter().find(|(k, _)| *k == key) {

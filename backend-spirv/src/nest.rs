@@ -283,7 +283,7 @@ impl Emit<'_> {
     }
 
     /// A structured `if`.
-    fn select(&mut self, cond: Id, then: &Code, other: &Code) {
+    pub(crate) fn select(&mut self, cond: Id, then: &Code, other: &Code) {
         self.written.branches += 1;
         let [yes, no, merge] = [(); 3].map(|()| self.module.id());
         let code = self.function.here();

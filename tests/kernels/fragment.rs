@@ -82,3 +82,48 @@ fn attention_in_blocks() {
         }
     }
 }
+
+const CAUSAL: &str =
+    "fn causal<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
+    let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
+    let score[b, i, j]: f32[B, N, N] = product[b, i, j] * scale;
+    let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { score[b, i, j] };
+    let weight[b, i, j]: f32[B, N, N] = (score[b, i, j] - largest[b, i]).exp2();
+    let rounded[b, i, j]: f16[B, N, N] = weight[b, i, j] as f16;
+    let total[b, i]: f32[B, N] = sum(j in 0..i + 1) { weight[b, i, j] };
+    output[b, i, e] = (sum(j in 0..i + 1) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
+}";
+
+/// Scores past a row's own key are masked where matrices lie across the diagonal.
+#[test]
+fn causal_attention_in_blocks() {
+    let schedule = "V: causal for p where D == 32, E == 16, N % 32 == 0, finite(value) {
+        decompose_online(largest, total, output => m_b, l_b, o_b, block: 32);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 16) => subgroup(x);
+        serial(j_o);
+        compute_at(o_b, j_o, to: fragment);
+        compute_at(l_b, j_o, to: shared);
+        compute_at(l_p, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(m_p, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, SHAPE); unroll(d); }
+        m_b { split(j, [_, COLUMNS] => j_r, j); rfactor(j => m_p); tile(i: 16) => subgroup(x); tile(i: 8); distribute(i => lane(x)); serial(i_o); }
+        l_b { split(j, [_, COLUMNS] => j_r, j); rfactor(j => l_p); tile(i: 16) => subgroup(x); tile(i: 8); distribute(i => lane(x)); serial(i_o); }
+        m_p, l_p { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, SIDES); unroll(j_r); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, SIDES); }
+        o_b { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); unroll(j); }
+        fragment(i, e, SIDES);
+    }";
+    for variant in variants(CAUSAL, schedule) {
+        for (b, n) in [(1, 32), (2, 64), (1, 160)] {
+            variant.check(&[("B", b), ("N", n), ("D", 32), ("E", 16)], &[0.25]);
+        }
+    }
+}

@@ -10,10 +10,23 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
+use crate::resolve::Bound;
 use rspirv::spirv::{LoopControl, Op, StorageClass};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::Space;
+
+/// What the elements of a matrix are computed of.
+struct Elements<'e> {
+    value: ExprId,
+    /// Sides and type of the matrices.
+    shape: Shape,
+    ty: Id,
+    /// What is read, and the variable of the matrix that it is.
+    sources: &'e [(ExprId, Id)],
+    /// The variable of the result.
+    made: Id,
+}
 
 impl Emit<'_> {
     /// The matrix that a value is.
@@ -79,11 +92,10 @@ impl Emit<'_> {
 
     /// A value of rows alone: computed once for all matrices that have these rows.
     fn value_of_rows(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
+        let exprs = &self.program.exprs;
         let mut places = Vec::new();
-        for read in self.program.exprs.reads(value) {
-            for index in &read.index {
-                places.push(self.resolve(*index)?);
-            }
+        for axis in self.program.named(value) {
+            places.push(self.resolve(exprs.axis(axis))?);
         }
         let is_same = |(other, at, dtype, _): &&OfRows| (*other, at, *dtype) == (value, &places, shape.dtype);
         if let Some((.., matrix)) = self.matrices.of_rows.iter().find(is_same) {
@@ -128,8 +140,35 @@ impl Emit<'_> {
         let made = self.variable(ty);
         // Elements are computed without any memory, so what was loaded stays.
         let (loaded, of_rows) = (std::mem::take(&mut self.matrices.loaded), std::mem::take(&mut self.matrices.of_rows));
-        self.over_elements(ty, |e, at| {
-            for (source, variable) in &variables {
+        let elements = Elements { value, shape, ty, sources: &variables, made };
+        match self.mask_of(value, shape)? {
+            None => self.compute_elements(&elements, None)?,
+            Some((mask, everywhere)) => {
+                let everywhere = self.scalar(everywhere)?;
+                let whole = self.region(true, |e| e.compute_elements(&elements, Some(mask)))?;
+                let cut = self.region(true, |e| e.compute_elements(&elements, None))?;
+                self.function.weigh(whole.weight.saturating_add(cut.weight));
+                self.select(everywhere, &whole.code, &cut.code);
+            }
+        }
+        (self.matrices.loaded, self.matrices.of_rows) = (loaded, of_rows);
+        let level = self.level();
+        let matrix = self.ins(level, Op::Load, ty, &[made]);
+        self.converted(matrix, shape, result.dtype)
+    }
+
+    /// All elements of an invocation. `holds` is a condition that is known to hold for each.
+    fn compute_elements(&mut self, of: &Elements<'_>, holds: Option<ExprId>) -> Result<()> {
+        let dtype = of.shape.dtype;
+        let counted = self.counted_sides(of.value, of.shape)?;
+        self.over_elements(of.ty, |e, at| {
+            e.resolver.forget();
+            let mut bound = Vec::new();
+            for (axis, variable, length) in counted {
+                let value = e.coordinate_of(variable, at, length)?;
+                bound.push((axis, e.resolver.bind(axis, Bound { value, owner: false })?));
+            }
+            for (source, variable) in of.sources {
                 let element = e.element_of(*variable, at, dtype)?;
                 let level = e.level();
                 let wanted = e.program.exprs.dtype(*source);
@@ -144,22 +183,26 @@ impl Emit<'_> {
                 e.define(held, Chunks::one(element));
                 e.resolver.presume(*source, held);
             }
-            let computed = e.resolve(value)?;
+            if let Some(holds) = holds {
+                let known = e.resolver.values.boolean(true);
+                e.resolver.presume(holds, known);
+            }
+            let computed = e.resolve(of.value)?;
             let mut computed = e.scalar(computed)?;
-            if e.program.exprs.dtype(value) != dtype {
+            if e.program.exprs.dtype(of.value) != dtype {
                 let (to, level) = (e.scalar_type(dtype)?, e.level());
                 computed = e.ins(level, Op::FConvert, to, &[computed]);
             }
-            let place = e.element_place(made, at, dtype)?;
+            for (axis, before) in bound {
+                e.resolver.unbind(axis, before);
+            }
+            let place = e.element_place(of.made, at, dtype)?;
             e.function.here().op(Op::Store, &[place, computed]);
             Ok(())
         })?;
         // What was resolved within the loop is not there behind it.
         self.resolver.forget();
-        (self.matrices.loaded, self.matrices.of_rows) = (loaded, of_rows);
-        let level = self.level();
-        let matrix = self.ins(level, Op::Load, ty, &[made]);
-        self.converted(matrix, shape, result.dtype)
+        Ok(())
     }
 
     /// The reads that differ by element, each as a matrix of the accumulator's type.
@@ -184,11 +227,8 @@ impl Emit<'_> {
                 found.push((value, matrix));
                 Ok(())
             }
-            Expr::Axis(axis) => {
-                let name = &self.program.axes[*axis].name;
-                let error = self.error(format!("`{name}` is computed with, and each element of a matrix has another one"));
-                Err(error.help("promote the result to shared memory, and compute this from there"))
-            }
+            // Which row or column it is, each element says.
+            Expr::Axis(_) => Ok(()),
             expr => expr.operands().into_iter().try_for_each(|operand| self.sources(operand, shape, found)),
         }
     }
@@ -207,7 +247,7 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::AccessChain, pointer, &[variable, at]))
     }
 
-    fn element_of(&mut self, variable: Id, at: Id, dtype: DType) -> Result<Id> {
+    pub(super) fn element_of(&mut self, variable: Id, at: Id, dtype: DType) -> Result<Id> {
         let place = self.element_place(variable, at, dtype)?;
         let (of, level) = (self.scalar_type(dtype)?, self.level());
         Ok(self.ins(level, Op::Load, of, &[place]))

@@ -7,6 +7,7 @@
 //!
 //! A value in a loop over rows alone is a matrix whose columns are all the same: as many as its buffer says.
 
+mod coordinates;
 mod elements;
 mod memory;
 
@@ -36,6 +37,8 @@ pub(crate) struct Matrices {
     loaded: Loaded,
     /// What was computed of rows alone, at places where fragments and memory are read, and has not changed since.
     of_rows: Vec<OfRows>,
+    /// The variables that hold the row and the column of each element, by the sides of a matrix.
+    coordinates: Vec<([u32; 2], [Id; 2])>,
     /// Types of matrices that no product has.
     kinds: Vec<(DType, Use, [u32; 2])>,
     /// Which products there are.

@@ -221,7 +221,7 @@ impl Resolver<'_> {
         let before = self.bound.clone();
         let resolved = std::mem::take(&mut self.resolved);
         for (axis, extent) in &unrolled {
-            let unknown = self.values.unknown(Bounds(0, i64::from(*extent) - 1));
+            let unknown = self.values.unknown(Bounds(0, i64::from(*extent) - 1), 0);
             unknowns.push((unknown, *extent));
             self.bound[axis.index()] = Some(Bound { value: unknown, owner: false });
         }

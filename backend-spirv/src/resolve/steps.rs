@@ -7,7 +7,7 @@ use super::{Bound, Resolver, View};
 use crate::Result;
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
-use tilewright_dsl::expr::{Expr, Outside, Read};
+use tilewright_dsl::expr::{Expr, ExprId, Outside, Read};
 use tilewright_dsl::launch::Bounds;
 use tilewright_dsl::nest::{AxisDef, AxisId, AxisKind, Fate, Tail};
 
@@ -25,7 +25,7 @@ impl Resolver<'_> {
         let (bound, resolved) = (self.bound.clone(), std::mem::take(&mut self.resolved));
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
         for (axis, extent) in axes {
-            let value = self.values.unknown(Bounds(0, i64::from(*extent) - 1));
+            let value = self.values.unknown(Bounds(0, i64::from(*extent) - 1), 0);
             self.bound[axis.index()] = Some(Bound { value, owner: false });
             unknowns.push(value);
         }
@@ -34,6 +34,21 @@ impl Resolver<'_> {
         let Some(flat) = flat? else { return Ok(None) };
         let sum = self.values.as_sum(flat);
         Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns) })
+    }
+
+    /// Whether a value moves by fixed steps along axes of these extents.
+    pub(crate) fn is_affine(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<bool> {
+        let (bound, resolved) = (self.bound.clone(), std::mem::take(&mut self.resolved));
+        let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
+        for (axis, extent) in axes {
+            let value = self.values.unknown(Bounds(0, i64::from(*extent) - 1), 0);
+            self.bound[axis.index()] = Some(Bound { value, owner: false });
+            unknowns.push(value);
+        }
+        let value = self.resolve_in(value, View::ALL);
+        (self.bound, self.resolved) = (bound, resolved);
+        let sum = self.values.as_sum(value?.0);
+        Ok(!sum.lost && self.by_steps(&sum, &unknowns).is_some())
     }
 
     /// The row-major index of a place that is not filled and, as far as it can leave its buffer, kept inside by numbers alone.

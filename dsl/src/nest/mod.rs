@@ -151,6 +151,8 @@ pub struct Program {
     pub dealt: BTreeSet<BufferId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,
+    /// Axes of reductions past whose ends the items are the identity by themselves, once the stages that they read are computed there.
+    pub neutral: BTreeSet<AxisId>,
     /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.
     pub rows: Vec<AxisId>,
     /// Stages that are parts of another one now: their names, and its.

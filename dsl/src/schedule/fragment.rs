@@ -10,7 +10,7 @@
 use super::{Applied, StageNest, mma, split};
 use crate::diag::{Error, SpanId, list};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{Exec, Side};
+use crate::nest::{Exec, Fate, Side, Tail};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
 
@@ -36,8 +36,21 @@ pub(super) fn apply(nest: &mut StageNest<'_>, names: &[Name; 2], sides: &[Expr; 
     }
     mma::write_out(nest, span);
     nest.take_hulls(span)?;
+    without_guards(nest);
     nest.refresh();
     Ok(())
+}
+
+/// Matrices have no predicates, and need none past the end of an axis where the items are the identity by themselves.
+fn without_guards(nest: &mut StageNest<'_>) {
+    for axis in nest.program.root_axes(nest.stage) {
+        if nest.program.neutral.contains(&axis)
+            && let Fate::Split(split) = &mut nest.program.axes[axis].fate
+            && split.tail == Tail::Guard
+        {
+            split.tail = Tail::RoundUp;
+        }
+    }
 }
 
 /// Two parallel axes, each a plain loop of a stage without lanes.

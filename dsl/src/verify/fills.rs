@@ -38,7 +38,7 @@ impl Checks<'_> {
         let Body::Reduce { monoid, .. } = &self.program.stages[stage].body else { return false };
         let (value, extent) = (self.provers.value(axis), self.extent(axis));
         let past = program.exprs.compare(Compare::Ge, value, extent);
-        items.len() == monoid.identity.len()
+        items.len() <= monoid.identity.len()
             && items.iter().zip(&monoid.identity).all(|(item, identity)| {
                 let item = program.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
                     // What is emitted fills the reads whose index is made of the axis, not of its parts alone.
@@ -52,9 +52,42 @@ impl Checks<'_> {
                     }
                     _ => None,
                 });
+                let (item, site) = self.summed(item, site, *identity, 0);
                 let cases = Trace { checks: self }.expand(item, site, 0);
                 cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(axis, past, case, *identity)))
             })
+    }
+
+    /// What a reduction in local memory sums, and where it does, for an item that reads its result: if all of it is the identity, so is the
+    /// result.
+    fn summed<'s>(&'s self, item: ExprId, site: &'s Site<'s>, identity: ExprId, depth: u32) -> (ExprId, &'s Site<'s>) {
+        let program = self.program;
+        let found = || {
+            let Expr::Read(read) = program.exprs.get(item) else { return None };
+            let phase = |site: &&Site<'_>, wanted: Phase| match &site.node.kind {
+                NodeKind::Compute(c) if c.phase == wanted => Some((c.stage, c.value.first().copied())),
+                _ => None,
+            };
+            let writes = |site: &&&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == read.buffer);
+            let mut writers = self.sites.iter().filter(|site| writes(&site));
+            let (writer, None) = (writers.next()?, writers.next()) else { return None };
+            let (stage, stored) = phase(&writer, Phase::Finish)?;
+            let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return None };
+            let touch = writer.touches.iter().find(|touch| touch.writes)?;
+            let is_plain = matches!(program.exprs.get(stored?), Expr::Read(own) if self.is_private(own.buffer));
+            if !is_plain || monoid.identity != [identity] {
+                return None;
+            }
+            let mut updates = self.sites.iter().filter(|site| phase(site, Phase::Update).is_some_and(|(of, _)| of == stage));
+            let (update, None) = (updates.next()?, updates.next()) else { return None };
+            let places = Trace { checks: self }.places(touch, read)?;
+            let value = phase(&update, Phase::Update)?.1?;
+            Some((Trace { checks: self }.moved(value, update, &places), update))
+        };
+        match found().filter(|_| depth < MAX_DEPTH) {
+            Some((item, site)) => self.summed(item, site, identity, depth + 1),
+            None => (item, site),
+        }
     }
 
     fn is_identity(&self, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
@@ -222,6 +255,12 @@ impl Trace<'_, '_> {
             NodeKind::Copy(copy) => copy.value,
             _ => return None,
         };
+        let places = self.places(touch, read)?;
+        Some(Case { item: self.moved(value, writer, &places), given: Vec::new() })
+    }
+
+    /// The reader's indices for the writer's axes.
+    fn places(&self, touch: &Touch, read: &Read) -> Option<HashMap<AxisId, ExprId>> {
         let versions = usize::from(self.checks.program.buffers[read.buffer].versions > 1);
         let mut places: HashMap<AxisId, ExprId> = HashMap::new();
         for (to, from) in touch.index.iter().zip(&read.index).skip(versions) {
@@ -231,14 +270,17 @@ impl Trace<'_, '_> {
                 _ => return None,
             }
         }
-        // The writer's own axes are told by the place; what else it names stands around both.
+        Some(places)
+    }
+
+    /// A writer's value where it is read: its own axes are told by the place, and what else it names stands around both.
+    fn moved(&self, value: ExprId, writer: &Site<'_>, places: &HashMap<AxisId, ExprId>) -> ExprId {
         let bound: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).chain(places.keys().copied()).collect();
         let value = self.checks.program.over_leaves(value, &bound);
-        let item = self.checks.program.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
+        self.checks.program.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
             Expr::Axis(axis) => places.get(axis).copied(),
             _ => None,
-        });
-        Some(Case { item, given: Vec::new() })
+        })
     }
 
     /// In which iteration the version was written that is read: what holds besides, after `item` is moved there.

@@ -209,10 +209,10 @@ impl Values {
         self.add(Kind::Moment(self.moments), dtype, width, level, REACH)
     }
 
-    /// An index that is to be told from others, of which only the range is known.
-    pub(crate) fn unknown(&mut self, range: Bounds) -> ValueId {
+    /// An index that is to be told from others, of which only the range is known, in the region of a level.
+    pub(crate) fn unknown(&mut self, range: Bounds, level: u32) -> ValueId {
         self.moments += 1;
-        self.add_as(false, Kind::Moment(self.moments), DType::I32, 1, 0, range)
+        self.add_as(false, Kind::Moment(self.moments), DType::I32, 1, level, range)
     }
 
     pub(crate) fn constant(&mut self, c: Const) -> ValueId {

@@ -1,4 +1,7 @@
 //! The stages that reduce a block of items, each below the block's own maximum.
+//!
+//! Items past the range count as nothing: -inf for the maximum, and 0 for what is pointwise below it. A sum of such items needs no mask of
+//! its own where they make it 0, as `p * v` is for a `v` without infinities: so it stays a sum of products.
 
 use super::recognize::{expanded, sees, without_totals};
 use super::stages::{Decomposition, above_nothing};
@@ -6,6 +9,7 @@ use crate::arena::Id;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Compare, Const, Expr, ExprId, Outside};
 use crate::facts::Prover;
+use crate::nest::fill::{Known, at_fill};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Monoid, Program, Space, Stage, StageId};
 use crate::schedule::hull::largest;
 use crate::schedule::pack::rewrite::guard;
@@ -19,6 +23,8 @@ pub(super) struct Blocks {
     max: BufferId,
     /// The maximum, what is pointwise, the sums.
     stages: Vec<Blocked>,
+    /// Whether each stage has a place within another's nest, and not a dispatch of its own.
+    computed_within: bool,
     span: SpanId,
 }
 
@@ -32,14 +38,23 @@ struct Blocked {
     over: AxisId,
     most: ExprId,
     value: ExprId,
+    mask: Option<Mask>,
     reduction: Option<Reduction>,
+}
+
+/// What stands for items beyond the range.
+#[derive(Clone, Copy)]
+struct Mask {
+    /// Where the range ends, over the parallel axes.
+    end: ExprId,
+    nothing: f64,
+    /// Whether the items are that by themselves, once what they read past the end is any number.
+    implied: bool,
 }
 
 /// How the items of a block combine.
 struct Reduction {
     monoid: Monoid,
-    /// What counts for items beyond the range, if blocks can pass it.
-    nothing: Option<f64>,
     /// The target's axes for the parallel ones.
     in_target: Vec<AxisId>,
 }
@@ -75,16 +90,19 @@ impl Blocks {
             let inlined = |buffer| sees(program, buffer, max) && shared.iter().all(|of| of.buffer != Some(buffer));
             let (value, _) = without_totals(program, expanded(program, lift[0], &inlined), over, &totals);
             let nothing = if n == 0 { f64::NEG_INFINITY } else { 0.0 };
-            let nothing = (!Prover::new(program).divides(size, extent)).then_some(nothing);
+            let passes = !Prover::new(program).divides(size, extent);
+            let mask = passes.then_some(Mask { end: extent, nothing, implied: false });
             let in_target = whole.in_target(n);
             let in_target = stage.axes.iter().map(|axis| *in_target.get(axis).unwrap_or(axis)).collect();
-            let reduction = Some(Reduction { monoid: monoid.clone(), nothing, in_target });
+            let reduction = Some(Reduction { monoid: monoid.clone(), in_target });
             let (name, parallel) = (names[n].clone(), stage.axes.clone());
-            members.push(Blocked { name, buffer: None, parallel, over: range, most, value, reduction });
+            members.push(Blocked { name, buffer: None, parallel, over: range, most, value, mask, reduction });
         }
+        mask(program, whole, &mut shared, &mut members[1..]);
         let sums = members.split_off(1);
-        let stages = members.into_iter().chain(shared).chain(sums).collect();
-        Ok(Blocks { size, max, stages, span: whole.span })
+        let stages: Vec<Blocked> = members.into_iter().chain(shared).chain(sums).collect();
+        let computed_within = stages.iter().all(|stage| whole.placed.contains(&stage.name));
+        Ok(Blocks { size, max, stages, computed_within, span: whole.span })
     }
 
     /// How many stages there are.
@@ -107,6 +125,9 @@ impl Blocks {
             }
         }
         let block = self.over_blocks(program, target);
+        if self.computed_within {
+            program.neutral.insert(block);
+        }
         let read = |(buffer, index): (BufferId, &Vec<AxisId>)| {
             let index = [block].into_iter().chain(index.iter().copied()).map(|axis| program.exprs.axis(axis));
             program.exprs.read(buffer, program.buffers[buffer].dtype, index)
@@ -137,16 +158,16 @@ impl Blocks {
         let index = exprs.sum(exprs.product(exprs.axis(block), size), exprs.axis(item));
         known.insert(of.over, index);
         let value = self.value(program, of, made, &known, [block, item]);
+        let masked = |mask: Mask| {
+            let nothing = exprs.constant(Const::number(mask.nothing, exprs.dtype(value)));
+            exprs.select(exprs.compare(Compare::Lt, index, replaced(exprs, mask.end, &known)), value, nothing)
+        };
+        let value = of.mask.map_or(value, masked);
         let body = match &of.reduction {
             None => Body::Map(value),
-            Some(Reduction { monoid, nothing, .. }) => {
-                let end = replaced(exprs, program.axes[of.over].extent, &known);
-                let inside = nothing.map(|nothing| {
-                    let nothing = exprs.constant(Const::number(nothing, exprs.dtype(value)));
-                    exprs.select(exprs.compare(Compare::Lt, index, end), value, nothing)
-                });
+            Some(Reduction { monoid, .. }) => {
                 let finish = exprs.add(Expr::State(0), exprs.dtype(value));
-                Body::Reduce { monoid: monoid.clone(), over: vec![item], lift: vec![inside.unwrap_or(value)], finish }
+                Body::Reduce { monoid: monoid.clone(), over: vec![item], lift: vec![value], finish }
             }
         };
         let (name, span) = (of.name.clone(), self.span);
@@ -171,7 +192,19 @@ impl Blocks {
         program.buffers[buffer].shape = shape;
         program.stages[id] = Stage { name, buffer, axes, body, also: Vec::new(), span };
         guard(program, id);
+        if of.mask.is_some_and(|mask| mask.implied) {
+            self.unmask(program, id);
+        }
         buffer
+    }
+
+    /// Takes the mask off a sum's items, whose reads stay inside their tensors as if it were there.
+    fn unmask(&self, program: &mut Program, id: StageId) {
+        if let Body::Reduce { lift, .. } = &mut program.stages[id].body
+            && let Expr::Select(_, item, _) = *program.exprs.get(lift[0])
+        {
+            lift[0] = item;
+        }
     }
 
     /// A value on a stage's own axes: what it reads of the maximum, and of what is pointwise below it, is the block's.
@@ -239,6 +272,40 @@ impl Blocked {
     }
 }
 
+/// Masks what is pointwise below the maximum, and spares the sums of which it makes all items 0.
+fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], sums: &mut [Blocked]) {
+    if sums.iter().all(|sum| sum.mask.is_none()) {
+        return;
+    }
+    let mut masked: Vec<BufferId> = Vec::new();
+    let is_nothing =
+        |value: ExprId, masked: &[BufferId]| at_fill(program, value, &|read| masked.contains(&read.buffer)) == Known::Exactly(0.0);
+    for of in shared {
+        if !is_nothing(of.value, &masked) {
+            of.mask = whole.of.sums.iter().find_map(|sum| end_of(program, of, sum.stage));
+        }
+        if of.mask.is_some() || is_nothing(of.value, &masked) {
+            masked.extend(of.buffer);
+        }
+    }
+    for sum in sums {
+        let implied = is_nothing(sum.value, &masked);
+        sum.mask.iter_mut().for_each(|mask| mask.implied = implied);
+    }
+}
+
+/// Where the range of a sum ends, over the axes of an intermediate that it reads.
+fn end_of(program: &Program, of: &Blocked, sum: StageId) -> Option<Mask> {
+    let Body::Reduce { over, lift, .. } = &program.stages[sum].body else { return None };
+    let read = program.exprs.reads(lift[0]).into_iter().find(|read| Some(read.buffer) == of.buffer)?;
+    let axis = |index: &ExprId| if let Expr::Axis(axis) = *program.exprs.get(*index) { Some(axis) } else { None };
+    let own: HashMap<AxisId, ExprId> =
+        read.index.iter().zip(&of.parallel).filter_map(|(index, own)| Some((axis(index)?, program.exprs.axis(*own)))).collect();
+    let end = program.axes[*over.first()?].extent;
+    let known = program.exprs.uses_axis(end, &mut |axis| !own.contains_key(&axis));
+    (!known).then(|| Mask { end: replaced(&program.exprs, end, &own), nothing: 0.0, implied: false })
+}
+
 /// A pointwise intermediate of which a block has its own, if the members read it on their axes. It reads those before it.
 fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[BufferId], before: &[Blocked]) -> Option<Blocked> {
     let stage = &program.stages[id];
@@ -263,5 +330,5 @@ fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[B
     let inlined = |buffer| sees(program, buffer, max) && !kept(buffer);
     let (value, _) = without_totals(program, expanded(program, value, &inlined), &[over], totals);
     let (name, most) = (stage.name.clone(), program.axes[over].extent);
-    Some(Blocked { name, buffer: Some(stage.buffer), parallel: stage.axes.clone(), over, most, value, reduction: None })
+    Some(Blocked { name, buffer: Some(stage.buffer), parallel: stage.axes.clone(), over, most, value, mask: None, reduction: None })
 }

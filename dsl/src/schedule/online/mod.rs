@@ -12,7 +12,7 @@ mod blocks;
 mod recognize;
 mod stages;
 
-use super::number;
+use super::{number, placement};
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::{BufferId, Program, State};
 use crate::schedule::convolution::check_names;
@@ -40,14 +40,15 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
     let stored: Vec<BufferId> = rewritten.stored.iter().map(|stage| program.stages[*stage].buffer).collect();
     let mut taken: Vec<&Name> = Vec::new();
     for (online, span) in statements(schedule) {
-        errors.keep(one(program, online, &taken, span));
+        let placed = placement::computed_at(&schedule.items).map(|placed| placed.source.text.clone()).collect();
+        errors.keep(one(program, online, &taken, placed, span));
         taken.extend(&online.members);
     }
     rewritten.stored = stored.into_iter().filter_map(|buffer| program.definition(buffer)).collect();
     errors.into_result()
 }
 
-fn one(program: &mut Program, online: &Online, taken: &[&Name], span: SpanId) -> Result<(), Error> {
+fn one(program: &mut Program, online: &Online, taken: &[&Name], placed: Vec<String>, span: SpanId) -> Result<(), Error> {
     for (n, name) in online.members.iter().enumerate() {
         let again = taken.iter().copied().chain(&online.members[..n]).find(|other| other.text == name.text);
         if let Some(first) = again {
@@ -64,7 +65,7 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], span: SpanId) ->
         }
     };
     let of = recognize::online(program, &online.members)?;
-    Decomposition { of, members: &online.members, blocks, span }.make(program)?;
+    Decomposition { of, members: &online.members, blocks, placed, span }.make(program)?;
     let last = &online.members[online.members.len() - 1];
     let others = list(&online.members[..online.members.len() - 1]);
     let what = format!(

@@ -29,6 +29,8 @@ pub(super) struct Decomposition<'d> {
     pub(super) members: &'d [Name],
     /// Names for the stages of a block, and its items.
     pub(super) blocks: Option<(Vec<String>, i64)>,
+    /// The stages that the schedule places within others.
+    pub(super) placed: Vec<String>,
     pub(super) span: SpanId,
 }
 

@@ -143,7 +143,7 @@ fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, 
 pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     let Body::Reduce { monoid, .. } = nest.program.stages[nest.stage].body.clone() else { return Ok(()) };
     for pred in nest.path.compute.preds.clone() {
-        if pred.tail != Tail::RoundUp {
+        if pred.tail != Tail::RoundUp || nest.program.neutral.contains(&pred.axis) {
             continue;
         }
         for (item, identity) in nest.path.compute.value.iter().zip(&monoid.identity) {

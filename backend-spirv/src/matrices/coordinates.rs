@@ -1,0 +1,148 @@
+//! Which row and which column an element of a matrix is.
+//!
+//! Which elements an invocation has is the device's affair. So matrices of their rows and of their columns are loaded with stride 0, once,
+//! from an array 0, 1, 2 … in shared memory.
+//!
+//! A choice by them, as of a mask, is the same for all elements of most matrices. Where its condition moves by fixed steps, it holds
+//! everywhere if it holds in all corners, and a branch takes the elements of such a matrix without it.
+
+use super::Shape;
+use crate::Result;
+use crate::chunks::Chunks;
+use crate::emit::Emit;
+use crate::module::Id;
+use crate::resolve::Bound;
+use crate::resolve::values::{Coordinate, ValueId};
+use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op, Scope, SelectionControl, StorageClass};
+use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::nest::AxisId;
+
+impl Emit<'_> {
+    /// The sides that a value counts besides the places that it reads, each with the variable of its elements and its length.
+    pub(super) fn counted_sides(&mut self, value: ExprId, shape: Shape) -> Result<Vec<(AxisId, Id, u32)>> {
+        let mut counted = Vec::new();
+        for (at, (axis, length)) in shape.axes().enumerate() {
+            if self.counts(value, axis) {
+                counted.push((axis, self.coordinates(shape)?[at], length));
+            }
+        }
+        Ok(counted)
+    }
+
+    /// Whether a value is made of a side, other than by the places that it reads.
+    fn counts(&self, value: ExprId, side: AxisId) -> bool {
+        let exprs = &self.program.exprs;
+        match exprs.get(value) {
+            Expr::Read(_) => false,
+            Expr::Axis(axis) => self.program.is_made_of(*axis, side),
+            expr => expr.operands().into_iter().any(|operand| self.counts(operand, side)),
+        }
+    }
+
+    /// The variables of the rows and the columns of a matrix's elements.
+    fn coordinates(&mut self, shape: Shape) -> Result<[Id; 2]> {
+        let sides = [shape.rows.1, shape.columns.1];
+        if let Some((_, known)) = self.matrices.coordinates.iter().find(|(of, _)| *of == sides) {
+            return Ok(*known);
+        }
+        let shape = Shape { dtype: DType::F32, role: Use::MatrixAccumulatorKHR, ..shape };
+        let (ty, numbers) = (self.matrix_type(shape)?, self.numbers(sides[0].max(sides[1]))?);
+        let mut made = [0; 2];
+        for (variable, layout) in made.iter_mut().zip([Layout::ColumnMajorKHR, Layout::RowMajorKHR]) {
+            let (layout, stride) = (self.module.uint(layout as u32), self.module.uint(0));
+            let access = self.shared_operands();
+            let operands = [&[numbers, layout, stride], &access[..]].concat();
+            let matrix = self.ins(0, Op::CooperativeMatrixLoadKHR, ty, &operands);
+            *variable = self.variable(ty);
+            self.function.at(0).op(Op::Store, &[*variable, matrix]);
+        }
+        self.matrices.coordinates.push((sides, made));
+        Ok(made)
+    }
+
+    /// A pointer to 0, 1, 2 … in shared memory, which the first invocations write at the start of the dispatch.
+    fn numbers(&mut self, count: u32) -> Result<Id> {
+        let invocations: u32 = self.resolver.grid.local.iter().product();
+        if invocations < count {
+            return Err(self.defect("a workgroup has fewer invocations than a matrix has rows"));
+        }
+        let array = self.shared_array(usize::MAX, DType::F32, count)?;
+        let (of, truth) = (self.scalar_type(DType::F32)?, self.module.bool_type());
+        let pointer = self.module.pointer(StorageClass::Workgroup, of);
+        let index = self.coordinate(Coordinate::LocalIndex)?;
+        let (word, count) = (self.module.u32_type(), self.module.uint(count));
+        let index = self.ins(0, Op::Bitcast, word, &[index]);
+        let number = self.ins(0, Op::ConvertUToF, of, &[index]);
+        let few = self.ins(0, Op::ULessThan, truth, &[index, count]);
+        let [yes, merge, place] = [(); 3].map(|()| self.module.id());
+        let (access, semantics) = (self.shared_operands(), self.barrier_semantics());
+        let (scope, semantics) = (self.module.uint(Scope::Workgroup as u32), self.module.uint(semantics));
+        let code = self.function.at(0);
+        code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
+        code.op(Op::BranchConditional, &[few, yes, merge]);
+        code.op(Op::Label, &[yes]);
+        code.op(Op::AccessChain, &[pointer, place, array, index]);
+        code.op(Op::Store, &[&[place, number], &access[..]].concat());
+        code.op(Op::Branch, &[merge]);
+        code.op(Op::Label, &[merge]);
+        code.op(Op::ControlBarrier, &[scope, scope, semantics]);
+        self.written.branches += 1;
+        self.written.barriers += 1;
+        let zero = self.module.uint(0);
+        Ok(self.ins(0, Op::AccessChain, pointer, &[array, zero]))
+    }
+
+    /// Which row (or column) an invocation's element is.
+    pub(super) fn coordinate_of(&mut self, variable: Id, at: Id, length: u32) -> Result<ValueId> {
+        let number = self.element_of(variable, at, DType::F32)?;
+        let (int, level) = (self.scalar_type(DType::I32)?, self.level());
+        let number = self.ins(level, Op::ConvertFToS, int, &[number]);
+        let value = self.resolver.values.unknown(Bounds(0, i64::from(length) - 1), level);
+        self.define(value, Chunks::one(number));
+        Ok(value)
+    }
+
+    /// A condition of a choice that is the same for all elements of most matrices, and whether it holds for all of this one.
+    pub(super) fn mask_of(&mut self, value: ExprId, shape: Shape) -> Result<Option<(ExprId, ValueId)>> {
+        let exprs = &self.program.exprs;
+        let mut conditions = Vec::new();
+        exprs.any(value, &mut |e| {
+            if let Expr::Select(cond, ..) = e {
+                conditions.push(*cond);
+            }
+            false
+        });
+        for cond in conditions {
+            let Expr::Compare(_, a, b) = *exprs.get(cond) else { continue };
+            let is_index = |e: ExprId| exprs.is_index(e) && exprs.reads(e).is_empty();
+            if !shape.axes().any(|(axis, _)| self.counts(cond, axis)) || !is_index(a) || !is_index(b) {
+                continue;
+            }
+            let (difference, axes) = (exprs.difference(a, b), shape.axes().collect::<Vec<_>>());
+            if self.resolving(|r| r.is_affine(difference, &axes))? {
+                return Ok(Some((cond, self.in_all_corners(cond, &axes)?)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn in_all_corners(&mut self, cond: ExprId, axes: &[(AxisId, u32)]) -> Result<ValueId> {
+        let mut all = self.resolver.values.boolean(true);
+        for corner in 0..1u32 << axes.len() {
+            self.resolver.forget();
+            let mut bound = Vec::new();
+            for (n, (axis, length)) in axes.iter().enumerate() {
+                let value = self.resolver.values.int(if corner >> n & 1 == 1 { i64::from(*length) - 1 } else { 0 });
+                bound.push((*axis, self.resolver.bind(*axis, Bound { value, owner: false })?));
+            }
+            let here = self.resolve(cond);
+            for (axis, before) in bound {
+                self.resolver.unbind(axis, before);
+            }
+            all = self.resolver.values.and(all, here?);
+        }
+        self.resolver.forget();
+        Ok(all)
+    }
+}
