@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 31] = [
+pub const ALL: [Entry; 35] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -243,11 +243,45 @@ pub const ALL: [Entry; 31] = [
         name: "attention_mixed",
         about: "attention of halves on matrix units, 64 elements a head",
         programs: || {
-            use hopper::attention_mixed::{HEADS_64, HEADS_64_16};
-            programs(&[HEADS_64, HEADS_64_16])
+            use hopper::attention_mixed::{HEADS_64, HEADS_64_256, HEADS_64_ROWS};
+            programs(&[HEADS_64_256, HEADS_64, HEADS_64_ROWS])
         },
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "attention_mixed_128",
+        about: "attention of halves on matrix units, 128 elements a head",
+        programs: || {
+            use hopper::attention_mixed::{HEADS_128, HEADS_128_32};
+            programs(&[HEADS_128, HEADS_128_32])
+        },
+        dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 128), ("E", 128)],
+        operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "attention_grouped",
+        about: "attention of halves on matrix units, with queries in groups, 64 elements a head",
+        programs: || programs(&[hopper::attention_mixed::GROUPED_64]),
+        dims: &[("B", 2), ("H", 2), ("G", 4), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
+        operations: |dim| 2.0 * dim("B") * dim("H") * dim("G") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "causal_attention_mixed",
+        about: "attention of halves on matrix units, of which each row sees the keys up to its own, 64 elements a head",
+        programs: || programs(&[hopper::attention_mixed::CAUSAL_64]),
+        dims: &[("B", 16), ("N", 1024), ("D", 64), ("E", 64)],
+        operations: |dim| dim("B") * dim("N") * dim("N") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "causal_attention_mixed_128",
+        about: "attention of halves on matrix units, of which each row sees the keys up to its own, 128 elements a head",
+        programs: || {
+            use hopper::attention_mixed::{CAUSAL_128, CAUSAL_128_32};
+            programs(&[CAUSAL_128, CAUSAL_128_32])
+        },
+        dims: &[("B", 16), ("N", 1024), ("D", 128), ("E", 128)],
+        operations: |dim| dim("B") * dim("N") * dim("N") * (dim("D") + dim("E")),
     },
     Entry {
         name: "causal_attention",

@@ -6,7 +6,7 @@
 
 use super::context::Checks;
 use super::site::{Site, Touch};
-use crate::expr::{Compare, Expr, ExprId, Outside, Read};
+use crate::expr::{Compare, Expr, ExprId, Exprs, Outside, Read};
 use crate::facts::{Poly, Prover};
 use crate::nest::fill::{Known, at_fill, known_by};
 use crate::nest::{AxisId, Body, NodeKind, Phase, Program, Space};
@@ -52,18 +52,20 @@ impl Checks<'_> {
                     }
                     _ => None,
                 });
-                let (item, site) = self.summed(item, site, *identity, 0);
-                let cases = Trace { checks: self }.expand(item, site, 0);
-                cases.is_some_and(|cases| cases.iter().all(|case| self.is_identity(axis, past, case, *identity)))
+                let (summed, site) = self.summed(Case { item, given: Vec::new() }, site, *identity, 0);
+                let mut cases = Trace { checks: self }.expand(summed.item, site, 0).unwrap_or_default();
+                cases.iter_mut().for_each(|case| case.given.extend(&summed.given));
+                cases.iter_mut().for_each(|case| case.tell(&program.exprs));
+                !cases.is_empty() && cases.iter().all(|case| self.is_identity(axis, past, case, *identity))
             })
     }
 
     /// What a reduction in local memory sums, and where it does, for an item that reads its result: if all of it is the identity, so is the
     /// result.
-    fn summed<'s>(&'s self, item: ExprId, site: &'s Site<'s>, identity: ExprId, depth: u32) -> (ExprId, &'s Site<'s>) {
+    fn summed<'s>(&'s self, case: Case, site: &'s Site<'s>, identity: ExprId, depth: u32) -> (Case, &'s Site<'s>) {
         let program = self.program;
         let found = || {
-            let Expr::Read(read) = program.exprs.get(item) else { return None };
+            let Expr::Read(read) = program.exprs.get(case.item) else { return None };
             let phase = |site: &&Site<'_>, wanted: Phase| match &site.node.kind {
                 NodeKind::Compute(c) if c.phase == wanted => Some((c.stage, c.value.first().copied())),
                 _ => None,
@@ -71,22 +73,36 @@ impl Checks<'_> {
             let writes = |site: &&&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == read.buffer);
             let mut writers = self.sites.iter().filter(|site| writes(&site));
             let (writer, None) = (writers.next()?, writers.next()) else { return None };
-            let (stage, stored) = phase(&writer, Phase::Finish)?;
-            let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return None };
             let touch = writer.touches.iter().find(|touch| touch.writes)?;
-            let is_plain = matches!(program.exprs.get(stored?), Expr::Read(own) if self.is_private(own.buffer));
+            // Before lowering, one leaf has all of it.
+            let (stage, stored) = phase(&writer, Phase::Finish).or_else(|| match &writer.node.kind {
+                NodeKind::Compute(c) if c.phase == Phase::Whole => Some((c.stage, c.finish)),
+                _ => None,
+            })?;
+            let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return None };
+            let is_plain = match program.exprs.get(stored?) {
+                Expr::Read(own) => self.is_private(own.buffer),
+                state => matches!(state, Expr::State(0)),
+            };
             if !is_plain || monoid.identity != [identity] {
                 return None;
             }
-            let mut updates = self.sites.iter().filter(|site| phase(site, Phase::Update).is_some_and(|(of, _)| of == stage));
+            let of_items = |site: &&Site<'_>| match &site.node.kind {
+                NodeKind::Compute(c) => c.stage == stage && matches!(c.phase, Phase::Update | Phase::Whole),
+                _ => false,
+            };
+            let mut updates = self.sites.iter().filter(of_items);
             let (update, None) = (updates.next()?, updates.next()) else { return None };
+            let NodeKind::Compute(items) = &update.node.kind else { return None };
             let places = Trace { checks: self }.places(touch, read)?;
-            let value = phase(&update, Phase::Update)?.1?;
-            Some((Trace { checks: self }.moved(value, update, &places), update))
+            Some((Trace { checks: self }.moved(*items.value.first()?, update, &places), update))
         };
         match found().filter(|_| depth < MAX_DEPTH) {
-            Some((item, site)) => self.summed(item, site, identity, depth + 1),
-            None => (item, site),
+            Some((mut deeper, site)) => {
+                deeper.given.extend(&case.given);
+                self.summed(deeper, site, identity, depth + 1)
+            }
+            None => (case, site),
         }
     }
 
@@ -175,6 +191,34 @@ fn refuted_or(refuted: bool, proved: impl FnOnce() -> bool) -> Option<bool> {
     if refuted { Some(false) } else { proved().then_some(true) }
 }
 
+impl Case {
+    /// Puts into the item's indices what equal sums are told to be.
+    fn tell(&mut self, exprs: &Exprs) {
+        for given in &self.given {
+            if let Expr::Compare(Compare::Eq, sum, equal) = *exprs.get(*given) {
+                self.item = exprs.replace(self.item, &mut |exprs, e| told_by(exprs, e, sum, equal));
+            }
+        }
+    }
+}
+
+/// An index with a multiple of another one in the place of the same multiple of a sum that is equal.
+fn told_by(exprs: &Exprs, e: ExprId, sum: ExprId, equal: ExprId) -> Option<ExprId> {
+    if !exprs.is_index(e) || !matches!(exprs.get(e), Expr::Binary(..) | Expr::Axis(_)) {
+        return None;
+    }
+    let (mut whole, part) = (exprs.linear(e), exprs.linear(sum));
+    let (axis, times) = part.axes.first_key_value()?;
+    let by = whole.axes.get(axis)?.checked_div(*times)?;
+    let same = |(axis, times): (&AxisId, &i64)| whole.axes.get(axis) == Some(&(times * by));
+    if by == 0 || !part.rest.is_empty() || !part.axes.iter().all(same) {
+        return None;
+    }
+    whole.add(&part, -by);
+    whole.add(&exprs.linear(equal), by);
+    Some(exprs.of_linear(&whole, &[]))
+}
+
 struct Trace<'t, 'v> {
     checks: &'t Checks<'v>,
 }
@@ -256,7 +300,7 @@ impl Trace<'_, '_> {
             _ => return None,
         };
         let places = self.places(touch, read)?;
-        Some(Case { item: self.moved(value, writer, &places), given: Vec::new() })
+        Some(self.moved(value, writer, &places))
     }
 
     /// The reader's indices for the writer's axes.
@@ -273,14 +317,26 @@ impl Trace<'_, '_> {
         Some(places)
     }
 
-    /// A writer's value where it is read: its own axes are told by the place, and what else it names stands around both.
-    fn moved(&self, value: ExprId, writer: &Site<'_>, places: &HashMap<AxisId, ExprId>) -> ExprId {
-        let bound: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).chain(places.keys().copied()).collect();
-        let value = self.checks.program.over_leaves(value, &bound);
-        self.checks.program.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
+    /// A writer's value where it is read: its own axes are told by the place, and what else it names stands around both. What it names of the
+    /// loops that an axis is made of, that axis tells.
+    fn moved(&self, value: ExprId, writer: &Site<'_>, places: &HashMap<AxisId, ExprId>) -> Case {
+        let (program, exprs) = (self.checks.program, &self.checks.program.exprs);
+        let loops: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).collect();
+        let bound: HashSet<AxisId> = loops.iter().chain(places.keys()).copied().collect();
+        let value = program.over_leaves(value, &bound);
+        let item = exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
             Expr::Axis(axis) => places.get(axis).copied(),
             _ => None,
-        })
+        });
+        let mut case = Case { item, given: Vec::new() };
+        for (axis, from) in places.iter().filter(|(axis, _)| !loops.contains(axis)) {
+            let made = program.over_leaves(exprs.axis(*axis), &loops);
+            let named = program.named(case.item);
+            if program.named(made).iter().any(|leaf| named.contains(leaf)) {
+                case.given.push(exprs.compare(Compare::Eq, made, *from));
+            }
+        }
+        case
     }
 
     /// In which iteration the version was written that is read: what holds besides, after `item` is moved there.

@@ -15,5 +15,5 @@ pub use matrices::{matmul, matmul_f16, sgemm};
 pub use mobile::{conv1x1, conv1x1_relu6, depthwise, separable};
 pub use random::{philox, philox_uniform};
 pub use rows::{layernorm, softmax};
-pub use transformers::{attention, attention_mixed, causal_attention};
+pub use transformers::{attention, attention_grouped, attention_mixed, causal_attention, causal_attention_mixed};
 pub use vectors::{add, argmax, gelu, saxpy, total};

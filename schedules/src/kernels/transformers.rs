@@ -38,3 +38,36 @@ kernel! {
         output[b, i, e] = (sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
     }
 }
+
+kernel! {
+    /// [`attention_mixed`](fn@attention_mixed) of which each row sees the keys up to its own.
+    pub fn causal_attention_mixed<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
+        let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
+        let score[b, i, j]: f32[B, N, N] = product[b, i, j] * (scale * 1.442_695_040_888_963_4);
+        let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { score[b, i, j] };
+        let weight[b, i, j]: f32[B, N, N] = (score[b, i, j] - largest[b, i]).exp2();
+        let rounded[b, i, j]: f16[B, N, N] = weight[b, i, j] as f16;
+        let total[b, i]: f32[B, N] = sum(j in 0..i + 1) { weight[b, i, j] };
+        output[b, i, e] = (sum(j in 0..i + 1) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
+    }
+}
+
+kernel! {
+    /// [`attention_mixed`](fn@attention_mixed) of queries in groups, of which each has one head of keys and values (Ainslie and others, *GQA:
+    /// Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints*, 2023).
+    pub fn attention_grouped<B, H, G, N, M, D, E>(
+        query: f16[B, H, G, N, D],
+        key: f16[B, H, M, D],
+        value: f16[B, H, M, E],
+        scale: f32,
+    ) -> output: f16[B, H, G, N, E] {
+        let product[b, h, g, i, j]: f32[B, H, G, N, M] = sum(d in 0..D) { query[b, h, g, i, d] as f32 * key[b, h, j, d] as f32 };
+        let score[b, h, g, i, j]: f32[B, H, G, N, M] = product[b, h, g, i, j] * (scale * 1.442_695_040_888_963_4);
+        let largest[b, h, g, i]: f32[B, H, G, N] = max(j in 0..M) { score[b, h, g, i, j] };
+        let weight[b, h, g, i, j]: f32[B, H, G, N, M] = (score[b, h, g, i, j] - largest[b, h, g, i]).exp2();
+        let rounded[b, h, g, i, j]: f16[B, H, G, N, M] = weight[b, h, g, i, j] as f16;
+        let total[b, h, g, i]: f32[B, H, G, N] = sum(j in 0..M) { weight[b, h, g, i, j] };
+        output[b, h, g, i, e] =
+            (sum(j in 0..M) { rounded[b, h, g, i, j] as f32 * value[b, h, j, e] as f32 } / total[b, h, g, i]) as f16;
+    }
+}
