@@ -9,7 +9,8 @@
 //! ```text
 //! source ─▶ kernel, schedule, profile ─▶ explain ─▶ versions ─▶ steps   (the compiler, watched; each compared with the one before)
 //!                                                             ├─▶ ledger
-//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
+//!                                                             ├─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
+//!                                                             └─▶ lints (what is worth a look, and what to write instead)
 //! ```
 //!
 //! [`compare`] sets the totals of several schedules of one kernel beside each other, at as many sizes as one likes.
@@ -18,6 +19,7 @@ mod admit;
 mod compare;
 mod diff;
 mod figures;
+mod lint;
 pub mod source;
 mod steps;
 mod table;
@@ -27,6 +29,7 @@ mod words;
 
 pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
 pub use figures::{Bound, Figures, Moved, Roofline};
+pub use lint::{Edit, Lint, LintName};
 pub use steps::{Line, Step};
 pub use text::{Style, Text};
 pub use totals::Totals;
@@ -73,6 +76,8 @@ pub struct Version {
     pub ledger: Vec<Obligation>,
     /// What a launch costs, for every dispatch; none of a schedule that is wrong.
     pub figures: Vec<Figures>,
+    /// What is worth a look, by what the profile says.
+    pub lints: Vec<Lint>,
     /// What it costs as a whole; `None` of a schedule that is wrong.
     pub totals: Option<Totals>,
     /// The launch program; `None` of a schedule that is wrong.
@@ -123,6 +128,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         steps: steps.done,
         ledger: Vec::new(),
         figures: Vec::new(),
+        lints: Vec::new(),
         totals: None,
         program: None,
     };
@@ -140,7 +146,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         Ok(made) => {
             let shown = |e: &&Error| !e.message.starts_with("the nest here:");
             told.warnings = texts(&Errors(made.warnings.0.iter().filter(shown).cloned().collect()));
-            let broken = told.fill(made, given).err();
+            let broken = told.fill(made, subject, given).err();
             told.errors.extend(broken);
         }
         Err(errors) => told.errors = texts(&errors),
@@ -161,7 +167,7 @@ fn facts(subject: &Subject) -> Vec<Vec<String>> {
 
 impl Explanation {
     /// Adds what is known of a schedule that is right, and leaves out versions that change nothing.
-    fn fill(&mut self, made: Variant, given: &Given) -> Result<(), String> {
+    fn fill(&mut self, made: Variant, subject: &Subject, given: &Given) -> Result<(), String> {
         let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
         self.tuned = made.nest.tuned.iter().map(constant).collect();
         // The schedule as it stands is the last that a launch tries.
@@ -174,6 +180,7 @@ impl Explanation {
             let known = Known::new(&program, &given.dims);
             version.figures = figures::figures(&nest, &program, &self.profile, &known);
             version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.rounding, &self.profile));
+            version.lints = lint::lints(subject, &nest, &program, &version.figures, &known);
             version.ledger = nest.ledger;
             version.program = Some(program);
         }

@@ -87,6 +87,18 @@ impl Version {
         if let Some(totals) = self.totals.as_ref().filter(|totals| totals.dispatches > 1) {
             self::totals(totals, lines);
         }
+        self.lint_lines(lines);
+    }
+
+    fn lint_lines(&self, lines: &mut Vec<Text>) {
+        if !self.lints.is_empty() {
+            lines.extend([Text::default(), Text::of(Style::Heading, "worth a look")]);
+        }
+        for lint in &self.lints {
+            let place = lint.place.as_deref().map_or_else(String::new, |place| format!("  {place}"));
+            let head = Text::of(Style::Fair, format!("  {:<18}", lint.name.to_string())).and(Style::Plain, lint.what.clone());
+            lines.extend([head.and(Style::Faint, place), Text::of(Style::Plain, format!("  {:<18}{}", "", lint.instead))]);
+        }
     }
 
     fn ledger_lines(&self, lines: &mut Vec<Text>) {

@@ -138,7 +138,7 @@ impl Walk<'_> {
         }
         let index = over(self.program, &place.index, &self.open.iter().map(|o| o.axis).collect());
         let matrix = self.open.iter().any(|o| matches!(o.exec, Exec::Matrix(_)));
-        let (width, missing) = if matrix { (1, None) } else { self.width(place.buffer, &index, write) };
+        let (width, missing) = if matrix { (1, None) } else { self.width(place.buffer, &index, write, copy) };
         let bytes = self.element_bytes(place.buffer).checked_mul(width)?;
         let neighbour = self.neighbours();
         Some(Touch {
@@ -263,7 +263,7 @@ impl Walk<'_> {
 
     /// How many elements an invocation accesses at once, and the fact without which they are not more: of loops that are executed together or
     /// written out, those of the one along which elements are neighbours.
-    fn width(&self, buffer: BufferId, index: &[ExprId], write: bool) -> (i64, Option<String>) {
+    fn width(&self, buffer: BufferId, index: &[ExprId], write: bool, copy: bool) -> (i64, Option<String>) {
         let most = WIDEST / self.element_bytes(buffer).max(1);
         let Some(first) = self.point(0) else { return (1, None) };
         let is_along = |around: &&Around| {
@@ -275,7 +275,7 @@ impl Walk<'_> {
         let together = |exec: Exec| exec == Exec::Lanes || exec == Exec::Unroll && !write;
         let along = self.open.iter().rev().filter(|o| together(o.exec)).find(is_along);
         let Some((along, extent)) = along.and_then(|o| Some((o, o.extent.filter(|n| *n > 1)?))) else {
-            return (1, self.missing_of_copy(buffer, index, most));
+            return (1, if copy { self.missing_of_copy(buffer, index, most) } else { None });
         };
         let width = (extent & extent.wrapping_neg()).min(most);
         if along.exec == Exec::Lanes || width == 1 {
