@@ -3,7 +3,8 @@
 //!
 //! [`explain`] takes the trees of a kernel and a schedule and a profile; [`source`] finds all three in the Rust files of a package,
 //! which are parsed and not built. An [`Explanation`] is data; [`Explanation::lines`] makes lines of it, each part
-//! with a [`Style`] that a terminal may show as a colour. A schedule that is specialized has several [`Version`]s, and one that tunes
+//! with a [`Style`] that a terminal may show as a colour. A [`Report`] is all of it as plain data, which [`json`] writes for other programs and
+//! [`page`] as a page for a browser. A schedule that is specialized has several [`Version`]s, and one that tunes
 //! constants is told for one [`Choice`] of their values.
 //!
 //! ```text
@@ -20,6 +21,8 @@ mod compare;
 mod diff;
 mod figures;
 mod lint;
+mod page;
+mod report;
 pub mod source;
 mod steps;
 mod table;
@@ -30,6 +33,8 @@ mod words;
 pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
 pub use figures::{Bound, Figures, Moved, Roofline};
 pub use lint::{Edit, Lint, LintName};
+pub use page::page;
+pub use report::{Report, SCHEMA, json};
 pub use steps::{Line, Step};
 pub use text::{Style, Text};
 pub use totals::Totals;
@@ -180,7 +185,7 @@ impl Explanation {
             let known = Known::new(&program, &given.dims);
             version.figures = figures::figures(&nest, &program, &self.profile, &known);
             version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.rounding, &self.profile));
-            version.lints = lint::lints(subject, &nest, &program, &version.figures, &known);
+            version.lints = lint::lints(subject, &nest, &program, &version.figures, &known, &given.choice);
             version.ledger = nest.ledger;
             version.program = Some(program);
         }

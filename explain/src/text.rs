@@ -286,7 +286,7 @@ fn roofline(figures: &Figures) -> String {
 }
 
 /// ` = 12`, where it is known.
-fn equals(value: Option<i64>) -> String {
+pub(crate) fn equals(value: Option<i64>) -> String {
     value.map_or_else(String::new, |n| format!(" = {}", grouped(n)))
 }
 
@@ -320,6 +320,6 @@ fn grouped(n: i64) -> String {
 }
 
 /// In parentheses, where it is more than one word.
-fn factor(text: String) -> String {
+pub(crate) fn factor(text: String) -> String {
     if text.contains(' ') { format!("({text})") } else { text }
 }

@@ -3,11 +3,12 @@
 //! Read off the words themselves and not off the nest, because widths are decided while emitting. Every figure is static: an
 //! instruction in a loop counts once.
 
+use serde::Serialize;
 use spirv::{Op, StorageClass};
 use std::collections::HashMap;
 
 /// What a module holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Words {
     /// Instructions of functions.
     pub instructions: u32,

@@ -201,6 +201,31 @@ fn scalar_access_of_a_copy() {
     assert_eq!(by("wide_copy", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
+/// A version for what the head excludes is refused.
+#[test]
+fn what_does_not_compile_is_not_offered() {
+    let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
+    let odd = Case::new("not_offered", &[], "matmul for board where K % 4 == 1", directives);
+    assert_eq!(
+        odd.texts(LintName::ScalarAccess),
+        ["1:39: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head"]
+    );
+    assert!(odd.lints().iter().all(|lint| lint.edit.is_none()));
+}
+
+/// What is to be copied stands behind the directive that makes the loop at which it is.
+#[test]
+fn uncoalesced_in_tiles() {
+    let directives = "tile(i: 32, j: 32) => workgroup(y, x);\ndistribute(i, j => thread(x, y));\ntile(k: 16 => k_o);\nunroll(k);";
+    let rows = Case::new("uncoalesced_tiles", &[], "matmul for board where K % 16 == 0", directives);
+    assert_eq!(
+        rows.texts(LintName::Uncoalesced)[0],
+        "2:1: neighbouring invocations read elements of `a` that are a row apart; copy what a workgroup needs: \
+         `promote(a => a_s, at: k_o, to: shared);`"
+    );
+    rows.follow(LintName::Uncoalesced);
+}
+
 #[test]
 fn recomputed() {
     let by = |name: &str, rows: u32| {

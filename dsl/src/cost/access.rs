@@ -58,8 +58,8 @@ pub struct Next {
     pub axis: String,
     /// Whether each of its values has an invocation of its own.
     pub bound: bool,
-    /// The serial loop around over the other part of the same axis, if there is one.
-    pub outer: Option<String>,
+    /// The axis of the serial loop around over the other part of the same axis, if there is one, and the directive that made it.
+    pub outer: Option<(String, SpanId)>,
     /// The directive that executes it so.
     pub span: SpanId,
 }
@@ -247,7 +247,12 @@ impl Walk<'_> {
         };
         let outer = outer.filter(|axis| self.open.iter().any(|o| o.axis == *axis && o.exec == Exec::Serial));
         let bound = matches!(found.exec, Exec::Bind(..));
-        Some(Next { axis: name(found.axis), bound, outer: outer.map(name), span: found.span })
+        Some(Next {
+            axis: name(found.axis),
+            bound,
+            outer: outer.map(|axis| (name(axis), self.program.axes[axis].span)),
+            span: found.span,
+        })
     }
 
     /// How far most neighbours are apart.

@@ -1,7 +1,7 @@
 //! Directives as text, and changes of it: another factor, letters exchanged, an argument more. The text is the user's own, and so is what is left
 //! of it.
 
-use super::Look;
+use super::{Advice, Look};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{AxisDef, AxisId, Fate};
 use tilewright_dsl::syntax::schedule::Item;
@@ -79,6 +79,14 @@ impl Look<'_> {
             Item::Block { directives, .. } => directives.iter().map(|d| d.span).collect(),
         };
         self.subject.schedule.items.iter().flat_map(of).collect()
+    }
+
+    /// The advice to write a directive anew, if there is something to write.
+    pub(super) fn written(&self, advice: Advice, span: SpanId, new: Option<String>) -> Advice {
+        match new {
+            Some(new) => advice.or(format!("write `{new};`"), self.edit(span, new)),
+            None => advice,
+        }
     }
 
     /// The first directive whose text is asked for.

@@ -2,7 +2,7 @@
 //! where several would go at once.
 
 use super::directive::{axes, exchanged, with_argument};
-use super::{Edit, LintName, Look};
+use super::{Advice, Edit, LintName, Look};
 use std::collections::BTreeMap;
 use tilewright_dsl::cost::{Apart, Next, Touch, touches};
 use tilewright_dsl::diag::SpanId;
@@ -54,11 +54,14 @@ impl Look<'_> {
         }
         let verb = if touch.write { "write" } else { "read" };
         let what = format!("neighbouring invocations {verb} elements of `{}` that are {apart}", touch.buffer);
-        let (instead, edit) = self.coalesced(touch).unwrap_or_else(|| {
-            let axis = touch.next.as_ref().map_or_else(|| "the last index".into(), |next| format!("`{}`", next.axis));
-            (format!("bind {axis}, along which elements of `{}` are neighbours, to `x`", touch.buffer), None)
-        });
-        self.note(LintName::Uncoalesced, touch.span, what, instead, edit);
+        let axis = touch.next.as_ref().map_or_else(|| "the last index".into(), |next| format!("`{}`", next.axis));
+        let general = "let neighbouring invocations have neighbouring values of";
+        let advice = Advice::general(format!("{general} {axis}, or copy what a workgroup needs to shared memory"));
+        let advice = match self.coalesced(touch) {
+            Some((instead, edit)) => advice.or(instead, edit),
+            None => advice,
+        };
+        self.note(LintName::Uncoalesced, touch.span, what, advice);
     }
 
     /// What would let neighbours access neighbours.
@@ -70,15 +73,15 @@ impl Look<'_> {
         // By one invocation after another: the workgroup copies it together.
         let name = self.fresh(&format!("{}_s", touch.buffer));
         let promote = |at: &str| format!("promote({} => {name}, at: {at}, to: shared)", touch.buffer);
-        let more = match (&next.outer, touch.write) {
-            (_, true) => promote("workgroup"),
-            (Some(outer), false) => promote(outer),
+        let (behind, more) = match (&next.outer, touch.write) {
+            (_, true) => (touch.span, promote("workgroup")),
+            (Some((outer, made)), false) => (*made, promote(outer)),
             (None, false) => {
                 let outer = self.fresh(&format!("{}_o", next.axis));
-                format!("tile({}: 16 => {outer}); {}", next.axis, promote(&outer))
+                (touch.span, format!("tile({}: 16 => {outer}); {}", next.axis, promote(&outer)))
             }
         };
-        let edit = self.edit(touch.span, format!("{text}; {more}"));
+        let edit = self.text(behind).and_then(|text| self.edit(behind, format!("{text}; {more}")));
         Some((format!("copy what a workgroup needs: `{more};`"), edit))
     }
 
@@ -123,15 +126,16 @@ impl Look<'_> {
             }
             let (verb, matrices) = (if touch.write { "written" } else { "read" }, if touch.matrix { " as matrices" } else { "" });
             let what = format!("`{buffer}` is {verb}{matrices} in {turns} turns, as its rows share banks");
-            let instead = match &apart {
+            let advice = Advice::general("let neighbouring invocations access neighbouring elements of a row");
+            let advice = match apart {
                 Some(Banks { argument, number, left }) => {
-                    let left = if *left > 1 { format!(", which leaves {left} turns") } else { String::new() };
-                    format!("write `{argument}: {number}`{left}")
+                    let left = if left > 1 { format!(", which leaves {left} turns") } else { String::new() };
+                    let new = self.text(touch.made).and_then(|text| with_argument(&text, argument, number));
+                    advice.or(format!("write `{argument}: {number}`{left}"), new.and_then(|new| self.edit(touch.made, new)))
                 }
-                None => "let neighbouring invocations access neighbouring elements of a row".into(),
+                None => advice,
             };
-            let edit = apart.and_then(|b| self.edit(touch.made, with_argument(&self.text(touch.made)?, b.argument, b.number)?));
-            self.note(LintName::BankConflict, touch.made, what, instead, edit);
+            self.note(LintName::BankConflict, touch.made, what, advice);
         }
     }
 
@@ -169,7 +173,8 @@ impl Look<'_> {
         let instead = format!("write `where {fact}` in the head, or `{specialize}` for a version of its own");
         let edit = self.subject.spans.locate(span).filter(|_| self.text(span).is_some());
         let edit = edit.map(|place| Edit { place, from: String::new(), to: format!("{specialize} ") });
-        self.note(LintName::ScalarAccess, span, what, instead, edit);
+        let advice = Advice::general(format!("write `where {fact}` in the head"));
+        self.note(LintName::ScalarAccess, span, what, advice.or(instead, edit));
     }
 
     /// The directive that copies a tensor.

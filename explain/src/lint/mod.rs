@@ -2,9 +2,11 @@
 //! the cause, and with what to write instead.
 //!
 //! A lint judges by what the profile says, and one that would need a number that it does not say is left out. `memory` looks at how neighbouring
-//! invocations access memory, `work` at what is computed in vain, and `room` at what a core has; `directive` writes directives anew.
+//! invocations access memory, `work` at what is computed in vain, and `room` at what a core has; `directive` writes directives anew, and `follow`
+//! compiles the schedule with each change that is offered: one with which it is refused is not offered.
 
 mod directive;
+mod follow;
 mod memory;
 mod room;
 mod work;
@@ -16,6 +18,7 @@ use std::fmt;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::Program;
+use tilewright_dsl::schedule::tune::Choice;
 
 /// The patterns, by stable names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -79,6 +82,28 @@ pub struct Edit {
     pub to: String,
 }
 
+/// What to write instead.
+#[derive(Default)]
+struct Advice {
+    /// In a sentence, if that can be said.
+    instead: Option<String>,
+    /// The same as a change.
+    edit: Option<Edit>,
+    /// What holds in general.
+    general: String,
+}
+
+impl Advice {
+    fn general(general: impl Into<String>) -> Advice {
+        Advice { general: general.into(), ..Advice::default() }
+    }
+
+    /// With a better one.
+    fn or(self, instead: String, edit: Option<Edit>) -> Advice {
+        Advice { instead: Some(instead), edit, ..self }
+    }
+}
+
 /// What lints look at: a dispatch, and what is known of it.
 struct Look<'a> {
     subject: &'a Subject,
@@ -86,6 +111,7 @@ struct Look<'a> {
     dispatch: usize,
     figures: &'a Figures,
     known: &'a Known,
+    choice: &'a Choice,
     found: Vec<Lint>,
 }
 
@@ -96,10 +122,11 @@ pub(crate) fn lints(
     launched: &launch::Program,
     figures: &[Figures],
     known: &Known,
+    choice: &Choice,
 ) -> Vec<Lint> {
     let mut found = Vec::new();
     for (dispatch, figures) in figures.iter().enumerate().take(launched.dispatches.len()) {
-        let mut look = Look { subject, nest, dispatch, figures, known, found: Vec::new() };
+        let mut look = Look { subject, nest, dispatch, figures, known, choice, found: Vec::new() };
         look.memory();
         look.work();
         look.room();
@@ -109,10 +136,16 @@ pub(crate) fn lints(
 }
 
 impl Look<'_> {
-    /// Notes a lint, once.
-    fn note(&mut self, name: LintName, span: SpanId, what: String, instead: String, edit: Option<Edit>) {
+    /// Notes a lint, once. Where the schedule is refused with the change, it has the general advice.
+    fn note(&mut self, name: LintName, span: SpanId, what: String, advice: Advice) {
+        let Advice { instead, edit, general } = advice;
+        let (instead, edit) = match edit {
+            Some(edit) if !self.compiles(&edit) => (None, None),
+            edit => (instead, edit),
+        };
         let place = self.subject.spans.locate(span);
-        let lint = Lint { name, dispatch: self.figures.cost.name.clone(), place, what, instead, edit };
+        let (dispatch, instead) = (self.figures.cost.name.clone(), instead.unwrap_or(general));
+        let lint = Lint { name, dispatch, place, what, instead, edit };
         if !self.found.contains(&lint) {
             self.found.push(lint);
         }

@@ -1,7 +1,7 @@
 //! Lints of what a core has: room for one workgroup only, and more registers than an invocation can have.
 
 use super::directive::{halved, with_number};
-use super::{Edit, LintName, Look};
+use super::{Advice, LintName, Look};
 use tilewright_dsl::cost::Limit;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{AxisDef, AxisId, Exec, NodeKind, Space, walk};
@@ -31,27 +31,21 @@ impl Look<'_> {
             Limit::SharedMemory => self.less_shared(),
             _ => self.smaller_tile(),
         };
-        let (span, instead, edit) =
-            found.unwrap_or_else(|| (SpanId::NONE, format!("make the tiles smaller, so that two take {has} {of}"), None));
-        self.note(LintName::Occupancy, span, what, instead, edit);
+        let advice = Advice::general(format!("make the tiles smaller, so that two workgroups take no more than {has} {of}"));
+        let (span, new) = found.unwrap_or((SpanId::NONE, None));
+        self.note(LintName::Occupancy, span, what, self.written(advice, span, new));
     }
 
-    /// One buffer for several; else a smaller tile of what is copied.
-    fn less_shared(&self) -> Option<(SpanId, String, Option<Edit>)> {
+    /// One buffer for several; else a smaller tile of what is copied: the directive, and what to write for it.
+    fn less_shared(&self) -> Option<(SpanId, Option<String>)> {
         let buffered = self.directive(|text| text.starts_with("pipeline") && !text.contains("buffers: 1"));
         if let Some((span, text)) = buffered {
-            let new = with_number(&text, "buffers", 1)?;
-            return Some((span, format!("write `{new};`"), self.edit(span, new)));
+            return Some((span, with_number(&text, "buffers", 1)));
         }
         let (span, text) = self.directive(|text| text.starts_with("promote") && text.contains("to: shared"))?;
         let at = text.split("at:").nth(1)?.split([',', ')']).next()?.trim().to_owned();
-        let makes = |tile: &str| match at.as_str() {
-            "workgroup" => tile.starts_with("tile") && tile.contains("=> workgroup"),
-            at => tile.starts_with("tile") && tile.contains(&format!("=> {at}")),
-        };
-        let Some((tile, text)) = self.directive(makes) else { return Some((span, "copy less at a time".into(), None)) };
-        let new = halved(&text)?;
-        Some((tile, format!("write `{new};`"), self.edit(tile, new)))
+        let makes = |tile: &str| tile.starts_with("tile") && tile.contains(&format!("=> {at}"));
+        Some(self.directive(makes).map_or((span, None), |(tile, text)| (tile, halved(&text))))
     }
 
     fn registers(&mut self) {
@@ -63,13 +57,13 @@ impl Look<'_> {
             String::new()
         };
         let what = format!("an invocation holds {} registers{matrices}, and has {has}", held.total());
-        let found = self.smaller_tile();
-        let (span, instead, edit) = found.unwrap_or_else(|| (SpanId::NONE, "make the tile of an invocation smaller".into(), None));
-        self.note(LintName::Registers, span, what, instead, edit);
+        let (span, new) = self.smaller_tile().unwrap_or((SpanId::NONE, None));
+        let advice = Advice::general("make the tile of an invocation smaller");
+        self.note(LintName::Registers, span, what, self.written(advice, span, new));
     }
 
     /// The directive that made the tile whose elements an invocation, or a subgroup, holds at the same time, with half of its largest factor.
-    fn smaller_tile(&self) -> Option<(SpanId, String, Option<Edit>)> {
+    fn smaller_tile(&self) -> Option<(SpanId, Option<String>)> {
         let mut spans = Vec::new();
         walk::within(&self.nest.plan.get(self.dispatch)?.body, &mut |node, around| {
             let NodeKind::Compute(compute) = &node.kind else { return };
@@ -79,9 +73,8 @@ impl Look<'_> {
                 loops.for_each(|l| spans.extend(self.made_by(l.axis)));
             }
         });
-        let tile =
-            spans.into_iter().find_map(|span| Some((span, halved(&self.text(span).filter(|text| text.starts_with("tile"))?)?)));
-        tile.map(|(span, new)| (span, format!("write `{new};`"), self.edit(span, new)))
+        let tile = |span: SpanId| self.text(span).filter(|text| text.starts_with("tile"));
+        spans.into_iter().find_map(|span| Some((span, halved(&tile(span)?)))).filter(|(_, new)| new.is_some())
     }
 
     /// The directives by which an axis came about, the last one first.

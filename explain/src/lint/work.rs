@@ -1,7 +1,7 @@
 //! Lints of work in vain: stages that are computed anew where they are read, and invocations that have nothing to do.
 
 use super::directive::with_number;
-use super::{LintName, Look};
+use super::{Advice, LintName, Look};
 use tilewright_dsl::cost::{Covered, Repeated};
 use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
 
@@ -30,7 +30,8 @@ impl Look<'_> {
         let what = format!("`{name}` is computed {}.{} times as often as it has elements", percent / 100, percent % 100 / 10);
         let instead = format!("write `root({name});`, by which it is computed once, in a dispatch of its own");
         let edit = self.edit(repeated.span, format!("root({name})"));
-        self.note(LintName::Recomputed, repeated.span, what, instead, edit);
+        let advice = Advice::general(format!("make the tile larger at which `{name}` is computed"));
+        self.note(LintName::Recomputed, repeated.span, what, advice.or(instead, edit));
     }
 
     fn past_the_end(&mut self, covered: &Covered) {
@@ -48,12 +49,8 @@ impl Look<'_> {
             powers.into_iter().find(|n| idle((needed + n - 1) / n * n).is_some_and(|percent| percent < IDLE))
         });
         let new = smaller.and_then(|factor| with_number(text.as_deref()?, axis, factor));
-        let instead = match &new {
-            Some(new) => format!("write `{new};`"),
-            None => format!("make the tiles of `{axis}` smaller"),
-        };
-        let edit = new.and_then(|new| self.edit(covered.span, new));
-        self.note(LintName::Idle, covered.span, what, instead, edit);
+        let advice = Advice::general(format!("make the tiles of `{axis}` smaller"));
+        self.note(LintName::Idle, covered.span, what, self.written(advice, covered.span, new));
     }
 
     /// A workgroup of invocations that are no whole subgroups.
@@ -72,12 +69,8 @@ impl Look<'_> {
         let times = self.extent(factor).map(|extent| extent / count.max(1));
         let name = self.user_name(factor).to_owned();
         let new = more.zip(times).and_then(|(more, times)| with_number(&self.text(span)?, &name, more * times));
-        let instead = match &new {
-            Some(new) => format!("write `{new};`"),
-            None => format!("let a multiple of {subgroup} invocations work together"),
-        };
-        let edit = new.and_then(|new| self.edit(span, new));
-        self.note(LintName::Idle, span, what, instead, edit);
+        let advice = Advice::general(format!("let a multiple of {subgroup} invocations work together"));
+        self.note(LintName::Idle, span, what, self.written(advice, span, new));
     }
 
     fn extent(&self, axis: AxisId) -> Option<i64> {
