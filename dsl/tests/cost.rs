@@ -295,6 +295,19 @@ fn two_buffers_leave_room_for_one_workgroup() {
     assert_eq!(cost.registers.variables, 2 * 128 * 32 / 128 / 2);
 }
 
+/// What is fetched ahead is fetched in each step, and once before the first. Past the end the last tile is fetched again.
+#[test]
+fn copies_ahead_count_in_each_step() {
+    let read = |buffers: u32| {
+        let (cost, _) = on_matrix_units(8, buffers);
+        let of = |name: &str| cost.tensors.iter().find(|t| t.name == name).and_then(|t| t.read.eval(&[256, 512, 96]));
+        (of("a"), of("b"))
+    };
+    let tile = 128 * 32 * 2;
+    assert_eq!(read(1), (Some(3 * tile), Some(3 * tile)));
+    assert_eq!(read(2), (Some(4 * tile), Some(4 * tile)));
+}
+
 /// Eight rows of 16 bytes are one turn, if they begin in different banks of 4 words. Rows of 32 halves are 16 words apart, and every other one
 /// begins in the same bank: 4 turns. With a pad of 8 they are 20 words apart.
 #[test]
@@ -366,6 +379,20 @@ fn a_fact_is_missing_for_wide_accesses() {
     };
     assert_eq!(missing(""), (4, Some("K % 4 == 0".into())));
     assert_eq!(missing("where K % 4 == 0"), (16, None));
+}
+
+/// Four consecutive elements of a copy are one access where its rows begin at multiples of four.
+#[test]
+fn a_pad_can_split_wide_accesses() {
+    let bytes = |pad: u32| {
+        let directives = format!(
+            "tile(i: 32, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x)); tile(k: 4 => k_o);
+             promote(a => a_s, at: k_o, to: shared, row_pad: {pad}); unroll(k);"
+        );
+        let (_, touches) = for_profile(&Profile::nvidia_hopper(), MATMUL, "where K % 4 == 0", &directives);
+        touches[0].iter().find(|t| t.buffer == "a_s" && !t.write).expect("it is read").bytes
+    };
+    assert_eq!((bytes(4), bytes(1)), (16, 4));
 }
 
 /// A tile of four rows with a halo of one on each side computes six rows.

@@ -301,6 +301,9 @@ impl Walk<'_> {
         let (b, prover) = (&self.program.buffers[buffer], Prover::on_leaves(self.program));
         let text = |e: ExprId| format!("{} % {width} == 0", factor(print::expr(self.program, e)));
         let row = b.shape.last().copied().filter(|_| b.shape.len() > 1);
+        if row.is_some() && i64::from(b.row_pad) % width != 0 {
+            return Some(format!("row_pad % {width} == 0"));
+        }
         if !prover.divides(width, column) {
             return Some(text(column));
         }

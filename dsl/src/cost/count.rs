@@ -8,7 +8,7 @@ use super::{Repeated, Work};
 use crate::launch::Size;
 use crate::lower::launch::size;
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Space};
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Space, Step};
 use crate::schedule::hull::largest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -146,7 +146,12 @@ impl<'p> Count<'p> {
     /// The loops that the value of an axis depends on.
     pub(super) fn of_axis(&self, axis: AxisId) -> Loops {
         if let Some(at) = self.open.iter().rposition(|o| o.axis == axis) {
-            return if at < 128 { 1 << at } else { 0 };
+            let own = if at < 128 { 1 << at } else { 0 };
+            return match self.open[at].exec {
+                // Another step in each iteration of the loop that it is ahead of.
+                Exec::Step(Step::Ahead(of, _)) => own | self.of_axis(of),
+                _ => own,
+            };
         }
         match &self.program.axes[axis].fate {
             Fate::Live => 0,
