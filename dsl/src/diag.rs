@@ -20,7 +20,7 @@ impl SpanId {
 }
 
 /// The places of one macro invocation.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Spans {
     ranges: Vec<(Span, Span)>,
 }

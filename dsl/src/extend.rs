@@ -8,8 +8,24 @@ use std::collections::BTreeSet;
 use tilewright_launch::{DType, Feature, Matrices};
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 10] =
-    ["invocations", "local", "shared_bytes", "subgroup", "subgroups", "push_bytes", "features", "matrices", "gflops", "bandwidth"];
+const FIELDS: [&str; 16] = [
+    "invocations",
+    "local",
+    "shared_bytes",
+    "subgroup",
+    "subgroups",
+    "push_bytes",
+    "features",
+    "matrices",
+    "gflops",
+    "matrix_gflops",
+    "bandwidth",
+    "registers",
+    "core_registers",
+    "core_shared_bytes",
+    "core_invocations",
+    "banks",
+];
 
 impl Profile {
     /// The profile of a chain: each extends the next one, and the last one a bundled one.
@@ -59,6 +75,12 @@ impl Profile {
                 }
             }
             "gflops" => self.gflops = Some(number(field, 1, 100_000_000)?),
+            "matrix_gflops" => self.matrix_gflops = Some(number(field, 1, 100_000_000)?),
+            "registers" => self.registers = Some(number(field, 1, 1 << 16)?),
+            "core_registers" => self.core_registers = Some(number(field, 1, 1 << 24)?),
+            "core_shared_bytes" => self.core_shared_bytes = Some(number(field, 1, 1 << 24)?),
+            "core_invocations" => self.core_invocations = Some(number(field, 1, 1 << 16)?),
+            "banks" => self.banks = Some(banks(field)?),
             "bandwidth" => self.bandwidth = Some(number(field, 1, 1_000_000)?),
             "subgroup" => self.subgroup = subgroup(field)?,
             "subgroups" => self.subgroups = number(field, 1, 1 << 16)?,
@@ -121,6 +143,11 @@ fn subgroup(field: &Field) -> Result<Option<u32>, Error> {
             Err(error.note("`none`: the size is not known, or not always the same"))
         }
     }
+}
+
+fn banks(field: &Field) -> Result<u32, Error> {
+    let banks = number(field, 4, 256)?;
+    if banks.is_power_of_two() { Ok(banks) } else { Err(Error::new(field.span, "`banks` is a power of two from 4 to 256")) }
 }
 
 fn local(field: &Field) -> Result<[u32; 3], Error> {

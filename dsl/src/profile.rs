@@ -29,11 +29,47 @@ pub struct Profile {
     /// Float operations a second at the most, in thousand millions (GFLOP/s), by ordinary f32 arithmetic. No guarantee: of
     /// the device that the profile is named after, for estimates.
     pub gflops: Option<u32>,
+    /// The same of products of f16 on matrix units, additions included.
+    pub matrix_gflops: Option<u32>,
     /// Bytes a second from and to device memory at the most, in thousand millions (GB/s). As `gflops`, for estimates.
     pub bandwidth: Option<u32>,
+    /// 32-bit registers of an invocation at the most. This and what follows is for estimates, too.
+    pub registers: Option<u32>,
+    /// 32-bit registers of a core, which the workgroups that run on it share. (A core is what a workgroup runs on: a streaming
+    /// multiprocessor, a compute unit.)
+    pub core_registers: Option<u32>,
+    /// Bytes of shared memory of a core, as far as workgroups get them.
+    pub core_shared_bytes: Option<u32>,
+    /// Invocations of a core.
+    pub core_invocations: Option<u32>,
+    /// Banks of 4 bytes of shared memory. In one of them, a subgroup's different words are accessed one after another.
+    pub banks: Option<u32>,
 }
 
 impl Profile {
+    /// A profile that guarantees nothing, and tells nothing for estimates.
+    fn unknown() -> Profile {
+        Profile {
+            name: String::new(),
+            invocations: 0,
+            local: [0; 3],
+            shared_bytes: 0,
+            subgroup: None,
+            subgroups: 0,
+            push_bytes: 0,
+            features: BTreeSet::new(),
+            matrices: Vec::new(),
+            gflops: None,
+            matrix_gflops: None,
+            bandwidth: None,
+            registers: None,
+            core_registers: None,
+            core_shared_bytes: None,
+            core_invocations: None,
+            banks: None,
+        }
+    }
+
     /// What every Vulkan 1.1 device guarantees (the specification's table of required limits).
     pub fn vulkan_1_1() -> Profile {
         Profile {
@@ -41,13 +77,9 @@ impl Profile {
             invocations: 128,
             local: [128, 128, 64],
             shared_bytes: 16384,
-            subgroup: None,
             subgroups: 128,
             push_bytes: 128,
-            features: BTreeSet::new(),
-            matrices: Vec::new(),
-            gflops: None,
-            bandwidth: None,
+            ..Profile::unknown()
         }
     }
 
@@ -63,9 +95,7 @@ impl Profile {
             subgroups: 32,
             push_bytes: 256,
             features: all_but(&[Feature::CooperativeMatrix]),
-            matrices: Vec::new(),
-            gflops: None,
-            bandwidth: None,
+            ..Profile::unknown()
         }
     }
 
@@ -102,9 +132,7 @@ impl Profile {
                 SubgroupSize,
                 MemoryModel,
             ]),
-            matrices: Vec::new(),
-            gflops: None,
-            bandwidth: None,
+            ..Profile::unknown()
         }
     }
 
@@ -120,15 +148,25 @@ impl Profile {
             push_bytes: 256,
             features: all_but(&[]),
             matrices: floats(&[[16, 16, 16], [16, 8, 16], [16, 8, 8]]),
-            gflops: None,
-            bandwidth: None,
+            registers: Some(255),
+            core_registers: Some(65536),
+            core_invocations: Some(1536),
+            banks: Some(32),
+            ..Profile::unknown()
         }
     }
 
-    /// NVIDIA's Hopper; its rates are those of an H200.
+    /// NVIDIA's Hopper; its rates are those of an H200. All workgroups of a core share about 48 KiB there, as was measured.
     pub fn nvidia_hopper() -> Profile {
-        let (gflops, bandwidth) = (Some(67_000), Some(4_800));
-        Profile { name: "nvidia_hopper".into(), gflops, bandwidth, ..Profile::nvidia_ampere() }
+        Profile {
+            name: "nvidia_hopper".into(),
+            gflops: Some(67_000),
+            matrix_gflops: Some(989_000),
+            bandwidth: Some(4_800),
+            core_shared_bytes: Some(49152),
+            core_invocations: Some(2048),
+            ..Profile::nvidia_ampere()
+        }
     }
 
     /// AMD's RDNA 3 (RX 7000) with Mesa's driver. Subgroups are of 32 or 64 invocations; 32 are required here.
@@ -143,8 +181,7 @@ impl Profile {
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
             matrices: floats(&[[16, 16, 16]]),
-            gflops: None,
-            bandwidth: None,
+            ..Profile::unknown()
         }
     }
 

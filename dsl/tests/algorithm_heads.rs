@@ -160,6 +160,15 @@ fn features_are_added_to() {
     assert_eq!(of(&["c: b { features: [int64] }", "b: vulkan_1_1 { features: [f16] }"]), [Feature::Int64].into());
 }
 
+/// What a profile says for estimates is inherited, too.
+#[test]
+fn numbers_for_estimates() {
+    let text = "b: nvidia_hopper { banks: 64, matrix_gflops: 500, registers: 128, core_registers: 32768, core_shared_bytes: 1024 }";
+    let b = profiles(&[text]).expect("a profile");
+    assert_eq!((b.banks, b.matrix_gflops, b.registers), (Some(64), Some(500), Some(128)));
+    assert_eq!((b.core_registers, b.core_shared_bytes, b.core_invocations), (Some(32768), Some(1024), Some(2048)));
+}
+
 #[test]
 fn wrong_profiles() {
     let mut out = String::new();
@@ -176,6 +185,7 @@ fn wrong_profiles() {
         "b: vulkan_1_1 { invocations: 8, subgroup: 16 }",
         "b: vulkan_1_1 { invocations: 64, invocations: 128 }",
         "b: vulkan_1_1 { invocations = 64, push_bytes: -4 }",
+        "b: vulkan_1_1 { banks: 20, matrix_gflops: 0, registers: none, core_registers: 0, core_shared_bytes: 99999999, core_invocations: 0 }",
         "b: vulkan_1_1",
     ] {
         let verdict = profiles(&[text]).map_or_else(|e| e, |p| format!("{p:?}\n"));

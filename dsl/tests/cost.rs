@@ -1,7 +1,7 @@
 //! Costs, against numbers counted by hand.
 
 use tilewright_dsl::compile::compile;
-use tilewright_dsl::cost::{Cost, cost};
+use tilewright_dsl::cost::{Apart, Cost, Limit, Occupancy, Registers, Touch, cost, touches};
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
@@ -19,13 +19,18 @@ fn of(kernel: &str, directives: &str) -> Vec<Cost> {
 
 /// The costs under facts, written with their `where`.
 fn of_where(kernel: &str, facts: &str, directives: &str) -> Vec<Cost> {
+    for_profile(&Profile::mesa_lavapipe(), kernel, facts, directives).0
+}
+
+/// The costs for a profile, and how memory is accessed.
+fn for_profile(profile: &Profile, kernel: &str, facts: &str, directives: &str) -> (Vec<Cost>, Vec<Vec<Touch>>) {
     let mut spans = Spans::new();
     let name = kernel.trim_start_matches("fn ").split('<').next().expect("a name");
     let schedule = format!("V: {name} for p {facts} {{ {directives} }}");
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
     let schedule = syntax::parse(schedule.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
-    match compile(&kernel, &schedule, &Profile::mesa_lavapipe()) {
-        Ok(compiled) => cost(&compiled.program),
+    match compile(&kernel, &schedule, profile) {
+        Ok(compiled) => (cost(&compiled.program, profile), touches(&compiled.program, profile)),
         Err(errors) => panic!("{}", errors.texts(&spans)),
     }
 }
@@ -222,4 +227,200 @@ fn rows_that_are_chosen_at_run_time_all_count() {
     assert_eq!(of("v").0, tiles * inputs * 16 * (16 + 4));
     // For each result 2 rows of two additions of 4 columns, and 2 of what is chosen: 20, and all 16 products.
     assert_eq!(of("y"), (4 * 8 * outputs * 20, 0, vec![("y", 0, 4 * 8 * outputs * 4), ("g", 4 * 8 * outputs * 16 * 4, 0)]));
+}
+
+const HALVES: &str = "fn halves<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N] {
+    c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
+}";
+
+/// A product of 128 x 128 results a workgroup, of four subgroups, with rows of so many elements more in shared memory.
+fn on_matrix_units(pad: u32, buffers: u32) -> (Cost, Vec<Touch>) {
+    let pad = if pad > 0 { format!(", row_pad: {pad}") } else { String::new() };
+    let directives = format!(
+        "tile(i: 128, j: 128) => workgroup(y, x); tile(k: 32 round_up => k_o); reorder(k_o, k, i, j);
+         promote(a => a_s, at: k_o, to: shared, fill: 0.0{pad});
+         promote(b => b_s, at: k_o, to: shared, fill: 0.0{pad});
+         {}tile(i: 64, j: 64) => subgroup(y, x); mma(i, j, k, 16 x 16 x 16); unroll(k);",
+        if buffers > 1 { "pipeline(k_o, buffers: 2, prefetch: register); " } else { "" }
+    );
+    let facts = "where M % 128 == 0, N % 128 == 0, K % 8 == 0";
+    let (mut costs, mut touches) = for_profile(&Profile::nvidia_hopper(), HALVES, facts, &directives);
+    (costs.remove(0), touches.remove(0))
+}
+
+#[test]
+fn products_on_matrix_units_count_apart() {
+    let (cost, _) = on_matrix_units(8, 1);
+    let (m, n, k) = (256, 512, 64);
+    let groups = cost.workgroups().eval(&[m, n, k]);
+    assert_eq!(groups, Some(2 * 4));
+    assert_eq!(cost.each.matrix_flops.eval(&[m, n, k]), Some(2 * 128 * 128 * k));
+    assert_eq!(cost.each.flops.eval(&[m, n, k]), Some(0));
+}
+
+/// A subgroup of 32 has 4 x 4 matrices of 16 x 16 sums in f32; of factors it holds one of `a` and the four of `b` that each row of products reads.
+#[test]
+fn matrices_take_registers_of_each_invocation_of_a_subgroup() {
+    let (cost, _) = on_matrix_units(8, 1);
+    let (sum, factor) = (16 * 16 * 4 / 32 / 4, 16 * 16 * 2 / 32 / 4);
+    assert_eq!(cost.registers, Registers { variables: 0, accumulators: 4 * 4 * sum, operands: (1 + 4) * factor });
+    assert_eq!(cost.registers.total(), 128 + 20);
+}
+
+/// Rows of `a` are 32 + 8 halves, those of `b` 128 + 8.
+#[test]
+fn workgroups_fit_a_core_by_what_they_share() {
+    let (cost, _) = on_matrix_units(8, 1);
+    let bytes = (128 * (32 + 8) + 32 * (128 + 8)) * 2;
+    assert_eq!(cost.shared_bytes, bytes);
+    assert_eq!(cost.local, [128, 1, 1]);
+    let hopper = Profile::nvidia_hopper();
+    let fit = |profile: &Profile| cost.occupancy(profile).map(|Occupancy { workgroups, limit }| (workgroups, limit));
+    assert_eq!(fit(&hopper), Some((49152 / bytes, Limit::SharedMemory)));
+    assert_eq!(fit(&Profile { core_shared_bytes: None, ..hopper.clone() }), Some((65536 / (148 * 128), Limit::Registers)));
+    let only_invocations = Profile { core_shared_bytes: None, core_registers: None, ..hopper.clone() };
+    assert_eq!(fit(&only_invocations), Some((2048 / 128, Limit::Invocations)));
+    assert_eq!(fit(&Profile { core_registers: Some(128), ..hopper }), Some((0, Limit::Registers)));
+    assert_eq!(fit(&Profile::vulkan_1_1()), None);
+}
+
+/// Two buffers take twice the shared memory, and one workgroup fits. What is fetched ahead lies in registers.
+#[test]
+fn two_buffers_leave_room_for_one_workgroup() {
+    let (cost, _) = on_matrix_units(8, 2);
+    let bytes = (128 * (32 + 8) + 32 * (128 + 8)) * 2;
+    assert_eq!(cost.shared_bytes, 2 * bytes);
+    assert_eq!(cost.occupancy(&Profile::nvidia_hopper()).map(|o| o.workgroups), Some(1));
+    // 128 x 32 halves of each operand, by 128 invocations.
+    assert_eq!(cost.registers.variables, 2 * 128 * 32 / 128 / 2);
+}
+
+/// What is fetched ahead is fetched in each step, and once before the first. Past the end the last tile is fetched again.
+#[test]
+fn copies_ahead_count_in_each_step() {
+    let read = |buffers: u32| {
+        let (cost, _) = on_matrix_units(8, buffers);
+        let of = |name: &str| cost.tensors.iter().find(|t| t.name == name).and_then(|t| t.read.eval(&[256, 512, 96]));
+        (of("a"), of("b"))
+    };
+    let tile = 128 * 32 * 2;
+    assert_eq!(read(1), (Some(3 * tile), Some(3 * tile)));
+    assert_eq!(read(2), (Some(4 * tile), Some(4 * tile)));
+}
+
+/// Eight rows of 16 bytes are one turn, if they begin in different banks of 4 words. Rows of 32 halves are 16 words apart, and every other one
+/// begins in the same bank: 4 turns. With a pad of 8 they are 20 words apart.
+#[test]
+fn a_pad_keeps_rows_of_matrices_in_different_banks() {
+    let turns = |pad: u32, buffer: &str| {
+        let (_, touches) = on_matrix_units(pad, 1);
+        let of = touches.iter().find(|t| t.matrix && t.buffer == buffer).expect("it is read");
+        assert!(of.shared && !of.write, "{of:?}");
+        of.conflicts
+    };
+    assert_eq!((turns(0, "a_s"), turns(8, "a_s")), (Some(4), Some(1)));
+    // Rows of 128 halves are 64 words apart: all eight begin in one bank.
+    assert_eq!((turns(0, "b_s"), turns(8, "b_s")), (Some(8), Some(1)));
+    let unknown =
+        for_profile(&Profile { banks: None, ..Profile::nvidia_hopper() }, MATMUL, "", "distribute(i, j => workgroup(y, x));");
+    assert!(unknown.1[0].iter().all(|t| t.conflicts.is_none()));
+}
+
+/// A copy of 32 x 32 words that is read by columns: without a pad, the rows of each lie in one bank.
+#[test]
+fn a_transposition_in_shared_memory() {
+    let kernel = "fn transpose<M, N>(x: f32[M, N]) -> y: f32[N, M] { y[j, i] = x[i, j]; }";
+    let turns = |pad: u32| {
+        let pad = if pad > 0 { format!(", row_pad: {pad}") } else { String::new() };
+        let directives = format!(
+            "tile(j: 32, i: 32) => workgroup(y, x); promote(x => x_s, at: workgroup, to: shared{pad});
+             tile(j: 8 => j_o); distribute(j, i => thread(y, x)); serial(j_o);"
+        );
+        let (_, touches) = for_profile(&Profile::nvidia_hopper(), kernel, "where M % 32 == 0, N % 32 == 0", &directives);
+        let of =
+            |buffer: &str, write: bool| touches[0].iter().find(|t| t.buffer == buffer && t.write == write).expect("it is").clone();
+        (of("x_s", false).conflicts, of("x_s", true).conflicts, of("y", true).apart)
+    };
+    // Four words of a row are written at once; eight such pieces are one turn.
+    assert_eq!(turns(0), (Some(32), Some(1), Some(Apart::Bytes(4))));
+    assert_eq!(turns(1).0, Some(1));
+    // Even rows of 34 words: banks 0, 2, 4, …, twice.
+    assert_eq!(turns(2).0, Some(2));
+}
+
+/// Neighbours in `x` that have rows, and those that have columns.
+#[test]
+fn neighbours_are_a_row_apart_or_an_element() {
+    let apart = |slots: &str| {
+        let directives = format!("tile(i: 8, j: 8) => workgroup(y, x); distribute(i, j => thread({slots}));");
+        let (_, touches) = for_profile(&Profile::nvidia_hopper(), MATMUL, "", &directives);
+        let mut found: Vec<_> = touches[0].iter().map(|t| (t.buffer.clone(), t.write, t.apart)).collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
+    };
+    let row = Some(Apart::Rows);
+    let all = |a, b, c| vec![("a".to_owned(), false, a), ("b".to_owned(), false, b), ("c".to_owned(), true, c)];
+    assert_eq!(apart("y, x"), all(Some(Apart::Bytes(0)), Some(Apart::Bytes(4)), Some(Apart::Bytes(4))));
+    assert_eq!(apart("x, y"), all(row, Some(Apart::Bytes(0)), row));
+}
+
+/// Four consecutive elements are one access where the fact is there.
+#[test]
+fn a_fact_is_missing_for_wide_accesses() {
+    let missing = |facts: &str| {
+        let (_, touches) = for_profile(
+            &Profile::nvidia_hopper(),
+            MATMUL,
+            facts,
+            "distribute(i, j => workgroup(y, x)); tile(k: 4 => k_o); unroll(k);",
+        );
+        let of = touches[0].iter().find(|t| t.buffer == "a").expect("it is read");
+        (of.bytes, of.missing.clone())
+    };
+    assert_eq!(missing(""), (4, Some("K % 4 == 0".into())));
+    assert_eq!(missing("where K % 4 == 0"), (16, None));
+}
+
+/// Four consecutive elements of a copy are one access where its rows begin at multiples of four.
+#[test]
+fn a_pad_can_split_wide_accesses() {
+    let bytes = |pad: u32| {
+        let directives = format!(
+            "tile(i: 32, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x)); tile(k: 4 => k_o);
+             promote(a => a_s, at: k_o, to: shared, row_pad: {pad}); unroll(k);"
+        );
+        let (_, touches) = for_profile(&Profile::nvidia_hopper(), MATMUL, "where K % 4 == 0", &directives);
+        touches[0].iter().find(|t| t.buffer == "a_s" && !t.write).expect("it is read").bytes
+    };
+    assert_eq!((bytes(4), bytes(1)), (16, 4));
+}
+
+/// A tile of four rows with a halo of one on each side computes six rows.
+#[test]
+fn halos_are_computed_again() {
+    let kernel = "fn blurred<H, W>(x: f32[H, W]) -> y: f32[H, W] {
+        let s[i, j]: f32[H, W] = x[i, j].exp();
+        y[i, j] = s.clamp()[i - 1, j] + s.clamp()[i + 1, j];
+    }";
+    let (costs, _) = for_profile(
+        &Profile::nvidia_hopper(),
+        kernel,
+        "where H % 4 == 0, W % 32 == 0",
+        "tile(i: 4, j: 32) => workgroup(y, x); compute_at(s, workgroup, to: shared); distribute(j => thread(x)); serial(i);",
+    );
+    let repeated = &costs[0].repeated[0];
+    let dims = [64, 128];
+    assert_eq!(
+        (repeated.name.as_str(), repeated.computed.eval(&dims), repeated.elements.eval(&dims)),
+        ("s", Some(6 * 32), Some(64 * 128))
+    );
+}
+
+/// 130 rows by tiles of 64 are 192.
+#[test]
+fn tiles_run_past_the_end() {
+    let costs = of(MATMUL, "tile(i: 64, j: 32) => workgroup(y, x); serial(i); distribute(j => thread(x));");
+    let covered: Vec<_> =
+        costs[0].covered.iter().map(|c| (c.axis.as_str(), c.needed.eval(&[130, 64, 8]), c.run.eval(&[130, 64, 8]))).collect();
+    assert_eq!(covered, [("i", Some(130), Some(192)), ("j", Some(64), Some(64))]);
 }

@@ -11,7 +11,8 @@
 //! cargo run -p explain -- explain/tests/files/convolutions.rs --compare DIRECT F2 F4 --dims N=32,H=16,W=16,IC=256,OC=256 --dims …
 //! ```
 //!
-//! compares what launches of several schedules cost, at each set of sizes.
+//! compares what launches of several schedules cost, at each set of sizes. `--json` prints all that is known as JSON (`docs/explain.md`), and
+//! `--html OUT` writes it as a page. Colours are left out where `NO_COLOR` is set.
 
 use anstyle::{AnsiColor, Style as Colour};
 use clap::Parser;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, SourceError};
-use tilewright_explain::{CompareError, Explanation, Given, Style, Text, compare, explain};
+use tilewright_explain::{CompareError, Explanation, Given, Report, Style, Text, compare, explain, json, page};
 
 /// Shows the nest of a schedule after every directive, its ledger and its cost; or compares the costs of several schedules.
 #[derive(Parser)]
@@ -44,6 +45,12 @@ struct Options {
     /// Only the last nest, not the way to it.
     #[arg(long)]
     brief: bool,
+    /// All that is known as JSON, instead of text.
+    #[arg(long, conflicts_with = "compare")]
+    json: bool,
+    /// A page with all that is known, for a browser: the file to write.
+    #[arg(long, value_name = "OUT", conflicts_with = "compare")]
+    html: Option<PathBuf>,
 }
 
 /// A set of sizes.
@@ -90,7 +97,7 @@ fn run(options: &Options) -> Result<bool, CompareError> {
         anstream::eprintln!("{} has no schedules", options.file.display());
         return Ok(false);
     }
-    let mut right = true;
+    let (mut right, mut reports) = (true, Vec::new());
     for (n, name) in variants.into_iter().enumerate() {
         let subject = source.subject(name)?;
         let given = Given { dims: dims.clone(), choice: Choice(options.tune.clone()) };
@@ -100,13 +107,38 @@ fn run(options: &Options) -> Result<bool, CompareError> {
         }
         right &= told.errors.is_empty();
         unknown_dims(&told, &dims);
+        if options.json || options.html.is_some() {
+            reports.push(Report::new(&subject, &given, &told));
+            continue;
+        }
         let separated = if n > 0 { "\n\n" } else { "" };
         // A pipe that is closed is no error of ours.
         if write!(anstream::stdout(), "{separated}{}", shown(&told.lines(), &source)).is_err() {
             break;
         }
     }
-    Ok(right)
+    Ok(written(options, &reports) && right)
+}
+
+/// Prints and writes the reports that are asked for. Whether that went well.
+fn written(options: &Options, reports: &[Report]) -> bool {
+    if let Some(path) = &options.html
+        && let Err(error) = std::fs::write(path, page(reports))
+    {
+        anstream::eprintln!("{} cannot be written: {error}", path.display());
+        return false;
+    }
+    if options.json {
+        match json(reports) {
+            // A pipe that is closed is no error of ours.
+            Ok(text) => _ = write!(anstream::stdout(), "{text}"),
+            Err(error) => {
+                anstream::eprintln!("the report cannot be written as JSON: {error}");
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Shows what the schedules cost beside each other.

@@ -1,7 +1,7 @@
 //! A launch's cost as numbers, as far as its dims are known, and what a device would need for it at the least.
 
 use crate::words::{self, Words};
-use tilewright_dsl::cost::{Cost, cost};
+use tilewright_dsl::cost::{Cost, Occupancy, Touch, cost, touches};
 use tilewright_dsl::launch::{self, Size};
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
@@ -11,14 +11,18 @@ use tilewright_dsl::profile::Profile;
 pub struct Figures {
     /// The cost as the nest has it.
     pub cost: Cost,
+    /// How the invocations of a subgroup access memory together.
+    pub touches: Vec<Touch>,
     /// What the words hold.
     pub words: Words,
     /// Bytes of the words.
     pub spirv_bytes: usize,
     /// Workgroups; of this and all that follow, `None` where dims are missing.
     pub workgroups: Option<i64>,
-    /// Float operations of all workgroups, functions beyond arithmetic included.
+    /// Float operations of all workgroups, functions beyond arithmetic included, but for those of matrix units.
     pub flops: Option<i64>,
+    /// Operations of matrix units.
+    pub matrix_flops: Option<i64>,
     /// Those functions alone.
     pub functions: Option<i64>,
     /// Bytes that all workgroups read from and write to shared memory.
@@ -27,6 +31,8 @@ pub struct Figures {
     pub moved: Vec<Moved>,
     /// Bytes that any schedule of this dispatch has to move: each tensor once.
     pub compulsory: Option<i64>,
+    /// How many workgroups run on a core at the same time, at most; `None`: the profile does not say what a core has.
+    pub occupancy: Option<Occupancy>,
     /// The least time on a device of the profile; also `None` where the profile does not say how fast it is.
     pub roofline: Option<Roofline>,
 }
@@ -44,8 +50,8 @@ pub struct Moved {
     pub whole: Option<i64>,
 }
 
-/// The least time that a dispatch can take on a device: its flops at the peak rate, or its tensors once through memory at the
-/// peak bandwidth, whichever is longer. (Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.)
+/// The least time that a dispatch can take on a device: its flops at the peak rate, those of matrix units at theirs, or its tensors once
+/// through memory at the peak bandwidth, whichever is the longest. (Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
     /// Nanoseconds.
@@ -59,14 +65,17 @@ pub struct Roofline {
 pub enum Bound {
     /// Arithmetic.
     Compute,
+    /// Products on matrix units.
+    Matrices,
     /// Memory.
     Memory,
 }
 
 /// The figures of every dispatch.
 pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, known: &Known) -> Vec<Figures> {
-    let costs = cost(program);
-    costs.into_iter().zip(&launched.dispatches).map(|(cost, dispatch)| known.figures(cost, dispatch, profile)).collect()
+    let costs = cost(program, profile).into_iter().zip(touches(program, profile));
+    let each = costs.zip(&launched.dispatches);
+    each.map(|((cost, touches), dispatch)| Figures { touches, ..known.figures(cost, dispatch, profile) }).collect()
 }
 
 /// The values of the dims, as far as they are known.
@@ -75,7 +84,7 @@ pub(crate) struct Known(Vec<Option<i64>>);
 impl Figures {
     /// The least time on a device of another profile.
     pub fn on(&self, profile: &Profile) -> Option<Roofline> {
-        roofline(self.flops, self.compulsory, profile)
+        roofline(self.flops, self.matrix_flops, self.compulsory, profile)
     }
 }
 
@@ -135,18 +144,22 @@ impl Known {
             whole: self.eval(&t.whole),
         };
         let flops = total(&cost.each.flops.clone().plus(cost.each.functions.clone()));
+        let matrix_flops = if cost.each.matrix_flops == Size::Const(0) { Some(0) } else { total(&cost.each.matrix_flops) };
         let shared = total(&cost.each.shared_read.clone().plus(cost.each.shared_written.clone()));
         let compulsory = self.eval(&cost.compulsory());
         Figures {
+            touches: Vec::new(),
             words: words::read(&dispatch.spirv),
             spirv_bytes: dispatch.spirv.len(),
             workgroups,
             flops,
+            matrix_flops,
             functions: total(&cost.each.functions),
             shared,
             moved: cost.tensors.iter().map(moved).collect(),
             compulsory,
-            roofline: roofline(flops, compulsory, profile),
+            occupancy: cost.occupancy(profile),
+            roofline: roofline(flops, matrix_flops, compulsory, profile),
             cost,
         }
     }
@@ -163,10 +176,19 @@ fn equated(launched: &launch::Program, dim: usize) -> Option<i64> {
     launched.facts.iter().find_map(|fact| value(&fact.condition))
 }
 
-/// Of a profile that says both rates: flops per nanosecond are GFLOP/s, bytes per nanosecond GB/s.
-fn roofline(flops: Option<i64>, bytes: Option<i64>, profile: &Profile) -> Option<Roofline> {
-    let (rate, bandwidth) = (profile.gflops.filter(|n| *n > 0)?, profile.bandwidth.filter(|n| *n > 0)?);
-    let (compute, memory) = (flops? as f64 / f64::from(rate), bytes? as f64 / f64::from(bandwidth));
-    let bound = if compute > memory { Bound::Compute } else { Bound::Memory };
-    Some(Roofline { nanoseconds: compute.max(memory), bound })
+/// Of a profile that says the rates that are needed: flops per nanosecond are GFLOP/s, bytes per nanosecond GB/s.
+fn roofline(flops: Option<i64>, matrix_flops: Option<i64>, bytes: Option<i64>, profile: &Profile) -> Option<Roofline> {
+    let time = |amount: i64, rate: Option<u32>| match (amount, rate.filter(|n| *n > 0)) {
+        (_, Some(rate)) => Some(amount as f64 / f64::from(rate)),
+        (0, None) => Some(0.0),
+        (_, None) => None,
+    };
+    profile.gflops?;
+    let parts = [
+        (Bound::Memory, time(bytes?, Some(profile.bandwidth?))?),
+        (Bound::Compute, time(flops?, profile.gflops)?),
+        (Bound::Matrices, time(matrix_flops?, profile.matrix_gflops)?),
+    ];
+    let longest = parts.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
+    longest.map(|(bound, nanoseconds)| Roofline { nanoseconds, bound })
 }

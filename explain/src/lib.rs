@@ -3,13 +3,15 @@
 //!
 //! [`explain`] takes the trees of a kernel and a schedule and a profile; [`source`] finds all three in the Rust files of a package,
 //! which are parsed and not built. An [`Explanation`] is data; [`Explanation::lines`] makes lines of it, each part
-//! with a [`Style`] that a terminal may show as a colour. A schedule that is specialized has several [`Version`]s, and one that tunes
+//! with a [`Style`] that a terminal may show as a colour. A [`Report`] is all of it as plain data, which [`json`] writes for other programs and
+//! [`page`] as a page for a browser. A schedule that is specialized has several [`Version`]s, and one that tunes
 //! constants is told for one [`Choice`] of their values.
 //!
 //! ```text
 //! source ─▶ kernel, schedule, profile ─▶ explain ─▶ versions ─▶ steps   (the compiler, watched; each compared with the one before)
 //!                                                             ├─▶ ledger
-//!                                                             └─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
+//!                                                             ├─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
+//!                                                             └─▶ lints (what is worth a look, and what to write instead)
 //! ```
 //!
 //! [`compare`] sets the totals of several schedules of one kernel beside each other, at as many sizes as one likes.
@@ -18,6 +20,9 @@ mod admit;
 mod compare;
 mod diff;
 mod figures;
+mod lint;
+mod page;
+mod report;
 pub mod source;
 mod steps;
 mod table;
@@ -27,6 +32,9 @@ mod words;
 
 pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
 pub use figures::{Bound, Figures, Moved, Roofline};
+pub use lint::{Edit, Lint, LintName};
+pub use page::page;
+pub use report::{Report, SCHEMA, json};
 pub use steps::{Line, Step};
 pub use text::{Style, Text};
 pub use totals::Totals;
@@ -73,6 +81,8 @@ pub struct Version {
     pub ledger: Vec<Obligation>,
     /// What a launch costs, for every dispatch; none of a schedule that is wrong.
     pub figures: Vec<Figures>,
+    /// What is worth a look, by what the profile says.
+    pub lints: Vec<Lint>,
     /// What it costs as a whole; `None` of a schedule that is wrong.
     pub totals: Option<Totals>,
     /// The launch program; `None` of a schedule that is wrong.
@@ -123,6 +133,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         steps: steps.done,
         ledger: Vec::new(),
         figures: Vec::new(),
+        lints: Vec::new(),
         totals: None,
         program: None,
     };
@@ -140,7 +151,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         Ok(made) => {
             let shown = |e: &&Error| !e.message.starts_with("the nest here:");
             told.warnings = texts(&Errors(made.warnings.0.iter().filter(shown).cloned().collect()));
-            let broken = told.fill(made, given).err();
+            let broken = told.fill(made, subject, given).err();
             told.errors.extend(broken);
         }
         Err(errors) => told.errors = texts(&errors),
@@ -161,7 +172,7 @@ fn facts(subject: &Subject) -> Vec<Vec<String>> {
 
 impl Explanation {
     /// Adds what is known of a schedule that is right, and leaves out versions that change nothing.
-    fn fill(&mut self, made: Variant, given: &Given) -> Result<(), String> {
+    fn fill(&mut self, made: Variant, subject: &Subject, given: &Given) -> Result<(), String> {
         let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
         self.tuned = made.nest.tuned.iter().map(constant).collect();
         // The schedule as it stands is the last that a launch tries.
@@ -174,6 +185,7 @@ impl Explanation {
             let known = Known::new(&program, &given.dims);
             version.figures = figures::figures(&nest, &program, &self.profile, &known);
             version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.rounding, &self.profile));
+            version.lints = lint::lints(subject, &nest, &program, &version.figures, &known, &given.choice);
             version.ledger = nest.ledger;
             version.program = Some(program);
         }

@@ -2,8 +2,8 @@
 
 use crate::diff::added;
 use tilewright_dsl::diag::Spans;
-use tilewright_dsl::nest::Program;
 use tilewright_dsl::nest::print::Printer;
+use tilewright_dsl::nest::{Dispatch, Program, walk};
 use tilewright_dsl::schedule::At;
 
 /// A nest, and what made it.
@@ -24,6 +24,8 @@ pub struct Line {
     pub text: String,
     /// Whether the step before has no such line.
     pub new: bool,
+    /// Where the directive (or definition) stands that made the node: `file:line:column`.
+    pub place: Option<String>,
 }
 
 /// The steps so far.
@@ -48,14 +50,26 @@ impl Steps {
         let now: Vec<_> = program.plan.iter().map(|d| (d.name.clone(), lines(printer.dispatch(d)))).collect();
         let first = self.done.is_empty();
         let mut shown = Vec::new();
-        for (name, lines) in &now {
+        for ((name, lines), dispatch) in now.iter().zip(&program.plan) {
             let before = self.last.iter().find(|(n, _)| n == name).map_or(&[][..], |(_, lines)| lines);
             if first || before != lines.as_slice() {
                 let marks = if first { vec![false; lines.len()] } else { added(before, lines) };
-                shown.extend(lines.iter().zip(marks).map(|(text, new)| Line { text: text.clone(), new }));
+                let places = places(&printer, dispatch, lines, spans);
+                let marked = lines.iter().zip(marks).zip(places);
+                shown.extend(marked.map(|((text, new), place)| Line { text: text.clone(), new, place }));
             }
         }
         self.done.push(Step { title, place, lines: shown });
         self.last = now;
     }
+}
+
+/// Of every line of a dispatch's text the place of the node that it is: nodes are printed in order, and lines of another kind between them.
+fn places(printer: &Printer<'_>, dispatch: &Dispatch, lines: &[String], spans: &Spans) -> Vec<Option<String>> {
+    let mut nodes = walk::nodes(&dispatch.body).peekable();
+    let place = |line: &String| {
+        let node = nodes.next_if(|node| printer.line(node) == line.trim_start())?;
+        spans.locate(node.span)
+    };
+    lines.iter().map(place).collect()
 }

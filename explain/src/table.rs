@@ -98,6 +98,7 @@ impl Comparison {
         lines.extend([
             of("flops", &|t| count(t.totals.flops, "")),
             of("of these functions", &|t| count(t.totals.functions, "")),
+            of("flops of matrix units", &|t| count(t.totals.matrix_flops, "")),
             of("each tensor once", &|t| count(t.totals.compulsory, "B")),
             of("asked of memory", &|t| count(t.totals.asked, "B")),
             of("asked of shared memory", &|t| count(t.totals.shared, "B")),

@@ -3,7 +3,7 @@
 use crate::figures::{Bound, Figures, Moved};
 use crate::{Explanation, Step, Totals, Tuned, Version};
 use std::fmt;
-use tilewright_dsl::cost::Traffic;
+use tilewright_dsl::cost::{Limit, Occupancy, Traffic};
 use tilewright_dsl::launch::Size;
 use tilewright_dsl::nest::State;
 
@@ -87,6 +87,18 @@ impl Version {
         if let Some(totals) = self.totals.as_ref().filter(|totals| totals.dispatches > 1) {
             self::totals(totals, lines);
         }
+        self.lint_lines(lines);
+    }
+
+    fn lint_lines(&self, lines: &mut Vec<Text>) {
+        if !self.lints.is_empty() {
+            lines.extend([Text::default(), Text::of(Style::Heading, "worth a look")]);
+        }
+        for lint in &self.lints {
+            let place = lint.place.as_deref().map_or_else(String::new, |place| format!("  {place}"));
+            let head = Text::of(Style::Fair, format!("  {:<18}", lint.name.to_string())).and(Style::Plain, lint.what.clone());
+            lines.extend([head.and(Style::Faint, place), Text::of(Style::Plain, format!("  {:<18}{}", "", lint.instead))]);
+        }
     }
 
     fn ledger_lines(&self, lines: &mut Vec<Text>) {
@@ -124,22 +136,39 @@ impl Version {
             lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
         };
         row("workgroups", format!("{grid}{}, of {local} invocations", equals(figures.workgroups)));
-        row("a workgroup does", format!("{at_most}{} flops, {} functions", shown(&cost.each.flops), shown(&cost.each.functions)));
+        let of_matrices = |text: String| if cost.each.matrix_flops == Size::Const(0) { String::new() } else { text };
+        let matrices = of_matrices(format!(", {} flops on matrix units", shown(&cost.each.matrix_flops)));
+        let (flops, functions) = (shown(&cost.each.flops), shown(&cost.each.functions));
+        row("a workgroup does", format!("{at_most}{flops} flops, {functions} functions{matrices}"));
         if cost.each.shared_read != Size::Const(0) || cost.each.shared_written != Size::Const(0) {
             let (read, written) = (shown(&cost.each.shared_read), shown(&cost.each.shared_written));
             row("its shared memory", format!("{read} bytes read, {written} written"));
         }
-        row("flops in all", at_most.to_owned() + &number(figures.flops, ""));
+        let matrices = of_matrices(format!(", {} on matrix units", number(figures.matrix_flops, "")));
+        row("flops in all", at_most.to_owned() + &number(figures.flops, "") + &matrices);
         for (moved, each) in figures.moved.iter().zip(&cost.tensors) {
             row(&format!("traffic of {}", moved.name), traffic(moved, each, &shown));
         }
         row("each tensor once", number(figures.compulsory, "B"));
         row("intensity", intensity(figures));
         row("roofline", roofline(figures));
-        row("registers", format!("{} words of variables an invocation", words.registers));
+        row("registers", registers(figures));
         row("shared memory", format!("{} bytes at most", self.program.as_ref().map_or(0, |p| p.requires.shared_bytes)));
+        if let Some(occupancy) = figures.occupancy {
+            row("occupancy", self::occupancy(occupancy));
+        }
+        for touch in figures.touches.iter().filter(|touch| touch.conflicts.is_some_and(|turns| turns > 1)) {
+            let what = if touch.write { "written" } else { "read" };
+            let matrices = if touch.matrix { ", as matrices" } else { "" };
+            let turns = touch.conflicts.unwrap_or(1);
+            row("bank conflicts", format!("`{}` is {what} in {turns} turns{matrices}", touch.buffer));
+        }
         row("accesses of memory", format!("{} wide, {} scalar", words.wide, words.scalar));
         row("accesses of shared", format!("{} wide, {} scalar", words.shared_wide, words.shared_scalar));
+        if words.matrix_products > 0 {
+            let (loads, stores, products) = (words.matrix_loads, words.matrix_stores, words.matrix_products);
+            row("matrices", format!("{loads} loads, {stores} stores, {products} multiplications"));
+        }
         row("guards and barriers", format!("{} guarded leaves, {} barriers", cost.guards, words.barriers));
         row("code", format!("{} instructions, {} loops, {} bytes", words.instructions, words.loops, figures.spirv_bytes));
     }
@@ -154,6 +183,9 @@ fn totals(totals: &Totals, lines: &mut Vec<Text>) {
     row("dispatches", totals.dispatches.to_string());
     let functions = totals.functions.map_or_else(String::new, |n| format!(", of these {} functions", number(Some(n), "")));
     row("flops", number(totals.flops, "") + &functions);
+    if totals.matrix_flops != Some(0) {
+        row("flops of matrix units", number(totals.matrix_flops, ""));
+    }
     row("asked of memory", number(totals.asked, "B"));
     row("each tensor once", totals.compulsory.map_or_else(|| number(None, ""), |n| number(Some(n), "B") + ", in each dispatch"));
     row("temporaries", number(totals.temporaries, "B"));
@@ -201,8 +233,33 @@ fn traffic(moved: &Moved, each: &Traffic, shown: &dyn Fn(&Size) -> String) -> St
     format!("{}, of {whole}", parts.join(", "))
 }
 
+/// What an invocation holds, as far as it is known here.
+fn registers(figures: &Figures) -> String {
+    let held = figures.cost.registers;
+    let matrices = match (held.accumulators, held.operands) {
+        (0, 0) => String::new(),
+        (accumulators, operands) => format!(", {accumulators} of accumulators and {operands} of operands of matrix units"),
+    };
+    format!("{} words of variables an invocation{matrices}", figures.words.registers)
+}
+
+fn occupancy(occupancy: Occupancy) -> String {
+    let limit = match occupancy.limit {
+        Limit::SharedMemory => "shared memory",
+        Limit::Registers => "registers",
+        Limit::Invocations => "invocations",
+    };
+    match occupancy.workgroups {
+        0 => format!("a core has not enough {limit} for one workgroup"),
+        1 => format!("1 workgroup on a core, as far as {limit} go"),
+        n => format!("{n} workgroups on a core, as far as {limit} go"),
+    }
+    .replace("shared memory go", "shared memory goes")
+}
+
 fn intensity(figures: &Figures) -> String {
-    match (figures.flops, figures.compulsory) {
+    let flops = figures.flops.zip(figures.matrix_flops).and_then(|(flops, more)| flops.checked_add(more));
+    match (flops, figures.compulsory) {
         (Some(flops), Some(bytes)) if bytes > 0 => {
             format!("{:.1} flops a byte, each tensor moved once", flops as f64 / bytes as f64)
         }
@@ -215,9 +272,13 @@ fn roofline(figures: &Figures) -> String {
         (Some(roofline), _) => {
             let bound = match roofline.bound {
                 Bound::Compute => "arithmetic",
+                Bound::Matrices => "matrix units",
                 Bound::Memory => "memory",
             };
             format!("{} at the least, bound by {bound}", time(roofline.nanoseconds))
+        }
+        (None, Some(_)) if figures.matrix_flops.is_some_and(|n| n > 0) => {
+            "unknown: the profile does not say `gflops`, `matrix_gflops` and `bandwidth`".into()
         }
         (None, Some(_)) => "unknown: the profile says neither `gflops` nor `bandwidth`, or one of them".into(),
         (None, None) => "unknown: some dims are".into(),
@@ -225,7 +286,7 @@ fn roofline(figures: &Figures) -> String {
 }
 
 /// ` = 12`, where it is known.
-fn equals(value: Option<i64>) -> String {
+pub(crate) fn equals(value: Option<i64>) -> String {
     value.map_or_else(String::new, |n| format!(" = {}", grouped(n)))
 }
 
@@ -259,6 +320,6 @@ fn grouped(n: i64) -> String {
 }
 
 /// In parentheses, where it is more than one word.
-fn factor(text: String) -> String {
+pub(crate) fn factor(text: String) -> String {
     if text.contains(' ') { format!("({text})") } else { text }
 }

@@ -10,9 +10,11 @@ use tilewright_dsl::profile::Profile;
 pub struct Totals {
     /// Dispatches.
     pub dispatches: usize,
-    /// Float operations, functions beyond arithmetic included; of this and all that follow, `None` where dims are missing.
+    /// Float operations, functions beyond arithmetic included, without those of matrix units; of this and all that follow, `None` where dims are missing.
     pub flops: Option<i64>,
-    /// Those functions alone.
+    /// Operations of matrix units, which those are not.
+    pub matrix_flops: Option<i64>,
+    /// The functions alone.
     pub functions: Option<i64>,
     /// Bytes of device memory that invocations read and write.
     pub asked: Option<i64>,
@@ -42,6 +44,7 @@ impl Totals {
         Totals {
             dispatches: figures.len(),
             flops: total(figures.iter().map(|f| f.flops)),
+            matrix_flops: total(figures.iter().map(|f| f.matrix_flops)),
             functions: total(figures.iter().map(|f| f.functions)),
             asked: total(figures.iter().map(moved)),
             compulsory: total(figures.iter().map(|f| f.compulsory)),

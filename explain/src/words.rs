@@ -3,11 +3,12 @@
 //! Read off the words themselves and not off the nest, because widths are decided while emitting. Every figure is static: an
 //! instruction in a loop counts once.
 
+use serde::Serialize;
 use spirv::{Op, StorageClass};
 use std::collections::HashMap;
 
 /// What a module holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Words {
     /// Instructions of functions.
     pub instructions: u32,
@@ -19,6 +20,12 @@ pub struct Words {
     pub shared_wide: u32,
     /// Narrower ones.
     pub shared_scalar: u32,
+    /// Loads of matrices.
+    pub matrix_loads: u32,
+    /// Stores of matrices.
+    pub matrix_stores: u32,
+    /// Multiplications of matrices.
+    pub matrix_products: u32,
     /// 32-bit words of variables of the function: accumulators, register copies, serial loops. The driver needs more, for values
     /// between them.
     pub registers: u32,
@@ -91,6 +98,9 @@ impl Module {
                 self.access(*from, found);
             }
             (Op::Store, [to, ..]) => self.access(*to, found),
+            (Op::CooperativeMatrixLoadKHR, _) => found.matrix_loads += 1,
+            (Op::CooperativeMatrixStoreKHR, _) => found.matrix_stores += 1,
+            (Op::CooperativeMatrixMulAddKHR, _) => found.matrix_products += 1,
             (Op::ControlBarrier, _) => found.barriers += 1,
             (Op::LoopMerge, _) => found.loops += 1,
             (Op::SelectionMerge, _) => found.branches += 1,

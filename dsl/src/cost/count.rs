@@ -4,11 +4,11 @@
 //! are equal once. So a value is executed as often as: every bound loop around it, for the invocations do not share; every loop
 //! from the outside to the innermost serial one that the value depends on; and the unrolled ones and lanes that it depends on.
 
-use super::Work;
+use super::{Repeated, Work};
 use crate::launch::Size;
 use crate::lower::launch::size;
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Space};
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Space, Step};
 use crate::schedule::hull::largest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -30,6 +30,7 @@ pub(super) struct Count<'p> {
     pub(super) at_most: bool,
     pub(super) guards: u32,
     pub(super) barriers: u32,
+    pub(super) repeated: Vec<Repeated>,
     /// The loops whose copies are told apart, so that they do not multiply.
     pub(super) written_out: Loops,
     open: Vec<Open>,
@@ -51,11 +52,12 @@ impl<'p> Count<'p> {
         note_writes(body, &mut written);
         Count {
             program,
-            work: Work { flops: none(), functions: none(), shared_read: none(), shared_written: none() },
+            work: Work { flops: none(), matrix_flops: none(), functions: none(), shared_read: none(), shared_written: none() },
             global: BTreeMap::new(),
             at_most: false,
             guards: 0,
             barriers: 0,
+            repeated: Vec::new(),
             written_out: 0,
             open: Vec::new(),
             written,
@@ -144,7 +146,12 @@ impl<'p> Count<'p> {
     /// The loops that the value of an axis depends on.
     pub(super) fn of_axis(&self, axis: AxisId) -> Loops {
         if let Some(at) = self.open.iter().rposition(|o| o.axis == axis) {
-            return if at < 128 { 1 << at } else { 0 };
+            let own = if at < 128 { 1 << at } else { 0 };
+            return match self.open[at].exec {
+                // Another step in each iteration of the loop that it is ahead of.
+                Exec::Step(Step::Ahead(of, _)) => own | self.of_axis(of),
+                _ => own,
+            };
         }
         match &self.program.axes[axis].fate {
             Fate::Live => 0,
@@ -185,8 +192,22 @@ impl<'p> Count<'p> {
         self.times(depends).times(Size::Const(bytes))
     }
 
-    /// Counts float arithmetic that depends on these loops.
+    /// Whether what stands here is a product on matrix units.
+    pub(super) fn is_product(&self) -> bool {
+        self.open.iter().any(|o| o.exec == Exec::Matrix(Side::Depth))
+    }
+
+    /// Counts a product on matrix units and its addition, in every open loop.
+    pub(super) fn product(&mut self) {
+        let times = self.times(self.everywhere());
+        add(&mut self.work.matrix_flops, times.times(Size::Const(2)));
+    }
+
+    /// Counts float arithmetic that depends on these loops; that of a product on matrix units is counted as a whole.
     pub(super) fn arithmetic(&mut self, flops: i64, functions: i64, depends: Loops) {
+        if self.is_product() {
+            return;
+        }
         let times = self.times(depends);
         add(&mut self.work.flops, times.clone().times(Size::Const(flops)));
         add(&mut self.work.functions, times.times(Size::Const(functions)));
@@ -202,7 +223,7 @@ fn add(sum: &mut Size, more: Size) {
 }
 
 /// Notes around which loops' iterations each buffer is written.
-fn note_writes(block: &Block, written: &mut HashMap<BufferId, HashSet<AxisId>>) {
+pub(super) fn note_writes(block: &Block, written: &mut HashMap<BufferId, HashSet<AxisId>>) {
     walk::within(block, &mut |node, around| {
         for buffer in node.writes() {
             written.entry(buffer).or_default().extend(around.iter().map(|l| l.axis));

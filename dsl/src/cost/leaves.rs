@@ -1,7 +1,7 @@
 //! What the leaves of a nest do: arithmetic, reads and writes, each given to the count with the loops that it depends on.
 
 use super::count::{Count, Loops};
-use super::written;
+use super::{shares, written};
 use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes};
 use std::collections::{HashMap, HashSet};
@@ -23,7 +23,10 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 walk(count, &looped.body);
                 count.leave();
             }
-            NodeKind::Alloc { body, .. } => walk(count, body),
+            NodeKind::Alloc { buffer, body } => {
+                shares::note(count, *buffer, node.span);
+                walk(count, body);
+            }
             // Both sides compute the same, the first in full tiles, and every tile counts as one.
             NodeKind::Branch { then, other, .. } => {
                 walk(count, then);
@@ -55,7 +58,9 @@ fn compute(count: &mut Count<'_>, compute: &Compute) {
     if !copies(count, compute) {
         values(count, &compute.value);
     }
-    if compute.phase == Phase::Update {
+    if count.is_product() {
+        count.product();
+    } else if compute.phase == Phase::Update {
         combine(count, compute.stage, compute.given..compute.dst.len());
     }
     compute.written().iter().for_each(|place| count.write(place.buffer, 1));

@@ -5,14 +5,28 @@
 //! hoisted to (`count`): index arithmetic is not counted at all. Of a choice by axes that are written out, what each copy chooses counts
 //! (`written`); of any other, both values. Tails count as if every tile were whole, peeled ones too, and the bound of a triangular range as
 //! the largest that it takes.
+//!
+//! Besides, what an invocation and a workgroup hold at the same time (`registers`), how many workgroups that lets run on a core (`occupancy`),
+//! and how invocations touch memory together (`access`).
 
+mod access;
 mod count;
 mod leaves;
+mod occupancy;
+mod place;
+mod registers;
+mod shares;
 mod written;
+
+pub use access::{Apart, Next, Touch};
+pub use occupancy::{Limit, Occupancy};
+pub use registers::Registers;
+pub use shares::{Covered, Repeated};
 
 use crate::launch::Size;
 use crate::lower::launch::grid;
 use crate::nest::{BufferId, Dispatch, Program};
+use crate::profile::Profile;
 
 /// The cost of a dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +39,14 @@ pub struct Cost {
     pub local: [u32; 3],
     /// What one workgroup does.
     pub each: Work,
+    /// Bytes of shared memory of a workgroup, with what reductions across invocations need.
+    pub shared_bytes: u32,
+    /// Registers of an invocation, at the least.
+    pub registers: Registers,
+    /// The stages that are computed within this dispatch where they are read.
+    pub repeated: Vec<Repeated>,
+    /// The splits over workgroups that can run past the end of an axis.
+    pub covered: Vec<Covered>,
     /// The tensors that the dispatch touches.
     pub tensors: Vec<Traffic>,
     /// Whether a range's bound depends on other axes, so that the figures are at most what they say.
@@ -38,8 +60,10 @@ pub struct Cost {
 /// The work of one workgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Float additions, multiplications, divisions, minima and maxima; a multiply-add is two.
+    /// Float additions, multiplications, divisions, minima and maxima; a multiply-add is two. Without those of matrix units.
     pub flops: Size,
+    /// Products of matrix units and their additions, of floats or integers.
+    pub matrix_flops: Size,
     /// Float functions beyond those: roots, exponentials, …
     pub functions: Size,
     /// Bytes read from shared memory.
@@ -73,12 +97,17 @@ impl Cost {
     }
 }
 
-/// The cost of every dispatch of a lowered program.
-pub fn cost(program: &Program) -> Vec<Cost> {
-    program.plan.iter().map(|dispatch| of_dispatch(program, dispatch)).collect()
+/// The cost of every dispatch of a lowered program, which is one for this profile.
+pub fn cost(program: &Program, profile: &Profile) -> Vec<Cost> {
+    program.plan.iter().map(|dispatch| of_dispatch(program, profile, dispatch)).collect()
 }
 
-fn of_dispatch(program: &Program, dispatch: &Dispatch) -> Cost {
+/// How the invocations of a subgroup access memory together, of every dispatch of a lowered program.
+pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<Touch>> {
+    program.plan.iter().map(|dispatch| access::touches(program, profile, dispatch)).collect()
+}
+
+fn of_dispatch(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Cost {
     let mut count = count::Count::new(program, &dispatch.body);
     leaves::walk(&mut count, &dispatch.body);
     // A grid that is not known at launch is an error of the backend's.
@@ -94,6 +123,10 @@ fn of_dispatch(program: &Program, dispatch: &Dispatch) -> Cost {
         grid,
         local: dispatch.local,
         each: count.work,
+        shared_bytes: shares::shared_bytes(program, profile, dispatch),
+        registers: registers::registers(program, profile, &dispatch.body),
+        repeated: count.repeated,
+        covered: shares::covered(program, dispatch),
         tensors: count.global.into_iter().map(traffic).collect(),
         at_most: count.at_most,
         guards: count.guards,

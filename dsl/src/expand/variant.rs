@@ -40,7 +40,7 @@ pub(super) fn make(
     let place = |span| spans.place(span);
     let Variant { program, nest, specialized, taken: _, prepared, warnings } =
         compile(kernel, schedule, profile, &Choice::default(), &place, backend)?;
-    let mut documentation = documentation(&nest, &program);
+    let mut documentation = documentation(&nest, &program, profile);
     for (version, nest) in program.specialized.iter().zip(&specialized) {
         documentation += &section(&format!("Where `{}`", version.under), nest);
     }
@@ -118,11 +118,11 @@ fn warning<'a>(warning: &Error, spans: &Spans, levels: impl Iterator<Item = &'a 
 }
 
 /// What a variant became: its nest, its ledger, its cost.
-fn documentation(program: &Program, launched: &launch::Program) -> String {
+fn documentation(program: &Program, launched: &launch::Program, profile: &Profile) -> String {
     let mut text = format!("```text\n{}\n", print::plan(program).trim_end());
     tuned(program, &mut text);
     ledger(program, &mut text);
-    costs(program, launched, &mut text);
+    costs(program, launched, profile, &mut text);
     text + "```"
 }
 
@@ -167,11 +167,11 @@ fn ledger(program: &Program, text: &mut String) {
     }
 }
 
-fn costs(program: &Program, launched: &launch::Program, text: &mut String) {
+fn costs(program: &Program, launched: &launch::Program, profile: &Profile, text: &mut String) {
     let name = |dim: u32| launched.dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone());
     let shown = |size: &Size| factor(size.display(&name).to_string());
     let _ = writeln!(text, "\ncost:");
-    for (cost, dispatch) in cost(program).iter().zip(&launched.dispatches) {
+    for (cost, dispatch) in cost(program, profile).iter().zip(&launched.dispatches) {
         let (grid, local) = (cost.grid.each_ref().map(&shown).join(" x "), cost.local.map(|n| n.to_string()).join(" x "));
         let _ = writeln!(text, "  {}: {grid} workgroups of {local} invocations", cost.name);
         let _ = writeln!(text, "    {} bytes of SPIR-V, {} of parameters", dispatch.spirv.len(), dispatch.param_bytes);
@@ -195,6 +195,7 @@ fn costs(program: &Program, launched: &launch::Program, text: &mut String) {
 fn work(work: &Work, shown: &dyn Fn(&Size) -> String) -> String {
     let mut text = format!("{} flops", shown(&work.flops));
     let rest = [
+        (&work.matrix_flops, "on matrix units"),
         (&work.functions, "functions"),
         (&work.shared_read, "bytes read from shared memory"),
         (&work.shared_written, "bytes written to it"),

@@ -43,20 +43,79 @@ pub struct Tokens {
     pub files: Files,
 }
 
-/// The name under which proc-macro2 knows each file, and its path, in the order of reading.
+/// The files, in the order of reading.
 #[derive(Clone, Debug, Default)]
-pub struct Files(Rc<[(String, String)]>);
+pub struct Files(Rc<[File]>);
+
+/// A file.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// The name under which proc-macro2 knows it.
+    pub(crate) inner: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// What `schedule!` holds as text, and where it begins: line and column, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl Written {
+    fn of(tokens: &TokenStream) -> Option<Written> {
+        let mut tokens = tokens.clone().into_iter();
+        let first = tokens.next()?.span();
+        let text = first.join(tokens.last().map_or(first, |last| last.span()))?.source_text()?;
+        Some(Written { text, line: first.start().line, column: first.start().column + 1 })
+    }
+
+    /// The text with other text at a place; `None`: the place is not in it, or has another text.
+    pub(crate) fn edited(&self, line: usize, column: usize, from: &str, to: &str) -> Option<String> {
+        let below = line.checked_sub(self.line)?;
+        let before: usize = self.text.split_inclusive('\n').take(below).map(str::len).sum();
+        // Columns count characters.
+        let column = if below == 0 { column.checked_sub(self.column)? } else { column.checked_sub(1)? };
+        let (more, _) = self.text.get(before..)?.char_indices().nth(column)?;
+        let rest = self.text[before + more..].strip_prefix(from)?;
+        Some(format!("{}{to}{rest}", &self.text[..before + more]))
+    }
+}
+
+/// The lines of a file in which an item stands, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The file's path.
+    pub path: String,
+    /// The first line.
+    pub first: usize,
+    /// The lines.
+    pub lines: Vec<String>,
+}
 
 impl Files {
     /// A text of the compiler's, with the files' own names in its places.
-    fn place(&self, text: &str) -> String {
+    pub(crate) fn place(&self, text: &str) -> String {
         // From the last file on: one name can be the beginning of a later one, never of an earlier.
-        self.0.iter().rev().fold(text.to_owned(), |text, (inner, path)| text.replace(inner.as_str(), path))
+        self.0.iter().rev().fold(text.to_owned(), |text, file| text.replace(file.inner.as_str(), &file.path))
     }
 
     /// The path of a file.
     fn path(&self, inner: &str) -> Option<&str> {
-        self.0.iter().find(|(name, _)| name == inner).map(|(_, path)| path.as_str())
+        self.0.iter().find(|file| file.inner == inner).map(|file| file.path.as_str())
+    }
+
+    /// The lines in which tokens stand.
+    fn excerpt(&self, tokens: &TokenStream) -> Option<Excerpt> {
+        let mut tokens = tokens.clone().into_iter();
+        let first = tokens.next()?.span();
+        let last = tokens.last().map_or(first, |last| last.span());
+        let file = self.0.iter().find(|file| file.inner == first.file())?;
+        let (from, to) = (first.start().line, last.end().line);
+        let lines = file.text.lines().skip(from.checked_sub(1)?).take((to + 1).checked_sub(from)?).map(str::to_owned).collect();
+        Some(Excerpt { path: file.path.clone(), first: from, lines })
     }
 }
 
@@ -71,7 +130,10 @@ impl Tokens {
         let kernel = syntax::kernel::parse(self.kernel.clone(), &mut spans).into_result();
         match (schedule, kernel) {
             (Ok(schedule), Ok(kernel)) => {
-                Ok(Subject { schedule, kernel, profile: self.profile.clone(), spans, files: self.files.clone() })
+                let written = Written::of(&self.schedule);
+                let excerpts = [&self.schedule, &self.kernel].into_iter().filter_map(|tokens| self.files.excerpt(tokens)).collect();
+                let (profile, files) = (self.profile.clone(), self.files.clone());
+                Ok(Subject { schedule, kernel, profile, spans, files, excerpts, written })
             }
             (schedule, kernel) => {
                 let mut errors = Errors::new();
@@ -96,6 +158,10 @@ pub struct Subject {
     pub spans: Spans,
     /// In which files.
     pub files: Files,
+    /// The schedule's text and the kernel's, each with the lines around it whole.
+    pub excerpts: Vec<Excerpt>,
+    /// What `schedule!` holds.
+    pub(crate) written: Option<Written>,
 }
 
 impl Subject {

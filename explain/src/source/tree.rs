@@ -1,7 +1,7 @@
 //! The modules of a crate, read from their files.
 
-use super::SourceError;
 use super::items::{Import, Item, Kind, imports};
+use super::{File, SourceError};
 use std::path::{Path, PathBuf};
 
 /// A module.
@@ -27,8 +27,8 @@ pub(super) struct Read {
     pub(super) modules: Vec<Module>,
     /// Those of the asked file.
     pub(super) asked: Vec<usize>,
-    /// What proc-macro2 calls each file, and its path, in the order of reading.
-    pub(super) files: Vec<(String, String)>,
+    /// The files, in the order of reading.
+    pub(super) files: Vec<File>,
     seen: Vec<PathBuf>,
     asked_path: PathBuf,
 }
@@ -97,7 +97,7 @@ impl Read {
         let here = std::env::current_dir().ok();
         let shown = here.and_then(|here| canonical.strip_prefix(here).ok()).unwrap_or(&canonical).display().to_string();
         let name = tree.items.first().map(|item| syn::spanned::Spanned::span(item).file());
-        self.files.extend(name.map(|name| (name, shown)));
+        self.files.extend(name.map(|inner| File { inner, path: shown, text }));
         let asked = canonical == self.asked_path;
         self.seen.push(canonical);
         self.items(&tree.items, module, Place { file, folder, asked })

@@ -1,0 +1,371 @@
+//! How the invocations of a subgroup touch memory together: how wide each access is, how far neighbours are apart, and in how many turns the
+//! banks of shared memory serve them. Found by computing the places themselves, for the first subgroup, where all other loops begin.
+//!
+//! Words of different rows of a bank are served one after another. Wide accesses are served in as many turns as their bytes need at all, which
+//! are no conflict; so are the rows of matrices, of which each turn serves as many pieces of 16 bytes as there are banks for.
+
+use super::place::{Point, element, over, value};
+use crate::diag::SpanId;
+use crate::expr::{ExprId, Exprs};
+use crate::facts::Prover;
+use crate::launch::Size;
+use crate::nest::{
+    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, print,
+};
+use crate::profile::Profile;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of the widest access.
+const WIDEST: i64 = 16;
+
+/// Bytes of a row of a matrix that are served at once.
+const ROW: i64 = 16;
+
+/// An access of memory, by the invocations of a subgroup together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The buffer's name.
+    pub buffer: String,
+    /// Whether that is shared memory; else it is device memory.
+    pub shared: bool,
+    /// Whether it is a write.
+    pub write: bool,
+    /// Whether a matrix is loaded or stored.
+    pub matrix: bool,
+    /// Whether it is of a copy that `promote` made.
+    pub copy: bool,
+    /// Bytes that an invocation accesses at once.
+    pub bytes: u32,
+    /// How far the accesses of neighbouring invocations are apart, of shared memory too. `None`: that depends on data, there are no
+    /// neighbours, or a matrix is accessed.
+    pub apart: Option<Apart>,
+    /// In how many turns the banks serve what one turn would. `None`: it is device memory, or the profile says nothing of banks.
+    pub conflicts: Option<u32>,
+    /// The fact that would make the access wide, if it is one of single elements.
+    pub missing: Option<String>,
+    /// Another loop, along which the elements are neighbours.
+    pub next: Option<Next>,
+    /// The directive that gave neighbouring invocations what they access; of matrices, that made the buffer.
+    pub span: SpanId,
+    /// The directive (or definition) that made the buffer.
+    pub made: SpanId,
+}
+
+/// A loop along which elements are neighbours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// The axis, as users call it.
+    pub axis: String,
+    /// Whether each of its values has an invocation of its own.
+    pub bound: bool,
+    /// The axis of the serial loop around over the other part of the same axis, if there is one, and the directive that made it.
+    pub outer: Option<(String, SpanId)>,
+    /// The directive that executes it so.
+    pub span: SpanId,
+}
+
+/// How far neighbours are apart in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// By so many bytes, most of them; 0: they access the same.
+    Bytes(i64),
+    /// In different rows of the tensor, whose length is known at launch only.
+    Rows,
+}
+
+/// A loop around.
+#[derive(Clone, Copy)]
+struct Around {
+    axis: AxisId,
+    exec: Exec,
+    extent: Option<i64>,
+    span: SpanId,
+}
+
+struct Walk<'p> {
+    program: &'p Program,
+    profile: &'p Profile,
+    local: [i64; 3],
+    open: Vec<Around>,
+    found: Vec<Touch>,
+}
+
+/// The accesses of a dispatch, each once.
+pub(super) fn touches(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Vec<Touch> {
+    let local = dispatch.local.map(i64::from);
+    let mut walk = Walk { program, profile, local, open: Vec::new(), found: Vec::new() };
+    walk.block(&dispatch.body);
+    walk.found
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: &Block) {
+        for node in block {
+            match &node.kind {
+                NodeKind::Loop(looped) => {
+                    let extent = self.program.exprs.as_int(self.program.axes[looped.axis].extent);
+                    self.open.push(Around { axis: looped.axis, exec: looped.exec, extent, span: node.span });
+                    self.block(&looped.body);
+                    self.open.pop();
+                }
+                NodeKind::Alloc { body, .. } => self.block(body),
+                // Both sides do the same, the first one in full tiles.
+                NodeKind::Branch { then, .. } => self.block(then),
+                NodeKind::Compute(compute) => self.compute(compute),
+                NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => {}
+            }
+        }
+    }
+
+    fn compute(&mut self, compute: &Compute) {
+        let mut places: Vec<(bool, Access)> = Vec::new();
+        for read in compute.value.iter().flat_map(|value| self.program.exprs.reads(*value)) {
+            places.push((false, Access { buffer: read.buffer, index: read.index.to_vec() }));
+        }
+        places.extend(compute.written().iter().map(|place| (true, place.clone())));
+        let copy = self.program.stages[compute.stage].is_copy(self.program);
+        for (write, place) in places {
+            let touch = self.touch(write, copy, &place);
+            self.found.extend(touch.filter(|touch| !self.found.contains(touch)));
+        }
+    }
+
+    fn touch(&self, write: bool, copy: bool, place: &Access) -> Option<Touch> {
+        let buffer = &self.program.buffers[place.buffer];
+        let shared = buffer.space == Space::Shared;
+        if !shared && !buffer.space.is_global() {
+            return None;
+        }
+        let index = over(self.program, &place.index, &self.open.iter().map(|o| o.axis).collect());
+        let matrix = self.open.iter().any(|o| matches!(o.exec, Exec::Matrix(_)));
+        let (width, missing) = if matrix { (1, None) } else { self.width(place.buffer, &index, write, copy) };
+        let bytes = self.element_bytes(place.buffer).checked_mul(width)?;
+        let neighbour = self.neighbours();
+        Some(Touch {
+            buffer: buffer.name.clone(),
+            shared,
+            write,
+            matrix,
+            copy,
+            bytes: u32::try_from(bytes).ok()?,
+            apart: if matrix { None } else { self.apart(place.buffer, &index) },
+            conflicts: match self.profile.banks.filter(|_| shared) {
+                Some(banks) if matrix => self.rows(place.buffer, &index, i64::from(banks)),
+                Some(banks) => self.conflicts(place.buffer, &index, bytes, i64::from(banks)),
+                None => None,
+            },
+            missing,
+            next: if matrix { None } else { self.next(place.buffer, &index, neighbour.map(|n| n.axis)) },
+            span: neighbour.filter(|_| !matrix).map_or(buffer.span, |around| around.span),
+            made: buffer.span,
+        })
+    }
+
+    fn element_bytes(&self, buffer: BufferId) -> i64 {
+        match self.program.buffers[buffer].space {
+            Space::Shared => self.program.element_bytes(buffer, self.profile),
+            _ => i64::from(self.program.buffers[buffer].dtype.bytes()),
+        }
+    }
+
+    /// The loop that tells neighbouring invocations apart.
+    fn neighbours(&self) -> Option<Around> {
+        let fastest = |exec: Exec| match exec {
+            Exec::Bind(Level::Lane, _) | Exec::Bind(Level::Thread, Slot::Linear) => true,
+            Exec::Bind(Level::Thread, slot) => (0..3).find(|n| self.local[*n] > 1) == Some(slot.index()),
+            _ => false,
+        };
+        self.open.iter().rev().find(|o| fastest(o.exec)).copied()
+    }
+
+    /// Where the loops begin, and of an invocation of the first subgroup what is its own. `None`: it has no part in this.
+    fn point(&self, invocation: i64) -> Option<Point> {
+        let [x, y, _] = self.local.map(|n| n.max(1));
+        let coordinates = [invocation % x, invocation / x % y, invocation / x / y];
+        let mut point = Point::new();
+        for around in &self.open {
+            let at = match around.exec {
+                Exec::Bind(Level::Thread, Slot::Linear) | Exec::Bind(Level::Lane, _) => invocation,
+                Exec::Bind(Level::Thread, slot) => coordinates[slot.index()],
+                _ => 0,
+            };
+            if at > 0 && around.extent.is_some_and(|extent| at >= extent) {
+                return None;
+            }
+            point.insert(around.axis, at);
+        }
+        Some(point)
+    }
+
+    /// The points of the first subgroup's invocations.
+    fn points(&self) -> Vec<Point> {
+        let all: i64 = self.local.iter().product();
+        let subgroup = self.profile.subgroup.map_or(32, i64::from);
+        (0..all.min(subgroup)).filter_map(|n| self.point(n)).collect()
+    }
+
+    fn values(&self, index: &[ExprId], point: &Point) -> Option<Vec<i64>> {
+        index.iter().map(|e| value(self.program, *e, point)).collect()
+    }
+
+    /// The elements between two places; `None`: they lie in different rows, of which only a launch knows the length.
+    fn between(&self, buffer: BufferId, from: &[i64], to: &[i64]) -> Option<i64> {
+        let b = &self.program.buffers[buffer];
+        if b.space == Space::Shared {
+            return Some(element(self.program, b, to)? - element(self.program, b, from)?);
+        }
+        let (mut stride, mut sum) = (Some(1i64), 0i64);
+        let strides = self.program.strides(buffer);
+        for (d, (from, to)) in from.iter().zip(to).enumerate().rev() {
+            let by = strides.map_or(stride, |strides| self.program.exprs.as_int(strides[d]));
+            if from != to {
+                sum = sum.checked_add((to - from).checked_mul(by?)?)?;
+            }
+            let extent = b.shape.get(d).and_then(|n| self.program.exprs.as_int(*n));
+            stride = stride.zip(extent).and_then(|(stride, extent)| stride.checked_mul(extent));
+        }
+        Some(sum)
+    }
+
+    /// The innermost loop along which elements are neighbours, but for the one over an axis.
+    fn next(&self, buffer: BufferId, index: &[ExprId], but: Option<AxisId>) -> Option<Next> {
+        let first = self.point(0)?;
+        let start = self.values(index, &first)?;
+        let is_next = |around: &&Around| {
+            let place = self.values(index, &Point::from_iter(first.iter().map(|(a, n)| (*a, *n)).chain([(around.axis, 1)])));
+            Some(around.axis) != but && place.and_then(|place| self.between(buffer, &start, &place)) == Some(1)
+        };
+        let kinds = |exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll | Exec::Bind(Level::Thread | Level::Lane, _));
+        let found = self.open.iter().rev().filter(|o| kinds(o.exec) && o.extent != Some(1)).find(is_next)?;
+        let name = |axis: AxisId| self.program.axes[axis].name.trim_end_matches('\'').to_owned();
+        let outer = match &self.program.axes[found.axis].def {
+            AxisDef::Part { of, part } => match &self.program.axes[*of].fate {
+                Fate::Split(split) => part.checked_sub(1).and_then(|n| split.parts.get(n)).copied(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let outer = outer.filter(|axis| self.open.iter().any(|o| o.axis == *axis && o.exec == Exec::Serial));
+        let bound = matches!(found.exec, Exec::Bind(..));
+        Some(Next {
+            axis: name(found.axis),
+            bound,
+            outer: outer.map(|axis| (name(axis), self.program.axes[axis].span)),
+            span: found.span,
+        })
+    }
+
+    /// How far most neighbours are apart.
+    fn apart(&self, buffer: BufferId, index: &[ExprId]) -> Option<Apart> {
+        let places: Vec<Vec<i64>> = self.points().iter().map(|p| self.values(index, p)).collect::<Option<_>>()?;
+        let mut counts: BTreeMap<Option<i64>, usize> = BTreeMap::new();
+        for pair in places.windows(2) {
+            *counts.entry(self.between(buffer, &pair[0], &pair[1]).map(i64::abs)).or_default() += 1;
+        }
+        let (most, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        Some(most.map_or(Apart::Rows, |elements| Apart::Bytes(elements * self.element_bytes(buffer))))
+    }
+
+    /// How many elements an invocation accesses at once, and the fact without which they are not more: of loops that are executed together or
+    /// written out, those of the one along which elements are neighbours.
+    fn width(&self, buffer: BufferId, index: &[ExprId], write: bool, copy: bool) -> (i64, Option<String>) {
+        let most = WIDEST / self.element_bytes(buffer).max(1);
+        let Some(first) = self.point(0) else { return (1, None) };
+        let is_along = |around: &&Around| {
+            let mut next = first.clone();
+            next.insert(around.axis, 1);
+            let places = self.values(index, &first).zip(self.values(index, &next));
+            places.and_then(|(a, b)| self.between(buffer, &a, &b)) == Some(1)
+        };
+        let together = |exec: Exec| exec == Exec::Lanes || exec == Exec::Unroll && !write;
+        let along = self.open.iter().rev().filter(|o| together(o.exec)).find(is_along);
+        let Some((along, extent)) = along.and_then(|o| Some((o, o.extent.filter(|n| *n > 1)?))) else {
+            return (1, if copy { self.missing_of_copy(buffer, index, most) } else { None });
+        };
+        let width = (extent & extent.wrapping_neg()).min(most);
+        if along.exec == Exec::Lanes || width == 1 {
+            return (width.max(1), None);
+        }
+        let program = self.program;
+        let zero = program.exprs.int(0);
+        let is_own = |exprs: &Exprs, id| matches!(exprs.get(id), crate::expr::Expr::Axis(a) if *a == along.axis);
+        let start = index.last().map(|last| program.exprs.replace(*last, &mut |exprs, id| is_own(exprs, id).then_some(zero)));
+        match start.and_then(|start| self.unaligned(buffer, start, width)) {
+            None => (width, None),
+            Some(fact) => (1, Some(fact)),
+        }
+    }
+
+    /// The fact that is missing to prove that a vector that begins in a column is aligned, if one is: of a row's length, else of the column.
+    fn unaligned(&self, buffer: BufferId, column: ExprId, width: i64) -> Option<String> {
+        let (b, prover) = (&self.program.buffers[buffer], Prover::on_leaves(self.program));
+        let text = |e: ExprId| format!("{} % {width} == 0", factor(print::expr(self.program, e)));
+        let row = b.shape.last().copied().filter(|_| b.shape.len() > 1);
+        if row.is_some() && i64::from(b.row_pad) % width != 0 {
+            return Some(format!("row_pad % {width} == 0"));
+        }
+        if !prover.divides(width, column) {
+            return Some(text(column));
+        }
+        row.filter(|row| !prover.divides(width, *row)).map(text)
+    }
+
+    /// Of a copy that is made element by element, the fact that is missing for wider ones, if that is one of dims.
+    fn missing_of_copy(&self, buffer: BufferId, index: &[ExprId], most: i64) -> Option<String> {
+        let b = &self.program.buffers[buffer];
+        let row = b.shape.last().filter(|_| b.space.is_global() && b.shape.len() > 1 && most > 1)?;
+        let is_next = matches!(self.apart(buffer, index), Some(Apart::Bytes(n)) if n == self.element_bytes(buffer));
+        let prover = Prover::on_leaves(self.program);
+        let is_dim = crate::lower::launch::size(self.program, *row).is_some_and(|size| !matches!(size, Size::Const(_)));
+        let lacks = is_next && is_dim && !prover.divides(most, *row);
+        lacks.then(|| format!("{} % {most} == 0", factor(print::expr(self.program, *row))))
+    }
+
+    /// The turns that the banks need for what one would serve, where each invocation accesses so many bytes.
+    fn conflicts(&self, buffer: BufferId, index: &[ExprId], bytes: i64, banks: i64) -> Option<u32> {
+        let size = self.element_bytes(buffer);
+        let starts: Vec<i64> = self
+            .points()
+            .iter()
+            .map(|p| Some(element(self.program, &self.program.buffers[buffer], &self.values(index, p)?)? * size))
+            .collect::<Option<_>>()?;
+        let together = (banks * 4 / bytes.max(4)).max(1);
+        Some(most_turns(&starts, together as usize, bytes, banks))
+    }
+
+    /// The same of a matrix, of whose rows (or columns) so many are served at once as there are banks for.
+    fn rows(&self, buffer: BufferId, index: &[ExprId], banks: i64) -> Option<u32> {
+        let first = self.point(0)?;
+        let (b, size) = (&self.program.buffers[buffer], self.element_bytes(buffer));
+        let at = |axis: AxisId, n: i64| {
+            let mut point = first.clone();
+            point.insert(axis, n);
+            Some(element(self.program, b, &self.values(index, &point)?)? * size)
+        };
+        let start = element(self.program, b, &self.values(index, &first)?)? * size;
+        let sides: Vec<Around> = self.open.iter().filter(|o| matches!(o.exec, Exec::Matrix(_))).copied().collect();
+        let moves = |o: &&Around| at(o.axis, 1).is_some_and(|next| next != start);
+        let along = sides.iter().filter(moves).find(|o| at(o.axis, 1) == Some(start + size))?;
+        // Of one row alone, for all of the other side: it is served once.
+        let Some(across) = sides.iter().filter(moves).find(|o| o.axis != along.axis) else { return Some(1) };
+        let bytes = ROW.min(along.extent? * size);
+        let starts: Vec<i64> = (0..across.extent?).map(|n| at(across.axis, n)).collect::<Option<_>>()?;
+        Some(most_turns(&starts, (banks * 4 / ROW).max(1) as usize, bytes, banks))
+    }
+}
+
+/// The most different words of one bank that accesses of so many bytes touch, of so many that are served together.
+fn most_turns(starts: &[i64], together: usize, bytes: i64, banks: i64) -> u32 {
+    let turns = |starts: &[i64]| {
+        let words: BTreeSet<i64> = starts.iter().flat_map(|s| s.div_euclid(4)..=(s + bytes - 1).div_euclid(4)).collect();
+        let mut counts: BTreeMap<i64, u32> = BTreeMap::new();
+        words.iter().for_each(|word| *counts.entry(word.rem_euclid(banks)).or_default() += 1);
+        counts.into_values().max().unwrap_or(1)
+    };
+    starts.chunks(together).map(turns).max().unwrap_or(1)
+}
+
+/// In parentheses, where it is more than one word.
+fn factor(text: String) -> String {
+    if text.contains(' ') { format!("({text})") } else { text }
+}

@@ -1,0 +1,87 @@
+//! Where an access goes, in numbers: its indices at one point of the loops, and the element of a shared buffer that they are.
+//!
+//! Dims that are known at launch only count as a large number, which a power of two divides: what is asked is how far apart neighbours are,
+//! and not where.
+
+use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::nest::{AxisId, Buffer, Program};
+use std::collections::{HashMap, HashSet};
+
+/// What a symbolic dim counts as.
+const DIM: i64 = 1 << 20;
+
+/// The values of axes at one point of the loops.
+pub(super) type Point = HashMap<AxisId, i64>;
+
+/// The value of an expression over loops' axes and dims; `None`: it depends on data, or 64 bits do not hold it.
+pub(super) fn value(program: &Program, id: ExprId, point: &Point) -> Option<i64> {
+    let of = |id: ExprId| value(program, id, point);
+    match *program.exprs.get(id) {
+        Expr::Const(_) => program.exprs.as_int(id),
+        Expr::Axis(axis) => point.get(&axis).copied(),
+        Expr::Dim(dim) => program.dims[dim].derived.map_or(Some(DIM), of),
+        Expr::Unary(Unary::Neg, a) => of(a)?.checked_neg(),
+        Expr::Unary(Unary::Index, a) => of(a),
+        Expr::Select(cond, yes, no) => {
+            let Expr::Compare(op, a, b) = *program.exprs.get(cond) else { return None };
+            if compare(op, of(a)?, of(b)?) { of(yes) } else { of(no) }
+        }
+        Expr::Binary(op, a, b) => binary(op, of(a)?, of(b)?),
+        _ => None,
+    }
+}
+
+fn binary(op: Binary, a: i64, b: i64) -> Option<i64> {
+    match op {
+        Binary::Add => a.checked_add(b),
+        Binary::Sub => a.checked_sub(b),
+        Binary::Mul => a.checked_mul(b),
+        Binary::FloorDiv => a.checked_div_euclid(b),
+        Binary::FloorMod => a.checked_rem_euclid(b),
+        Binary::Div => a.checked_div(b),
+        Binary::Rem => a.checked_rem(b),
+        Binary::Min => Some(a.min(b)),
+        Binary::Max => Some(a.max(b)),
+        Binary::Xor => Some(a ^ b),
+        Binary::And => Some(a & b),
+        _ => None,
+    }
+}
+
+fn compare(op: Compare, a: i64, b: i64) -> bool {
+    match op {
+        Compare::Eq => a == b,
+        Compare::Ne => a != b,
+        Compare::Lt => a < b,
+        Compare::Le => a <= b,
+        Compare::Gt => a > b,
+        Compare::Ge => a >= b,
+    }
+}
+
+/// Indices over the axes of the loops around, as [`value`] takes them.
+pub(super) fn over(program: &Program, index: &[ExprId], bound: &HashSet<AxisId>) -> Vec<ExprId> {
+    index.iter().map(|e| program.over_leaves(*e, bound)).collect()
+}
+
+/// The element of a local buffer that indices are, counted from its first one in memory: with the pads of rows, and where groups of them are
+/// permuted.
+pub(super) fn element(program: &Program, buffer: &Buffer, index: &[i64]) -> Option<i64> {
+    let shape: Vec<i64> = buffer.shape.iter().map(|n| program.exprs.as_int(*n)).collect::<Option<_>>()?;
+    let versions = index.len().checked_sub(shape.len())?;
+    let Some((length, outer)) = shape.split_last() else { return Some(0) };
+    let (column, rows) = index[versions..].split_last()?;
+    let row = outer.iter().zip(rows).try_fold(0i64, |row, (extent, n)| row.checked_mul(*extent)?.checked_add(*n))?;
+    let first = row.checked_mul(length.checked_add(i64::from(buffer.row_pad))?)?;
+    first.checked_add(swizzled(buffer, *length, row, *column))
+}
+
+fn swizzled(buffer: &Buffer, length: i64, row: i64, column: i64) -> i64 {
+    let group = i64::from(buffer.swizzle);
+    if group == 0 {
+        return column;
+    }
+    let groups = length / group;
+    let permuted = groups & groups.wrapping_neg();
+    ((column / group) ^ row.rem_euclid(permuted.max(1))) * group + column % group
+}

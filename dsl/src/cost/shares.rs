@@ -1,0 +1,98 @@
+//! What is shared and what is not: the shared memory of a workgroup, stages that are computed anew by each of their readers, and how much of
+//! a grid lies within the tensors.
+
+use super::count::Count;
+use crate::diag::SpanId;
+use crate::expr::Expr;
+use crate::launch::Size;
+use crate::lower::launch::size;
+use crate::nest::{BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Space, walk};
+use crate::profile::Profile;
+use std::collections::BTreeMap;
+
+/// A stage that is computed where it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// The algorithm's name of it.
+    pub name: String,
+    /// Elements that a workgroup computes.
+    pub computed: Size,
+    /// Elements that there are.
+    pub elements: Size,
+    /// The directive that placed it.
+    pub span: SpanId,
+}
+
+/// A split over workgroups that can run past its axis's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Covered {
+    /// The axis.
+    pub axis: String,
+    /// How many values it has.
+    pub needed: Size,
+    /// How many the tiles have.
+    pub run: Size,
+    /// The directive that split it.
+    pub span: SpanId,
+}
+
+/// Notes how many elements of a stage are computed where it is read, if this is the life of such a stage's buffer.
+pub(super) fn note(count: &mut Count<'_>, buffer: BufferId, span: SpanId) {
+    let program = count.program;
+    let mut placed = program.placed.iter().filter(|(stage, _)| program.stages[**stage].buffer == buffer);
+    let Some(Expr::Read(read)) = placed.next().map(|(_, element)| program.exprs.get(*element)) else { return };
+    let elements = |buffer: BufferId| {
+        let extents = program.buffers[buffer].shape.iter().map(|n| size(program, *n));
+        extents.collect::<Option<Vec<Size>>>().map(|all| all.into_iter().fold(Size::Const(1), Size::times))
+    };
+    let Some((own, all)) = elements(buffer).zip(elements(read.buffer)) else { return };
+    let computed = count.times(count.everywhere()).times(own);
+    let name = program.buffers[read.buffer].name.clone();
+    match count.repeated.iter_mut().find(|r| r.name == name) {
+        // It stands at several places, as in a tile and in its end.
+        Some(repeated) => repeated.computed = repeated.computed.clone().plus(computed),
+        None => count.repeated.push(Repeated { name, computed, elements: all, span }),
+    }
+}
+
+/// The bytes of shared memory that a dispatch takes.
+pub(super) fn shared_bytes(program: &Program, profile: &Profile, dispatch: &Dispatch) -> u32 {
+    let invocations = dispatch.local.iter().map(|n| i64::from(*n)).product();
+    let mut parts: BTreeMap<(u32, String), i64> = BTreeMap::new();
+    walk::within(&dispatch.body, &mut |node, around| match &node.kind {
+        NodeKind::Alloc { buffer, .. } if program.buffers[*buffer].space == Space::Shared => {
+            parts.insert((0, program.buffers[*buffer].name.clone()), program.local_bytes(*buffer, profile).unwrap_or(0));
+        }
+        NodeKind::AllReduce(reduction) => {
+            let lanes = around.iter().find(|l| l.exec == Exec::Lanes);
+            let lanes = lanes.and_then(|l| program.exprs.as_int(program.axes[l.axis].extent)).unwrap_or(1);
+            let bytes = program.all_reduce_bytes(reduction, lanes, invocations, profile);
+            parts.insert((1, program.stages[reduction.stage].name.clone()), bytes);
+        }
+        _ => {}
+    });
+    u32::try_from(parts.into_values().sum::<i64>()).unwrap_or(u32::MAX)
+}
+
+/// The splits over a dispatch's workgroups that can run past an axis's end.
+pub(super) fn covered(program: &Program, dispatch: &Dispatch) -> Vec<Covered> {
+    let mut over = Vec::new();
+    for node in walk::nodes(&dispatch.body) {
+        if let NodeKind::Loop(l) = &node.kind
+            && matches!(l.exec, Exec::Bind(Level::Workgroup, _))
+        {
+            over.push(l.axis);
+        }
+    }
+    let of = |(_, axis): (_, &crate::nest::Axis)| {
+        let Fate::Split(split) = &axis.fate else { return None };
+        let outer = split.parts.first().filter(|_| !split.exact && split.parts.len() > 1)?;
+        if !over.iter().any(|workgroups| program.is_made_of(*outer, *workgroups)) {
+            return None;
+        }
+        let run = split.parts.iter().map(|part| size(program, program.axes[*part].extent)).collect::<Option<Vec<_>>>()?;
+        let run = run.into_iter().fold(Size::Const(1), Size::times);
+        Some(Covered { axis: axis.name.clone(), needed: size(program, axis.extent)?, run, span: split.span })
+    };
+    program.axes.iter().filter_map(of).collect()
+}

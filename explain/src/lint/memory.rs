@@ -1,0 +1,188 @@
+//! Lints of accesses: neighbouring invocations that are far apart in memory, banks that serve an access in several turns, and single elements
+//! where several would go at once.
+
+use super::directive::{axes, exchanged, with_argument};
+use super::{Advice, Edit, LintName, Look};
+use std::collections::BTreeMap;
+use tilewright_dsl::cost::{Apart, Next, Touch, touches};
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::nest::{Program, Space};
+
+/// Bytes from which on neighbours are taken to be apart: the least that memory fetches at once.
+const APART: i64 = 32;
+
+/// The elements by which rows are tried to be longer, and the groups of them that are tried to be permuted.
+const STEPS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// An argument of a copy that lets its rows lie in other banks.
+struct Banks {
+    argument: &'static str,
+    number: i64,
+    /// The turns that are left.
+    left: u32,
+}
+
+/// Turns that are not worth a word where no pad makes them fewer.
+const FEW: u32 = 2;
+
+impl Look<'_> {
+    pub(super) fn memory(&mut self) {
+        let figures = self.figures;
+        if self.subject.profile.subgroup.is_some() {
+            figures.touches.iter().for_each(|touch| self.uncoalesced(touch));
+        }
+        self.bank_conflicts(&figures.touches);
+        let mut missing: BTreeMap<(&str, &str), &Touch> = BTreeMap::new();
+        for touch in figures.touches.iter().filter(|t| !t.shared) {
+            if let Some(fact) = &touch.missing {
+                missing.entry((&touch.buffer, fact)).or_insert(touch);
+            }
+        }
+        for ((buffer, fact), touch) in missing {
+            self.scalar(buffer, fact, touch);
+        }
+    }
+
+    fn uncoalesced(&mut self, touch: &Touch) {
+        let apart = match touch.apart {
+            Some(Apart::Rows) => "a row apart".into(),
+            Some(Apart::Bytes(n)) if n >= APART && n > i64::from(touch.bytes) => format!("{n} bytes apart"),
+            _ => return,
+        };
+        if touch.shared {
+            return;
+        }
+        let verb = if touch.write { "write" } else { "read" };
+        let what = format!("neighbouring invocations {verb} elements of `{}` that are {apart}", touch.buffer);
+        let axis = touch.next.as_ref().map_or_else(|| "the last index".into(), |next| format!("`{}`", next.axis));
+        let general = "let neighbouring invocations have neighbouring values of";
+        let advice = Advice::general(format!("{general} {axis}, or copy what a workgroup needs to shared memory"));
+        let advice = match self.coalesced(touch) {
+            Some((instead, edit)) => advice.or(instead, edit),
+            None => advice,
+        };
+        self.note(LintName::Uncoalesced, touch.span, what, advice);
+    }
+
+    /// What would let neighbours access neighbours.
+    fn coalesced(&self, touch: &Touch) -> Option<(String, Option<Edit>)> {
+        let (next, text) = (touch.next.as_ref()?, self.text(touch.span)?);
+        if next.bound {
+            return self.with_letters(touch, next, &text);
+        }
+        // By one invocation after another: the workgroup copies it together.
+        let name = self.fresh(&format!("{}_s", touch.buffer));
+        let promote = |at: &str| format!("promote({} => {name}, at: {at}, to: shared)", touch.buffer);
+        let (behind, more) = match (&next.outer, touch.write) {
+            (_, true) => (touch.span, promote("workgroup")),
+            (Some((outer, made)), false) => (*made, promote(outer)),
+            (None, false) => {
+                let outer = self.fresh(&format!("{}_o", next.axis));
+                (touch.span, format!("tile({}: 16 => {outer}); {}", next.axis, promote(&outer)))
+            }
+        };
+        let edit = self.text(behind).and_then(|text| self.edit(behind, format!("{text}; {more}")));
+        Some((format!("copy what a workgroup needs: `{more};`"), edit))
+    }
+
+    /// The directive with the letters exchanged of what is bound to `x` and of the axis along which elements are neighbours.
+    fn with_letters(&self, touch: &Touch, next: &Next, text: &str) -> Option<(String, Option<Edit>)> {
+        if next.span != touch.span {
+            return None;
+        }
+        let (start, named) = (text.find("thread(")? + "thread(".len(), axes(text));
+        let letters: Vec<&str> = text[start..].split(')').next()?.split(',').map(str::trim).collect();
+        let now = letters.iter().position(|letter| *letter == "x")?;
+        let then = named.iter().position(|name| next.axis == *name || next.axis == format!("{name}_thread"))?;
+        let new = exchanged(text, now, then)?;
+        Some((format!("write `{new};`"), self.edit(touch.span, new)))
+    }
+
+    /// A name that the schedule does not have.
+    fn fresh(&self, name: &str) -> String {
+        let texts: Vec<String> = self.directives().into_iter().filter_map(|span| self.subject.spans.source(span)).collect();
+        let is_there = |name: &str| {
+            let word = |text: &String| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+            texts.iter().any(word) || self.nest.buffers.iter().any(|(_, b)| b.name == name)
+        };
+        let numbered = (2..).map(|n| format!("{name}{n}"));
+        [name.to_owned()].into_iter().chain(numbered).find(|name| !is_there(name)).unwrap_or_default()
+    }
+
+    /// Of each buffer the access with the most turns.
+    fn bank_conflicts(&mut self, touches: &[Touch]) {
+        let mut worst: BTreeMap<&str, &Touch> = BTreeMap::new();
+        for touch in touches.iter().filter(|t| t.conflicts.is_some_and(|turns| turns > 1)) {
+            let entry = worst.entry(&touch.buffer).or_insert(touch);
+            if touch.conflicts > entry.conflicts {
+                *entry = touch;
+            }
+        }
+        for (buffer, touch) in worst {
+            let turns = touch.conflicts.unwrap_or(1);
+            let apart = self.other_banks(buffer, touch.made);
+            if turns <= FEW && apart.is_none() {
+                continue;
+            }
+            let (verb, matrices) = (if touch.write { "written" } else { "read" }, if touch.matrix { " as matrices" } else { "" });
+            let what = format!("`{buffer}` is {verb}{matrices} in {turns} turns, as its rows share banks");
+            let advice = Advice::general("let neighbouring invocations access neighbouring elements of a row");
+            let advice = match apart {
+                Some(Banks { argument, number, left }) => {
+                    let left = if left > 1 { format!(", which leaves {left} turns") } else { String::new() };
+                    let new = self.text(touch.made).and_then(|text| with_argument(&text, argument, number));
+                    advice.or(format!("write `{argument}: {number}`{left}"), new.and_then(|new| self.edit(touch.made, new)))
+                }
+                None => advice,
+            };
+            self.note(LintName::BankConflict, touch.made, what, advice);
+        }
+    }
+
+    /// The argument of a buffer's directive that leaves the fewest turns, if these are fewer than now: a pad of its rows, or where that leaves
+    /// more, groups of their elements that are permuted.
+    fn other_banks(&self, name: &str, made: SpanId) -> Option<Banks> {
+        let (id, buffer) = self.nest.buffers.iter().find(|(_, b)| b.name == name && b.space == Space::Shared)?;
+        let profile = &self.subject.profile;
+        let own = |touch: &&Touch| touch.shared && touch.buffer == name;
+        let widest = |touch: &Touch| if touch.matrix { 16 } else { i64::from(touch.bytes) };
+        let mine = || self.figures.touches.iter().filter(own);
+        let by = (mine().map(widest).max()? / self.nest.element_bytes(id, profile).max(1)).max(1);
+        let turns = |row_pad: u32, swizzle: u32| {
+            let mut other: Program = self.nest.clone();
+            (other.buffers[id].row_pad, other.buffers[id].swizzle) = (row_pad, swizzle);
+            let touches = touches(&other, profile).into_iter().nth(self.dispatch)?;
+            touches.iter().filter(own).filter_map(|t| t.conflicts).max()
+        };
+        let row = buffer.shape.last().and_then(|n| self.nest.exprs.as_int(*n))?;
+        let can_swizzle = buffer.row_pad == 0 && !mine().any(|t| t.matrix) && self.text(made)?.starts_with("promote");
+        let steps = || STEPS.into_iter().filter(|n| i64::from(*n) % by == 0);
+        let pads = steps().filter_map(|n| Some(Banks { argument: "row_pad", number: n.into(), left: turns(n, buffer.swizzle)? }));
+        let groups = steps().filter(|n| can_swizzle && row % i64::from(*n) == 0 && row / i64::from(*n) % 2 == 0);
+        let groups = groups.filter_map(|n| Some(Banks { argument: "swizzle", number: n.into(), left: turns(0, n)? }));
+        let pads = pads.filter(|_| buffer.swizzle == 0);
+        let best = pads.chain(groups).min_by_key(|b| b.left)?;
+        (best.left < turns(buffer.row_pad, buffer.swizzle)?).then_some(best)
+    }
+
+    fn scalar(&mut self, buffer: &str, fact: &str, touch: &Touch) {
+        let span = if touch.copy { self.copied(buffer).unwrap_or(touch.span) } else { touch.span };
+        let verb = if touch.write { "written" } else { "read" };
+        let what = format!("`{buffer}` is {verb} element by element, as `{fact}` is not known");
+        let specialize = format!("specialize({fact});");
+        let instead = format!("write `where {fact}` in the head, or `{specialize}` for a version of its own");
+        let edit = self.subject.spans.locate(span).filter(|_| self.text(span).is_some());
+        let edit = edit.map(|place| Edit { place, from: String::new(), to: format!("{specialize} ") });
+        let advice = Advice::general(format!("write `where {fact}` in the head"));
+        self.note(LintName::ScalarAccess, span, what, advice.or(instead, edit));
+    }
+
+    /// The directive that copies a tensor.
+    fn copied(&self, tensor: &str) -> Option<SpanId> {
+        let starts = |text: &str| {
+            let rest = text.strip_prefix("promote").map(str::trim_start).and_then(|rest| rest.strip_prefix('('));
+            rest.is_some_and(|rest| rest.split("=>").next().is_some_and(|source| source.trim() == tensor))
+        };
+        self.directive(starts).map(|(span, _)| span)
+    }
+}

@@ -1,0 +1,89 @@
+//! Lints of what a core has: room for one workgroup only, and more registers than an invocation can have.
+
+use super::directive::{halved, with_number};
+use super::{Advice, LintName, Look};
+use tilewright_dsl::cost::Limit;
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::nest::{AxisDef, AxisId, Exec, NodeKind, Space, walk};
+
+impl Look<'_> {
+    pub(super) fn room(&mut self) {
+        self.registers();
+        self.occupancy();
+    }
+
+    /// With one workgroup on a core, nothing runs while it waits at its barriers.
+    fn occupancy(&mut self) {
+        let (cost, profile) = (&self.figures.cost, &self.subject.profile);
+        let Some(occupancy) = self.figures.occupancy.filter(|o| o.workgroups < 2 && o.limit != Limit::Invocations) else { return };
+        let local: u32 = cost.local.iter().product();
+        if cost.barriers == 0 || profile.core_invocations.is_some_and(|n| local.saturating_mul(2) > n) {
+            return;
+        }
+        let (needs, has, of) = match occupancy.limit {
+            Limit::SharedMemory => (cost.shared_bytes, profile.core_shared_bytes, "bytes of shared memory"),
+            _ => (cost.registers.total().saturating_mul(local), profile.core_registers, "registers"),
+        };
+        let has = has.unwrap_or(0);
+        let fits = if occupancy.workgroups == 0 { "no workgroup fits a core" } else { "one workgroup fits a core" };
+        let what = format!("{fits}, as it takes {needs} of {has} {of}, so that nothing runs while it waits");
+        let found = match occupancy.limit {
+            Limit::SharedMemory => self.less_shared(),
+            _ => self.smaller_tile(),
+        };
+        let advice = Advice::general(format!("make the tiles smaller, so that two workgroups take no more than {has} {of}"));
+        let (span, new) = found.unwrap_or((SpanId::NONE, None));
+        self.note(LintName::Occupancy, span, what, self.written(advice, span, new));
+    }
+
+    /// One buffer for several; else a smaller tile of what is copied: the directive, and what to write for it.
+    fn less_shared(&self) -> Option<(SpanId, Option<String>)> {
+        let buffered = self.directive(|text| text.starts_with("pipeline") && !text.contains("buffers: 1"));
+        if let Some((span, text)) = buffered {
+            return Some((span, with_number(&text, "buffers", 1)));
+        }
+        let (span, text) = self.directive(|text| text.starts_with("promote") && text.contains("to: shared"))?;
+        let at = text.split("at:").nth(1)?.split([',', ')']).next()?.trim().to_owned();
+        let makes = |tile: &str| tile.starts_with("tile") && tile.contains(&format!("=> {at}"));
+        Some(self.directive(makes).map_or((span, None), |(tile, text)| (tile, halved(&text))))
+    }
+
+    fn registers(&mut self) {
+        let (held, profile) = (self.figures.cost.registers, &self.subject.profile);
+        let Some(has) = profile.registers.filter(|has| held.total() > *has) else { return };
+        let matrices = if held.accumulators + held.operands > 0 {
+            format!(" ({} of accumulators and {} of operands of matrix units)", held.accumulators, held.operands)
+        } else {
+            String::new()
+        };
+        let what = format!("an invocation holds {} registers{matrices}, and has {has}", held.total());
+        let (span, new) = self.smaller_tile().unwrap_or((SpanId::NONE, None));
+        let advice = Advice::general("make the tile of an invocation smaller");
+        self.note(LintName::Registers, span, what, self.written(advice, span, new));
+    }
+
+    /// The directive that made the tile whose elements an invocation, or a subgroup, holds at the same time, with half of its largest factor.
+    fn smaller_tile(&self) -> Option<(SpanId, Option<String>)> {
+        let mut spans = Vec::new();
+        walk::within(&self.nest.plan.get(self.dispatch)?.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            let holds = |space: &Space| matches!(space, Space::Register | Space::Fragment { .. });
+            if compute.written().iter().any(|place| holds(&self.nest.buffers[place.buffer].space)) {
+                let loops = around.iter().filter(|l| matches!(l.exec, Exec::Unroll));
+                loops.for_each(|l| spans.extend(self.made_by(l.axis)));
+            }
+        });
+        let tile = |span: SpanId| self.text(span).filter(|text| text.starts_with("tile"));
+        spans.into_iter().find_map(|span| Some((span, halved(&tile(span)?)))).filter(|(_, new)| new.is_some())
+    }
+
+    /// The directives by which an axis came about, the last one first.
+    fn made_by(&self, axis: AxisId) -> Vec<SpanId> {
+        let own = self.nest.axes[axis].span;
+        let rest = match &self.nest.axes[axis].def {
+            AxisDef::Part { of, .. } => self.made_by(*of),
+            _ => Vec::new(),
+        };
+        [own].into_iter().chain(rest).collect()
+    }
+}

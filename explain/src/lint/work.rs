@@ -1,0 +1,89 @@
+//! Lints of work in vain: stages that are computed anew where they are read, and invocations that have nothing to do.
+
+use super::directive::with_number;
+use super::{Advice, LintName, Look};
+use tilewright_dsl::cost::{Covered, Repeated};
+use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
+
+/// The share of invocations that may have nothing to do, in percent.
+const IDLE: i64 = 25;
+
+/// How many times its elements a stage may be computed, in percent.
+const REPEATED: i64 = 150;
+
+impl Look<'_> {
+    pub(super) fn work(&mut self) {
+        let figures = self.figures;
+        figures.cost.repeated.iter().for_each(|repeated| self.recomputed(repeated));
+        figures.cost.covered.iter().for_each(|covered| self.past_the_end(covered));
+        self.part_of_a_subgroup();
+    }
+
+    fn recomputed(&mut self, repeated: &Repeated) {
+        let Some((each, elements)) = self.known.eval(&repeated.computed).zip(self.known.eval(&repeated.elements)) else { return };
+        let Some(all) = self.figures.workgroups.and_then(|n| n.checked_mul(each)) else { return };
+        let Some(percent) = all.checked_mul(100).and_then(|n| n.checked_div(elements)) else { return };
+        if percent < REPEATED {
+            return;
+        }
+        let name = &repeated.name;
+        let what = format!("`{name}` is computed {}.{} times as often as it has elements", percent / 100, percent % 100 / 10);
+        let instead = format!("write `root({name});`, by which it is computed once, in a dispatch of its own");
+        let edit = self.edit(repeated.span, format!("root({name})"));
+        let advice = Advice::general(format!("make the tile larger at which `{name}` is computed"));
+        self.note(LintName::Recomputed, repeated.span, what, advice.or(instead, edit));
+    }
+
+    fn past_the_end(&mut self, covered: &Covered) {
+        let Some((needed, run)) = self.known.eval(&covered.needed).zip(self.known.eval(&covered.run)) else { return };
+        let idle = |run: i64| run.checked_sub(needed).and_then(|n| n.checked_mul(100)).and_then(|n| n.checked_div(run));
+        let Some(percent) = idle(run).filter(|percent| *percent >= IDLE) else { return };
+        let axis = covered.axis.trim_end_matches('\'');
+        let what = format!(
+            "{percent} % of the invocations have nothing to do: the tiles of `{axis}` have room for {run}, and it has {needed}"
+        );
+        let text = self.text(covered.span);
+        let factor = text.as_deref().and_then(|text| super::directive::number(text, axis));
+        let smaller = factor.and_then(|factor| {
+            let powers = (0..30).rev().map(|n| 1i64 << n).filter(|n| *n < factor);
+            powers.into_iter().find(|n| idle((needed + n - 1) / n * n).is_some_and(|percent| percent < IDLE))
+        });
+        let new = smaller.and_then(|factor| with_number(text.as_deref()?, axis, factor));
+        let advice = Advice::general(format!("make the tiles of `{axis}` smaller"));
+        self.note(LintName::Idle, covered.span, what, self.written(advice, covered.span, new));
+    }
+
+    /// A workgroup of invocations that are no whole subgroups.
+    fn part_of_a_subgroup(&mut self) {
+        let Some(subgroup) = self.subject.profile.subgroup.map(i64::from) else { return };
+        let local: i64 = self.figures.cost.local.iter().map(|n| i64::from(*n)).product();
+        let whole = (local + subgroup - 1) / subgroup * subgroup;
+        let percent = (whole - local) * 100 / whole.max(1);
+        let Some((axis, count)) = self.largest_in_threads().filter(|_| local > 1 && percent >= IDLE) else { return };
+        let what =
+            format!("{percent} % of the invocations have nothing to do: a workgroup has {local}, and subgroups have {subgroup}");
+        let others = local / count.max(1);
+        let more = (count..=count.saturating_mul(subgroup)).find(|n| n * others % subgroup == 0);
+        let factor = self.factor_of(axis);
+        let span = self.nest.axes[factor].span;
+        let times = self.extent(factor).map(|extent| extent / count.max(1));
+        let name = self.user_name(factor).to_owned();
+        let new = more.zip(times).and_then(|(more, times)| with_number(&self.text(span)?, &name, more * times));
+        let advice = Advice::general(format!("let a multiple of {subgroup} invocations work together"));
+        self.note(LintName::Idle, span, what, self.written(advice, span, new));
+    }
+
+    fn extent(&self, axis: AxisId) -> Option<i64> {
+        self.nest.exprs.as_int(self.nest.axes[axis].extent)
+    }
+
+    /// The axis with the most invocations.
+    fn largest_in_threads(&self) -> Option<(AxisId, i64)> {
+        let plan = self.nest.plan.get(self.dispatch)?;
+        let of = |node: &tilewright_dsl::nest::Node| match &node.kind {
+            NodeKind::Loop(l) if matches!(l.exec, Exec::Bind(Level::Thread, _)) => Some((l.axis, self.extent(l.axis)?)),
+            _ => None,
+        };
+        walk::nodes(&plan.body).filter_map(of).reduce(|a, b| if b.1 > a.1 { b } else { a })
+    }
+}

@@ -1,0 +1,308 @@
+//! For each lint a schedule that has it and one that does not, with the whole text; and that following what a lint says compiles, and leaves a
+//! schedule without that lint.
+
+use std::path::{Path, PathBuf};
+use tilewright_explain::source::Source;
+use tilewright_explain::{Edit, Explanation, Given, Lint, LintName, explain};
+
+const KERNELS: &str = "use tilewright::{kernel, profile, schedule};
+kernel! { pub fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; } }
+kernel! { pub fn halves<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N] {
+    c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
+} }
+kernel! { pub fn transpose<M, N>(x: f32[M, N]) -> y: f32[N, M] { y[j, i] = x[i, j]; } }
+kernel! { pub fn smooth<H, W>(x: f32[H, W]) -> y: f32[H, W] {
+    let s[i, j]: f32[H, W] = x.clamp()[i - 1, j] + x.clamp()[i + 1, j];
+    y[i, j] = s.clamp()[i - 2, j] + s.clamp()[i + 2, j];
+} }
+profile! { pub board: tilewright::devices::nvidia_hopper { gflops: 1000, matrix_gflops: 10000, bandwidth: 100 } }
+profile! { pub silent: tilewright::devices::vulkan_1_1 {
+    invocations: 1024, local: [1024, 1024, 64], shared_bytes: 49152
+} }
+";
+
+/// A file of one schedule `S`, in a package of its own.
+struct Case {
+    file: PathBuf,
+    text: String,
+    dims: Vec<(String, i64)>,
+}
+
+impl Case {
+    fn new(name: &str, dims: &[(&str, i64)], head: &str, directives: &str) -> Case {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lints").join(name);
+        std::fs::create_dir_all(folder.join("src")).expect("a folder");
+        std::fs::write(folder.join("Cargo.toml"), "").expect("a file");
+        let dims = dims.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+        let text = format!("{KERNELS}schedule! {{ pub S: {head} {{\n{directives}\n}} }}\n");
+        Case { file: folder.join("src/lib.rs"), text: text.replace("\\\n", "\n"), dims }
+    }
+
+    fn told(&self) -> (Explanation, Source) {
+        std::fs::write(&self.file, &self.text).expect("a file");
+        let source = Source::open(&self.file).expect("it is read");
+        let subject = source.subject("S").unwrap_or_else(|e| panic!("{e}"));
+        let told = explain(&subject, &Given { dims: self.dims.clone(), ..Given::default() });
+        (told, source)
+    }
+
+    fn lints(&self) -> Vec<Lint> {
+        let (told, source) = self.told();
+        assert_eq!(told.errors, [] as [String; 0], "{}", source.place(&told.errors.join("\n")));
+        told.versions[0].lints.clone()
+    }
+
+    /// Lints of one name, as they are printed: the line and column within the schedule, and both sentences.
+    fn texts(&self, name: LintName) -> Vec<String> {
+        let shown = |lint: Lint| {
+            let numbers: Vec<i64> =
+                lint.place.iter().flat_map(|p| p.rsplit(':').take(2)).map(|n| n.parse().expect("a number")).collect();
+            let first = i64::try_from(KERNELS.lines().count()).expect("few lines") + 1;
+            let place = numbers.get(1).map_or("nowhere".into(), |line| format!("{}:{}", line - first, numbers[0]));
+            format!("{place}: {}; {}", lint.what, lint.instead)
+        };
+        self.lints().into_iter().filter(|lint| lint.name == name).map(shown).collect()
+    }
+
+    /// The schedule with an edit made.
+    fn followed(&self, edit: &Edit) -> Case {
+        let mut numbers = edit.place.rsplit(':').map(|n| n.parse::<usize>().expect("a number"));
+        let (column, line) = (numbers.next().expect("a column"), numbers.next().expect("a line"));
+        let before: usize = self.text.lines().take(line - 1).map(|line| line.len() + 1).sum();
+        let at = before + column - 1;
+        assert!(self.text[at..].starts_with(&edit.from), "{edit:?}");
+        let text = format!("{}{}{}", &self.text[..at], edit.to, &self.text[at + edit.from.len()..]);
+        Case { file: self.file.clone(), text, dims: self.dims.clone() }
+    }
+
+    /// That every edit of a lint's compiles, and that the last version does not have the same lint.
+    fn follow(&self, name: LintName) {
+        let lints: Vec<Lint> = self.lints().into_iter().filter(|lint| lint.name == name).collect();
+        assert!(!lints.is_empty(), "there is no {name}");
+        for lint in lints {
+            let edit = lint.edit.clone().unwrap_or_else(|| panic!("{lint:?} has no edit"));
+            let new = self.followed(&edit);
+            let (told, source) = new.told();
+            assert_eq!(told.errors, [] as [String; 0], "{edit:?}: {}", source.place(&told.errors.join("\n")));
+            let version = told.versions.last().expect("a version");
+            let left: Vec<&Lint> = version.lints.iter().filter(|other| other.name == name && other.what == lint.what).collect();
+            assert_eq!(left, [] as [&Lint; 0], "{edit:?}");
+        }
+    }
+}
+
+/// A product in tiles of 32 x 32, of which each invocation has one element, with these letters.
+fn tiled(name: &str, letters: &str, facts: &str) -> Case {
+    let directives = format!("tile(i: 32, j: 32) => workgroup(y, x);\ndistribute(i, j => thread({letters}));");
+    Case::new(name, &[], &format!("matmul for board {facts}"), &directives)
+}
+
+#[test]
+fn uncoalesced() {
+    let rows = tiled("uncoalesced", "x, y", "");
+    assert_eq!(
+        rows.texts(LintName::Uncoalesced),
+        [
+            "2:1: neighbouring invocations read elements of `a` that are a row apart; copy what a workgroup needs: \
+             `tile(k: 16 => k_o); promote(a => a_s, at: k_o, to: shared);`",
+            "2:1: neighbouring invocations write elements of `c` that are a row apart; write `distribute(i, j => thread(y, x));`",
+        ]
+    );
+    rows.follow(LintName::Uncoalesced);
+    assert_eq!(tiled("coalesced", "y, x", "").texts(LintName::Uncoalesced), [] as [&str; 0]);
+    let silent = Case::new(
+        "uncoalesced_silent",
+        &[],
+        "matmul for silent",
+        "tile(i: 32, j: 32) => workgroup(y, x); distribute(i, j => thread(x, y));",
+    );
+    assert_eq!(silent.texts(LintName::Uncoalesced), [] as [&str; 0], "nothing is said of subgroups");
+}
+
+#[test]
+fn bank_conflict() {
+    let transposed = |name: &str, pad: &str| {
+        let promote = format!("promote(x => x_s, at: workgroup, to: shared{pad});");
+        let directives = format!(
+            "tile(j: 32, i: 32) => workgroup(y, x);\n{promote}\ntile(j: 8 => j_o); distribute(j, i => thread(y, x)); serial(j_o);"
+        );
+        Case::new(name, &[], "transpose for board where M % 32 == 0, N % 32 == 0", &directives)
+    };
+    let conflict = transposed("bank_conflict", "");
+    assert_eq!(
+        conflict.texts(LintName::BankConflict),
+        ["2:1: `x_s` is read in 32 turns, as its rows share banks; write `row_pad: 4`, which leaves 4 turns"]
+    );
+    conflict.follow(LintName::BankConflict);
+    assert_eq!(transposed("bank_padded", ", row_pad: 1").texts(LintName::BankConflict), [] as [&str; 0]);
+}
+
+/// A product on matrix units, with these tiles of a subgroup, and these words in its promotions and its pipeline.
+fn matrices(name: &str, tile: &str, pad: &str, pipeline: &str) -> Case {
+    let directives = format!(
+        "tile(i: 128, j: 128) => workgroup(y, x);
+tile(k: 32 round_up => k_o);
+reorder(k_o, k, i, j);
+promote(a => a_s, at: k_o, to: shared, fill: 0.0{pad});
+promote(b => b_s, at: k_o, to: shared, fill: 0.0{pad});
+{pipeline}
+{tile}
+mma(i, j, k, 16 x 16 x 16);
+unroll(k);"
+    );
+    Case::new(name, &[], "halves for board where M % 128 == 0, N % 128 == 0, K % 8 == 0", &directives)
+}
+
+const SUBGROUPS: &str = "tile(i: 64, j: 64) => subgroup(y, x);";
+
+#[test]
+fn bank_conflict_of_matrices() {
+    let conflict = matrices("bank_matrices", SUBGROUPS, "", "");
+    assert_eq!(
+        conflict.texts(LintName::BankConflict),
+        [
+            "4:1: `a_s` is read as matrices in 4 turns, as its rows share banks; write `row_pad: 8`, which leaves 2 turns",
+            "5:1: `b_s` is read as matrices in 8 turns, as its rows share banks; write `row_pad: 8`",
+        ]
+    );
+    conflict.follow(LintName::BankConflict);
+    assert_eq!(matrices("bank_matrices_padded", SUBGROUPS, ", row_pad: 8", "").lints(), []);
+}
+
+#[test]
+fn scalar_access() {
+    let by = |name: &str, facts: &str| {
+        let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
+        Case::new(name, &[], &format!("matmul for board {facts}"), directives)
+    };
+    let scalar = by("scalar_access", "");
+    assert_eq!(
+        scalar.texts(LintName::ScalarAccess),
+        ["1:39: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
+          `specialize(K % 4 == 0);` for a version of its own"]
+    );
+    scalar.follow(LintName::ScalarAccess);
+    assert_eq!(by("wide_access", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
+}
+
+#[test]
+fn scalar_access_of_a_copy() {
+    let by = |name: &str, facts: &str| {
+        let directives = "tile(i: 32, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 16 round_up => k_o);\npromote(a => a_s, at: k_o, to: shared, fill: 0.0);";
+        Case::new(name, &[], &format!("matmul for board {facts}"), directives)
+    };
+    let scalar = by("scalar_copy", "");
+    assert_eq!(
+        scalar.texts(LintName::ScalarAccess),
+        ["3:1: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
+          `specialize(K % 4 == 0);` for a version of its own"]
+    );
+    scalar.follow(LintName::ScalarAccess);
+    assert_eq!(by("wide_copy", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
+}
+
+/// A version for what the head excludes is refused.
+#[test]
+fn what_does_not_compile_is_not_offered() {
+    let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
+    let odd = Case::new("not_offered", &[], "matmul for board where K % 4 == 1", directives);
+    assert_eq!(
+        odd.texts(LintName::ScalarAccess),
+        ["1:39: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head"]
+    );
+    assert!(odd.lints().iter().all(|lint| lint.edit.is_none()));
+}
+
+/// What is to be copied stands behind the directive that makes the loop at which it is.
+#[test]
+fn uncoalesced_in_tiles() {
+    let directives = "tile(i: 32, j: 32) => workgroup(y, x);\ndistribute(i, j => thread(x, y));\ntile(k: 16 => k_o);\nunroll(k);";
+    let rows = Case::new("uncoalesced_tiles", &[], "matmul for board where K % 16 == 0", directives);
+    assert_eq!(
+        rows.texts(LintName::Uncoalesced)[0],
+        "2:1: neighbouring invocations read elements of `a` that are a row apart; copy what a workgroup needs: \
+         `promote(a => a_s, at: k_o, to: shared);`"
+    );
+    rows.follow(LintName::Uncoalesced);
+}
+
+#[test]
+fn recomputed() {
+    let by = |name: &str, rows: u32| {
+        let directives = format!(
+            "tile(i: {rows}, j: 32) => workgroup(y, x);\ncompute_at(s, workgroup, to: shared);\ndistribute(j => thread(x)); serial(i);"
+        );
+        Case::new(name, &[("H", 256), ("W", 64)], "smooth for board where H % 4 == 0, W % 32 == 0", &directives)
+    };
+    let again = by("recomputed", 4);
+    assert_eq!(
+        again.texts(LintName::Recomputed),
+        [
+            "2:1: `s` is computed 2.0 times as often as it has elements; write `root(s);`, by which it is computed once, in a dispatch of its own"
+        ]
+    );
+    again.follow(LintName::Recomputed);
+    assert_eq!(by("computed_little", 32).texts(LintName::Recomputed), [] as [&str; 0]);
+    assert_eq!(Case { dims: Vec::new(), ..by("recomputed_unknown", 4) }.texts(LintName::Recomputed), [] as [&str; 0]);
+}
+
+#[test]
+fn idle_past_the_end() {
+    let by = |name: &str, rows: i64| {
+        let directives =
+            "tile(i: 32, j: 64) => workgroup(y, x);\ntile(i: 4, j: 4) => thread(y, x); reorder(k, i, j); unroll(i, j);";
+        Case::new(name, &[("M", rows), ("N", 64), ("K", 64)], "matmul for board where K % 4 == 0", directives)
+    };
+    let idle = by("idle", 40);
+    assert_eq!(
+        idle.texts(LintName::Idle),
+        ["1:1: 37 % of the invocations have nothing to do: the tiles of `i` have room for 64, and it has 40; write \
+          `tile(i: 16, j: 64) => workgroup(y, x);`"]
+    );
+    idle.follow(LintName::Idle);
+    assert_eq!(by("busy", 60).texts(LintName::Idle), [] as [&str; 0]);
+}
+
+#[test]
+fn idle_part_of_a_subgroup() {
+    let by = |name: &str, columns: u32| {
+        let directives = format!("tile(i: 1, j: {columns}) => workgroup(y, x);\ntile(j: 2) => thread(x); unroll(j);");
+        Case::new(name, &[], "matmul for board where K % 4 == 0", &directives)
+    };
+    let idle = by("idle_lanes", 40);
+    assert_eq!(
+        idle.texts(LintName::Idle),
+        ["1:1: 37 % of the invocations have nothing to do: a workgroup has 20, and subgroups have 32; write \
+          `tile(i: 1, j: 64) => workgroup(y, x);`"]
+    );
+    idle.follow(LintName::Idle);
+    assert_eq!(by("busy_lanes", 128).texts(LintName::Idle), [] as [&str; 0]);
+}
+
+#[test]
+fn occupancy() {
+    let two = "pipeline(k_o, buffers: 2, prefetch: register);";
+    let full = matrices("occupancy", SUBGROUPS, ", row_pad: 8", two);
+    assert_eq!(
+        full.texts(LintName::Occupancy),
+        [
+            "6:1: one workgroup fits a core, as it takes 37888 of 49152 bytes of shared memory, so that nothing runs while it waits; write \
+          `pipeline(k_o, buffers: 1, prefetch: register);`"
+        ]
+    );
+    full.follow(LintName::Occupancy);
+    let one = matrices("occupancy_one", SUBGROUPS, ", row_pad: 8", &two.replace('2', "1"));
+    assert_eq!(one.texts(LintName::Occupancy), [] as [&str; 0]);
+}
+
+#[test]
+fn registers() {
+    let large = matrices("registers", "tile(i: 128, j: 128) => subgroup(y, x);", ", row_pad: 8", "");
+    assert_eq!(
+        large.texts(LintName::Registers),
+        ["7:1: an invocation holds 548 registers (512 of accumulators and 36 of operands of matrix units), and has 255; write \
+          `tile(i: 64, j: 128) => subgroup(y, x);`"]
+    );
+    large.follow(LintName::Registers);
+    assert_eq!(matrices("registers_few", SUBGROUPS, ", row_pad: 8", "").texts(LintName::Registers), [] as [&str; 0]);
+}
