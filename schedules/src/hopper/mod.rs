@@ -3,8 +3,10 @@
 pub mod attention;
 pub mod conv2d;
 pub mod conv3x3_f16;
+pub mod conv_f16;
 pub mod matmul;
 pub mod matmul_f16;
+pub mod products_f16;
 pub mod random;
 pub mod rows;
 pub mod sgemm;
