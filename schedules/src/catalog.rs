@@ -1,6 +1,6 @@
 //! Every kernel with its variants, as data: what can be timed, and at which sizes.
 
-use crate::{ampere, hopper, kernels, lavapipe, plain, rdna3, valhall};
+use crate::{ampere, hopper, kernels, lavapipe, plain, rdna3, valhall, xe2};
 use tilewright::{Kernel, Result, Variant};
 use tilewright_launch::Program;
 
@@ -209,6 +209,7 @@ pub const ALL: [Entry; 36] = [
                 ampere::matmul_f16::ANY,
                 rdna3::matmul_f16::ANY,
                 lavapipe::matmul_f16::ANY,
+                xe2::matmul_f16::ANY,
             ])
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
