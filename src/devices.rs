@@ -38,3 +38,8 @@ __bundled_profile! {
     /// AMD's RDNA 3 (RX 7000) with Mesa's driver.
     pub amd_rdna3
 }
+
+__bundled_profile! {
+    /// Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver. Made from the driver's tables: no such device has run anything yet.
+    pub intel_xe2
+}

@@ -185,8 +185,25 @@ impl Profile {
         }
     }
 
+    /// Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver, by its tables. Its matrix unit works on subgroups of 16.
+    pub fn intel_xe2() -> Profile {
+        Profile {
+            name: "intel_xe2".into(),
+            invocations: 1024,
+            local: [1024, 1024, 1024],
+            shared_bytes: 65536,
+            subgroup: Some(16),
+            subgroups: 64,
+            push_bytes: 128,
+            features: all_but(&[Feature::AtomicF32Add]),
+            matrices: floats(&[[8, 16, 16]]),
+            gflops: None,
+            bandwidth: None,
+        }
+    }
+
     /// Every bundled profile.
-    pub fn all_bundled() -> [Profile; 7] {
+    pub fn all_bundled() -> [Profile; 8] {
         use Profile as P;
         [
             P::vulkan_1_1(),
@@ -196,6 +213,7 @@ impl Profile {
             P::nvidia_ampere(),
             P::nvidia_hopper(),
             P::amd_rdna3(),
+            P::intel_xe2(),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Every kernel with its variants, as data: what can be timed, and at which sizes.
 
-use crate::{ampere, hopper, kernels, lavapipe, plain, rdna3, valhall};
+use crate::{ampere, hopper, kernels, lavapipe, plain, rdna3, valhall, xe2};
 use tilewright::{Kernel, Result, Variant};
 use tilewright_launch::Program;
 
@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel; one with variants for another shape of problem has an entry for these, too.
-pub const ALL: [Entry; 35] = [
+pub const ALL: [Entry; 41] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -50,8 +50,26 @@ pub const ALL: [Entry; 35] = [
         name: "conv3x3_f16",
         about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
         programs: || {
-            use hopper::conv3x3_f16::{WINDOWS_128X64, WINDOWS_128X128};
-            programs(&[WINDOWS_128X128, WINDOWS_128X64])
+            use hopper::conv3x3_f16::{WINDOWS_64X64, WINDOWS_128X64, WINDOWS_128X128, WINDOWS_SPLIT};
+            programs(&[WINDOWS_128X128, WINDOWS_128X64, WINDOWS_64X64, WINDOWS_SPLIT])
+        },
+        dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv2d_f16_f32",
+        about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
+        programs: || {
+            programs(&[
+                hopper::conv_f16::NHWC_CHANNELS_32,
+                hopper::conv_f16::NHWC,
+                ampere::conv_f16::NHWC_CHANNELS_32,
+                ampere::conv_f16::NHWC,
+                rdna3::conv_f16::NHWC_CHANNELS_32,
+                rdna3::conv_f16::NHWC,
+                lavapipe::conv_f16::NHWC_CHANNELS_32,
+                lavapipe::conv_f16::NHWC,
+            ])
         },
         dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
@@ -103,6 +121,13 @@ pub const ALL: [Entry; 35] = [
         about: "3x3 convolution of halves, NCHW x FCHW",
         programs: || programs(&[rdna3::conv_nchw::IMPLICIT_GEMM]),
         dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 32)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv_nchw_f16_f32",
+        about: "3x3 convolution of halves, with sums in f32, NCHW x FCHW",
+        programs: || programs(&[hopper::conv_f16::NCHW, ampere::conv_f16::NCHW, rdna3::conv_f16::NCHW, lavapipe::conv_f16::NCHW]),
+        dims: &[("N", 32), ("IC", 64), ("IH", 58), ("IW", 58), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
@@ -172,15 +197,87 @@ pub const ALL: [Entry; 35] = [
                 hopper::PINNED_128X256,
                 hopper::PINNED_128X128,
                 hopper::PINNED_128X64,
+                hopper::BUFFERS_128X64,
+                hopper::BUFFERS_128X64_8,
+                hopper::PINNED_64X64,
+                hopper::SPLIT_K_128X128,
                 hopper::TILES_128X128,
+                hopper::PADDED_RESULT,
+                hopper::PADDED_128X256,
+                hopper::PADDED_128X128,
                 hopper::ANY,
                 ampere::matmul_f16::ANY,
                 rdna3::matmul_f16::ANY,
                 lavapipe::matmul_f16::ANY,
+                xe2::matmul_f16::ANY,
             ])
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "batched_matmul_f16",
+        about: "products of many pairs of halves, with sums in f32",
+        programs: || {
+            use hopper::products_f16 as hopper;
+            programs(&[
+                hopper::BATCHED_128X128,
+                hopper::BATCHED,
+                ampere::products_f16::BATCHED,
+                rdna3::products_f16::BATCHED,
+                lavapipe::products_f16::BATCHED,
+            ])
+        },
+        dims: &[("B", 64), ("M", 512), ("N", 512), ("K", 512)],
+        operations: |dim| 2.0 * dim("B") * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_f16_rounded",
+        about: "product of halves, with sums in f32 and a result in halves",
+        programs: || {
+            use hopper::products_f16 as hopper;
+            programs(&[
+                hopper::ROUNDED_128X256,
+                hopper::ROUNDED,
+                ampere::products_f16::ROUNDED,
+                rdna3::products_f16::ROUNDED,
+                lavapipe::products_f16::ROUNDED,
+            ])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_f16_sums",
+        about: "product of halves, with sums and a result in halves",
+        programs: || {
+            use hopper::products_f16 as hopper;
+            programs(&[
+                hopper::SUMS_128X256,
+                hopper::SUMS,
+                ampere::products_f16::SUMS,
+                rdna3::products_f16::SUMS,
+                lavapipe::products_f16::SUMS,
+            ])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_f16_residual",
+        about: "product of halves, with sums in f32, bias, ReLU and residual",
+        programs: || {
+            use hopper::products_f16 as hopper;
+            programs(&[
+                hopper::RESIDUAL_128X256,
+                hopper::RESIDUAL,
+                ampere::products_f16::RESIDUAL,
+                rdna3::products_f16::RESIDUAL,
+                lavapipe::products_f16::RESIDUAL,
+            ])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
+        operations: |dim| dim("M") * dim("N") * (2.0 * dim("K") + 3.0),
     },
     Entry {
         name: "split_k",
@@ -243,8 +340,8 @@ pub const ALL: [Entry; 35] = [
         name: "attention_mixed",
         about: "attention of halves on matrix units, 64 elements a head",
         programs: || {
-            use hopper::attention_mixed::{HEADS_64, HEADS_64_256, HEADS_64_ROWS};
-            programs(&[HEADS_64_256, HEADS_64, HEADS_64_ROWS])
+            use hopper::attention_mixed::{HEADS_64, HEADS_64_ROWS};
+            programs(&[HEADS_64, HEADS_64_ROWS])
         },
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
@@ -252,10 +349,7 @@ pub const ALL: [Entry; 35] = [
     Entry {
         name: "attention_mixed_128",
         about: "attention of halves on matrix units, 128 elements a head",
-        programs: || {
-            use hopper::attention_mixed::{HEADS_128, HEADS_128_32};
-            programs(&[HEADS_128, HEADS_128_32])
-        },
+        programs: || programs(&[hopper::attention_mixed::HEADS_128]),
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 128), ("E", 128)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },
@@ -276,10 +370,7 @@ pub const ALL: [Entry; 35] = [
     Entry {
         name: "causal_attention_mixed_128",
         about: "attention of halves on matrix units, of which each row sees the keys up to its own, 128 elements a head",
-        programs: || {
-            use hopper::attention_mixed::{CAUSAL_128, CAUSAL_128_32};
-            programs(&[CAUSAL_128, CAUSAL_128_32])
-        },
+        programs: || programs(&[hopper::attention_mixed::CAUSAL_128]),
         dims: &[("B", 16), ("N", 1024), ("D", 128), ("E", 128)],
         operations: |dim| dim("B") * dim("N") * dim("N") * (dim("D") + dim("E")),
     },

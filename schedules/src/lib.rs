@@ -7,6 +7,7 @@
 //! ampere/       NVIDIA's Ampere
 //! hopper/       NVIDIA's Hopper
 //! rdna3/        AMD's RDNA 3
+//! xe2/          Intel's Xe2
 //! plain.rs      any device, any size
 //! ```
 //!
@@ -34,3 +35,4 @@ pub mod lavapipe;
 pub mod plain;
 pub mod rdna3;
 pub mod valhall;
+pub mod xe2;

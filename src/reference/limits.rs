@@ -8,11 +8,20 @@ use tilewright_launch::Feature;
 pub(super) const PLAIN: &str = "all";
 
 /// What can stand after `reference:`.
-pub(super) const PROFILES: [&str; 8] =
-    [PLAIN, "vulkan_1_1", "mesa_lavapipe", "mesa_lavapipe_26", "arm_valhall", "nvidia_ampere", "nvidia_hopper", "amd_rdna3"];
+pub(super) const PROFILES: [&str; 9] = [
+    PLAIN,
+    "vulkan_1_1",
+    "mesa_lavapipe",
+    "mesa_lavapipe_26",
+    "arm_valhall",
+    "nvidia_ampere",
+    "nvidia_hopper",
+    "amd_rdna3",
+    "intel_xe2",
+];
 
 /// The device's name under each of them.
-pub(super) const NAMES: [&str; 8] = [
+pub(super) const NAMES: [&str; 9] = [
     "reference device",
     "reference device (vulkan_1_1)",
     "reference device (mesa_lavapipe)",
@@ -21,6 +30,7 @@ pub(super) const NAMES: [&str; 8] = [
     "reference device (nvidia_ampere)",
     "reference device (nvidia_hopper)",
     "reference device (amd_rdna3)",
+    "reference device (intel_xe2)",
 ];
 
 /// What a profile guarantees, as the compiler has it.
@@ -101,6 +111,15 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             shared_bytes: 65536,
             subgroup: Some(32),
             subgroups: 32,
+            push_bytes: 128,
+            lacks: &[Feature::AtomicF32Add],
+        },
+        "intel_xe2" => Profile {
+            invocations: 1024,
+            local: [1024; 3],
+            shared_bytes: 65536,
+            subgroup: Some(16),
+            subgroups: 64,
             push_bytes: 128,
             lacks: &[Feature::AtomicF32Add],
         },

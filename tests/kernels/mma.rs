@@ -83,6 +83,27 @@ fn ragged_results() {
     }
 }
 
+/// Whole tiles by packing: nothing has a guard but what packs and unpacks.
+#[test]
+fn packed_to_whole_tiles() {
+    let schedule = "V: matmul<T = f16> for p {
+        pack(a[i, k] => [i / 32, k / 16, i % 32, k % 16], when: dispatch);
+        pack(b[k, j] => [k / 16, k % 16, j / 64, j / 32 % 2, j % 32], when: dispatch);
+        pack(c[i, j] => [i / 32, i % 32, j / 64, j / 32 % 2, j % 32], when: dispatch);
+        c_packed {
+            distribute(i_o, j_oo, j_o => workgroup(z, y, x));
+            tile(k: 16 round_up => k_o);
+            reorder(k_o, k, i, j);
+            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 16, j: 16) => subgroup(y, x);
+            mma(i, j, k, SHAPE);
+        }
+    }";
+    check(MATMUL, schedule, &RAGGED);
+}
+
 /// Bias, activation and a residual, on fragments and past ragged ends.
 #[test]
 fn epilogues() {

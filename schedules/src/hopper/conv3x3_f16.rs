@@ -15,9 +15,10 @@ schedule! {
         promote(input => x_s[t, ic], at: s, to: shared, row_pad: 8);
         promote(filter => w_s[ic, oc], at: s, to: shared, row_pad: 8);
         pipeline(s, buffers: 1, prefetch: register);
-        tile(t: 64, oc: 32) => subgroup(y, x);
+        tile(t: 64, oc: COLUMNS) => subgroup(y, x);
         mma(t, oc, ic, 16 x 16 x 16);
         unroll(ic);
+        tune COLUMNS in [16, 32, 64] = 32;
         pin(IW, IC, OC);
     }
 }
@@ -36,6 +37,55 @@ schedule! {
         tile(t: 64, oc: 64) => subgroup(y, x);
         mma(t, oc, ic, 16 x 16 x 16);
         unroll(ic);
+        pin(IW, IC, OC);
+    }
+}
+
+schedule! {
+    /// 64 pixels x 64 channels a workgroup, of which a core has several: small images have few tiles, which then divide evenly among the cores.
+    pub WINDOWS_64X64: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 32 == 0, OC % 64 == 0 {
+        fuse(n, oh, ow => t);
+        tile(t: 64, oc: 64) => workgroup(y, x);
+        tile(ic: 32 => k_o);
+        reorder(fh, fw, k_o, ic, t, oc);
+        fuse(fh, fw, k_o => s);
+        promote(input => x_s[t, ic], at: s, to: shared, row_pad: 8);
+        promote(filter => w_s[ic, oc], at: s, to: shared, row_pad: 8);
+        pipeline(s, buffers: 1, prefetch: register);
+        tile(t: ROWS, oc: 32) => subgroup(y, x);
+        mma(t, oc, ic, 16 x 16 x 16);
+        unroll(ic);
+        tune ROWS in [32, 64] = 32;
+        pin(IW, IC, OC);
+    }
+}
+
+schedule! {
+    /// [`WINDOWS_128X64`] of half of the channels: small images have few tiles. A second dispatch adds the halves.
+    pub WINDOWS_SPLIT: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 64 == 0, OC % 64 == 0 {
+        split(ic, [2, _, 32] => p, k_o, ic);
+        rfactor(p => part);
+        part {
+            fuse(n, oh, ow => t);
+            distribute(p => workgroup(z));
+            tile(t: 128, oc: 64) => workgroup(y, x);
+            reorder(fh, fw, k_o, ic, t, oc);
+            fuse(fh, fw, k_o => s);
+            promote(input => x_s[t, ic], at: s, to: shared, row_pad: 8);
+            promote(filter => w_s[ic, oc], at: s, to: shared, row_pad: 8);
+            pipeline(s, buffers: 1, prefetch: register);
+            tile(t: ROWS, oc: COLUMNS) => subgroup(y, x);
+            mma(t, oc, ic, 16 x 16 x 16);
+            unroll(ic);
+        }
+        fuse(n, oh, ow => t);
+        tile(t: 16, oc: 64) => workgroup(y, x);
+        tile(t: 1, oc: 4) => thread(y, x);
+        reorder(p, oc);
+        unroll(p);
+        vectorize(oc, 4);
+        tune ROWS in [32, 64] = 64;
+        tune COLUMNS in [16, 32, 64] = 32;
         pin(IW, IC, OC);
     }
 }

@@ -12,18 +12,21 @@ schedule! {
     /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups, each with 64x64 in fragments.
     pub PINNED_128X256: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
         tile(i: 128 => i_o, j: 256 => j_o);
-        split(i_o, [_, 8] => band, i_b);
+        split(i_o, [_, BAND] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
-        tile(k: 32 => k_o);
+        tile(k: STEP => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
         pipeline(k_o, buffers: 1, prefetch: register);
-        tile(i: 64, j: 64) => subgroup(y, x);
+        tile(i: 64, j: COLUMNS) => subgroup(y, x);
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
+        tune BAND in [1, 2, 4, 8] = 8;
+        tune STEP in [16, 32] = 32;
+        tune COLUMNS in [32, 64] = 64;
         pin(N, K);
     }
 }
@@ -32,7 +35,7 @@ schedule! {
     /// The same with 128x128 a workgroup of four subgroups, for smaller products.
     pub PINNED_128X128: matmul_f16 for nvidia_hopper where M % 512 == 0, N % 128 == 0, K % 32 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
-        split(i_o, [_, 4] => band, i_b);
+        split(i_o, [_, BAND] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
@@ -53,6 +56,7 @@ schedule! {
             distribute(item => thread(linear));
             unroll(round);
         }
+        tune BAND in [1, 2, 4] = 4;
         pin(N, K);
     }
 }
@@ -61,14 +65,96 @@ schedule! {
     /// The same with 128x64 a workgroup and longer steps, for products that would leave cores idle.
     pub PINNED_128X64: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 64 == 0 {
         tile(i: 128, j: 64) => workgroup(y, x);
-        tile(k: 64 => k_o);
+        tile(k: STEP => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
         pipeline(k_o, buffers: 1, prefetch: register);
-        tile(i: 64, j: 32) => subgroup(y, x);
+        tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
+        tune STEP in [16, 32, 64] = 64;
+        tune ROWS in [32, 64] = 64;
+        tune COLUMNS in [16, 32, 64] = 32;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// [`PINNED_128X64`] with two buffers for each factor, and steps that are half as long: where a core has one workgroup alone, one barrier a
+    /// step is less to wait for.
+    pub BUFFERS_128X64: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 32 == 0 {
+        tile(i: 128, j: 64) => workgroup(y, x);
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 2, prefetch: register);
+        tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        tune ROWS in [32, 64] = 64;
+        tune COLUMNS in [16, 32, 64] = 32;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// [`BUFFERS_128X64`] with eight subgroups, each with 32x32 in fragments: more of them to run while others wait.
+    pub BUFFERS_128X64_8: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 32 == 0 {
+        tile(i: 128, j: 64) => workgroup(y, x);
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 2, prefetch: register);
+        tile(i: 32, j: 32) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// 64x64 a workgroup of four subgroups: twice as many workgroups, two on a core.
+    pub PINNED_64X64: matmul_f16 for nvidia_hopper where M % 64 == 0, N % 64 == 0, K % 64 == 0 {
+        tile(i: 64, j: 64) => workgroup(y, x);
+        tile(k: STEP => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: ROWS, j: 32) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        tune STEP in [32, 64] = 64;
+        tune ROWS in [32, 64] = 32;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// 128x128 a workgroup and half of the sum, for products of few tiles. A second dispatch adds the halves.
+    pub SPLIT_K_128X128: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 128 == 0, K % 128 == 0 {
+        split(k, [PARTS, _, 32] => p, k_o, k);
+        rfactor(p => part);
+        part {
+            distribute(p => workgroup(z));
+            tile(i: 128, j: 128) => workgroup(y, x);
+            reorder(k_o, k, i, j);
+            promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+            promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 64, j: 64) => subgroup(y, x);
+            mma(i, j, k, 16 x 16 x 16);
+            unroll(k);
+        }
+        tile(i: 8, j: 128) => workgroup(y, x);
+        tile(i: 1, j: 4) => thread(y, x);
+        reorder(p, j);
+        unroll(p);
+        vectorize(j, 4);
+        tune PARTS in [2, 4] = 2;
         pin(N, K);
     }
 }
@@ -98,6 +184,131 @@ schedule! {
             distribute(item => thread(linear));
             unroll(round);
         }
+    }
+}
+
+schedule! {
+    /// Large products whose rows lie at multiples of 16 bytes: the factors are read where they are, and only the result is made in whole tiles,
+    /// which a second dispatch copies.
+    pub PADDED_RESULT: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 32 == 0 {
+        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 256, j % 256], when: dispatch);
+        c_packed {
+            reorder(i_oo, j_o, i_o, i, j, k);
+            fuse(i_oo, j_o, i_o => w);
+            distribute(w => workgroup(x));
+            tile(k: 32 => k_o);
+            reorder(k_o, k, i, j);
+            promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+            promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 64, j: 64) => subgroup(y, x);
+            mma(i, j, k, 16 x 16 x 16);
+            unroll(k);
+        }
+        tile(i: 16, j: 128) => workgroup(y, x);
+        tile(i: 2, j: 4) => thread(y, x);
+        unroll(i);
+        vectorize(j, 4);
+        tune BAND in [2, 4, 8] = 4;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Large products of any sizes: the factors are copied to whole tiles, filled with zeros, and the product of these has no guards. Its rows lie
+    /// at multiples of 1024 bytes, from where a last dispatch copies the result. 128x256 a workgroup of eight subgroups.
+    pub PADDED_128X256: matmul_f16 for nvidia_hopper {
+        pack(a[i, k] => [i / (128 * BAND), k / 32, i / 128 % BAND, i % 128, k % 32], when: dispatch);
+        pack(b[k, j] => [k / 32, j / 256, k % 32, j % 256], when: dispatch);
+        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 256, j % 256], when: dispatch);
+        a_packed {
+            fuse(i_oo, i_o => i_b);
+            split(i, [_, 16] => i_t, i);
+            distribute(i_b, i_t => workgroup(z, y));
+            tile(k_o: 4) => workgroup(x);
+            vectorize(k, 8, unaligned: scalar);
+            fuse(i, k_o, k => t);
+            distribute(t => thread(linear));
+        }
+        b_packed {
+            distribute(k_o, j_o => workgroup(y, x));
+            tile(k: 8) => workgroup(z);
+            vectorize(j, 8, unaligned: scalar);
+            fuse(k, j => t);
+            distribute(t => thread(linear));
+        }
+        c_packed {
+            reorder(i_oo, j_o, i_o, i, j, k);
+            fuse(i_oo, j_o, i_o => w);
+            distribute(w => workgroup(x));
+            tile(k: 32 round_up => k_o);
+            reorder(k_o, k, i, j);
+            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 64, j: 64) => subgroup(y, x);
+            mma(i, j, k, 16 x 16 x 16);
+            unroll(k);
+        }
+        tile(i: 16, j: 128) => workgroup(y, x);
+        tile(i: 4) => thread(y);
+        distribute(j => thread(x));
+        unroll(i);
+        tune BAND in [2, 4, 8] = 4;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// The same with 128x128 a workgroup of four subgroups, for smaller products.
+    pub PADDED_128X128: matmul_f16 for nvidia_hopper {
+        pack(a[i, k] => [i / 128, k / 32, i % 128, k % 32], when: dispatch);
+        pack(b[k, j] => [k / 32, j / (128 * BAND), j / 128 % BAND, k % 32, j % 128], when: dispatch);
+        pack(c[i, j] => [i / 128, i % 128, j / (128 * BAND), j / 128 % BAND, j % 128], when: dispatch);
+        a_packed {
+            split(i, [_, 16] => i_t, i);
+            distribute(i_o, i_t => workgroup(z, y));
+            tile(k_o: 4) => workgroup(x);
+            vectorize(k, 8, unaligned: scalar);
+            fuse(i, k_o, k => t);
+            distribute(t => thread(linear));
+        }
+        b_packed {
+            fuse(j_oo, j_o => j_b);
+            distribute(k_o, j_b => workgroup(y, x));
+            tile(k: 16) => workgroup(z);
+            vectorize(j, 8, unaligned: scalar);
+            fuse(k, j => t);
+            distribute(t => thread(linear));
+        }
+        c_packed {
+            reorder(j_oo, i_o, j_o, i, j, k);
+            fuse(j_oo, i_o, j_o => w);
+            distribute(w => workgroup(x));
+            tile(k: 32 round_up => k_o);
+            reorder(k_o, k, i, j);
+            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 64, j: 64) => subgroup(y, x);
+            mma(i, j, k, 16 x 16 x 16);
+            unroll(k);
+        }
+        a_s {
+            split(i, [16, 2, 2, 2] => q, i_4, i_2, i_1);
+            vectorize(k, 8);
+            reorder(q, i_1, i_2, i_4, k);
+            fuse(q, i_1, i_2, i_4, k => t);
+            split(t, [_, 128] => round, item);
+            distribute(item => thread(linear));
+            unroll(round);
+        }
+        tile(i: 16, j: 128) => workgroup(y, x);
+        tile(i: 4) => thread(y);
+        distribute(j => thread(x));
+        unroll(i);
+        tune BAND in [2, 4] = 2;
+        pin(N, K);
     }
 }
 

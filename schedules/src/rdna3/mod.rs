@@ -1,7 +1,9 @@
 //! AMD's RDNA 3: subgroups of 32.
 
 pub mod attention;
+pub mod conv_f16;
 pub mod conv_nchw;
 pub mod matmul_f16;
+pub mod products_f16;
 pub mod rows;
 pub mod winograd;

@@ -35,7 +35,7 @@ pub fn generate(floats16: bool, products: bool, random: &mut Rng) -> Profile {
 /// A profile of a device that multiplies matrices.
 fn matrices(random: &mut Rng) -> Profile {
     if random.u8(..100) < 15 {
-        let bundled = [Profile::mesa_lavapipe_26(), Profile::nvidia_ampere(), Profile::amd_rdna3()];
+        let bundled = [Profile::mesa_lavapipe_26(), Profile::nvidia_ampere(), Profile::amd_rdna3(), Profile::intel_xe2()];
         return random.choice(bundled).unwrap_or_else(Profile::mesa_lavapipe_26);
     }
     let (subgroup, shapes) = random.choice(MATRICES).unwrap_or(MATRICES[0]);

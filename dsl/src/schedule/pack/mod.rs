@@ -14,7 +14,8 @@
 //!
 //! Where the digits of an index go beyond its extent, the memory holds `fill` (0 if nothing is said). Nothing that a kernel
 //! computes depends on it: reads are at indices of the algorithm's, and a packed stage's points beyond are not written to
-//! anything else.
+//! anything else. So a temporary that the kernel computes holds there what its definition makes of the nearest elements, unless a
+//! `fill` is said: a result without a condition can be matrices.
 //!
 //! Refused: a tensor that is updated in place, a constant, what is not there; a map that is not one to one; a tensor that is
 //! packed twice; a `when` that does not fit; `pack` after a directive.
@@ -131,6 +132,8 @@ struct Packing {
     axes: Vec<String>,
     layout: Layout,
     fill: ExprId,
+    /// Whether what is beyond the digits holds the filling; else it holds anything.
+    filled: bool,
     span: SpanId,
 }
 
@@ -139,8 +142,14 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
     let layout = layout::layout(program, pack, program.buffers[buffer].shape.len())?;
     let fill = fill(program, pack.fill.as_ref(), program.buffers[buffer].dtype)?;
     let axes = pack.axes.iter().map(|a| a.text.clone()).collect();
-    let packing = Packing { buffer, axes, layout, fill, span: statement.span };
     let when = when(program, pack, buffer)?;
+    let computed = match program.buffers[buffer].space {
+        Space::Temporary => true,
+        Space::Output => when == Some(When::Dispatch),
+        _ => false,
+    };
+    let filled = pack.fill.is_some() || !computed;
+    let packing = Packing { buffer, axes, layout, fill, filled, span: statement.span };
     if when == Some(When::Caller) && packing.layout.0.len() > MOST_DIGITS {
         let error = Error::new(statement.span, format!("a caller's tensor has at most {MOST_DIGITS} dimensions in memory"));
         return Err(error.help("write fewer digits, or `when: dispatch`"));

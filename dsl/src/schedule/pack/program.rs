@@ -47,7 +47,7 @@ fn conversion(of: &Program, packed: &Packed) -> Program {
     let (rows, dense) = if packs { (from, to) } else { (to, from) };
     let (axes, layout) = (packed.axes.clone(), packed.layout.clone());
     program.packed.push(Packed { buffer: dense, of: None, shape, fill, ..packed.clone() });
-    let packing = Packing { buffer: rows, axes, layout, fill, span: packed.span };
+    let packing = Packing { buffer: rows, axes, layout, fill, filled: true, span: packed.span };
     if packs {
         rewrite::pack(&mut program, &packing, to)
     } else {

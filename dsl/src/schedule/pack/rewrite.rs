@@ -123,7 +123,7 @@ impl Packing {
         }
     }
 
-    /// A stage's axes become the digits of those that it had. Points beyond them have the filling for a value.
+    /// A stage's axes become the digits of those that it had. Points beyond them have the filling for a value, or any.
     /// Whether there are such points is given back.
     fn over_digits(&self, program: &mut Program, stage: StageId, logical: &[ExprId]) -> bool {
         let old = program.stages[stage].axes.clone();
@@ -149,7 +149,8 @@ impl Packing {
             if parts.len() > 1 {
                 let state = if whole { State::Proved } else { State::Guarded };
                 let name = &program.axes[*axis].name;
-                let what = format!("the digits of `{name}` end where it does: what is beyond holds the filling");
+                let beyond = if self.filled { "holds the filling" } else { "is not read" };
+                let what = format!("the digits of `{name}` end where it does: what is beyond {beyond}");
                 program.owe(what, state, self.span);
             }
             if !whole {
@@ -163,7 +164,8 @@ impl Packing {
             let extent = program.axes[axis].extent;
             program.axes[axis].extent = replace(&program.exprs, extent);
         }
-        let filled = |exprs: &Exprs, value| inside.map_or(value, |inside| exprs.select(inside, value, self.fill));
+        let chosen = inside.filter(|_| self.filled);
+        let filled = |exprs: &Exprs, value| chosen.map_or(value, |inside| exprs.select(inside, value, self.fill));
         let mut body = program.stages[stage].body.clone();
         match &mut body {
             Body::Map(value) => {

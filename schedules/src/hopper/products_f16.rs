@@ -1,0 +1,159 @@
+//! Products of halves beside the plain one: of many pairs, with results or sums in halves, and with an epilogue. On matrix units.
+
+use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
+use tilewright::devices::nvidia_hopper;
+use tilewright::schedule;
+
+schedule! {
+    /// Any sizes: 128x64 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    pub BATCHED: batched_matmul_f16 for nvidia_hopper {
+        tile(n: 1, i: 128 round_up, j: 64 round_up) => workgroup(z, y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 64, j: 32) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Whole tiles of 128x128, with sizes that the driver folds.
+    pub BATCHED_128X128: batched_matmul_f16 for nvidia_hopper where M % 128 == 0, N % 128 == 0, K % 32 == 0 {
+        tile(n: 1, i: 128, j: 128) => workgroup(z, y, x);
+        tile(k: 32 => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: 64, j: 64) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        a_s {
+            split(i, [16, 2, 2, 2] => q, i_4, i_2, i_1);
+            vectorize(k, 8);
+            reorder(q, i_1, i_2, i_4, k);
+            fuse(q, i_1, i_2, i_4, k => t);
+            split(t, [_, 128] => round, item);
+            distribute(item => thread(linear));
+            unroll(round);
+        }
+        pin(M, N, K);
+    }
+}
+
+schedule! {
+    /// Sums in f32, and a result in halves, of any sizes: 128x64 a workgroup of 4 subgroups.
+    /// The sums leave through shared memory, and are rounded as they are written.
+    pub ROUNDED: matmul_f16_rounded for nvidia_hopper {
+        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 64, j: 32) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups. The sums are rounded in fragments.
+    pub ROUNDED_128X256: matmul_f16_rounded for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
+        tile(i: 128 => i_o, j: 256 => j_o);
+        split(i_o, [_, 8] => band, i_b);
+        reorder(band, j_o, i_b, i, j, k);
+        fuse(band, j_o, i_b => w);
+        distribute(w => workgroup(x));
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: 64, j: 64) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Sums in halves, too, of any sizes: 128x64 a workgroup of 4 subgroups, which need half the registers and half the shared memory.
+    pub SUMS: matmul_f16_sums for nvidia_hopper {
+        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 64, j: 32) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups.
+    pub SUMS_128X256: matmul_f16_sums for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
+        tile(i: 128 => i_o, j: 256 => j_o);
+        split(i_o, [_, 8] => band, i_b);
+        reorder(band, j_o, i_b, i, j, k);
+        fuse(band, j_o, i_b => w);
+        distribute(w => workgroup(x));
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: 64, j: 64) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Bias, ReLU and residual where the result is written, of any sizes: 128x64 a workgroup of 4 subgroups.
+    pub RESIDUAL: matmul_f16_residual for nvidia_hopper {
+        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 64, j: 32) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups. Bias, ReLU and residual in fragments.
+    pub RESIDUAL_128X256: matmul_f16_residual for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
+        tile(i: 128 => i_o, j: 256 => j_o);
+        split(i_o, [_, 8] => band, i_b);
+        reorder(band, j_o, i_b, i, j, k);
+        fuse(band, j_o, i_b => w);
+        distribute(w => workgroup(x));
+        tile(k: 32 => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: 64, j: 64) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+        pin(N, K);
+    }
+}

@@ -1,0 +1,70 @@
+//! Products of halves beside the plain one: of many pairs, with results or sums in halves, and with an epilogue. On matrix units. From Mesa 26 on.
+
+use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
+use tilewright::devices::mesa_lavapipe_26;
+use tilewright::schedule;
+
+schedule! {
+    /// Any sizes: 32x32 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    pub BATCHED: batched_matmul_f16 for mesa_lavapipe_26 {
+        tile(n: 1, i: 32 round_up, j: 32 round_up) => workgroup(z, y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 16, j: 16) => subgroup(y, x);
+        mma(i, j, k, 8 x 8 x 8);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Sums in f32, and a result in halves, of any sizes: 32x32 a workgroup of 4 subgroups.
+    /// The sums leave through shared memory, and are rounded as they are written.
+    pub ROUNDED: matmul_f16_rounded for mesa_lavapipe_26 {
+        tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 16, j: 16) => subgroup(y, x);
+        mma(i, j, k, 8 x 8 x 8);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Sums in halves, too, of any sizes: 32x32 a workgroup of 4 subgroups, which need half the registers and half the shared memory.
+    pub SUMS: matmul_f16_sums for mesa_lavapipe_26 {
+        tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 16, j: 16) => subgroup(y, x);
+        mma(i, j, k, 8 x 8 x 8);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Bias, ReLU and residual where the result is written, of any sizes: 32x32 a workgroup of 4 subgroups.
+    pub RESIDUAL: matmul_f16_residual for mesa_lavapipe_26 {
+        tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 16, j: 16) => subgroup(y, x);
+        mma(i, j, k, 8 x 8 x 8);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}

@@ -1,0 +1,22 @@
+//! Products of halves with sums in f32, on matrix units. No such device has run them yet.
+
+use crate::kernels::matmul_f16;
+use tilewright::devices::intel_xe2;
+use tilewright::schedule;
+
+schedule! {
+    /// Any sizes: 64x64 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    pub ANY: matmul_f16 for intel_xe2 {
+        tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 32, j: 32) => subgroup(y, x);
+        mma(i, j, k, 8 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
