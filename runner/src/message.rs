@@ -124,7 +124,9 @@ pub enum FailureKind {
     Request,
     /// There is no such device, or it cannot be opened.
     NoDevice,
-    /// The device does not take the program, or these sizes.
+    /// The program is made for another device, or for other sizes.
+    Unsupported,
+    /// The device does not take the program, or these arguments.
     Refused,
     /// The device is lost, or did not end in time: it is to be opened anew.
     Lost,
