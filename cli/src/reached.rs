@@ -11,6 +11,9 @@ use tilewright_runner::{Client, ClientError};
 /// Failures of a runner one after another, before it is given up.
 const FAILURES: u32 = 3;
 
+/// What the reference device is called, under every profile.
+const REFERENCE: &str = "reference device";
+
 /// A device.
 pub(crate) struct Reached {
     runner: Option<String>,
@@ -49,6 +52,9 @@ impl Reached {
     pub(crate) fn open(runner: Option<&str>, reach: &Reach) -> Result<Reached, Problem> {
         let mut client = start(runner, reach)?;
         let device = client.open(reach.device.as_deref())?;
+        if device.name.starts_with(REFERENCE) {
+            anstream::eprintln!("note: the reference device interprets kernels: its times say nothing of a GPU's");
+        }
         let (runner, reach) = (runner.map(str::to_owned), reach.clone());
         Ok(Reached { runner, reach, client: Some(client), device, loaded: HashMap::new(), failures: 0, failed: None })
     }

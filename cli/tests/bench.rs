@@ -15,7 +15,7 @@ fn a_files_schedules_are_timed_beside_each_other() {
     let file = product();
     let path = file.arg("src/schedules.rs");
     let chart = file.arg("chart.svg");
-    let run = bench(&path, &["--json", "--svg", &chart]).ends(0);
+    let run = bench(&path, &["--json", "--svg", &chart]).ends(0).says("its times say nothing of a GPU's");
     let rows = run.json()["rows"].as_array().unwrap().clone();
     assert_eq!(rows.len(), 2);
     for (row, schedule) in rows.iter().zip(["TILED", "PLAIN"]) {

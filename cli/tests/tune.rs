@@ -123,6 +123,108 @@ fn several_sizes_count_and_updates_scalars_and_facts_are_checked() {
 }
 
 #[test]
+fn what_asks_memory_for_much_more_than_another_is_not_measured_unless_all_are_wanted() {
+    let schedules = SCHEDULES.split("tilewright::schedule!").next().unwrap().to_owned()
+        + "tilewright::schedule! {
+            pub TILED: matmul for vulkan_1_1 {
+                tile(i: 16, j: 8) => workgroup(y, x);
+                tile(i: ROWS, j: COLUMNS) => thread(y, x);
+                reorder(k, i, j);
+                unroll(i, j);
+                tune ROWS in [1, 16] = 16;
+                tune COLUMNS in [1, 8] = 8;
+            }
+        }";
+    let file = product();
+    file.write("src/schedules.rs", &schedules);
+    let path = file.arg("src/schedules.rs");
+    let sizes = ["--size", "M=16,N=16,K=64", "--json"];
+    let refused = |more: &[&str]| {
+        let tuned = run(&[&["tune", &path], &sizes[..], more].concat()).ends(0).json();
+        tuned[0]["refused"].as_array().unwrap().clone()
+    };
+    let left_out = refused(&[]);
+    assert_eq!(left_out.len(), 1, "{left_out:?}");
+    assert_eq!((&left_out[0]["at"], &left_out[0]["choice"]), (&"cost".into(), &serde_json::json!({ "COLUMNS": 1, "ROWS": 1 })));
+    // Of each step, 2 elements for a sum against 24 for 128 sums; and each result is written: 129 elements against 13.
+    assert!(left_out[0]["why"].as_str().unwrap().contains(" 9.9 times as many bytes"), "{left_out:?}");
+    assert_eq!(refused(&["--all"]).len(), 0);
+}
+
+#[test]
+fn decompositions_preparations_and_views_are_checked() {
+    let file = Crate::new(&[(
+        "src/lib.rs",
+        "use tilewright::devices::vulkan_1_1;
+        tilewright::kernel! {
+            pub fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
+                y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) {
+                    x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc]
+                };
+            }
+        }
+        tilewright::schedule! {
+            pub F2: conv for vulkan_1_1 where IC <= 64 {
+                strided(x);
+                decompose_winograd(y => v, u, g, m: 2, tolerance: 2e-6);
+                precompute(u);
+                g {
+                    fuse(n, th, tw => t);
+                    distribute(p, q => workgroup(z, z));
+                    tile(t: T, oc: 8) => workgroup(y, x);
+                    tile(t: 4, oc: 4) => thread(y, x);
+                    reorder(ic, t, oc);
+                    unroll(t, oc);
+                }
+                tile(oh: 2 peel, ow: 2 peel) => workgroup(z, y);
+                serial(n);
+                tile(oc: 64) => workgroup(x);
+                tile(oc: 1) => thread(x);
+                unroll(oh, ow);
+                tune T in [8, 16] = 8;
+            }
+        }",
+    )]);
+    let tuned = run(&["tune", &file.arg("src/lib.rs"), "--size", "N=1,H=5,W=7,IC=3,OC=9", "--json"]).ends(0).json();
+    assert_eq!(tuned[0]["candidates"].as_array().unwrap().len(), 2, "{tuned}");
+    assert_eq!(tuned[0]["refused"].as_array().unwrap().len(), 0, "{tuned}");
+}
+
+#[test]
+fn what_no_small_size_can_check_is_measured_only_if_that_is_asked_for() {
+    let file = product();
+    file.write(
+        "src/schedules.rs",
+        &SCHEDULES
+            .replace("matmul for vulkan_1_1 {\n        tile", "matmul for vulkan_1_1 where N == 4096, K == 2048 {\n        tile"),
+    );
+    let path = file.arg("src/schedules.rs");
+    let tuned = run(&["tune", &path, "--size", "M=0", "--json"]).ends(1).json();
+    let result = tuned[0]["refused"].as_array().unwrap().iter().find(|r| r["at"] == "result").unwrap().clone();
+    assert!(result["why"].as_str().unwrap().contains("takes no sizes that are small enough to be checked"), "{result}");
+}
+
+#[test]
+fn every_schedule_of_a_file_is_tuned_and_written() {
+    let file = product();
+    let path = file.arg("src/schedules.rs");
+    file.write(
+        "src/schedules.rs",
+        &SCHEDULES.replace("PLAIN: matmul for vulkan_1_1 {}", "OTHER: matmul for vulkan_1_1 { tune A in [3, 5] = 5; }"),
+    );
+    let tuned = tune(&path, &["--write", "--json"]).ends(0).json();
+    // All choices of `OTHER` are one module, so the default stays.
+    assert_eq!((&tuned[0]["written"], &tuned[1]["written"], &tuned[1]["chosen"]["A"]), (&true.into(), &true.into(), &5.into()));
+    let text = file.read("src/schedules.tuned.json");
+    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(record["schedules"].as_object().unwrap().keys().collect::<Vec<_>>(), ["OTHER", "TILED"]);
+    assert_eq!(run(&["tune", &path, "--check"]).ends(0).out, "TILED: as it was tuned\nOTHER: as it was tuned\n");
+    assert_eq!(run(&["tune", &path, "--check", "--schedule", "OTHER"]).ends(0).out, "OTHER: as it was tuned\n");
+    file.write("src/schedules.rs", SCHEDULES);
+    assert!(run(&["tune", &path, "--check"]).ends(1).out.contains("OTHER: the file has it no more"));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let file = product();
     let path = file.arg("src/schedules.rs");

@@ -9,6 +9,7 @@ use crate::sizes::{Sizes, symbolic};
 use crate::variant::{Compiled, compile};
 use serde_json::json;
 use std::path::Path;
+use std::rc::Rc;
 use tilewright_dsl::diag::{did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
@@ -63,6 +64,7 @@ fn file(options: &Bench) -> Result<Vec<Job>, Problem> {
     let given = if options.size.is_empty() { &none[..] } else { &options.size };
     let mut jobs: Vec<Job> = Vec::new();
     for (profile, compiled) in compiled(options)? {
+        let compiled = Rc::new(compiled);
         for sizes in given {
             let sizes = sizes.of(&compiled.program).map_err(Problem::usage)?;
             let Program { kernel, variant, .. } = compiled.program.clone();
@@ -74,7 +76,7 @@ fn file(options: &Bench) -> Result<Vec<Job>, Problem> {
                 kernel,
                 schedule: variant,
                 profile: profile.name.clone(),
-                compiled: Compiled::of(compiled.program.clone()).map_err(Problem::no)?,
+                compiled: compiled.clone(),
                 operations: totals.map(|t| t.flops).filter(|n| *n > 0.0),
                 bytes,
                 least: totals.and_then(|t| t.least),
@@ -140,7 +142,7 @@ fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> 
         schedule: program.variant.clone(),
         profile: program.profile.clone(),
         sizes,
-        compiled: Compiled::of(program).map_err(Problem::no)?,
+        compiled: Rc::new(Compiled::of(program).map_err(Problem::no)?),
         operations,
         bytes,
         least,

@@ -13,6 +13,7 @@ use crate::sizes::Sizes;
 use crate::tune::median;
 use crate::variant::Compiled;
 use serde::{Deserialize, Serialize};
+use std::rc::Rc;
 
 /// Launches before those that count.
 const WARM_UP: u32 = 5;
@@ -26,7 +27,7 @@ pub(super) struct Job {
     pub(super) schedule: String,
     pub(super) profile: String,
     pub(super) sizes: Sizes,
-    pub(super) compiled: Compiled,
+    pub(super) compiled: Rc<Compiled>,
     /// Arithmetic operations of a launch.
     pub(super) operations: Option<f64>,
     /// Bytes of inputs and outputs of a launch.

@@ -6,6 +6,7 @@ use crate::check::{Case, small_sizes};
 use crate::exit::Problem;
 use crate::reached::{Reached, Trouble};
 use crate::sizes::Sizes;
+use crate::variant::Compiled;
 use std::collections::HashMap;
 use std::rc::Rc;
 use tilewright_dsl::nest;
@@ -16,6 +17,8 @@ pub(super) struct Judge<'a> {
     pub(super) algorithm: &'a nest::Program,
     /// Cases that candidates share: those of the algorithm as it is.
     cases: HashMap<Sizes, Rc<Case>>,
+    /// The small sizes that were found for a version: most candidates can share them.
+    small: HashMap<usize, Sizes>,
 }
 
 /// What became of a candidate.
@@ -27,7 +30,7 @@ pub(super) enum Verdict {
 
 impl<'a> Judge<'a> {
     pub(super) fn new(tuning: &'a Tuning<'a>, algorithm: &'a nest::Program) -> Judge<'a> {
-        Judge { tuning, algorithm, cases: HashMap::new() }
+        Judge { tuning, algorithm, cases: HashMap::new(), small: HashMap::new() }
     }
 
     /// Runs every version of a candidate that the sizes take, at small sizes; and its plain version, at sizes that fill no tile.
@@ -42,7 +45,7 @@ impl<'a> Judge<'a> {
             }
         }
         for (version, asked) in versions {
-            let Some(sizes) = small_sizes(compiled, version, asked, self.tuning.profile) else {
+            let Some(sizes) = self.small_sizes(compiled, version, asked) else {
                 if self.tuning.unchecked {
                     continue;
                 }
@@ -66,6 +69,15 @@ impl<'a> Judge<'a> {
             }
         }
         Verdict::Right
+    }
+
+    fn small_sizes(&mut self, compiled: &Compiled, version: usize, asked: &Sizes) -> Option<Sizes> {
+        if let Some(sizes) = self.small.get(&version).filter(|sizes| compiled.taken(sizes) == Ok(version)) {
+            return Some(sizes.clone());
+        }
+        let sizes = small_sizes(compiled, version, asked, self.tuning.profile)?;
+        self.small.insert(version, sizes.clone());
+        Some(sizes)
     }
 
     fn case(&mut self, candidate: &Candidate, sizes: &Sizes) -> Result<Rc<Case>, String> {

@@ -54,7 +54,9 @@ impl Outcome<'_> {
             cells
         });
         let right: Vec<usize> = (2..3 + sizes.len()).collect();
-        text += &output::table(&heads, rows.collect(), &right);
+        if !self.rows.is_empty() {
+            text += &output::table(&heads, rows.collect(), &right);
+        }
         if self.rows.len() > ROWS {
             text += &format!("… and {} more (`--json` has all)\n", self.rows.len() - ROWS);
         }
