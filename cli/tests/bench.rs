@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Crate, product, run, wrapper};
+use common::{Crate, SCHEDULES, product, run, wrapper};
 
 fn bench(file: &str, more: &[&str]) -> common::Ran {
     run(&[&["bench", file, "--size", "M=13,N=11,K=7", "--runs", "3"], more].concat())
@@ -37,6 +37,20 @@ fn a_files_schedules_are_timed_beside_each_other() {
     assert!(text.contains("before") && text.contains(" %\n") && !text.contains("TILED"), "{text}");
     let again = bench(&path, &["--against", &file.arg("before.json"), "--json"]).ends(0).json();
     assert_eq!(again["rows"][0]["before_ns"], rows[0]["median_ns"]);
+}
+
+#[test]
+fn the_rooflines_share_is_by_the_profiles_rates() {
+    let file = product();
+    let path = file.arg("src/schedules.rs");
+    file.write(
+        "src/schedules.rs",
+        &SCHEDULES.replace("PLAIN: matmul for vulkan_1_1", "PLAIN: matmul for tilewright::devices::nvidia_hopper"),
+    );
+    let rows = bench(&path, &["--json", "--schedule", "PLAIN"]).ends(0).json()["rows"].as_array().unwrap().clone();
+    // 1244 bytes at 4800 GB/s; the arithmetic takes less at 67 TFLOP/s.
+    let share = rows[0]["roofline"].as_f64().unwrap() * rows[0]["median_ns"].as_f64().unwrap();
+    assert!((share - 1244.0 / 4800.0).abs() < 1e-9, "{rows:?}");
 }
 
 #[test]

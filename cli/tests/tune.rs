@@ -78,6 +78,24 @@ fn only_the_defaults_literal_is_written_and_the_record_says_when_it_is_stale() {
     run(&["tune", &path, "--check"]).ends(2).says("is no record");
 }
 
+/// On Vulkan, with the validation layer: every right candidate is measured, as on the reference device.
+#[test]
+fn a_driver_takes_the_same_candidates() {
+    let file = product();
+    let path = file.arg("src/schedules.rs");
+    let arguments = [&["tune", &path], &SIZES[..], &["--json"]].concat();
+    let mut command = tilewright(&arguments);
+    command.env("TILEWRIGHT_VALIDATION", "1");
+    match std::env::var_os("TILEWRIGHT_DEVICE") {
+        Some(device) => command.env("TILEWRIGHT_DEVICE", device),
+        None => command.env_remove("TILEWRIGHT_DEVICE"),
+    };
+    let tuned = &ran(&mut command).ends(0).json()[0];
+    assert_ne!(tuned["device"], "reference device");
+    assert_eq!(tuned["candidates"].as_array().unwrap().len(), 2, "{tuned}");
+    assert!(tuned["refused"].as_array().unwrap().iter().all(|r| r["at"] == "compile"), "{tuned}");
+}
+
 #[test]
 fn what_was_measured_before_is_not_measured_again() {
     let (file, cache) = (product(), Crate::new(&[]));

@@ -204,29 +204,40 @@ fn tuned<'a>(
         over = race.run(reached, &mut cache, share(1.0 - DUEL), &bar).err();
     }
     let best = race.best();
-    let default = candidates.iter().position(|c| c.is_default).filter(|n| race.times[*n].out.is_none());
-    let mut duel = None;
-    if let (Some(best), Some(default), None) = (best, default, &over)
-        && best != default
-    {
-        match race.duel(reached, best, default, &bar) {
-            Ok(done) => duel = Some(done),
-            Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => over = Some(Problem::no(why)),
-            Err(Trouble::Over(problem)) => over = Some(problem),
-        }
-    }
+    let (chosen, duel) = match &over {
+        None => settled(&race, best, reached, &bar).unwrap_or_else(|problem| {
+            over = Some(problem);
+            (None, None)
+        }),
+        Some(_) => (None, None),
+    };
     bar.finish_and_clear();
     let mut rows = rows(&race, best);
     rows.sort_by(|a, b| a.score.unwrap_or(f64::INFINITY).total_cmp(&b.score.unwrap_or(f64::INFINITY)));
-    let chosen = match (best, default, duel) {
-        (Some(_), Some(default), Some(duel)) if !duel.is_won() => Some(candidates[default].choices[0].clone()),
-        (Some(best), ..) => Some(candidates[best].choices[0].clone()),
-        _ => None,
-    };
     candidates.iter().for_each(|candidate| reached.forget(&candidate.compiled));
     let mut outcome = outcome(&subject, device, sizes.clone(), space);
     (outcome.rows, outcome.chosen, outcome.duel) = (rows, chosen, duel);
     Ok((outcome, over))
+}
+
+/// What is chosen, and how the best did against the default if it is another.
+fn settled(
+    race: &Race<'_>,
+    best: Option<usize>,
+    reached: &mut Reached,
+    bar: &ProgressBar,
+) -> Result<(Option<Choice>, Option<Duel>), Problem> {
+    let choice = |n: usize| Some(race.candidates[n].choices[0].clone());
+    let default = race.candidates.iter().position(|c| c.is_default).filter(|n| race.times[*n].out.is_none());
+    match (best, default) {
+        (Some(best), Some(default)) if best != default => match race.duel(reached, best, default, bar) {
+            Ok(duel) => Ok((choice(if duel.is_won() { best } else { default }), Some(duel))),
+            Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => Err(Problem::no(why)),
+            Err(Trouble::Over(problem)) => Err(problem),
+        },
+        (Some(best), _) => Ok((choice(best), None)),
+        (None, _) => Ok((None, None)),
+    }
 }
 
 fn outcome<'a>(subject: &Subject, device: &'a Properties, sizes: Vec<Sizes>, space: Space) -> Outcome<'a> {

@@ -95,7 +95,11 @@ impl Outcome<'_> {
                 coloured(Red, "wrong")
             );
         }
-        let Some(chosen) = &self.chosen else { return text + &coloured(Red, "no choice was measured") + "\n" };
+        let Some(chosen) = &self.chosen else {
+            let is_measured = self.rows.iter().any(|row| row.score.is_some());
+            let what = if is_measured { "nothing is chosen: it did not come to the end" } else { "no choice was measured" };
+            return text + &coloured(Red, what) + "\n";
+        };
         let default = &self.space.default;
         text += &match self.duel {
             Some(duel) if *chosen == *default => {
