@@ -13,11 +13,9 @@
 #![allow(clippy::print_stdout, reason = "a program that prints what it measured")]
 #![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
 
-mod arguments;
 mod options;
 mod report;
 
-use arguments::{Dims, Set};
 use clap::Parser;
 use cpu_time::ProcessTime;
 use options::Options;
@@ -27,6 +25,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tilewright::{Device, DynKernel};
 use tilewright_launch::Program;
+use tilewright_runner::{Dims, Pool, Set};
 use tilewright_schedules::catalog::{ALL, Entry};
 
 /// Launches before those that count: clocks rise, caches fill.
@@ -101,7 +100,9 @@ fn measure(options: &Options, device: &Device, entry: &'static Entry, program: &
     let dims = Dims::new(program, &|name| asked(name).or_else(|| usual(name)))?;
     // SAFETY: the program is what a variant of the catalog holds, which the compiler made.
     let kernel = unsafe { device.load_programs(vec![program.clone()]) }?;
-    let mut sets = (0..options.sets).map(|_| Set::new(&kernel, &dims)).collect::<Result<Vec<_>, _>>()?;
+    let (mut pool, seed) = (Pool::default(), 1);
+    let mut sets =
+        (0..options.sets).map(|n| Set::new(&kernel, &dims, &mut pool, seed + u64::from(n))).collect::<Result<Vec<_>, _>>()?;
     launch(device, &kernel, &mut sets, WARM_UP)?;
     let mut times = match options.cpu {
         true => (0..options.runs).map(|_| processor(device, &kernel, &mut sets)).collect::<Result<_, _>>()?,

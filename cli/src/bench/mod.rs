@@ -1,0 +1,163 @@
+//! `tilewright bench`: times the schedules of a file, or the ready kernels, by the device's clock.
+
+mod against;
+mod list;
+mod report;
+mod svg;
+
+use crate::exit::{Exit, Problem};
+use crate::options::Bench;
+use crate::output;
+use crate::reached::{Reached, Timed, Trouble};
+use crate::sizes::Sizes;
+use crate::tune::median;
+use crate::variant::Compiled;
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+
+/// Launches before those that count.
+const WARM_UP: u32 = 5;
+
+/// The version of what `--json` prints.
+const VERSION: u32 = 1;
+
+/// What is timed.
+pub(super) struct Job {
+    pub(super) kernel: String,
+    pub(super) schedule: String,
+    pub(super) profile: String,
+    pub(super) sizes: Sizes,
+    pub(super) compiled: Rc<Compiled>,
+    /// Arithmetic operations of a launch.
+    pub(super) operations: Option<f64>,
+    /// Bytes of inputs and outputs of a launch.
+    pub(super) bytes: Option<f64>,
+    /// The least nanoseconds by the profile's rates.
+    pub(super) least: Option<f64>,
+}
+
+/// What is printed, and compared with later.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Run {
+    version: u32,
+    rows: Vec<Row>,
+}
+
+/// A schedule at some sizes on a device.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Row {
+    runner: String,
+    device: String,
+    driver: String,
+    kernel: String,
+    schedule: String,
+    profile: String,
+    sizes: String,
+    runs: u32,
+    median_ns: Option<f64>,
+    least_ns: Option<f64>,
+    operations: Option<f64>,
+    bytes: Option<f64>,
+    /// The least time by the profile's rates, over the median.
+    roofline: Option<f64>,
+    /// The median of the run that it is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_ns: Option<f64>,
+    /// Whether it was not measured because it is made for another device, or for other sizes.
+    #[serde(default)]
+    unsupported: bool,
+    /// Why it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
+    if options.list {
+        return list::shown(options).map(|()| Exit::Done);
+    }
+    let before = options.against.as_deref().map(against::read).transpose()?;
+    let jobs = list::jobs(options)?;
+    let runners: Vec<Option<&str>> = match options.runner.is_empty() {
+        true => vec![None],
+        false => options.runner.iter().map(|runner| Some(runner.as_str())).collect(),
+    };
+    let (mut rows, mut failed) = (Vec::new(), None);
+    for runner in runners {
+        // What one runner does has no part in what another has measured.
+        match timed(options, runner, &jobs, &mut rows) {
+            Ok(exit) => failed = exit.or(failed),
+            Err(problem) => {
+                problem.report(false);
+                failed = Some(problem.exit);
+            }
+        }
+    }
+    if let Some(before) = &before {
+        against::compare(&mut rows, before);
+    }
+    if let Some(path) = &options.svg {
+        std::fs::write(path, svg::chart(&rows)).map_err(|e| Problem::usage(format!("cannot write {}: {e}", path.display())))?;
+    }
+    // What is made for other devices and sizes is no fault, unless nothing else is there.
+    let all = rows.iter().all(|row| row.error.is_none() || row.unsupported) && rows.iter().any(|row| row.error.is_none());
+    match options.json {
+        true => output::json(&Run { version: VERSION, rows }),
+        false => output::text(report::shown(&rows, before.is_some())),
+    }
+    Ok(failed.unwrap_or(if all { Exit::Done } else { Exit::No }))
+}
+
+/// Times all jobs behind a runner. Says how its failures would end this program, if it failed and went on.
+fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], rows: &mut Vec<Row>) -> Result<Option<Exit>, Problem> {
+    let mut reached = Reached::open(runner, &options.reach)?;
+    if !reached.device.timestamps {
+        let text = format!("{} has no timestamps on its compute queue: nothing can be timed on it", reached.device.name);
+        return Err(Problem { exit: Exit::Device, text });
+    }
+    let bar = crate::tune::bar();
+    bar.set_length(jobs.len() as u64);
+    for job in jobs {
+        bar.set_message(format!("{} {} at {}", job.kernel, job.schedule, job.sizes));
+        let timed = Timed { warm_up: WARM_UP, runs: options.runs, sets: options.sets, seed: options.seed };
+        let times = reached.time(&job.compiled, &job.sizes, timed);
+        reached.forget(&job.compiled);
+        bar.inc(1);
+        match times {
+            Ok(times) => rows.push(row(job, &reached, options.runs, Ok(&times))),
+            Err(Trouble::Refused(why)) => rows.push(row(job, &reached, options.runs, Err(why))),
+            Err(Trouble::Unsupported(why)) => {
+                rows.push(Row { unsupported: true, ..row(job, &reached, options.runs, Err(why)) });
+            }
+            Err(Trouble::Over(problem)) => {
+                rows.push(row(job, &reached, options.runs, Err(problem.text.clone())));
+                bar.finish_and_clear();
+                return Err(problem);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    Ok(reached.failed)
+}
+
+fn row(job: &Job, reached: &Reached, runs: u32, times: Result<&[u64], String>) -> Row {
+    let nanoseconds: Vec<f64> = times.as_ref().map_or_else(|_| Vec::new(), |times| times.iter().map(|ns| *ns as f64).collect());
+    let median = median(&nanoseconds);
+    Row {
+        runner: reached.name().to_owned(),
+        device: reached.device.name.clone(),
+        driver: reached.device.driver.clone(),
+        kernel: job.kernel.clone(),
+        schedule: job.schedule.clone(),
+        profile: job.profile.clone(),
+        sizes: job.sizes.to_string(),
+        runs,
+        median_ns: median,
+        least_ns: nanoseconds.iter().copied().min_by(f64::total_cmp),
+        operations: job.operations,
+        bytes: job.bytes,
+        roofline: job.least.zip(median).map(|(least, median)| least / median.max(1.0)),
+        before_ns: None,
+        unsupported: false,
+        error: times.err(),
+    }
+}

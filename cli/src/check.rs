@@ -1,0 +1,311 @@
+//! Whether a variant computes what its kernel says: a launch at small sizes against the plain evaluation, element by element, within the
+//! bound that the arithmetic gives.
+
+use crate::cost;
+use crate::sizes::{Sizes, symbolic};
+use crate::variant::Compiled;
+use fastrand::Rng;
+use half::{bf16, f16};
+use std::collections::HashMap;
+use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
+use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Space};
+use tilewright_dsl::profile::Profile;
+use tilewright_launch::{DType, Program};
+use tilewright_runner::message::{self, Array};
+
+/// Operations and elements of a check, at most: the plain evaluation takes them one by one.
+const MOST: f64 = 2e6;
+
+/// How many sizes are tried.
+const TRIES: usize = 6000;
+
+/// Sizes that fill no tile.
+const ODD: [i64; 16] = [1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31, 37, 41, 53, 67];
+
+/// Sizes that facts may ask for.
+const EVEN: [i64; 12] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256];
+
+/// Small sizes at which a launch takes a version: odd ones, as far as its facts allow them. `asked` are sizes that it takes.
+pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, profile: &Profile) -> Option<Sizes> {
+    let (program, costs) = compiled.versions.get(version)?;
+    let names = symbolic(program);
+    let mut rng = Rng::with_seed(names.len() as u64);
+    let mut best: Option<(usize, f64, Sizes)> = None;
+    for n in 0..TRIES {
+        // First all odd; then some as facts may want them; and what the asked sizes are, where facts fix them.
+        let mut pick = |name: &str| match rng.u8(..8) {
+            _ if n < TRIES / 6 => ODD[rng.usize(..ODD.len())],
+            0..3 => ODD[rng.usize(..ODD.len())],
+            3..7 => EVEN[rng.usize(..EVEN.len())],
+            _ => asked.get(name).unwrap_or(1),
+        };
+        let sizes = Sizes(names.iter().map(|name| ((*name).to_owned(), pick(name))).collect());
+        let work = || Some(cost::totals(costs, program, &sizes, profile)?.flops + elements(program, &sizes)?);
+        let Some(work) = work().filter(|work| *work <= MOST) else { continue };
+        let odd = sizes.0.iter().filter(|(_, value)| value % 2 == 1 && *value > 1).count();
+        // More odd sizes first, then more work: a size of one tile hides what goes wrong between two.
+        if best.as_ref().is_none_or(|(o, w, _)| (odd, work) > (*o, *w)) && compiled.taken(&sizes) == Ok(version) {
+            best = Some((odd, work, sizes));
+        }
+    }
+    best.map(|(_, _, sizes)| sizes)
+}
+
+/// Elements of all tensors of a launch.
+fn elements(program: &Program, sizes: &Sizes) -> Option<f64> {
+    let dims = sizes.dims(program).ok()?;
+    let count = |t| Some(dims.shape(t).ok()?.iter().map(|n| *n as f64).product::<f64>());
+    program.tensors.iter().map(count).sum()
+}
+
+/// A launch, and what it must give.
+pub(crate) struct Case {
+    pub(crate) arguments: Vec<message::Value>,
+    pub(crate) outputs: Vec<Vec<u64>>,
+    /// Outputs, then updates: each buffer and its values.
+    wanted: Vec<(Buffer, Tensor)>,
+}
+
+impl Case {
+    /// A case at some sizes. Where the schedule decomposes, results may be off as the decomposed algorithm says.
+    pub(crate) fn new(
+        algorithm: &nest::Program,
+        decomposed: Option<&nest::Program>,
+        sizes: &Sizes,
+        seed: u64,
+    ) -> Result<Case, String> {
+        let mut rng = Rng::with_seed(seed);
+        let mut given = sizes.0.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
+        for (id, scalar) in algorithm.scalars.iter() {
+            given.scalars.insert(id, one(scalar.dtype));
+        }
+        let shapes = shapes(algorithm, &given)?;
+        let shape = |id: BufferId| shapes.get(&id).cloned().unwrap_or_default();
+        for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
+            let shape = shape(id);
+            let count =
+                shape.iter().try_fold(1i64, |n, size| n.checked_mul(*size)).filter(|n| *n >= 0).ok_or("a shape is too large")?;
+            let values = (0..count).map(|_| random(buffer.dtype, &mut rng)).collect();
+            given.tensors.insert(id, Tensor { shape, values });
+        }
+        let mut wanted = wanted(algorithm, decomposed, &given)?;
+        let mut arguments = Vec::new();
+        let mut updates = Vec::new();
+        for argument in &algorithm.arguments {
+            arguments.push(match argument {
+                Argument::Tensor(id) => {
+                    let (buffer, tensor) = (&algorithm.buffers[*id], &given.tensors[id]);
+                    if buffer.space == Space::Update {
+                        updates.push(*id);
+                    }
+                    message::Value::Tensor(array(buffer.dtype, tensor))
+                }
+                Argument::Scalar(id) => {
+                    let (dtype, value) = (algorithm.scalars[*id].dtype, given.scalars[id]);
+                    message::Value::Scalar(array(dtype, &Tensor { shape: Vec::new(), values: vec![value] }))
+                }
+                Argument::Dim(id) => {
+                    // One that a fact equates with a literal is not among what is given.
+                    let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
+                    let size = given.dims.get(id).copied().or_else(literal).and_then(|n| u64::try_from(n).ok());
+                    message::Value::Size(size.ok_or_else(|| format!("`{}` has no value", algorithm.dims[*id].name))?)
+                }
+            });
+        }
+        let outputs = algorithm.outputs.iter().map(|id| shape(*id).iter().map(|n| n.unsigned_abs()).collect()).collect();
+        let results = algorithm.outputs.iter().chain(&updates);
+        let of = |id: &BufferId| Some((algorithm.buffers[*id].clone(), wanted.remove(id)?));
+        let wanted = results.map(of).collect::<Option<Vec<_>>>().ok_or("the evaluation gives not all results")?;
+        Ok(Case { arguments, outputs, wanted })
+    }
+
+    /// Compares what a launch gave.
+    pub(crate) fn compare(&self, results: &[Array]) -> Result<(), String> {
+        if results.len() != self.wanted.len() {
+            return Err(format!("{} results instead of {}", results.len(), self.wanted.len()));
+        }
+        for ((buffer, wanted), got) in self.wanted.iter().zip(results) {
+            let values = values(got)?;
+            let shape: Vec<i64> = got.shape.iter().map(|n| i64::try_from(*n).unwrap_or(-1)).collect();
+            if shape != wanted.shape || values.len() != wanted.values.len() || got.dtype != buffer.dtype {
+                return Err(format!(
+                    "`{}` is {} of shape {shape:?}, not {} of {:?}",
+                    buffer.name, got.dtype, buffer.dtype, wanted.shape
+                ));
+            }
+            let mut unknown = 0;
+            for (at, (wanted, got)) in wanted.values.iter().zip(&values).enumerate() {
+                match is_right(*wanted, *got, buffer.dtype) {
+                    Some(true) => {}
+                    Some(false) => return Err(wrong(&buffer.name, &shape, at, *wanted, *got)),
+                    None => unknown += 1,
+                }
+            }
+            if unknown > 0 && unknown == values.len() {
+                return Err(format!("no element of `{}` has a bound of its error: nothing was compared", buffer.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a launch is to give: the algorithm's values, off by what the decomposed algorithm may be.
+fn wanted(
+    algorithm: &nest::Program,
+    decomposed: Option<&nest::Program>,
+    given: &Given,
+) -> Result<HashMap<BufferId, Tensor>, String> {
+    let mut wanted = evaluate(algorithm, given)?;
+    let Some(decomposed) = decomposed else { return Ok(wanted) };
+    // Strides are dims of its program, and nothing that it computes depends on them.
+    let mut given = given.clone();
+    for (id, _) in decomposed.dims.iter().filter(|(_, dim)| dim.derived.is_none()) {
+        given.dims.entry(id).or_insert(0);
+    }
+    let others = evaluate(decomposed, &given)?;
+    for (id, tensor) in wanted.iter_mut() {
+        if !matches!(algorithm.buffers[*id].space, Space::Output | Space::Update) {
+            continue;
+        }
+        let other = others.get(id).ok_or("the decomposed algorithm lacks a result")?;
+        for (value, other) in tensor.values.iter_mut().zip(&other.values) {
+            let (Value::Float(value), Value::Float(other)) = (value, other) else { continue };
+            if value.value.is_nan() {
+                *value = *other;
+            } else {
+                value.error += other.error + (value.value - other.value).abs();
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Whether an element is right; `None`: its error has no bound, as where a step's operand is near the step.
+fn is_right(wanted: Value, got: Value, dtype: DType) -> Option<bool> {
+    let (Value::Float(wanted), Value::Float(got)) = (wanted, got) else { return Some(wanted == got) };
+    let wanted = wanted.rounded(dtype);
+    if wanted.value == got.value || wanted.value.is_nan() && got.value.is_nan() {
+        return Some(true);
+    }
+    wanted.error.is_finite().then(|| (wanted.value - got.value).abs() <= wanted.error)
+}
+
+fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> String {
+    let mut rest = at as i64;
+    let mut index: Vec<i64> = Vec::new();
+    for size in shape.iter().rev() {
+        index.push(rest % size.max(&1));
+        rest /= size.max(&1);
+    }
+    index.reverse();
+    let bound = if let Value::Float(f) = wanted { format!(" (within {:e})", f.error) } else { String::new() };
+    format!("`{name}`{index:?} is {}, not {}{bound}", got.number(), wanted.number())
+}
+
+/// A scalar that changes what it multiplies, and that every float type holds.
+fn one(dtype: DType) -> Value {
+    match dtype {
+        DType::Bool => Value::Bool(true),
+        dtype if dtype.is_float() => Value::float(0.75),
+        _ => Value::Int(3),
+    }
+}
+
+/// A value that its dtype holds exactly: floats from -1 to 1, small integers.
+fn random(dtype: DType, rng: &mut Rng) -> Value {
+    let float = rng.f64() * 2.0 - 1.0;
+    match dtype {
+        DType::Bool => Value::Bool(rng.bool()),
+        DType::F16 => Value::float(f16::from_f64(float).to_f64()),
+        DType::BF16 => Value::float(bf16::from_f64(float).to_f64()),
+        DType::F32 => Value::float(f64::from(float as f32)),
+        DType::I32 | DType::I8 => Value::Int(rng.i64(-100..=100)),
+        DType::U32 | DType::U8 => Value::Int(rng.i64(0..=100)),
+    }
+}
+
+fn array(dtype: DType, tensor: &Tensor) -> Array {
+    let mut bytes = Vec::new();
+    for value in &tensor.values {
+        let number = value.number();
+        match dtype {
+            DType::F32 => bytes.extend((number as f32).to_le_bytes()),
+            DType::F16 => bytes.extend(f16::from_f64(number).to_le_bytes()),
+            DType::BF16 => bytes.extend(bf16::from_f64(number).to_le_bytes()),
+            DType::I32 => bytes.extend((number as i32).to_le_bytes()),
+            DType::U32 => bytes.extend((number as u32).to_le_bytes()),
+            DType::I8 => bytes.extend((number as i8).to_le_bytes()),
+            DType::U8 => bytes.push(number as u8),
+            DType::Bool => bytes.push(u8::from(number != 0.0)),
+        }
+    }
+    Array { dtype, shape: tensor.shape.iter().map(|n| n.unsigned_abs()).collect(), bytes }
+}
+
+fn values(array: &Array) -> Result<Vec<Value>, String> {
+    array.checked_shape()?;
+    let of4 = |f: fn([u8; 4]) -> Value| array.bytes.as_chunks::<4>().0.iter().map(|b| f(*b)).collect();
+    let of2 = |f: fn([u8; 2]) -> Value| array.bytes.as_chunks::<2>().0.iter().map(|b| f(*b)).collect();
+    let of1 = |f: fn(u8) -> Value| array.bytes.iter().map(|b| f(*b)).collect();
+    Ok(match array.dtype {
+        DType::F32 => of4(|b| Value::float(f32::from_le_bytes(b).into())),
+        DType::I32 => of4(|b| Value::Int(i32::from_le_bytes(b).into())),
+        DType::U32 => of4(|b| Value::Int(u32::from_le_bytes(b).into())),
+        DType::F16 => of2(|b| Value::float(f16::from_le_bytes(b).into())),
+        DType::BF16 => of2(|b| Value::float(bf16::from_le_bytes(b).into())),
+        DType::I8 => of1(|b| Value::Int(i64::from(b as i8))),
+        DType::U8 => of1(|b| Value::Int(b.into())),
+        DType::Bool => of1(|b| Value::Bool(b != 0)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tilewright_dsl::diag::Spans;
+    use tilewright_dsl::syntax;
+
+    /// A kernel's algorithm.
+    fn algorithm(kernel: &str) -> nest::Program {
+        let mut spans = Spans::new();
+        let tokens = kernel.parse().expect("tokens");
+        let kernel = syntax::kernel::parse(tokens, &mut spans).into_result().map_err(|e| e.texts(&spans)).expect("a kernel");
+        let schedule = "V: k for p {}".parse().expect("tokens");
+        let schedule = syntax::parse(schedule, &mut spans, syntax::schedule::Schedule::parse).into_result().expect("a schedule");
+        let bindings = tilewright_dsl::schedule::head::bindings(&kernel, &schedule).expect("a head");
+        tilewright_dsl::algorithm::check(&kernel, &bindings).map_err(|e| e.texts(&spans)).expect("an algorithm")
+    }
+
+    #[test]
+    fn a_result_that_is_off_by_more_than_rounding_is_found() {
+        let program = algorithm(
+            "fn k<N>(x: f32[N], n: dim, y: &mut i32[N]) -> (s: f32[], b: bool[n]) {
+                s[] = sum(i in 0..N) { x[i] };
+                y[i] = y[i] + 1;
+                b[i] = i > 1;
+            }",
+        );
+        let sizes = Sizes(vec![("N".into(), 5), ("n".into(), 3)]);
+        let case = Case::new(&program, None, &sizes, 7).expect("a case");
+        assert_eq!((case.arguments.len(), &case.outputs), (3, &vec![vec![], vec![3]]));
+        let right: Vec<Array> = case.wanted.iter().map(|(buffer, tensor)| array(buffer.dtype, tensor)).collect();
+        assert_eq!(case.compare(&right), Ok(()));
+
+        let sum = f32::from_le_bytes(*right[0].bytes.first_chunk().expect("four bytes"));
+        let with = |n: usize, bytes: Vec<u8>| {
+            let mut results = right.clone();
+            results[n].bytes = bytes;
+            case.compare(&results)
+        };
+        assert_eq!(with(0, f32::to_le_bytes(sum + f32::EPSILON * sum.abs()).into()), Ok(()));
+        let wrong = with(0, f32::to_le_bytes(sum + 1e-3).into()).expect_err("off");
+        assert!(wrong.starts_with("`s`[] is ") && wrong.contains("(within "), "{wrong}");
+        assert!(with(0, f32::to_le_bytes(f32::NAN).into()).is_err());
+        assert_eq!(with(1, vec![0, 0, 0]), Err("`b`[2] is 0, not 1".into()));
+        let mut y = right[2].bytes.clone();
+        y[4] ^= 1;
+        assert!(with(2, y).expect_err("off").starts_with("`y`[1] is "));
+        assert!(with(2, vec![0; 3]).expect_err("short").contains("has 3 bytes"));
+        assert_eq!(case.compare(&right[..2]), Err("2 results instead of 3".into()));
+    }
+}

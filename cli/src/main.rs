@@ -1,0 +1,68 @@
+//! `tilewright`: looks at devices, begins crates, and tunes, times and explains schedules.
+//!
+//! Kernels and schedules are parsed from a crate's files and compiled in this process: nothing of the crate is built. Launches run in
+//! runners, which are processes of their own (`tilewright_runner`): here, where nothing else is said, or on another machine. So a driver
+//! that crashes takes one launch with it and not the results.
+//!
+//! ```text
+//! options ─▶ devices, doctor        what a runner says of its devices
+//!         ├▶ new                    files
+//!         ├▶ tune, bench ─▶ variant (files ─▶ programs) ─▶ check, place (runners)
+//!         └▶ explain                tilewright_explain
+//! ```
+
+mod bars;
+mod bench;
+mod check;
+mod cost;
+mod devices;
+mod doctor;
+mod exit;
+mod explain;
+mod meets;
+mod new;
+mod options;
+mod output;
+mod place;
+mod reached;
+mod sizes;
+mod tune;
+mod variant;
+
+use clap::{CommandFactory, Parser};
+use exit::{Exit, Problem};
+use options::{Command, Options};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let json = options.command.is_json();
+    match run(options.command) {
+        Ok(exit) => exit.into(),
+        Err(problem) => {
+            problem.report(json);
+            problem.exit.into()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Exit, Problem> {
+    match command {
+        Command::Devices(options) => devices::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::New(options) => new::run(&options),
+        Command::Tune(options) => tune::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Explain(options) => explain::run(&options),
+        Command::Completions { shell } => {
+            let mut bytes = Vec::new();
+            clap_complete::generate(shell, &mut Options::command(), "tilewright", &mut bytes);
+            output::raw(&bytes);
+            Ok(Exit::Done)
+        }
+        Command::Runner => {
+            let ended = tilewright_runner::stdio();
+            ended.map(|()| Exit::Done).map_err(|e| Problem { exit: Exit::Runner, text: e.to_string() })
+        }
+    }
+}

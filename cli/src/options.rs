@@ -1,0 +1,259 @@
+//! The command line.
+
+use crate::place::Reach;
+use crate::sizes::{self, Sizes};
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXITS: &str = "\
+Exit codes:
+  0  done
+  1  done, and the answer is no: a schedule is wrong, a record is stale, something is missing, not all was measured
+  2  the command line, or a file that it names, makes no sense
+  3  there is no such device, or it is lost
+  4  a runner does not start, hangs, has died, or answers nonsense
+
+Environment: NO_COLOR switches colours off; TILEWRIGHT_DEVICE, TILEWRIGHT_CACHE, TILEWRIGHT_TIMEOUT and others hold as for every program of
+Tilewright.";
+
+/// Looks at devices, begins crates, and tunes, times and explains schedules.
+///
+/// Kernels and schedules are parsed from a crate's files; nothing of the crate is built.
+#[derive(Parser)]
+#[command(name = "tilewright", version, after_help = EXITS)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Devices(Devices),
+    Doctor(Doctor),
+    New(New),
+    Tune(Tune),
+    Bench(Bench),
+    Explain(Explain),
+    /// Prints a script that completes this program's command lines in a shell.
+    #[command(after_help = "Example:\n  tilewright completions bash > ~/.local/share/bash-completion/completions/tilewright")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Answers requests for launches on standard input and output, as `tilewright-runner` does.
+    Runner,
+}
+
+impl Command {
+    /// Whether results, and errors, are for programs.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Command::Devices(options) => options.json,
+            Command::Doctor(options) => options.json,
+            Command::New(options) => options.json,
+            Command::Tune(options) => options.json,
+            Command::Bench(options) => options.json,
+            Command::Explain(options) => options.json,
+            Command::Completions { .. } | Command::Runner => false,
+        }
+    }
+}
+
+/// Lists the devices and what each can do.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tilewright devices\n  tilewright devices --json | jq '.[].name'\n  tilewright devices --runner \"ssh board tilewright-runner\""
+)]
+pub(crate) struct Devices {
+    /// A command that starts a runner elsewhere.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) runner: Option<String>,
+    /// How long the runner may take for one answer.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
+    pub(crate) answer_within: Duration,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Says what is installed, what is missing, and which devices meet which profiles.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tilewright doctor\n  tilewright doctor src/schedules/board.rs --runner \"ssh board tilewright-runner\"\n\nExit code 1: the loader or a driver is missing, or no device meets a profile of FILE."
+)]
+pub(crate) struct Doctor {
+    /// A Rust file, whose profiles, and those of its schedules, are looked at beside the bundled ones.
+    pub(crate) file: Option<PathBuf>,
+    /// A command that starts a runner elsewhere; several are looked at one after another.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) runner: Vec<String>,
+    /// How long a runner may take for one answer.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
+    pub(crate) answer_within: Duration,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Begins a crate with a kernel, two schedules and a test.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tilewright new my-kernels\n  tilewright new my-kernels --git https://github.com/tilewright/tilewright"
+)]
+pub(crate) struct New {
+    /// The crate's folder, which is made.
+    #[arg(value_name = "NAME")]
+    pub(crate) path: PathBuf,
+    /// The crate's name, if it is not the folder's.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The checkout of Tilewright that it depends on; by default that from which this program was built, or else the public repository.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "git")]
+    pub(crate) checkout: Option<PathBuf>,
+    /// The git repository that it depends on instead.
+    #[arg(long, value_name = "URL")]
+    pub(crate) git: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Looks for the best values of a schedule's tuned constants on a device.
+///
+/// All choices of the schedule's `tune` lines are compiled. Those that make the same module are one candidate; those that ask memory for
+/// much more than another are left out. Each is checked against the plain evaluation of the kernel, at a small size, before it is timed by the
+/// device's clock, in turn with the others. The best one then runs in turn with the present default.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tilewright tune src/schedules.rs --size M=1024,N=1024,K=1024
+  tilewright tune src/schedules.rs --schedule TILED --size M=4096,N=4096,K=4096 --size M=64,N=4096,K=4096 --budget 10m --write
+  tilewright tune src/schedules.rs --check
+  tilewright tune src/schedules.rs --size M=512,N=512,K=512 --runner \"ssh board tilewright-runner\" --json
+
+`--write` changes the defaults of the `tune` lines and nothing else in FILE, and writes the record FILE.tuned.json (of `a.rs`: `a.tuned.json`),
+which belongs into version control. `--check` compiles what the record lists, needs no device, and ends with code 1 where a module has changed.")]
+pub(crate) struct Tune {
+    /// A Rust file with schedules.
+    pub(crate) file: PathBuf,
+    /// The schedules to tune; by default all of the file's that have `tune` lines.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Vec<String>,
+    /// Sizes to tune for: M=4096,N=4096. Several sets count alike.
+    #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
+    pub(crate) size: Vec<Sizes>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    /// A command that starts a runner elsewhere.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) runner: Option<String>,
+    /// How long it may take in all.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
+    pub(crate) budget: Duration,
+    /// Writes the best values into the file, and a record beside it.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) write: bool,
+    /// Only says whether the record beside the file is stale.
+    #[arg(long, conflicts_with_all = ["size", "device", "runner"])]
+    pub(crate) check: bool,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Measures all that is right, also what the cost speaks against.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Measures also versions whose facts allow no size that the plain evaluation could check.
+    #[arg(long)]
+    pub(crate) unchecked: bool,
+    /// Measures anew what was measured before.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Threads that compile; by default as many as there are cores.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// What inputs are made from.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Times the schedules of a file, or the ready kernels, by the device's clock.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tilewright bench src/schedules.rs --size M=1024,N=1024,K=1024
+  tilewright bench catalog --kernel matmul --kernel softmax --svg chart.svg
+  tilewright bench src/schedules.rs --size M=512,N=512,K=512 --json > before.json
+  tilewright bench src/schedules.rs --size M=512,N=512,K=512 --against before.json
+  tilewright bench catalog --kernel matmul --runner \"ssh board tilewright-runner\" --runner \"ssh tower tilewright-runner\"
+
+The share of the roofline is the least time that the kernel's arithmetic or its tensors' bytes can take by the rates of the schedule's profile,
+over the time measured; profiles without rates have none.")]
+pub(crate) struct Bench {
+    /// A Rust file with schedules, or `catalog`: the ready kernels of tilewright-schedules.
+    pub(crate) what: String,
+    /// The schedules to time; by default all.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Vec<String>,
+    /// The kernels to time; by default all.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Vec<String>,
+    /// Sizes: M=4096,N=4096. Each set is timed; kernels of the catalog have sizes of their own.
+    #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
+    pub(crate) size: Vec<Sizes>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    /// A command that starts a runner elsewhere; several are timed one after another.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) runner: Vec<String>,
+    /// Launches of each schedule that count.
+    #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..100_000))]
+    pub(crate) runs: u32,
+    /// Sets of arguments that they take in turn.
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..100))]
+    pub(crate) sets: u32,
+    /// What inputs are made from.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Lists what could be timed, and times nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draws a chart, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Compares with a run that `--json` printed.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+}
+
+/// Shows the nest of a schedule after every directive, its ledger and its cost.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tilewright explain src/schedules.rs\n  tilewright explain src/schedules.rs TILED --size M=1024,N=1024,K=1024 --tune ROWS=4 --brief\n  tilewright explain src/schedules.rs --compare TILED PLAIN --size M=1024,N=1024,K=1024"
+)]
+pub(crate) struct Explain {
+    /// A Rust file with schedules.
+    pub(crate) file: PathBuf,
+    /// The schedules to explain; all of the file's if none is named.
+    pub(crate) schedules: Vec<String>,
+    /// The schedules of one kernel whose costs to compare, two or more.
+    #[arg(long, value_name = "SCHEDULE", num_args = 1.., conflicts_with_all = ["schedules", "brief"])]
+    pub(crate) compare: Vec<String>,
+    /// Sizes, for numbers instead of expressions: N=1,IH=225. Each one more is another set of sizes to compare at.
+    #[arg(long, value_name = "SIZES", visible_alias = "dims", value_parser = sizes::parse)]
+    pub(crate) size: Vec<Sizes>,
+    /// Another profile by whose rates the compared schedules are judged, too: a bundled one, or a path in the file.
+    #[arg(long, value_name = "PROFILE", requires = "compare")]
+    pub(crate) profile: Vec<String>,
+    /// Values of tuned constants, instead of their defaults: B=128
+    #[arg(long, value_name = "VALUES", value_parser = sizes::parse)]
+    pub(crate) tune: Vec<Sizes>,
+    /// Only the last nest, not the way to it.
+    #[arg(long)]
+    pub(crate) brief: bool,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

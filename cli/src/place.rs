@@ -1,0 +1,38 @@
+//! Where launches run: a runner, which is this program again or any command.
+
+use crate::exit::Problem;
+use clap::Args;
+use std::process::Command;
+use std::time::Duration;
+use tilewright_runner::Client;
+
+/// What this machine's own runner is called.
+pub(crate) const HERE: &str = "here";
+
+/// How a device is reached.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reach {
+    /// The device: an index, cpu, integrated, discrete, virtual, reference, or a part of its name. Default: what TILEWRIGHT_DEVICE says.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// How long a runner may take for one answer.
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = humantime::parse_duration)]
+    pub(crate) answer_within: Duration,
+}
+
+/// Starts a runner by its command; `None`: here.
+pub(crate) fn start(runner: Option<&str>, reach: &Reach) -> Result<Client, Problem> {
+    let Some(command) = runner else {
+        let own = std::env::current_exe().map_err(|e| Problem::usage(format!("this program does not know its own path: {e}")))?;
+        let mut process = Command::new(own);
+        process.arg("runner");
+        return Ok(Client::start(process, HERE, reach.answer_within)?);
+    };
+    let words = shell_words::split(command).map_err(|e| Problem::usage(format!("the runner `{command}`: {e}")))?;
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Problem::usage("the runner is an empty command; write `--runner \"ssh board tilewright-runner\"`"));
+    };
+    let mut process = Command::new(program);
+    process.args(arguments);
+    Ok(Client::start(process, command, reach.answer_within)?)
+}

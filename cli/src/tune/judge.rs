@@ -1,0 +1,96 @@
+//! Before anything is timed: whether candidates compute what the kernel says.
+
+use super::Tuning;
+use super::space::Candidate;
+use crate::check::{Case, small_sizes};
+use crate::exit::Problem;
+use crate::reached::{Reached, Trouble};
+use crate::sizes::Sizes;
+use crate::variant::Compiled;
+use std::collections::HashMap;
+use std::rc::Rc;
+use tilewright_dsl::nest;
+
+/// Judges candidates of one kernel.
+pub(super) struct Judge<'a> {
+    pub(super) tuning: &'a Tuning<'a>,
+    pub(super) algorithm: &'a nest::Program,
+    /// Cases that candidates share: those of the algorithm as it is.
+    cases: HashMap<Sizes, Rc<Case>>,
+    /// The small sizes that were found for a version: most candidates can share them.
+    small: HashMap<usize, Sizes>,
+}
+
+/// What became of a candidate.
+pub(super) enum Verdict {
+    Right,
+    Refused(&'static str, String),
+    Over(Problem),
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(tuning: &'a Tuning<'a>, algorithm: &'a nest::Program) -> Judge<'a> {
+        Judge { tuning, algorithm, cases: HashMap::new(), small: HashMap::new() }
+    }
+
+    /// Runs every version of a candidate that the sizes take, at small sizes; and its plain version, at sizes that fill no tile.
+    pub(super) fn judge(&mut self, reached: &mut Reached, candidate: &Candidate) -> Verdict {
+        let compiled = &candidate.compiled;
+        let mut versions: Vec<(usize, &Sizes)> = Vec::new();
+        for sizes in self.tuning.sizes {
+            if let Ok(version) = compiled.taken(sizes)
+                && !versions.iter().any(|(v, _)| *v == version)
+            {
+                versions.push((version, sizes));
+            }
+        }
+        for (version, asked) in versions {
+            let Some(sizes) = self.small_sizes(compiled, version, asked) else {
+                if self.tuning.unchecked {
+                    continue;
+                }
+                let name = &compiled.versions[version].0.variant;
+                let why =
+                    format!("`{name}` takes no sizes that are small enough to be checked (`--unchecked` measures it all the same)");
+                return Verdict::Refused("result", why);
+            };
+            let case = match self.case(candidate, &sizes) {
+                Ok(case) => case,
+                Err(why) => return Verdict::Refused("result", format!("at {sizes} it cannot be checked: {why}")),
+            };
+            match reached.run(compiled, case.arguments.clone(), case.outputs.clone()) {
+                Err(Trouble::Over(problem)) => return Verdict::Over(problem),
+                Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => return Verdict::Refused("load", why),
+                Ok(results) => {
+                    if let Err(why) = case.compare(&results) {
+                        return Verdict::Refused("result", format!("at {sizes} it is wrong: {why}"));
+                    }
+                }
+            }
+        }
+        Verdict::Right
+    }
+
+    fn small_sizes(&mut self, compiled: &Compiled, version: usize, asked: &Sizes) -> Option<Sizes> {
+        if let Some(sizes) = self.small.get(&version).filter(|sizes| compiled.taken(sizes) == Ok(version)) {
+            return Some(sizes.clone());
+        }
+        let sizes = small_sizes(compiled, version, asked, self.tuning.profile)?;
+        self.small.insert(version, sizes.clone());
+        Some(sizes)
+    }
+
+    fn case(&mut self, candidate: &Candidate, sizes: &Sizes) -> Result<Rc<Case>, String> {
+        let decomposed = candidate.compiled.decomposed.as_ref();
+        if decomposed.is_none()
+            && let Some(case) = self.cases.get(sizes)
+        {
+            return Ok(case.clone());
+        }
+        let case = Rc::new(Case::new(self.algorithm, decomposed, sizes, self.tuning.seed)?);
+        if decomposed.is_none() {
+            self.cases.insert(sizes.clone(), case.clone());
+        }
+        Ok(case)
+    }
+}

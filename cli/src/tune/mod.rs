@@ -1,0 +1,402 @@
+//! `tilewright tune`: looks for the best values of a schedule's tuned constants on a device.
+//!
+//! ```text
+//! tune lines ─ space ─▶ candidates ─ prune ─▶ ─ judge ─▶ right ones ─ race ─▶ the best ─ duel with the default ─▶ write, record
+//! ```
+//!
+//! Nothing tunes when a user's program runs: what is found here becomes the default in the file.
+
+mod cache;
+mod judge;
+mod race;
+mod record;
+pub(crate) mod report;
+mod space;
+mod write;
+
+use crate::exit::{Exit, Problem};
+use crate::options::Tune;
+use crate::output;
+use crate::reached::{Reached, Trouble};
+use crate::sizes::Sizes;
+use crate::variant::{algorithm, tunes};
+use cache::Cache;
+use indicatif::{ProgressBar, ProgressStyle};
+use judge::{Judge, Verdict};
+use race::{Duel, Race};
+use record::{OnDevice, Record, Tuned};
+use serde_json::json;
+use space::{Candidate, Space};
+use std::time::Instant;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::tune::Choice;
+use tilewright_explain::source::{Source, Subject};
+use tilewright_runner::message::Properties;
+
+/// Of the budget, what compilation may take at most, and what is kept for the comparison at the end.
+const COMPILE: f64 = 0.5;
+const DUEL: f64 = 0.1;
+
+/// What holds for all candidates of a schedule.
+struct Tuning<'a> {
+    sizes: &'a [Sizes],
+    profile: &'a Profile,
+    seed: u64,
+    unchecked: bool,
+}
+
+/// What became of a schedule's tuning.
+struct Outcome<'a> {
+    schedule: String,
+    kernel: String,
+    profile: String,
+    device: &'a Properties,
+    sizes: Vec<Sizes>,
+    space: Space,
+    rows: Vec<Row>,
+    /// The best, if it is faster than the default by more than noise; else the default.
+    chosen: Option<Choice>,
+    duel: Option<Duel>,
+}
+
+/// A candidate and its times.
+struct Row {
+    choices: Vec<Choice>,
+    module: String,
+    is_default: bool,
+    is_best: bool,
+    medians: Option<Vec<f64>>,
+    score: Option<f64>,
+    cached: bool,
+    out: Option<String>,
+}
+
+pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
+    let source = Source::open(&options.file)?;
+    let names = schedules(options, &source)?;
+    if options.check {
+        return check(options, &source, &names);
+    }
+    // What is wrong with the command line is said before anything is waited for.
+    for name in &names {
+        let subject = source.subject(name)?;
+        let program = crate::variant::compile(&source, &subject, &Choice::default()).map_err(Problem::no)?.program;
+        sizes(options, &program)?;
+    }
+    let mut reached = Reached::open(options.runner.as_deref(), &options.reach)?;
+    if !reached.device.timestamps {
+        let text = format!("{} has no timestamps on its compute queue: nothing can be timed on it", reached.device.name);
+        return Err(Problem { exit: Exit::Device, text });
+    }
+    let (mut exit, mut values, end) = (Exit::Done, Vec::new(), Instant::now() + options.budget);
+    for (n, name) in names.iter().enumerate() {
+        // Each schedule has its share of what is left.
+        let left = end.saturating_duration_since(Instant::now()) / u32::try_from(names.len() - n).unwrap_or(1);
+        let device = reached.device.clone();
+        let (outcome, over) = tuned(options, name, &device, &mut reached, Instant::now() + left)?;
+        if outcome.chosen.is_none() || outcome.space.refused.iter().any(|r| r.stage == "result" && r.why.contains("it is wrong")) {
+            exit = Exit::No;
+        }
+        if let (None, Some(failed)) = (&outcome.chosen, reached.failed) {
+            exit = failed;
+        }
+        let mut written = None;
+        if options.write && over.is_none() && outcome.chosen.is_some() {
+            written = Some(write(options, &outcome)?);
+        }
+        if options.json {
+            let mut value = outcome.json();
+            value["written"] = json!(written.is_some());
+            values.push(value);
+        } else {
+            output::line(outcome.shown().trim_end());
+            written.into_iter().for_each(output::line);
+        }
+        if let Some(problem) = over {
+            problem.report(false);
+            exit = problem.exit;
+            break;
+        }
+    }
+    if options.json {
+        output::json(&values);
+    }
+    Ok(exit)
+}
+
+/// The schedules that are tuned.
+fn schedules(options: &Tune, source: &Source) -> Result<Vec<String>, Problem> {
+    let tunes_some = |name: &str| Ok::<_, Problem>(tunes(&source.subject(name)?).next().is_some());
+    let mut names = Vec::new();
+    for name in &options.schedule {
+        if !tunes_some(name)? {
+            return Err(Problem::usage(format!("`{name}` has no `tune` line; write one, as `tune B in [8, 16] = 8;`")));
+        }
+        names.push(name.clone());
+    }
+    if options.schedule.is_empty() {
+        for name in source.schedules() {
+            if tunes_some(name)? {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    match names.is_empty() {
+        true => Err(Problem::usage(format!("no schedule of {} has a `tune` line", options.file.display()))),
+        false => Ok(names),
+    }
+}
+
+/// The sizes of a schedule, each in the order of its program's dims.
+fn sizes(options: &Tune, program: &tilewright_launch::Program) -> Result<Vec<Sizes>, Problem> {
+    let given: &[Sizes] = if options.size.is_empty() { &[Sizes(Vec::new())] } else { &options.size };
+    let mut all: Vec<Sizes> = Vec::new();
+    for sizes in given {
+        let sizes = sizes.of(program).map_err(Problem::usage)?;
+        if !all.contains(&sizes) {
+            all.push(sizes);
+        }
+    }
+    Ok(all)
+}
+
+/// A bar on standard error, where that is a terminal.
+pub(crate) fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn jobs(options: &Tune) -> usize {
+    options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+/// Tunes a schedule. A runner that is given up ends it, with what is known by then.
+fn tuned<'a>(
+    options: &Tune,
+    name: &str,
+    device: &'a Properties,
+    reached: &mut Reached,
+    end: Instant,
+) -> Result<(Outcome<'a>, Option<Problem>), Problem> {
+    let begin = Instant::now();
+    let share = |part: f64| begin + end.saturating_duration_since(begin).mul_f64(part);
+    let bar = bar();
+    let mut space = space::compiled(&options.file, name, jobs(options), Some(share(COMPILE)), &bar)?;
+    let source = Source::open(&options.file)?;
+    let subject = source.subject(name)?;
+    let algorithm = algorithm(&source, &subject)?;
+    let Some(first) = space.candidates.first() else {
+        let outcome = outcome(&subject, device, Vec::new(), space);
+        return Ok((outcome, None));
+    };
+    let sizes = sizes(options, &first.compiled.program)?;
+    space.prune(&sizes, &subject.profile, options.all);
+    let tuning = Tuning { sizes: &sizes, profile: &subject.profile, seed: options.seed, unchecked: options.unchecked };
+    let mut cache = Cache::open(device, options.fresh);
+    let mut over = judged(&tuning, &algorithm, &mut space, reached, &cache, share(1.0 - 2.0 * DUEL), &bar);
+    let candidates = std::mem::take(&mut space.candidates);
+    let mut race = Race::new(&tuning, &candidates, &cache);
+    if over.is_none() {
+        bar.reset();
+        over = race.run(reached, &mut cache, share(1.0 - DUEL), &bar).err();
+    }
+    let best = race.best();
+    let (chosen, duel) = match &over {
+        None => settled(&race, best, reached, &bar).unwrap_or_else(|problem| {
+            over = Some(problem);
+            (None, None)
+        }),
+        Some(_) => (None, None),
+    };
+    bar.finish_and_clear();
+    let mut rows = rows(&race, best);
+    rows.sort_by(|a, b| a.score.unwrap_or(f64::INFINITY).total_cmp(&b.score.unwrap_or(f64::INFINITY)));
+    candidates.iter().for_each(|candidate| reached.forget(&candidate.compiled));
+    let mut outcome = outcome(&subject, device, sizes.clone(), space);
+    (outcome.rows, outcome.chosen, outcome.duel) = (rows, chosen, duel);
+    Ok((outcome, over))
+}
+
+/// What is chosen, and how the best did against the default if it is another.
+fn settled(
+    race: &Race<'_>,
+    best: Option<usize>,
+    reached: &mut Reached,
+    bar: &ProgressBar,
+) -> Result<(Option<Choice>, Option<Duel>), Problem> {
+    let choice = |n: usize| Some(race.candidates[n].choices[0].clone());
+    let default = race.candidates.iter().position(|c| c.is_default).filter(|n| race.times[*n].out.is_none());
+    match (best, default) {
+        (Some(best), Some(default)) if best != default => match race.duel(reached, best, default, bar) {
+            Ok(duel) => Ok((choice(if duel.is_won() { best } else { default }), Some(duel))),
+            Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => Err(Problem::no(why)),
+            Err(Trouble::Over(problem)) => Err(problem),
+        },
+        (Some(best), _) => Ok((choice(best), None)),
+        (None, _) => Ok((None, None)),
+    }
+}
+
+fn outcome<'a>(subject: &Subject, device: &'a Properties, sizes: Vec<Sizes>, space: Space) -> Outcome<'a> {
+    Outcome {
+        schedule: subject.schedule.name.text.clone(),
+        kernel: subject.kernel.name.text.clone(),
+        profile: subject.profile.name.clone(),
+        device,
+        sizes,
+        space,
+        rows: Vec::new(),
+        chosen: None,
+        duel: None,
+    }
+}
+
+/// Takes out what is not right. What was measured before was right then.
+fn judged(
+    tuning: &Tuning<'_>,
+    algorithm: &tilewright_dsl::nest::Program,
+    space: &mut Space,
+    reached: &mut Reached,
+    cache: &Cache,
+    until: Instant,
+    bar: &ProgressBar,
+) -> Option<Problem> {
+    bar.reset();
+    bar.set_length(space.candidates.len() as u64);
+    let mut judge = Judge::new(tuning, algorithm);
+    let mut over = None;
+    for (n, candidate) in std::mem::take(&mut space.candidates).into_iter().enumerate() {
+        bar.set_message(format!("checking {}", candidate.choices[0]));
+        bar.inc(1);
+        let known = tuning.sizes.iter().all(|sizes| cache.get(&candidate.compiled.module, sizes).is_some());
+        let verdict = match &over {
+            Some(_) => Verdict::Refused("budget", "the runner was given up before".to_owned()),
+            None if known => Verdict::Right,
+            None if n > 0 && Instant::now() >= until => Verdict::Refused("budget", "there was no time left to check it".to_owned()),
+            None => judge.judge(reached, &candidate),
+        };
+        match verdict {
+            Verdict::Right => space.candidates.push(candidate),
+            Verdict::Refused(stage, why) => {
+                reached.forget(&candidate.compiled);
+                refuse(space, candidate, stage, &why);
+            }
+            Verdict::Over(problem) => {
+                refuse(space, candidate, "load", &problem.text);
+                over = Some(problem);
+            }
+        }
+    }
+    over
+}
+
+fn refuse(space: &mut Space, candidate: Candidate, stage: &'static str, why: &str) {
+    candidate.choices.into_iter().for_each(|choice| space.refuse(choice, stage, why.to_owned()));
+}
+
+fn rows(race: &Race<'_>, best: Option<usize>) -> Vec<Row> {
+    let row = |(n, candidate): (usize, &Candidate)| {
+        let times = &race.times[n];
+        Row {
+            choices: candidate.choices.clone(),
+            module: candidate.compiled.module.clone(),
+            is_default: candidate.is_default,
+            is_best: best == Some(n),
+            medians: times.medians(),
+            score: race.score(n),
+            cached: times.cached,
+            out: times.out.as_ref().map(|(stage, why)| format!("{stage}: {why}")),
+        }
+    };
+    race.candidates.iter().enumerate().map(row).collect()
+}
+
+/// Writes what was chosen into the file, and the record beside it.
+fn write(options: &Tune, outcome: &Outcome<'_>) -> Result<String, Problem> {
+    let Some(chosen) = &outcome.chosen else { return Ok(String::new()) };
+    // As it is now: an earlier schedule of the same file may have been written.
+    let source = Source::open(&options.file)?;
+    let subject = source.subject(&outcome.schedule)?;
+    let fails = |e: std::io::Error| Problem::usage(format!("cannot read {}: {e}", options.file.display()));
+    let text = std::fs::read_to_string(&options.file).map_err(fails)?;
+    let now = space::default_choice(&source, &subject)?;
+    if now != outcome.space.default {
+        return Err(Problem::usage(format!("the defaults of `{}` were changed meanwhile; nothing is written", outcome.schedule)));
+    }
+    let edited = write::edited(&text, &subject, chosen)?;
+    let mut record = Record::read(&options.file)?.unwrap_or_default();
+    let mut tuned = Tuned::of(&outcome.space, chosen, &outcome.kernel, &outcome.profile);
+    let rows = outcome.rows.iter().filter_map(|row| Some((row.choices[0].to_string(), row.medians.as_ref()?)));
+    let on_device = OnDevice {
+        sizes: record::sizes(&outcome.sizes),
+        best: chosen.to_string(),
+        before: outcome.space.default.to_string(),
+        ratio: outcome.duel.map(|duel| (duel.ratio * 1e3).round() / 1e3),
+        nanoseconds: rows.map(|(choice, medians)| (choice, medians.iter().map(|ns| record::rounded(*ns)).collect())).collect(),
+        refused: record::reasons(&outcome.space.refused),
+    };
+    // What other devices said of the same modules still holds.
+    if let Some(old) = record.schedules.remove(&outcome.schedule).filter(|old| old.modules == tuned.modules) {
+        tuned.devices = old.devices;
+    }
+    tuned.devices.insert(format!("{}; {}", outcome.device.name, outcome.device.driver), on_device);
+    record.schedules.insert(outcome.schedule.clone(), tuned);
+    let record = record.text()?;
+    if edited != text {
+        write::replace(&options.file, &edited)?;
+    }
+    write::record(&options.file, &record)?;
+    let file = options.file.display();
+    let what = if edited == text { format!("{file} has it already") } else { format!("{file} has it now") };
+    Ok(format!("{what}; the record is {}", record::beside(&options.file).display()))
+}
+
+/// Says whether the record is stale.
+fn check(options: &Tune, source: &Source, names: &[String]) -> Result<Exit, Problem> {
+    let path = record::beside(&options.file);
+    let Some(record) = Record::read(&options.file)? else {
+        return Err(Problem::no(format!("{} is not there: `tilewright tune --write` makes it", path.display())));
+    };
+    let mut stale: Vec<(String, Vec<String>)> = Vec::new();
+    for name in names {
+        let lines = match record.schedules.get(name) {
+            None => vec!["it was not tuned".to_owned()],
+            Some(tuned) => {
+                let bar = bar();
+                let space = space::compiled(&options.file, name, jobs(options), None, &bar)?;
+                bar.finish_and_clear();
+                tuned.stale(&space)
+            }
+        };
+        stale.push((name.clone(), lines));
+    }
+    if options.schedule.is_empty() {
+        let there = source.schedules();
+        let gone = record.schedules.keys().filter(|name| !there.contains(&name.as_str()));
+        stale.extend(gone.map(|name| (name.clone(), vec!["the file has it no more".to_owned()])));
+    }
+    let is_stale = stale.iter().any(|(_, lines)| !lines.is_empty());
+    if options.json {
+        let schedules: Vec<_> = stale.iter().map(|(name, lines)| json!({ "schedule": name, "stale": lines })).collect();
+        output::json(&json!({ "record": path, "stale": is_stale, "schedules": schedules }));
+    } else {
+        for (name, lines) in &stale {
+            match lines.is_empty() {
+                true => output::line(format_args!("{name}: as it was tuned")),
+                false => lines.iter().for_each(|line| output::line(format_args!("{name}: {line}"))),
+            }
+        }
+    }
+    Ok(if is_stale { Exit::No } else { Exit::Done })
+}
+
+/// The middle of some numbers; `None`: there are none.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some((low + high) / 2.0)
+}

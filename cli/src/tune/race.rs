@@ -1,0 +1,232 @@
+//! Timing in rounds: every candidate in turn, by the device's clock, until the slow ones are out; and the best against the default at the end.
+
+use super::cache::Cache;
+use super::space::Candidate;
+use super::{Tuning, median};
+use crate::exit::Problem;
+use crate::reached::{Reached, Timed, Trouble};
+use crate::sizes::Sizes;
+use indicatif::ProgressBar;
+use std::time::Instant;
+
+/// Samples of each candidate that is not out.
+const SAMPLES: usize = 7;
+
+/// Samples after which a slow candidate goes out.
+const ENOUGH: usize = 3;
+
+/// How many times the best time is slow.
+const SLOW: f64 = 1.5;
+
+/// Nanoseconds of launches in one sample, about.
+const SAMPLE: f64 = 2e7;
+
+/// Launches in a sample, at most.
+const LAUNCHES: f64 = 50.0;
+
+/// Launches before those of a sample.
+const WARM_UP: u32 = 2;
+
+/// Pairs of the comparison at the end.
+const PAIRS: usize = 8;
+
+/// A candidate's times.
+#[derive(Clone, Default)]
+pub(super) struct Times {
+    /// Of each set of sizes, the median launch of every sample, in nanoseconds.
+    pub(super) samples: Vec<Vec<f64>>,
+    /// Whether they come from an earlier run.
+    pub(super) cached: bool,
+    /// Why it went out.
+    pub(super) out: Option<(&'static str, String)>,
+}
+
+/// The best against the default.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Duel {
+    /// The best's time over the default's.
+    pub(super) ratio: f64,
+    /// Pairs in which the best was faster.
+    pub(super) won: usize,
+    pub(super) pairs: usize,
+}
+
+impl Duel {
+    /// Whether the difference is more than noise.
+    pub(super) fn is_won(self) -> bool {
+        self.ratio < 0.99 && self.won * 4 >= self.pairs * 3
+    }
+}
+
+impl Times {
+    /// The median of each set of sizes.
+    pub(super) fn medians(&self) -> Option<Vec<f64>> {
+        self.samples.iter().map(|samples| median(samples)).collect()
+    }
+
+    fn sampled(&self) -> usize {
+        self.samples.iter().map(Vec::len).min().unwrap_or(0)
+    }
+}
+
+/// A race of some candidates.
+pub(super) struct Race<'a> {
+    pub(super) tuning: &'a Tuning<'a>,
+    pub(super) candidates: &'a [Candidate],
+    pub(super) times: Vec<Times>,
+}
+
+impl<'a> Race<'a> {
+    /// The candidates, with what is known of them.
+    pub(super) fn new(tuning: &'a Tuning<'a>, candidates: &'a [Candidate], cache: &Cache) -> Race<'a> {
+        let known = |c: &Candidate| {
+            let samples: Option<Vec<_>> = tuning.sizes.iter().map(|s| Some(vec![cache.get(&c.compiled.module, s)?])).collect();
+            let cached = samples.is_some();
+            Times { samples: samples.unwrap_or_else(|| vec![Vec::new(); tuning.sizes.len()]), cached, out: None }
+        };
+        Race { tuning, candidates, times: candidates.iter().map(known).collect() }
+    }
+
+    fn is_in(&self, n: usize) -> bool {
+        self.times[n].out.is_none()
+    }
+
+    /// A candidate's time as a multiple of the best: the geometric mean over the sizes.
+    pub(super) fn score(&self, n: usize) -> Option<f64> {
+        let own = self.times[n].medians()?;
+        let best = |size: usize| {
+            let all = (0..self.times.len()).filter(|n| self.is_in(*n)).filter_map(|n| median(&self.times[n].samples[size]));
+            all.min_by(f64::total_cmp)
+        };
+        let logs: f64 = own.iter().enumerate().map(|(size, time)| Some((time / best(size)?).ln())).sum::<Option<f64>>()?;
+        Some((logs / own.len().max(1) as f64).exp())
+    }
+
+    /// The fastest of those that were measured to the end.
+    pub(super) fn best(&self) -> Option<usize> {
+        let scored = (0..self.times.len()).filter(|n| self.is_in(*n)).filter_map(|n| Some((n, self.score(n)?)));
+        scored.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(n, _)| n)
+    }
+
+    /// Times all candidates in turn.
+    pub(super) fn run(
+        &mut self,
+        reached: &mut Reached,
+        cache: &mut Cache,
+        until: Instant,
+        bar: &ProgressBar,
+    ) -> Result<(), Problem> {
+        bar.set_length((SAMPLES * self.candidates.len() * self.tuning.sizes.len()) as u64);
+        for round in 0..SAMPLES {
+            for (size, sizes) in self.tuning.sizes.iter().enumerate() {
+                // Another one begins each round: none is always first after the change of sizes.
+                for n in (0..self.candidates.len()).map(|n| (n + round) % self.candidates.len()) {
+                    bar.inc(1);
+                    if !self.is_in(n) || self.times[n].cached {
+                        continue;
+                    }
+                    if Instant::now() >= until {
+                        self.end(round);
+                        self.keep(cache);
+                        return Ok(());
+                    }
+                    match self.sample(reached, n, size, sizes) {
+                        Ok(()) => {}
+                        Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => {
+                            self.times[n].out = Some(("time", format!("at {sizes}: {why}")))
+                        }
+                        Err(Trouble::Over(problem)) => {
+                            self.keep(cache);
+                            return Err(problem);
+                        }
+                    }
+                }
+            }
+            self.drop_slow(reached);
+            self.show_best(bar);
+        }
+        self.keep(cache);
+        Ok(())
+    }
+
+    fn sample(&mut self, reached: &mut Reached, n: usize, size: usize, sizes: &Sizes) -> Result<(), Trouble> {
+        let before = median(&self.times[n].samples[size]);
+        let runs = before.map_or(1.0, |ns| (SAMPLE / ns.max(1.0)).clamp(1.0, LAUNCHES)) as u32;
+        let timed = Timed { warm_up: WARM_UP, runs, sets: 2, seed: self.tuning.seed };
+        let times = reached.time(&self.candidates[n].compiled, sizes, timed)?;
+        let times: Vec<f64> = times.into_iter().map(|ns| ns as f64).collect();
+        self.times[n].samples[size].extend(median(&times));
+        Ok(())
+    }
+
+    /// Takes out what is slow. Only what still runs is compared.
+    fn drop_slow(&mut self, reached: &mut Reached) {
+        let slow: Vec<(usize, f64)> = (0..self.times.len())
+            .filter(|n| self.is_in(*n) && (self.times[*n].cached || self.times[*n].sampled() >= ENOUGH))
+            .filter_map(|n| Some((n, self.score(n)?)))
+            .collect();
+        let Some(best) = slow.iter().map(|(_, score)| *score).min_by(f64::total_cmp) else { return };
+        for (n, score) in slow {
+            // The default stays for the comparison at the end.
+            if score > SLOW * best && !self.candidates[n].is_default {
+                self.times[n].out = Some(("time", format!("{:.2} times the best time", score / best)));
+                reached.forget(&self.candidates[n].compiled);
+            }
+        }
+    }
+
+    /// The time is over: what has too few samples is out.
+    fn end(&mut self, round: usize) {
+        for times in self.times.iter_mut().filter(|t| t.out.is_none() && !t.cached && t.sampled() < ENOUGH.min(round.max(1))) {
+            times.out = Some(("budget", "there was no time left to measure it".to_owned()));
+        }
+    }
+
+    /// Keeps what was measured often enough.
+    fn keep(&self, cache: &mut Cache) {
+        for (candidate, times) in self.candidates.iter().zip(&self.times).filter(|(_, t)| !t.cached) {
+            for (sizes, samples) in self.tuning.sizes.iter().zip(&times.samples).filter(|(_, s)| s.len() >= ENOUGH) {
+                if let Some(time) = median(samples) {
+                    cache.put(&candidate.compiled.module, sizes, time);
+                }
+            }
+        }
+    }
+
+    fn show_best(&self, bar: &ProgressBar) {
+        let Some(best) = self.best() else { return };
+        let left = (0..self.times.len()).filter(|n| self.is_in(*n)).count();
+        let times = self.times[best].medians().unwrap_or_default();
+        let times: Vec<String> = times.iter().map(|ns| super::report::time(*ns)).collect();
+        bar.set_message(format!("{left} left, best {}: {}", self.candidates[best].choices[0], times.join(", ")));
+    }
+
+    /// The best and the default, one after the other, several times.
+    pub(super) fn duel(&self, reached: &mut Reached, best: usize, default: usize, bar: &ProgressBar) -> Result<Duel, Trouble> {
+        bar.set_length((PAIRS * self.tuning.sizes.len()) as u64);
+        bar.set_position(0);
+        bar.set_message(format!("{} against the default", self.candidates[best].choices[0]));
+        let (mut logs, mut won, mut pairs) = (0.0, 0, 0);
+        for (size, sizes) in self.tuning.sizes.iter().enumerate() {
+            let mut ratios = Vec::new();
+            let runs = |n: usize| {
+                let before = median(&self.times[n].samples[size]);
+                before.map_or(1.0, |ns| (SAMPLE / ns.max(1.0)).clamp(1.0, LAUNCHES)) as u32
+            };
+            for _ in 0..PAIRS {
+                let mut one = |n: usize| -> Result<f64, Trouble> {
+                    let timed = Timed { warm_up: WARM_UP, runs: runs(n), sets: 2, seed: self.tuning.seed };
+                    let times = reached.time(&self.candidates[n].compiled, sizes, timed)?;
+                    Ok(median(&times.into_iter().map(|ns| ns as f64).collect::<Vec<_>>()).unwrap_or(f64::NAN))
+                };
+                let (a, b) = (one(default)?, one(best)?);
+                ratios.push(b / a.max(1.0));
+                won += usize::from(b < a);
+                pairs += 1;
+                bar.inc(1);
+            }
+            logs += median(&ratios).unwrap_or(1.0).max(1e-9).ln();
+        }
+        Ok(Duel { ratio: (logs / self.tuning.sizes.len().max(1) as f64).exp(), won, pairs })
+    }
+}

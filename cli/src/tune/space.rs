@@ -1,0 +1,182 @@
+//! The space: every choice of a schedule's `tune` lines, compiled in parallel; identical modules are one candidate.
+
+use crate::cost;
+use crate::exit::Problem;
+use crate::sizes::Sizes;
+use crate::variant::{Compiled, choices, compile, tunes};
+use indicatif::ProgressBar;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::tune::Choice;
+use tilewright_explain::source::{Source, Subject};
+
+/// Of two candidates, one that asks memory for so many times as many bytes as the other is not measured: caches and hidden latencies make
+/// up for a part of it, and not for more than this.
+const MOST_TRAFFIC: f64 = 8.0;
+
+/// What a thread that compiles may put on its stack.
+const STACK: usize = 32 << 20;
+
+/// A module that is measured.
+pub(super) struct Candidate {
+    /// The choices that make it, the default first if it is one of them.
+    pub(super) choices: Vec<Choice>,
+    pub(super) compiled: Compiled,
+    pub(super) is_default: bool,
+}
+
+/// A choice that is not measured, or not to the end.
+#[derive(Clone, Debug)]
+pub(super) struct Refused {
+    pub(super) choice: Choice,
+    /// Where it went out: `compile`, `sizes`, `cost`, `load`, `result`, `time`, `budget`.
+    pub(super) stage: &'static str,
+    pub(super) why: String,
+}
+
+/// All choices of a schedule.
+pub(super) struct Space {
+    /// How many choices there are.
+    pub(super) count: usize,
+    /// The values that the file has.
+    pub(super) default: Choice,
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) refused: Vec<Refused>,
+    /// Every choice that compiles, and its module.
+    pub(super) modules: Vec<(Choice, String)>,
+}
+
+/// The values that the file has.
+pub(super) fn default_choice(source: &Source, subject: &Subject) -> Result<Choice, Problem> {
+    let literal = |tune: &tilewright_dsl::syntax::schedule::Tune| {
+        let text = subject.spans.source(tune.default.span)?;
+        Some((tune.name.text.clone(), text.replace('_', "").parse::<i64>().ok()?))
+    };
+    if let Some(values) = tunes(subject).map(literal).collect() {
+        return Ok(Choice(values));
+    }
+    // A default can be an expression.
+    let Subject { kernel, schedule, profile, .. } = subject;
+    let place = |at| subject.place(at);
+    let made = tilewright_dsl::variant::compile(kernel, schedule, profile, &Choice::default(), &place, tilewright_spirv::compile);
+    let made = made.map_err(|errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end())))?;
+    Ok(Choice(made.nest.tuned.iter().map(|t| (t.name.clone(), t.value)).collect()))
+}
+
+/// Compiles all choices with `jobs` threads, as many as are begun before `until`. The default is the first.
+pub(super) fn compiled(
+    file: &Path,
+    schedule: &str,
+    jobs: usize,
+    until: Option<Instant>,
+    bar: &ProgressBar,
+) -> Result<Space, Problem> {
+    let source = Source::open(file)?;
+    let subject = source.subject(schedule)?;
+    let mut all = choices(&source, &subject)?;
+    let default = default_choice(&source, &subject)?;
+    if let Some(at) = all.iter().position(|choice| *choice == default) {
+        all[..=at].rotate_right(1);
+    }
+    bar.set_length(all.len() as u64);
+    bar.set_message(format!("compiling {schedule}"));
+    let next = AtomicUsize::new(0);
+    let made: Mutex<Vec<(usize, Result<Compiled, String>)>> = Mutex::default();
+    let work = || -> Result<(), Problem> {
+        // Trees and places belong to a thread.
+        let source = Source::open(file)?;
+        let subject = source.subject(schedule)?;
+        loop {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let Some(choice) = all.get(n) else { return Ok(()) };
+            if n > 0 && until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(());
+            }
+            let result = compile(&source, &subject, choice);
+            made.lock().unwrap_or_else(PoisonError::into_inner).push((n, result));
+            bar.inc(1);
+        }
+    };
+    thread::scope(|scope| {
+        let jobs = jobs.clamp(1, all.len().max(1));
+        let spawned = (0..jobs).map(|_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work));
+        let threads =
+            spawned.collect::<Result<Vec<_>, _>>().map_err(|e| Problem::usage(format!("no thread can be started: {e}")))?;
+        let panicked = |_| Problem::no("the compiler panicked: this is a defect of Tilewright");
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(panicked)?)
+    })?;
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    made.sort_by_key(|(n, _)| *n);
+    Ok(merged(all, default, made))
+}
+
+/// One candidate for each module.
+fn merged(all: Vec<Choice>, default: Choice, made: Vec<(usize, Result<Compiled, String>)>) -> Space {
+    let mut space = Space { count: all.len(), default, candidates: Vec::new(), refused: Vec::new(), modules: Vec::new() };
+    let mut made = made.into_iter().peekable();
+    for (n, choice) in all.into_iter().enumerate() {
+        match made.next_if(|(at, _)| *at == n) {
+            None => space.refuse(choice, "budget", "there was no time left to compile it".to_owned()),
+            Some((_, Err(why))) => space.refuse(choice, "compile", why),
+            Some((_, Ok(compiled))) => {
+                space.modules.push((choice.clone(), compiled.module.clone()));
+                match space.candidates.iter_mut().find(|c| c.compiled.module == compiled.module) {
+                    Some(same) => same.choices.push(choice),
+                    None => {
+                        let is_default = choice == space.default;
+                        space.candidates.push(Candidate { choices: vec![choice], compiled, is_default });
+                    }
+                }
+            }
+        }
+    }
+    space
+}
+
+impl Space {
+    pub(super) fn refuse(&mut self, choice: Choice, stage: &'static str, why: String) {
+        self.refused.push(Refused { choice, stage, why });
+    }
+
+    /// Takes candidates out.
+    pub(super) fn refuse_each(&mut self, refuse: impl Fn(&Candidate) -> Option<(&'static str, String)>) {
+        for candidate in std::mem::take(&mut self.candidates) {
+            match refuse(&candidate) {
+                None => self.candidates.push(candidate),
+                Some((stage, why)) => candidate.choices.into_iter().for_each(|c| self.refuse(c, stage, why.clone())),
+            }
+        }
+    }
+
+    /// Takes out what no launch at the sizes takes, and, unless all are wanted, what asks memory for much more than another.
+    pub(super) fn prune(&mut self, sizes: &[Sizes], profile: &Profile, all: bool) {
+        let refusal = |c: &Candidate| sizes.iter().find_map(|s| Some(format!("at {s}: {}", c.compiled.taken(s).err()?)));
+        self.refuse_each(|c| Some(("sizes", refusal(c)?)));
+        if all {
+            return;
+        }
+        for sizes in sizes {
+            let asked = |c: &Candidate| asked(&c.compiled, sizes, profile);
+            let Some(least) = self.candidates.iter().filter_map(asked).min_by(f64::total_cmp).filter(|n| *n > 0.0) else {
+                continue;
+            };
+            self.refuse_each(|c| {
+                let times = asked(c)? / least;
+                let why =
+                    || format!("at {sizes} it asks memory for {times:.1} times as many bytes as another (`--all` measures it)");
+                (times > MOST_TRAFFIC && !c.is_default).then(|| ("cost", why()))
+            });
+        }
+    }
+}
+
+/// The bytes that a launch asks memory for.
+fn asked(compiled: &Compiled, sizes: &Sizes, profile: &Profile) -> Option<f64> {
+    let (program, costs) = compiled.versions.get(compiled.taken(sizes).ok()?)?;
+    Some(cost::totals(costs, program, sizes, profile)?.asked)
+}

@@ -1,0 +1,168 @@
+//! From files to programs: a schedule with a choice of its tuned constants, compiled, and what tells its modules from others.
+
+use crate::exit::Problem;
+use crate::sizes::Sizes;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use tilewright_dsl::algorithm;
+use tilewright_dsl::compile::decomposed;
+use tilewright_dsl::cost::{Cost, cost};
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::nest;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::head;
+use tilewright_dsl::schedule::tune::{self, Choice};
+use tilewright_dsl::syntax::profile;
+use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind, Tune};
+use tilewright_dsl::variant;
+use tilewright_explain::source::{Source, SourceError, Subject};
+use tilewright_launch::{Program, Relation, Role};
+
+impl From<SourceError> for Problem {
+    fn from(error: SourceError) -> Problem {
+        Problem::usage(error.to_string())
+    }
+}
+
+/// A variant.
+pub(crate) struct Compiled {
+    /// What a launch runs.
+    pub(crate) program: Program,
+    /// The same in its versions, in the order in which a launch tries them, each with its cost.
+    pub(crate) versions: Vec<(Program, Vec<Cost>)>,
+    /// The program's hash, without its names and lines.
+    pub(crate) module: String,
+    /// The algorithm as the schedule decomposes it, if it does.
+    pub(crate) decomposed: Option<nest::Program>,
+}
+
+/// Compiles a schedule with a choice. What is wrong is said with places.
+pub(crate) fn compile(source: &Source, subject: &Subject, choice: &Choice) -> Result<Compiled, String> {
+    let Subject { kernel, schedule, profile, spans, .. } = subject;
+    let wrong = |errors: tilewright_dsl::diag::Errors| source.place(errors.texts(spans).trim_end());
+    let place = |at| subject.place(at);
+    let made = variant::compile(kernel, schedule, profile, choice, &place, tilewright_spirv::compile).map_err(wrong)?;
+    let decomposed = decomposed(kernel, schedule, choice).map_err(wrong)?;
+    let costs = made.specialized.iter().chain([&made.nest]).map(cost);
+    let versions = made.program.clone().into_versions()?.into_iter().zip(costs).collect();
+    let module = hash(&made.program)?;
+    Ok(Compiled { program: made.program, versions, module, decomposed })
+}
+
+/// The algorithm of a schedule's kernel, which results must agree with.
+pub(crate) fn algorithm(source: &Source, subject: &Subject) -> Result<nest::Program, Problem> {
+    let wrong = |errors: tilewright_dsl::diag::Errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end()));
+    let bindings = head::bindings(&subject.kernel, &subject.schedule).map_err(wrong)?;
+    algorithm::check(&subject.kernel, &bindings).map_err(wrong)
+}
+
+/// All choices of a schedule's tuned constants.
+pub(crate) fn choices(source: &Source, subject: &Subject) -> Result<Vec<Choice>, Problem> {
+    let wrong = |errors: tilewright_dsl::diag::Errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end()));
+    tune::choices(&subject.kernel, &subject.schedule).map_err(wrong)
+}
+
+/// The `tune` lines of a schedule.
+pub(crate) fn tunes(subject: &Subject) -> impl Iterator<Item = &Tune> {
+    subject.schedule.items.iter().filter_map(|item| match item {
+        Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) => Some(tune),
+        _ => None,
+    })
+}
+
+impl Compiled {
+    /// A program that was compiled before: its nests, and so its costs, are not known.
+    pub(crate) fn of(program: Program) -> Result<Compiled, String> {
+        let versions = program.clone().into_versions()?.into_iter().map(|version| (version, Vec::new())).collect();
+        Ok(Compiled { module: hash(&program)?, versions, program, decomposed: None })
+    }
+
+    /// The version that a launch at some sizes takes, or why it takes none.
+    pub(crate) fn taken(&self, sizes: &Sizes) -> Result<usize, String> {
+        let mut why = "it has no version".to_owned();
+        for (n, (program, _)) in self.versions.iter().enumerate() {
+            match refusal(program, sizes) {
+                None => return Ok(n),
+                Some(refusal) => why = refusal,
+            }
+        }
+        Err(why)
+    }
+
+    /// The program as a runner takes it.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
+        self.program.encode().map_err(|e| e.to_string())
+    }
+}
+
+/// Why a launch does not take a program at some sizes, as far as shapes and facts tell.
+fn refusal(program: &Program, sizes: &Sizes) -> Option<String> {
+    let dims = match sizes.dims(program) {
+        Ok(dims) => dims,
+        Err(why) => return Some(why),
+    };
+    let outer = program.tensors.iter().filter(|t| !matches!(t.role, Role::Temporary | Role::Prepared));
+    if let Some(why) = outer.map(|t| dims.shape(t)).find_map(Result::err) {
+        return Some(why);
+    }
+    let holds =
+        |left: Option<i64>, relation: Relation, right: Option<i64>| left.zip(right).is_some_and(|(l, r)| relation.holds(l, r));
+    let of = |c: &tilewright_launch::Condition| holds(c.left.eval(dims.values()), c.relation, c.right.eval(dims.values()));
+    program.facts.iter().find(|fact| !of(&fact.condition)).map(|fact| format!("`{}` does not hold", fact.text))
+}
+
+/// What a device runs of a program, as a hash: names, and lines of files, have no part in it.
+fn hash(program: &Program) -> Result<String, String> {
+    let mut bare = program.clone();
+    strip(&mut bare);
+    let bytes = bare.encode().map_err(|e| e.to_string())?;
+    Ok(Sha256::digest(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn strip(program: &mut Program) {
+    program.variant.clear();
+    program.profile.clear();
+    program.dispatches.iter_mut().for_each(|d| d.lines = tilewright_launch::Lines::default());
+    for version in program.specialized.iter_mut().flat_map(|v| &mut v.dispatches) {
+        if let tilewright_launch::VersionDispatch::Own(dispatch) = version {
+            dispatch.lines = tilewright_launch::Lines::default();
+        }
+    }
+    program.conversions.iter_mut().for_each(|c| strip(&mut c.program));
+    program.preparations.iter_mut().for_each(|p| strip(&mut p.program));
+}
+
+/// The profiles of a file: those that it defines, and those of its schedules, bundled ones left out.
+pub(crate) fn profiles_of(file: &Path) -> Result<Vec<Profile>, Problem> {
+    let source = Source::open(file)?;
+    let text = std::fs::read_to_string(file).map_err(|e| Problem::usage(format!("cannot read {}: {e}", file.display())))?;
+    let tree = syn::parse_file(&text).map_err(|e| Problem::usage(format!("{}: {e}", file.display())))?;
+    let mut paths = Vec::new();
+    defined(&tree.items, "", &mut paths);
+    let mut found: Vec<Profile> = Vec::new();
+    let named = paths.iter().map(|path| source.profile_named(path));
+    let used = source.schedules().into_iter().map(|name| source.tokens(name).map(|tokens| tokens.profile));
+    for profile in named.chain(used) {
+        let profile = profile?;
+        if Profile::bundled(&profile.name).is_none() && found.iter().all(|other| other.name != profile.name) {
+            found.push(profile);
+        }
+    }
+    Ok(found)
+}
+
+/// The paths of the profiles that items define.
+fn defined(items: &[syn::Item], within: &str, paths: &mut Vec<String>) {
+    for item in items {
+        match item {
+            syn::Item::Macro(call) if call.mac.path.segments.last().is_some_and(|s| s.ident == "profile") => {
+                let tree = profile::parse(call.mac.tokens.clone(), &mut Spans::new()).into_result();
+                paths.extend(tree.ok().map(|tree| format!("{within}{}", tree.name.text)));
+            }
+            syn::Item::Mod(syn::ItemMod { ident, content: Some((_, items)), .. }) => {
+                defined(items, &format!("{within}{ident}::"), paths)
+            }
+            _ => {}
+        }
+    }
+}

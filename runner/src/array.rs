@@ -1,0 +1,101 @@
+//! Tensors and scalars between messages and devices.
+
+use crate::message::Array;
+use half::{bf16, f16};
+use tilewright::{AnyTensor, DType, Device, Result, Scalar};
+
+/// Does something with the Rust type of a dtype.
+macro_rules! with_type {
+    ($dtype:expr, $t:ident => $body:expr, bool => $bool:expr) => {
+        match $dtype {
+            DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            DType::F16 => {
+                type $t = f16;
+                $body
+            }
+            DType::BF16 => {
+                type $t = bf16;
+                $body
+            }
+            DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            DType::U32 => {
+                type $t = u32;
+                $body
+            }
+            DType::I8 => {
+                type $t = i8;
+                $body
+            }
+            DType::U8 => {
+                type $t = u8;
+                $body
+            }
+            DType::Bool => $bool,
+        }
+    };
+}
+
+/// Bytes of an element in a message.
+fn each(dtype: DType) -> usize {
+    if dtype == DType::Bool { 1 } else { dtype.bytes() as usize }
+}
+
+impl Array {
+    /// Its shape, if its bytes are as many as that says.
+    ///
+    /// # Errors
+    /// That they are not.
+    pub fn checked_shape(&self) -> Result<Vec<usize>, String> {
+        let shape: Option<Vec<usize>> = self.shape.iter().map(|n| usize::try_from(*n).ok()).collect();
+        let count = shape.as_ref().and_then(|s| s.iter().try_fold(each(self.dtype), |all, n| all.checked_mul(*n)));
+        match shape {
+            Some(shape) if count == Some(self.bytes.len()) => Ok(shape),
+            _ => Err(format!("an array of shape {:?} of {} has {} bytes", self.shape, self.dtype, self.bytes.len())),
+        }
+    }
+
+    /// Puts it on a device.
+    pub(crate) fn upload(&self, device: &Device) -> Result<AnyTensor, Box<dyn std::error::Error>> {
+        let shape = self.checked_shape()?;
+        Ok(with_type!(self.dtype, T => device.upload(shape, &bytemuck::pod_collect_to_vec::<u8, T>(&self.bytes))?.into_any(),
+            bool => device.upload(shape, &self.bytes.iter().map(|b| *b != 0).collect::<Vec<_>>())?.into_any()))
+    }
+
+    /// Takes it from a device.
+    pub(crate) fn download(tensor: &AnyTensor) -> Result<Array> {
+        let bytes = with_type!(tensor.dtype(), T => bytemuck::cast_slice(&tensor.download::<T>()?).to_vec(),
+            bool => tensor.download::<bool>()?.into_iter().map(u8::from).collect());
+        Ok(Array { dtype: tensor.dtype(), shape: tensor.shape().iter().map(|n| *n as u64).collect(), bytes })
+    }
+
+    /// Its one element.
+    pub(crate) fn scalar(&self) -> Result<Scalar, String> {
+        self.checked_shape()?;
+        if self.bytes.len() != each(self.dtype) {
+            return Err(format!("a scalar of {} elements", self.bytes.len() / each(self.dtype)));
+        }
+        Ok(with_type!(self.dtype, T => bytemuck::pod_read_unaligned::<T>(&self.bytes).into(), bool => (self.bytes[0] != 0).into()))
+    }
+
+    /// What no kernel computes, so that an element that is not written shows.
+    pub(crate) fn poison(dtype: DType, shape: &[u64]) -> Result<Array, String> {
+        let count = shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).and_then(|n| usize::try_from(n).ok());
+        let count = count.filter(|n| n.checked_mul(each(dtype)).is_some_and(|b| b < crate::frame::MOST as usize));
+        let count = count.ok_or_else(|| format!("an output of shape {shape:?} is too large for a message"))?;
+        let one: Vec<u8> = match dtype {
+            DType::F32 => (-12345.0f32).to_le_bytes().into(),
+            DType::F16 => f16::from_f32(-12345.0).to_le_bytes().into(),
+            DType::BF16 => bf16::from_f32(-12345.0).to_le_bytes().into(),
+            DType::I32 | DType::U32 => 123_456_789u32.to_le_bytes().into(),
+            DType::I8 | DType::U8 => vec![0x5a],
+            DType::Bool => vec![1],
+        };
+        Ok(Array { dtype, shape: shape.to_vec(), bytes: one.repeat(count) })
+    }
+}

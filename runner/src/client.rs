@@ -1,0 +1,324 @@
+//! Who asks a runner: starts it, waits for its answers with a limit, and says what became of it.
+
+use crate::frame::{self, FrameError};
+use crate::message::{Answer, Answered, Array, Asked, Diagnosis, Failure, Properties, Request, VERSION, Value};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Lines of a runner's errors that are kept.
+const LINES: usize = 8;
+
+/// How long a runner that has been told to end may take.
+const END: Duration = Duration::from_secs(2);
+
+/// Why a runner gave no answer.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// It does not start.
+    #[error("the runner `{command}` does not start: {error}")]
+    Start {
+        /// The command.
+        command: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It has ended.
+    #[error("the runner `{command}` has ended ({how}) while it was asked {what}{said}")]
+    Ended {
+        /// The command.
+        command: String,
+        /// Its exit status.
+        how: String,
+        /// What it was asked.
+        what: &'static str,
+        /// The last lines of its errors.
+        said: String,
+    },
+    /// It does not answer.
+    #[error("the runner `{command}` has not answered after {after:?}, when it was asked {what}{said}")]
+    Silent {
+        /// The command.
+        command: String,
+        /// The limit.
+        after: Duration,
+        /// What it was asked.
+        what: &'static str,
+        /// The last lines of its errors.
+        said: String,
+    },
+    /// It says something else than an answer.
+    #[error("the runner `{command}` answers nonsense when it is asked {what}: {why}{said}")]
+    Nonsense {
+        /// The command.
+        command: String,
+        /// What it was asked.
+        what: &'static str,
+        /// What is wrong with the answer.
+        why: String,
+        /// The last lines of its errors.
+        said: String,
+    },
+    /// It is of another version.
+    #[error(
+        "the runner `{command}` speaks version {theirs} of the messages, and this program {VERSION}: install the same version of both"
+    )]
+    Version {
+        /// The command.
+        command: String,
+        /// Its version.
+        theirs: u32,
+    },
+    /// It has answered that it cannot do what was asked.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+/// A runner that was started.
+pub struct Client {
+    command: String,
+    limit: Duration,
+    child: Child,
+    input: Option<BufWriter<ChildStdin>>,
+    answers: Receiver<Result<Answered, FrameError>>,
+    said: Arc<Mutex<VecDeque<String>>>,
+    errors: Option<JoinHandle<()>>,
+    number: u64,
+}
+
+impl Client {
+    /// Starts a runner, which is called `command` in errors, and greets it. It has `limit` for each answer.
+    ///
+    /// # Errors
+    /// That it does not start, does not answer, or is of another version.
+    pub fn start(mut process: Command, command: &str, limit: Duration) -> Result<Client, ClientError> {
+        let process = process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let fails = |error| ClientError::Start { command: command.to_owned(), error };
+        let mut child = process.spawn().map_err(fails)?;
+        let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take()) else {
+            return Err(fails(std::io::Error::other("its streams are not open")));
+        };
+        let (send, answers) = channel();
+        thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            loop {
+                let answer = frame::read(&mut output);
+                let last = answer.is_err();
+                if send.send(answer).is_err() || last {
+                    return;
+                }
+            }
+        });
+        let said = Arc::new(Mutex::new(VecDeque::new()));
+        let kept = said.clone();
+        let errors = thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() == LINES {
+                    kept.pop_front();
+                }
+                kept.push_back(line);
+            }
+        });
+        let input = Some(BufWriter::new(input));
+        let mut client =
+            Client { command: command.to_owned(), limit, child, input, answers, said, errors: Some(errors), number: 0 };
+        match client.ask("who it is", Request::Hello { version: VERSION })? {
+            Answer::Hello { version: VERSION, .. } => Ok(client),
+            Answer::Hello { version, .. } => Err(ClientError::Version { command: client.command.clone(), theirs: version }),
+            other => Err(client.nonsense("who it is", &other)),
+        }
+    }
+
+    /// The command that it was started by.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// What is installed where it runs.
+    ///
+    /// # Errors
+    /// As [`ClientError`] says; so of all that follow.
+    pub fn diagnose(&mut self) -> Result<Diagnosis, ClientError> {
+        match self.ask("what is installed", Request::Diagnose)? {
+            Answer::Diagnosis(diagnosis) => Ok(diagnosis),
+            other => Err(self.nonsense("what is installed", &other)),
+        }
+    }
+
+    /// Opens a device.
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn open(&mut self, device: Option<&str>) -> Result<Properties, ClientError> {
+        match self.ask("to open a device", Request::Open { device: device.map(str::to_owned) })? {
+            Answer::Opened(properties) => Ok(properties),
+            other => Err(self.nonsense("to open a device", &other)),
+        }
+    }
+
+    /// Loads an encoded program.
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn load(&mut self, program: Vec<u8>) -> Result<u32, ClientError> {
+        match self.ask("to load a kernel", Request::Load { program })? {
+            Answer::Loaded(kernel) => Ok(kernel),
+            other => Err(self.nonsense("to load a kernel", &other)),
+        }
+    }
+
+    /// Forgets a kernel.
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn unload(&mut self, kernel: u32) -> Result<(), ClientError> {
+        match self.ask("to forget a kernel", Request::Unload { kernel })? {
+            Answer::Unloaded => Ok(()),
+            other => Err(self.nonsense("to forget a kernel", &other)),
+        }
+    }
+
+    /// Runs a kernel once: its outputs, then what it updates.
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn run(&mut self, kernel: u32, arguments: Vec<Value>, outputs: Vec<Vec<u64>>) -> Result<Vec<Array>, ClientError> {
+        match self.ask("to run a kernel", Request::Run { kernel, arguments, outputs })? {
+            Answer::Results(results) => Ok(results),
+            other => Err(self.nonsense("to run a kernel", &other)),
+        }
+    }
+
+    /// Times launches by [`Request::Time`]: which version ran, and the nanoseconds of each launch that counts.
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn time(&mut self, request: Request) -> Result<(String, Vec<u64>), ClientError> {
+        const WHAT: &str = "to time a kernel";
+        let wanted = if let Request::Time { runs, .. } = &request { *runs as usize } else { 0 };
+        match self.ask(WHAT, request)? {
+            Answer::Times { variant, nanoseconds } if nanoseconds.len() == wanted => Ok((variant, nanoseconds)),
+            Answer::Times { nanoseconds, .. } => {
+                Err(self.broken(WHAT, format!("{} times of {wanted} launches", nanoseconds.len())))
+            }
+            other => Err(self.nonsense(WHAT, &other)),
+        }
+    }
+
+    /// Asks, and waits for the answer.
+    fn ask(&mut self, what: &'static str, request: Request) -> Result<Answer, ClientError> {
+        self.number += 1;
+        let (asked, number) = (Asked { number: self.number, request }, self.number);
+        // A runner that does not read blocks a long request: a thread writes it, and is left behind if the runner is.
+        let (send, written) = channel();
+        let input = self.input.take();
+        thread::spawn(move || {
+            let Some(mut input) = input else { return };
+            let result = frame::write(&mut input, &asked);
+            let _ = send.send((input, result));
+        });
+        let start = Instant::now();
+        match written.recv_timeout(self.limit) {
+            Ok((input, result)) => {
+                self.input = Some(input);
+                match result {
+                    Ok(()) => {}
+                    Err(FrameError::Long(bytes)) => {
+                        return Err(self.broken(what, format!("a request of {bytes} bytes is too long")));
+                    }
+                    // What it has said before it ended tells more than that it has.
+                    Err(_) => {
+                        return Err(self.received(what, self.answers.recv_timeout(END)).err().unwrap_or_else(|| self.ended(what)));
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => return Err(self.silent(what)),
+            Err(RecvTimeoutError::Disconnected) => return Err(self.ended(what)),
+        }
+        let left = self.limit.saturating_sub(start.elapsed());
+        let answered = self.answers.recv_timeout(left);
+        let answered = self.received(what, answered)?;
+        if answered.number != number {
+            return Err(self.broken(what, format!("an answer to request {} instead of {number}", answered.number)));
+        }
+        Ok(answered.answer?)
+    }
+
+    fn received(
+        &mut self,
+        what: &'static str,
+        received: Result<Result<Answered, FrameError>, RecvTimeoutError>,
+    ) -> Result<Answered, ClientError> {
+        match received {
+            Ok(Ok(answered)) => Ok(answered),
+            Ok(Err(FrameError::End | FrameError::Stream(_))) | Err(RecvTimeoutError::Disconnected) => Err(self.ended(what)),
+            Ok(Err(error)) => Err(self.broken(what, error.to_string())),
+            Err(RecvTimeoutError::Timeout) => Err(self.silent(what)),
+        }
+    }
+
+    fn nonsense(&mut self, what: &'static str, answer: &Answer) -> ClientError {
+        let shown = format!("{answer:?}");
+        self.broken(what, format!("the answer of another request, {}", shown.chars().take(60).collect::<String>()))
+    }
+
+    fn broken(&mut self, what: &'static str, why: String) -> ClientError {
+        self.kill();
+        ClientError::Nonsense { command: self.command.clone(), what, why, said: self.said() }
+    }
+
+    fn silent(&mut self, what: &'static str) -> ClientError {
+        self.kill();
+        ClientError::Silent { command: self.command.clone(), after: self.limit, what, said: self.said() }
+    }
+
+    fn ended(&mut self, what: &'static str) -> ClientError {
+        self.input = None;
+        let status = self.wait();
+        let how = status.map_or_else(|| "its output is closed".to_owned(), |status| status.to_string());
+        // All that it said is there once its errors have ended, unless another process holds them open.
+        let until = Instant::now() + END;
+        while self.errors.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        ClientError::Ended { command: self.command.clone(), how, what, said: self.said() }
+    }
+
+    /// Waits a little for its end, and ends it then.
+    fn wait(&mut self) -> Option<std::process::ExitStatus> {
+        let until = Instant::now() + END;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                _ => break,
+            }
+        }
+        self.kill();
+        None
+    }
+
+    fn kill(&mut self) {
+        self.input = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The last lines of its errors, as they stand behind a sentence.
+    fn said(&self) -> String {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.is_empty() { String::new() } else { format!("; it said:\n  {}", Vec::from(said.clone()).join("\n  ")) }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(mut input) = self.input.take() {
+            let _ = input.flush();
+        }
+        let _ = self.wait();
+    }
+}
+
+impl ClientError {
+    /// Whether the runner itself is at fault, and cannot be asked again.
+    pub fn is_fatal(&self) -> bool {
+        !matches!(self, ClientError::Failed(_))
+    }
+}

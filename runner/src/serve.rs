@@ -1,0 +1,29 @@
+//! The runner's side of a conversation.
+
+use crate::frame::{self, FrameError};
+use crate::message::{Answered, Asked};
+use crate::worker::Worker;
+use std::io::{Read, Write};
+
+/// Answers requests until there are no more.
+///
+/// # Errors
+/// A stream that is broken, or holds something else than requests.
+pub fn serve(mut from: impl Read, mut to: impl Write) -> Result<(), FrameError> {
+    let mut worker = Worker::new();
+    loop {
+        let Asked { number, request } = match frame::read(&mut from) {
+            Err(FrameError::End) => return Ok(()),
+            asked => asked?,
+        };
+        frame::write(&mut to, &Answered { number, answer: worker.answer(request) })?;
+    }
+}
+
+/// [`serve`] on standard input and output.
+///
+/// # Errors
+/// As [`serve`]'s.
+pub fn stdio() -> Result<(), FrameError> {
+    serve(std::io::stdin().lock(), std::io::stdout().lock())
+}

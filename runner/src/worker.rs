@@ -1,0 +1,205 @@
+//! Does what requests ask: a device, its kernels, launches.
+
+use crate::arguments::{Dims, Pool, Set, Sizes};
+use crate::diagnosis::diagnose;
+use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, VERSION, Value};
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
+use tilewright_launch::{Argument as Position, Program, Role};
+
+/// Answers requests, one after another.
+#[derive(Default)]
+pub struct Worker {
+    device: Option<Device>,
+    kernels: HashMap<u32, DynKernel>,
+    loaded: u32,
+    pool: Pool,
+    /// Of which sizes the pool's tensors are.
+    sizes: Sizes,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let kind = match &error {
+            Error::NoLoader { .. }
+            | Error::NoDriver { .. }
+            | Error::NoDevice { .. }
+            | Error::Manifest { .. }
+            | Error::NoValidationLayer => FailureKind::NoDevice,
+            Error::DeviceLost { .. } | Error::Timeout { .. } | Error::InFlight { .. } => FailureKind::Lost,
+            Error::Environment { .. } => FailureKind::Request,
+            Error::Unsupported { .. } | Error::NoVariant { .. } => FailureKind::Unsupported,
+            _ => FailureKind::Refused,
+        };
+        Failure { kind, text: error.to_string() }
+    }
+}
+
+impl From<Box<dyn StdError>> for Failure {
+    fn from(error: Box<dyn StdError>) -> Failure {
+        match error.downcast::<Error>() {
+            Ok(error) => (*error).into(),
+            Err(error) => Failure { kind: FailureKind::Refused, text: error.to_string() },
+        }
+    }
+}
+
+fn senseless(text: impl Into<String>) -> Failure {
+    Failure { kind: FailureKind::Request, text: text.into() }
+}
+
+impl Worker {
+    /// A worker without a device.
+    pub fn new() -> Worker {
+        Worker::default()
+    }
+
+    /// Does what a request asks.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub fn answer(&mut self, request: Request) -> Result<Answer, Failure> {
+        match request {
+            Request::Hello { .. } => Ok(Answer::Hello { version: VERSION, package: env!("CARGO_PKG_VERSION").into() }),
+            Request::Diagnose => diagnose().map(Answer::Diagnosis),
+            Request::Open { device } => self.open(device),
+            Request::Load { program } => self.load(&program),
+            Request::Unload { kernel } => match self.kernels.remove(&kernel) {
+                Some(_) => Ok(Answer::Unloaded),
+                None => Err(senseless(format!("there is no kernel {kernel}"))),
+            },
+            Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
+            Request::Time { kernel, dims, warm_up, runs, sets, seed } => {
+                if dims != self.sizes {
+                    self.pool.clear();
+                    self.sizes = dims;
+                }
+                self.time(kernel, warm_up, runs, sets, seed).or_else(|failure| {
+                    // Other kernels' tensors may take the room.
+                    self.pool.clear();
+                    if failure.kind == FailureKind::Refused { self.time(kernel, warm_up, runs, sets, seed) } else { Err(failure) }
+                })
+            }
+        }
+    }
+
+    fn open(&mut self, wanted: Option<String>) -> Result<Answer, Failure> {
+        self.kernels.clear();
+        self.pool.clear();
+        self.device = None;
+        let mut options = Options::from_env()?;
+        if let Some(wanted) = wanted {
+            options = options.device(wanted);
+        }
+        let device = options.open()?;
+        let properties = Properties::from(device.info());
+        self.device = Some(device);
+        Ok(Answer::Opened(properties))
+    }
+
+    fn load(&mut self, bytes: &[u8]) -> Result<Answer, Failure> {
+        let device = self.device.as_ref().ok_or_else(|| senseless("no device is open"))?;
+        let program = Program::decode(bytes).map_err(|e| senseless(e.to_string()))?;
+        // SAFETY: who asks vouches for the program, and could run any other here: that is what a runner is.
+        let kernel = unsafe { device.load_programs(vec![program]) }?;
+        self.loaded += 1;
+        self.kernels.insert(self.loaded, kernel);
+        Ok(Answer::Loaded(self.loaded))
+    }
+
+    fn run(&self, kernel: u32, arguments: &[Value], outputs: &[Vec<u64>]) -> Result<Answer, Failure> {
+        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
+        let program = plain(kernel)?;
+        let mut owned = owned(kernel, program, arguments)?;
+        let args = owned.iter_mut().map(Owned::argument);
+        let roles: Vec<_> = program.tensors.iter().filter(|t| t.role == Role::Output).collect();
+        let mut tensors = if roles.iter().any(|t| t.layout.is_some()) {
+            kernel.run(args)?
+        } else {
+            if roles.len() != outputs.len() {
+                return Err(senseless(format!("{} shapes are given, and it has {} outputs", outputs.len(), roles.len())));
+            }
+            let poison = |(t, shape): (&&tilewright_launch::Tensor, &Vec<u64>)| -> Result<AnyTensor, Failure> {
+                Ok(Array::poison(t.dtype, shape).map_err(senseless)?.upload(kernel.device())?)
+            };
+            let mut tensors = roles.iter().zip(outputs).map(poison).collect::<Result<Vec<_>, _>>()?;
+            kernel.run_into(args, tensors.iter_mut())?;
+            tensors
+        };
+        let is_update = |owned: Owned| if let Owned::Update(tensor) = owned { Some(tensor) } else { None };
+        tensors.extend(owned.into_iter().filter_map(is_update));
+        Ok(Answer::Results(tensors.iter().map(Array::download).collect::<Result<_, _>>()?))
+    }
+
+    fn time(&mut self, kernel: u32, warm_up: u32, runs: u32, sets: u32, seed: u64) -> Result<Answer, Failure> {
+        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
+        if sets == 0 || runs == 0 {
+            return Err(senseless("nothing is to be timed: neither `runs` nor `sets` can be 0"));
+        }
+        let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
+        let pool = &mut self.pool;
+        let mut all =
+            (0..u64::from(sets)).map(|n| Set::new(kernel, &dims, pool, seed.wrapping_add(n))).collect::<Result<Vec<_>, _>>()?;
+        let mut batch = kernel.device().batch();
+        for n in 0..(warm_up + runs) as usize {
+            let count = all.len();
+            let (arguments, outputs) = all[n % count].both();
+            batch.run_dyn_into(kernel, arguments, outputs)?;
+        }
+        let timings = batch.submit_timed()?;
+        let variant = timings.first().map(|t| t.variant.clone()).unwrap_or_default();
+        let nanoseconds = timings.iter().skip(warm_up as usize).map(|t| u64::try_from(t.total.as_nanos()).unwrap_or(u64::MAX));
+        Ok(Answer::Times { variant, nanoseconds: nanoseconds.collect() })
+    }
+}
+
+/// The version of a loaded kernel that has no facts of its own: its shapes are those of all.
+fn plain(kernel: &DynKernel) -> Result<&Program, Failure> {
+    kernel.variants().last().ok_or_else(|| senseless("the kernel has no variant"))
+}
+
+enum Owned {
+    Read(AnyTensor),
+    Update(AnyTensor),
+    Scalar(tilewright::Scalar),
+    Size(usize),
+}
+
+impl Owned {
+    fn argument(&mut self) -> Argument<'_> {
+        match self {
+            Owned::Read(tensor) => (&*tensor).into(),
+            Owned::Update(tensor) => tensor.into(),
+            Owned::Scalar(scalar) => (*scalar).into(),
+            Owned::Size(size) => (*size).into(),
+        }
+    }
+}
+
+/// The arguments on the device: packed or prepared where the kernel wants them so.
+fn owned(kernel: &DynKernel, program: &Program, arguments: &[Value]) -> Result<Vec<Owned>, Failure> {
+    if arguments.len() != program.arguments.len() {
+        return Err(senseless(format!("{} arguments are given, and it takes {}", arguments.len(), program.arguments.len())));
+    }
+    let mut all = Vec::new();
+    for (position, value) in program.arguments.iter().zip(arguments) {
+        all.push(match (position, value) {
+            (_, Value::Size(n)) => Owned::Size(usize::try_from(*n).map_err(|e| senseless(e.to_string()))?),
+            (_, Value::Scalar(array)) => Owned::Scalar(array.scalar().map_err(senseless)?),
+            (Position::Tensor(i), Value::Tensor(array)) => {
+                let tensor = array.upload(kernel.device())?;
+                let wanted = &program.tensors[*i as usize];
+                match wanted.role {
+                    Role::Update => Owned::Update(tensor),
+                    _ if program.preparations.iter().any(|p| p.input == *i) => Owned::Read(kernel.prepare(&wanted.name, &tensor)?),
+                    _ if wanted.layout.is_some() => Owned::Read(kernel.pack(&wanted.name, &tensor)?),
+                    _ => Owned::Read(tensor),
+                }
+            }
+            (_, Value::Tensor(_)) => return Err(senseless("a tensor is given where the kernel takes a number")),
+        });
+    }
+    Ok(all)
+}
