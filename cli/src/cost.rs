@@ -8,7 +8,7 @@ use tilewright_launch::{Program, Size};
 /// The cost of a launch, all its dispatches together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Totals {
-    /// Float operations.
+    /// Float operations, those of matrix units too.
     pub(crate) flops: f64,
     /// Bytes of device memory that invocations read and write.
     pub(crate) asked: f64,
@@ -26,19 +26,22 @@ pub(crate) fn totals(costs: &[Cost], program: &Program, sizes: &Sizes, profile: 
     for cost in costs {
         let workgroups = eval(&cost.workgroups())?;
         let flops = workgroups * (eval(&cost.each.flops)? + eval(&cost.each.functions)?);
+        let products = workgroups * eval(&cost.each.matrix_flops)?;
         let compulsory = eval(&cost.compulsory())?;
         for traffic in &cost.tensors {
             all.asked += workgroups * (eval(&traffic.read)? + eval(&traffic.written)?);
         }
-        all.flops += flops;
+        all.flops += flops + products;
         all.compulsory += compulsory;
-        all.least = all.least.zip(least(flops, compulsory, profile)).map(|(all, this)| all + this);
+        all.least = all.least.zip(least([flops, products], compulsory, profile)).map(|(all, this)| all + this);
     }
     Some(all)
 }
 
-/// The least nanoseconds of so much work: flops a nanosecond are GFLOP/s, bytes a nanosecond GB/s.
-pub(crate) fn least(flops: f64, bytes: f64, profile: &Profile) -> Option<f64> {
-    let (rate, bandwidth) = (profile.gflops.filter(|n| *n > 0)?, profile.bandwidth.filter(|n| *n > 0)?);
-    Some((flops / f64::from(rate)).max(bytes / f64::from(bandwidth)))
+/// The least nanoseconds of so much work, of which products are done by matrix units: flops a nanosecond are GFLOP/s, bytes a nanosecond GB/s.
+pub(crate) fn least([flops, products]: [f64; 2], bytes: f64, profile: &Profile) -> Option<f64> {
+    let rate = |known: Option<u32>| known.filter(|n| *n > 0).map(f64::from);
+    let (gflops, bandwidth) = (rate(profile.gflops)?, rate(profile.bandwidth)?);
+    let matrices = if products > 0.0 { products / rate(profile.matrix_gflops)? } else { 0.0 };
+    Some((flops / gflops).max(bytes / bandwidth).max(matrices))
 }

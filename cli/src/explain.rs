@@ -4,10 +4,10 @@ use crate::exit::{Exit, Problem};
 use crate::options::Explain;
 use crate::output;
 use anstyle::{AnsiColor, Style as Colour};
-use serde_json::{Value, json};
+use serde_json::json;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, SourceError};
-use tilewright_explain::{CompareError, Explanation, Given, Style, Text, compare, explain};
+use tilewright_explain::{CompareError, Explanation, Given, Report, Style, Text, compare, explain, page};
 
 pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
     let source = Source::open(&options.file)?;
@@ -23,23 +23,28 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
     if names.is_empty() {
         return Err(Problem::usage(format!("{} has no schedules", options.file.display())));
     }
-    let (mut right, mut values) = (true, Vec::new());
+    let (mut right, mut reports) = (true, Vec::new());
     for (n, name) in names.into_iter().enumerate() {
-        let mut told = explain(&source.subject(name)?, &Given { dims: dims.clone(), choice: choice.clone() });
+        let (subject, given) = (source.subject(name)?, Given { dims: dims.clone(), choice: choice.clone() });
+        let mut told = explain(&subject, &given);
         if options.brief {
             told.versions.iter_mut().for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));
         }
         right &= told.errors.is_empty();
         unknown_dims(&told, &dims);
-        if options.json {
-            values.push(value(&told, &source));
+        if options.json || options.html.is_some() {
+            reports.push(Report::new(&subject, &given, &told));
         } else {
             let separated = if n > 0 { "\n\n" } else { "" };
             output::text(format_args!("{separated}{}", shown(&told.lines(), &source)));
         }
     }
+    if let Some(path) = &options.html {
+        let written = std::fs::write(path, page(&reports));
+        written.map_err(|error| Problem::usage(format!("{} cannot be written: {error}", path.display())))?;
+    }
     if options.json {
-        output::json(&values);
+        output::json(&reports);
     }
     Ok(if right { Exit::Done } else { Exit::No })
 }
@@ -71,20 +76,6 @@ fn unknown_dims(told: &Explanation, dims: &[(String, i64)]) {
     for (name, _) in dims.iter().filter(|(name, _)| !symbolic.contains(&name.as_str())) {
         anstream::eprintln!("{}: no symbolic dim is called {name}; there are {}", told.kernel, symbolic.join(", "));
     }
-}
-
-fn value(told: &Explanation, source: &Source) -> Value {
-    let tuned = told.tuned.iter().map(|t| (t.name.clone(), json!({ "value": t.value, "candidates": t.candidates })));
-    let placed = |texts: &[String]| texts.iter().map(|text| source.place(text)).collect::<Vec<_>>();
-    json!({
-        "schedule": told.variant,
-        "kernel": told.kernel,
-        "profile": told.profile.name,
-        "tuned": tuned.collect::<serde_json::Map<_, _>>(),
-        "errors": placed(&told.errors),
-        "warnings": placed(&told.warnings),
-        "lines": plain(&told.lines(), source),
-    })
 }
 
 /// Lines without colours.

@@ -228,10 +228,10 @@ pub(crate) struct Bench {
     pub(crate) against: Option<PathBuf>,
 }
 
-/// Shows the nest of a schedule after every directive, its ledger and its cost.
+/// Shows the nest of a schedule after every directive, its ledger, its cost, and what in it is worth a look.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tilewright explain src/schedules.rs\n  tilewright explain src/schedules.rs TILED --size M=1024,N=1024,K=1024 --tune ROWS=4 --brief\n  tilewright explain src/schedules.rs --compare TILED PLAIN --size M=1024,N=1024,K=1024"
+    after_help = "Examples:\n  tilewright explain src/schedules.rs\n  tilewright explain src/schedules.rs TILED --size M=1024,N=1024,K=1024 --tune ROWS=4 --brief\n  tilewright explain src/schedules.rs --compare TILED PLAIN --size M=1024,N=1024,K=1024\n  tilewright explain src/schedules.rs TILED --html tiled.html"
 )]
 pub(crate) struct Explain {
     /// A Rust file with schedules.
@@ -253,6 +253,9 @@ pub(crate) struct Explain {
     /// Only the last nest, not the way to it.
     #[arg(long)]
     pub(crate) brief: bool,
+    /// Writes a page of all that is known, for a browser.
+    #[arg(long, value_name = "OUT", conflicts_with = "compare")]
+    pub(crate) html: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,

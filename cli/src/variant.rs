@@ -43,7 +43,7 @@ pub(crate) fn compile(source: &Source, subject: &Subject, choice: &Choice) -> Re
     let place = |at| subject.place(at);
     let made = variant::compile(kernel, schedule, profile, choice, &place, tilewright_spirv::compile).map_err(wrong)?;
     let decomposed = decomposed(kernel, schedule, choice).map_err(wrong)?;
-    let costs = made.specialized.iter().chain([&made.nest]).map(cost);
+    let costs = made.specialized.iter().chain([&made.nest]).map(|nest| cost(nest, profile));
     let versions = made.program.clone().into_versions()?.into_iter().zip(costs).collect();
     let module = hash(&made.program)?;
     Ok(Compiled { program: made.program, versions, module, decomposed })

@@ -197,8 +197,7 @@ impl Profile {
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
             matrices: floats(&[[8, 16, 16]]),
-            gflops: None,
-            bandwidth: None,
+            ..Profile::unknown()
         }
     }
 

@@ -104,9 +104,11 @@ impl Held<'_> {
                 let more = words(self.elements(buffer) * self.bytes(buffer));
                 Registers { variables: live.variables.saturating_add(more), ..live }
             }
-            Space::Fragment { rows, columns } => {
+            Space::Fragment { rows, columns, spread } => {
                 let one = u64::from(rows) * u64::from(columns);
-                let count = self.elements(buffer) / one.max(1);
+                // Of equal columns, the buffer counts one.
+                let counted = if spread { u64::from(rows) } else { one };
+                let count = self.elements(buffer) / counted.max(1);
                 let more = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(self.of_matrix(buffer, one));
                 Registers { accumulators: live.accumulators.saturating_add(more), ..live }
             }
