@@ -6,7 +6,7 @@ use crate::expr::{Expr, ExprId};
 use crate::lower::local;
 use crate::nest::print;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
+use crate::nest::{AxisId, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
@@ -138,6 +138,24 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         }
     }
     Ok(())
+}
+
+/// No subgroup is left out of what is computed on matrices. (Of sums, lowering says it.)
+pub(super) fn by_all_subgroups(program: &Program) -> Applied {
+    let mut wrong = None;
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            let side = around.iter().find(|l| matches!(l.exec, Exec::Matrix(_)));
+            let Some(side) = side.filter(|_| compute.finish.is_none() && wrong.is_none()) else { return };
+            let left_out = compute.preds.iter().find(|pred| program.axes[pred.axis].fate == Fate::Live);
+            wrong = left_out.map(|_| (side.span, program.stages[compute.stage].name.clone()));
+        });
+    }
+    let Some((span, stage)) = wrong else { return Ok(()) };
+    let error = Error::new(span, format!("not all subgroups of the workgroup would have matrices of `{stage}`"));
+    let error = error.note("another stage of the dispatch asks for more subgroups");
+    Err(error.help("give all stages of the dispatch as many subgroups"))
 }
 
 /// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there; and whether some are over the

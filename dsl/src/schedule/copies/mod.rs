@@ -533,4 +533,5 @@ pub(in crate::schedule) fn finish(
         }
     }
     local::predicate_inactive(program, profile);
+    outcome.errors.keep(check::by_all_subgroups(program));
 }
