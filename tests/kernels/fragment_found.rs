@@ -154,9 +154,9 @@ fn factors_in_fragments() {
 /// From shared memory, and for all of a sum.
 #[test]
 fn factors_by_way_of_shared_memory() {
-    let schedule = "V: k for p where M % 32 == 0, N % 32 == 0, K == 48 {
+    let schedule = "V: k for p where M % 32 == 0, N % 16 == 0, K == 32 {
         tile(i: 32) => workgroup(x);
-        tile(j: 32 => j_o);
+        tile(j: 16 => j_o);
         reorder(j_o, k, i, j);
         serial(j_o);
         promote(a => a_s, at: workgroup, to: shared, row_pad: 8);
@@ -166,7 +166,7 @@ fn factors_by_way_of_shared_memory() {
         mma(i, j, k, SHAPE);
         unroll(k);
     }";
-    check(PRODUCT, schedule, &[&[("M", 32), ("N", 32), ("K", 48)], &[("M", 96), ("N", 160), ("K", 48)]], &[]);
+    check(PRODUCT, schedule, &[&[("M", 32), ("N", 16), ("K", 32)], &[("M", 96), ("N", 80), ("K", 32)]], &[]);
 }
 
 /// A product whose factor is made of another one: a subgroup waits for its own rows in shared memory.
@@ -213,13 +213,13 @@ const ATTENTION: &str =
     output[b, i, e] = (sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
 }";
 
-/// Flash attention in other shapes: results of halves, queries in fragments, four subgroups or one, blocks of one matrix and of some.
+/// Flash attention in other shapes: results of halves, queries in fragments, four subgroups or one, blocks of few matrices and of more.
 #[test]
 fn attention_in_other_shapes() {
-    for (rows, block, subgroups) in [(64, 16, "tile(i: 16) => subgroup(x);"), (16, 48, "")] {
+    for (rows, block, subgroups) in [(64, 16, "tile(i: 16) => subgroup(x);"), (16, 32, "")] {
         let rest = "tile(i: 8); distribute(i => lane(x)); serial(i_o);";
         let schedule = format!(
-            "V: k for p where D == 48, E == 32, M % {block} == 0, N % {rows} == 0 {{
+            "V: k for p where D == 16, E == 32, M % {block} == 0, N % {rows} == 0 {{
                 decompose_online(largest, total, output => m_b, l_b, o_b, block: {block});
                 tile(b: 1, i: {rows}) => workgroup(y, x);
                 {subgroups}
@@ -246,7 +246,7 @@ fn attention_in_other_shapes() {
             }}"
         );
         let sizes: [&[(&str, i64)]; 2] =
-            [&[("B", 1), ("N", 64), ("M", 48), ("D", 48), ("E", 32)], &[("B", 2), ("N", 128), ("M", 96), ("D", 48), ("E", 32)]];
+            [&[("B", 1), ("N", 64), ("M", 32), ("D", 16), ("E", 32)], &[("B", 2), ("N", 128), ("M", 96), ("D", 16), ("E", 32)]];
         check(ATTENTION, &schedule, &sizes, &[0.25]);
     }
 }
