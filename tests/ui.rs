@@ -7,9 +7,20 @@
 #[test]
 fn compile_fail() {
     let cases = trybuild::TestCases::new();
-    for folder in
-        ["kernel", "profile", "head", "directives", "layouts", "promote", "compute_at", "mma", "pipeline", "shared", "unsafe_code"]
-    {
+    for folder in [
+        "kernel",
+        "profile",
+        "head",
+        "directives",
+        "layouts",
+        "promote",
+        "compute_at",
+        "mma",
+        "fragment",
+        "pipeline",
+        "shared",
+        "unsafe_code",
+    ] {
         cases.compile_fail(format!("ui/{folder}/*.rs"));
     }
 }

@@ -4,7 +4,7 @@ use crate::harness::{Variant, variant};
 use tilewright_dsl::profile::Profile;
 
 /// A schedule for each shape of matrices that devices have of f16, with the sides `M`, `N` and `K` of it, and the subgroup's size `S`.
-fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
+pub fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
     let shapes = [
         (Profile::mesa_lavapipe_26(), [8, 8, 8]),
         (Profile::nvidia_hopper(), [16, 16, 16]),

@@ -17,6 +17,7 @@ mod found_rfactor;
 mod found_runs;
 mod found_shared;
 mod fragment;
+mod fragment_found;
 mod functions;
 mod gather;
 mod golden;

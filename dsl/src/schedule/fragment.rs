@@ -5,12 +5,12 @@
 //! runs over other axes, and combines whole matrices.
 //!
 //! Refused: sides of no matrix of the profile; an axis of the reduction, which elements of a matrix do not combine along; what each
-//! invocation has in registers; threads or lanes beside it.
+//! invocation has in registers; threads or lanes beside it; ends that cut matrices of what is stored.
 
 use super::{Applied, StageNest, mma, split};
 use crate::diag::{Error, SpanId, list};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{Exec, Fate, Side, Tail};
+use crate::nest::{Access, Axis, AxisId, Body, Exec, Fate, Side, Space, Tail};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
 
@@ -69,6 +69,29 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 2]) -> Applied {
     }
     if names[0].text == names[1].text {
         return Err(Error::new(names[1].span, format!("`{}` is named twice", names[1])).help("name two axes"));
+    }
+    Ok(())
+}
+
+/// When all directives are applied: that no end cuts matrices that are stored. (Of sums, lowering says it.)
+pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
+    let (program, compute) = (&*nest.program, &nest.path.compute);
+    let is_private = |to: &Access| matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
+    if matches!(program.stages[nest.stage].body, Body::Reduce { .. }) || compute.dst.iter().all(is_private) {
+        return Ok(());
+    }
+    let side = |frame: &Frame| frame.as_loop().filter(|(_, exec)| matches!(exec, Exec::Matrix(_))).map(|(axis, _)| axis);
+    let sides: Vec<(AxisId, SpanId)> = nest.path.frames.iter().filter_map(|f| Some((side(f)?, f.span))).collect();
+    for pred in &compute.preds {
+        let Axis { name, extent, .. } = &program.axes[pred.axis];
+        let ends = |side| {
+            program.is_made_of(pred.axis, side) || program.exprs.uses_axis(*extent, &mut |named| program.is_made_of(named, side))
+        };
+        let Some((_, span)) = sides.iter().find(|(side, _)| ends(*side)) else { continue };
+        let text = nest.text(*extent);
+        let error = Error::new(*span, format!("the end of `{name}`, at {text}, cuts matrices that are stored"));
+        let help = "or make this the epilogue of the sum that it reads, whose promoted result is written back with guards";
+        return Err(error.help(format!("state that the tile divides {text}, {help}")));
     }
     Ok(())
 }

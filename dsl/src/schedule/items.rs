@@ -82,11 +82,21 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     // Parts of a reduction that is computed at a loop are stages of their own before they are placed.
     for (stage, directives) in factored {
         let Some(mut nest) = Opened::new(program, profile, stage) else { continue };
+        if let Some(early) = directives.iter().find(|d| distributes(&d.kind)) {
+            let error =
+                Error::new(early.span, "this stands before `rfactor`, which parts the reduction before the stage has its place");
+            outcome.errors.push(error.help("put it behind `rfactor`, and into the block of the parts"));
+            continue;
+        }
         let warnings = &mut outcome.warnings;
         let mut directives = directives.iter().filter(|d| d.kind != DirectiveKind::Show);
         let applied = directives.try_for_each(|d| nest.apply(program, profile, &mut |nest| one(nest, d, warnings)));
         nest.store(program);
         outcome.errors.keep(applied);
+    }
+    // Without these stages, what follows would be refused for that.
+    if !outcome.errors.is_empty() {
+        return outcome;
     }
     let mut made: Vec<(Copied, bool)> = Vec::new();
     // What is computed at a loop is scheduled there.
@@ -141,6 +151,15 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
 /// How many of a block's directives make stages of parts of its reduction.
 fn until_factored(directives: &[Directive]) -> usize {
     directives.iter().rposition(|d| matches!(d.kind, DirectiveKind::Rfactor { .. })).map_or(0, |last| last + 1)
+}
+
+/// Whether a directive says who computes what.
+fn distributes(kind: &DirectiveKind) -> bool {
+    match kind {
+        DirectiveKind::Distribute { .. } | DirectiveKind::Mma { .. } | DirectiveKind::Fragment { .. } => true,
+        DirectiveKind::Tile { target, .. } => target.is_some(),
+        _ => false,
+    }
 }
 
 /// The stages that dispatches are for, and not copies within them.
@@ -235,6 +254,7 @@ fn schedule_stage(
     let checked = applied.and_then(|()| {
         nest.apply(program, profile, &mut |nest| {
             left_over::check(nest, blame)?;
+            fragment::check_whole(nest)?;
             subgroups::check_whole(nest)
         })
     });

@@ -84,8 +84,8 @@ impl std::fmt::Display for Table {
 /// Dims by name.
 type Sizes = &'static [(&'static str, i64)];
 
-/// Kernels and schedules with shared memory and barriers.
-const SHARED: [(&str, &str, Sizes); 4] = [
+/// Kernels and schedules with shared memory and barriers; those with matrices are for `mesa_lavapipe_26`.
+const SHARED: [(&str, &str, Sizes); 5] = [
     (
         "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
         "V: matmul for p {
@@ -139,6 +139,41 @@ const SHARED: [(&str, &str, Sizes); 4] = [
         }",
         &[("H", 19), ("W", 37)],
     ),
+    // Fragments of two subgroups, rows that go through shared memory, and a factor that one subgroup writes and reads.
+    (
+        "fn attention<N, M, D, E>(query: f16[N, D], key: f16[M, D], value: f16[M, E]) -> output: f32[N, E] {
+            let score[i, j]: f32[N, M] = sum(d in 0..D) { query[i, d] as f32 * key[j, d] as f32 };
+            let largest[i]: f32[N] = max(j in 0..M) { score[i, j] };
+            let weight[i, j]: f32[N, M] = (score[i, j] - largest[i]).exp();
+            let rounded[i, j]: f16[N, M] = weight[i, j] as f16;
+            let total[i]: f32[N] = sum(j in 0..M) { weight[i, j] };
+            output[i, e] = sum(j in 0..M) { rounded[i, j] as f32 * value[j, e] as f32 } / total[i];
+        }",
+        "V: attention for p where D == 8, E == 8, M % 16 == 0, N % 16 == 0 {
+            decompose_online(largest, total, output => m_b, l_b, o_b, block: 16);
+            tile(i: 16) => workgroup(x);
+            tile(i: 8) => subgroup(x);
+            reorder(j_o, i, e);
+            serial(j_o);
+            compute_at(o_b, j_o, to: fragment);
+            compute_at(l_b, j_o, to: shared);
+            compute_at(l_p, j_o, to: shared);
+            compute_at(rounded, j_o, to: shared, row_pad: 8);
+            compute_at(weight, j_o, to: fragment);
+            compute_at(m_b, j_o, to: shared);
+            compute_at(m_p, j_o, to: shared);
+            compute_at(score, j_o, to: fragment);
+            promote(query => q_f, at: workgroup, to: fragment);
+            score { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); unroll(d); }
+            m_b { split(j, [_, 8] => j_r, j); rfactor(j => m_p); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+            l_b { split(j, [_, 8] => j_r, j); rfactor(j => l_p); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+            m_p, l_p { tile(i: 8) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 8 x 8); unroll(j_r); }
+            weight, rounded { tile(i: 8) => subgroup(x); fragment(i, j, 8 x 8); }
+            o_b { tile(i: 8) => subgroup(x); reorder(j, i, e); mma(i, e, j, 8 x 8 x 8); unroll(j); }
+            fragment(i, e, 8 x 8);
+        }",
+        &[("N", 32), ("M", 32), ("D", 8), ("E", 8)],
+    ),
 ];
 
 /// A good nest, and launches with what they should give.
@@ -167,7 +202,7 @@ impl Subject {
             let pair = Pair {
                 kernel: (*kernel).to_owned(),
                 schedule: (*schedule).to_owned(),
-                profile: Profile::mesa_lavapipe(),
+                profile: if schedule.contains("mma(") { Profile::mesa_lavapipe_26() } else { Profile::mesa_lavapipe() },
                 dims: vec![dims.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()],
                 scalars: Vec::new(),
                 fills: Vec::new(),

@@ -4,9 +4,10 @@
 //! judges them has to tell them apart.
 
 use std::fmt;
-use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::expr::{Expr, ExprId, Read};
 use tilewright_dsl::nest::{
-    AxisDef, AxisKind, Block, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Side, Slot, Step, Tail, print,
+    AxisDef, AxisId, AxisKind, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Scope, Side, Slot, Space, Step,
+    Tail, print,
 };
 
 /// What is wrong.
@@ -14,6 +15,8 @@ use tilewright_dsl::nest::{
 pub enum Kind {
     /// A barrier is missing.
     Barrier,
+    /// A barrier is of fewer invocations.
+    Scope,
     /// A predicate is missing.
     Predicate,
     /// A predicate fills reads where it should take the identity, or the other way round.
@@ -42,6 +45,10 @@ pub enum Kind {
     Written,
     /// What is read lies one element further.
     Read,
+    /// What is read of fragments lies along another side of the matrices.
+    Side,
+    /// What is read is another owner's.
+    Owner,
     /// A workgroup has more invocations, or fewer.
     Local,
     /// The arms of a branch are exchanged.
@@ -54,6 +61,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Kind::Barrier => "a barrier deleted",
+            Kind::Scope => "a barrier of fewer",
             Kind::Predicate => "a predicate deleted",
             Kind::Filled => "a fill for a guard, or back",
             Kind::Init => "an init deleted",
@@ -68,6 +76,8 @@ impl fmt::Display for Kind {
             Kind::Exact => "an inexact split called exact",
             Kind::Written => "a written index and 1",
             Kind::Read => "a read index and 1",
+            Kind::Side => "a fragment along another side",
+            Kind::Owner => "another owner's element",
             Kind::Local => "another local size",
             Kind::Branch => "a branch's arms exchanged",
             Kind::Order => "neighbours exchanged",
@@ -90,9 +100,10 @@ type Change<'c> = &'c dyn Fn(&mut Program, &mut Block, &mut usize) -> Option<Str
 
 /// All mutants of a nest.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
-    let mut all = Vec::new();
-    let changes: [(Kind, Change<'_>); 14] = [
+    let (mut all, bound) = (Vec::new(), bound(program));
+    let changes: [(Kind, Change<'_>); 17] = [
         (Kind::Barrier, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::Barrier { .. }))),
+        (Kind::Scope, &scope),
         (Kind::Predicate, &predicate),
         (Kind::Filled, &filled),
         (Kind::Init, &|p, b, n| delete(p, b, n, |kind| is_phase(kind, Phase::Init))),
@@ -104,6 +115,8 @@ pub fn mutants(program: &Program) -> Vec<Mutant> {
         (Kind::Exec, &exec),
         (Kind::Written, &written),
         (Kind::Read, &read),
+        (Kind::Side, &side),
+        (Kind::Owner, &|p, b, n| owner(p, b, n, &bound)),
         (Kind::Branch, &branch),
         (Kind::Order, &order),
     ];
@@ -157,6 +170,23 @@ fn delete(program: &Program, block: &mut Block, left: &mut usize, is: impl Fn(&N
     let at = (0..block.len()).find(|at| is(&block[*at].kind) && turn(left))?;
     let node = block.remove(at);
     Some(format!("without `{}`", line(program, &node)))
+}
+
+/// Of a workgroup as of subgroups, and of these as of an invocation.
+fn scope(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let text = line(program, node);
+        let NodeKind::Barrier { scope } = &mut node.kind else { continue };
+        let fewer = match *scope {
+            Scope::Workgroup => Scope::Subgroup,
+            _ => Scope::Invocation,
+        };
+        if turn(left) {
+            *scope = fewer;
+            return Some(format!("`{text}` as {fewer:?}"));
+        }
+    }
+    None
 }
 
 fn of_predicates(
@@ -299,23 +329,71 @@ fn written(program: &mut Program, block: &mut Block, left: &mut usize) -> Option
 
 /// Reads of the same place are one expression: they move together.
 fn read(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    changed_read(program, block, left, "one further", &|program, read, _| {
+        read.index.iter().enumerate().map(|(d, index)| (d, one_more(program, *index))).collect()
+    })
+}
+
+/// The last index of a fragment's matrices, as another axis of what is written: rows as columns, and the like.
+fn side(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    changed_read(program, block, left, "along another side", &|program, read, compute| {
+        let Space::Fragment { .. } = program.buffers[read.buffer].space else { return Vec::new() };
+        let Some(last) = read.index.last() else { return Vec::new() };
+        let axes = compute.dst.iter().flat_map(|dst| &dst.index);
+        let others = axes.filter(|e| *e != last && matches!(program.exprs.get(**e), Expr::Axis(_)));
+        others.map(|other| (read.index.len() - 1, *other)).collect()
+    })
+}
+
+/// The axis that tells who has an element, counted from the other end.
+fn owner(program: &mut Program, block: &mut Block, left: &mut usize, bound: &[AxisId]) -> Option<String> {
+    changed_read(program, block, left, "of another owner", &|program, read, _| {
+        let is_own = matches!(program.buffers[read.buffer].space, Space::Register | Space::Shared | Space::Fragment { .. });
+        let mut found = Vec::new();
+        for (d, index) in read.index.iter().enumerate().filter(|_| is_own) {
+            let Expr::Axis(axis) = *program.exprs.get(*index) else { continue };
+            let extent = program.exprs.as_int(program.axes[axis].extent).filter(|n| *n > 1 && bound.contains(&axis));
+            let Some(extent) = extent else { continue };
+            found.push((d, program.exprs.difference(program.exprs.int(extent - 1), *index)));
+        }
+        found
+    })
+}
+
+/// The axes that are bound to invocations of a workgroup.
+fn bound(program: &Program) -> Vec<AxisId> {
+    fn add(block: &Block, found: &mut Vec<AxisId>) {
+        for node in block {
+            if let NodeKind::Loop(looped) = &node.kind
+                && matches!(looped.exec, Exec::Bind(level, _) if level != Level::Workgroup)
+            {
+                found.push(looped.axis);
+            }
+            node.blocks().for_each(|inner| add(inner, found));
+        }
+    }
+    let mut found = Vec::new();
+    program.plan.iter().for_each(|dispatch| add(&dispatch.body, &mut found));
+    found
+}
+
+/// One read with another index in one dimension.
+fn changed_read(
+    program: &mut Program,
+    block: &mut Block,
+    left: &mut usize,
+    how: &str,
+    changes: &dyn Fn(&Program, &Read, &Compute) -> Vec<(usize, ExprId)>,
+) -> Option<String> {
     for node in block {
         let text = line(program, node);
         let NodeKind::Compute(compute) = &mut node.kind else { continue };
-        for value in &mut compute.value {
-            for found in program.exprs.reads(*value) {
-                for d in 0..found.index.len() {
+        for at in 0..compute.value.len() {
+            for found in program.exprs.reads(compute.value[at]) {
+                for (d, index) in changes(program, &found, compute) {
                     if turn(left) {
-                        let mut moved = found.clone();
-                        moved.index[d] = one_more(program, found.index[d]);
-                        *value = program.exprs.replace(*value, &mut |exprs, id| match exprs.get(id) {
-                            Expr::Read(read) if *read == found => {
-                                let dtype = exprs.dtype(id);
-                                Some(exprs.add(Expr::Read(moved.clone()), dtype))
-                            }
-                            _ => None,
-                        });
-                        return Some(format!("a read one further in `{text}`"));
+                        compute.value[at] = with_index(program, compute.value[at], &found, (d, index));
+                        return Some(format!("a read {how} in `{text}`"));
                     }
                 }
             }
@@ -324,7 +402,17 @@ fn read(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
     None
 }
 
-fn one_more(program: &mut Program, of: ExprId) -> ExprId {
+/// A value in which a read has another index in one dimension.
+fn with_index(program: &Program, value: ExprId, found: &Read, (d, index): (usize, ExprId)) -> ExprId {
+    let mut moved = found.clone();
+    moved.index[d] = index;
+    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
+        Expr::Read(read) if read == found => Some(exprs.add(Expr::Read(moved.clone()), exprs.dtype(id))),
+        _ => None,
+    })
+}
+
+fn one_more(program: &Program, of: ExprId) -> ExprId {
     let one = program.exprs.int(1);
     program.exprs.sum(of, one)
 }

@@ -18,11 +18,21 @@ impl Judged {
             match (mutant.kind, subject.judge(&mutant.program)) {
                 (kind, Found::Verifier | Found::Emitter) => {
                     self.refused += 1;
-                    self.barriers += usize::from(kind == Kind::Barrier);
+                    self.barriers += usize::from([Kind::Barrier, Kind::Scope].contains(&kind));
                 }
-                (Kind::Barrier | Kind::Init | Kind::Update | Kind::Finish | Kind::Written | Kind::Read, found) => {
-                    panic!("{}: {}: {found:?}", mutant.kind, mutant.what)
-                }
+                // An init has one value in all elements, wherever it is.
+                (Kind::Written, Found::Nobody) if mutant.what.contains("`init ") => self.same += 1,
+                (
+                    Kind::Barrier
+                    | Kind::Scope
+                    | Kind::Init
+                    | Kind::Update
+                    | Kind::Finish
+                    | Kind::Written
+                    | Kind::Read
+                    | Kind::Owner,
+                    found,
+                ) => panic!("{}: {}: {found:?}", mutant.kind, mutant.what),
                 // A tile too many is guarded, a reduction's items come in any order, and some facts make one tile of several.
                 (_, Found::Nobody) => self.same += 1,
                 // Where an axis has no points, a tile too many reads what is not there.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use tilewright_dsl::expr::ExprId;
-use tilewright_dsl::nest::{Block, BufferId, Exec, How, Node, NodeKind, Phase, Program, print};
+use tilewright_dsl::nest::{Block, BufferId, Exec, How, Node, NodeKind, Phase, Program, Scope, print};
 use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul, roomy};
 
@@ -88,6 +88,19 @@ fn delete_predicate(program: &Program, block: &mut Block, left: &mut usize) -> O
                 let pred = compute.preds.remove(at);
                 return Some(format!("without the predicate on `{}` of `{line}`", print::axis(program, pred.axis)));
             }
+        }
+    }
+    None
+}
+
+/// A barrier of a workgroup as one of subgroups, and of these as of an invocation.
+fn weaken_barrier(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for node in block {
+        let line = print::Printer::new(program).line(node);
+        let NodeKind::Barrier { scope } = &mut node.kind else { continue };
+        if turn(left) {
+            *scope = if *scope == Scope::Workgroup { Scope::Subgroup } else { Scope::Invocation };
+            return Some(format!("with `{line}` as one of {scope:?}"));
         }
     }
     None
@@ -254,6 +267,11 @@ fn refused(change: &dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>, 
 #[test]
 fn without_a_barrier() {
     insta::assert_snapshot!(refused(&delete_node(|kind| matches!(kind, NodeKind::Barrier { .. })), &[Rule::Barrier]));
+}
+
+#[test]
+fn with_a_barrier_of_fewer() {
+    insta::assert_snapshot!(refused(&weaken_barrier, &[Rule::Barrier]));
 }
 
 #[test]

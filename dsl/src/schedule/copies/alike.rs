@@ -1,10 +1,13 @@
 //! A copy in fragments without a block: it has the subgroups and the matrices of what reads it.
+//!
+//! Refused: a reduction, whose block alone can say how it is one; a copy that nothing on matrix units reads, or of which that has no
+//! whole matrices.
 
 use crate::diag::Error;
 use crate::expr::ExprId;
 use crate::nest::path::{Frame, Head};
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Exec, Level, NodeKind, Program};
+use crate::nest::{AxisId, Body, Exec, Level, NodeKind, Program};
 use crate::schedule::promote::Copied;
 use crate::schedule::{Applied, StageNest, split};
 use std::collections::HashSet;
@@ -17,6 +20,12 @@ struct Part {
 
 /// Gives the copy the loops in which it is read.
 pub(super) fn as_read(nest: &mut StageNest<'_>, copy: &Copied) -> Applied {
+    if let Body::Reduce { .. } = nest.program.stages[copy.stage].body {
+        let name = &nest.program.buffers[copy.buffer].name;
+        let error =
+            Error::new(copy.span, format!("`{name}` is in fragments, and a reduction, of which no block says how it is computed"));
+        return Err(error.help(format!("write `{name} {{ … mma(…); }}` for a sum of products, or `{name} {{ … fragment(…); }}`")));
+    }
     let refuse = |nest: &StageNest<'_>, what: &str| {
         let name = &nest.program.buffers[copy.buffer].name;
         let error = Error::new(copy.span, format!("`{name}` is in fragments, and {what}"));

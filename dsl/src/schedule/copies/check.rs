@@ -1,21 +1,21 @@
-//! What is checked of copies when all of a schedule is applied: registers are indexed by constants, and every invocation of
-//! the workgroup copies another part of what is shared.
+//! What is checked of copies when all of a schedule is applied: registers and fragments are indexed by constants, and every
+//! invocation of the workgroup copies another part of what is shared.
 
 use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
 use crate::lower::local;
 use crate::nest::print;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, Compute, Exec, Level, NodeKind, Phase, Program, Slot, Space};
+use crate::nest::{AxisId, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
 use std::collections::HashSet;
 
-/// Registers have no address: no loop that stays one counts their elements, and neither do workgroups. Invocations count only the
+/// Neither have an address: no loop that stays one counts their elements, and neither do workgroups. Invocations count only the
 /// dimensions of their own that `owners` has put in front.
 pub(super) fn constant(program: &mut Program, copy: &Copied) -> Applied {
-    if program.buffers[copy.buffer].space != Space::Register {
+    if !matches!(program.buffers[copy.buffer].space, Space::Register | Space::Fragment { .. }) {
         return Ok(());
     }
     for at in 0..program.plan.len() {
@@ -75,7 +75,7 @@ impl Search<'_> {
             Exec::Bind(..) => "counts invocations",
             _ => "is a loop",
         };
-        let error = error.note(format!("`{name}` {what}, and registers have no address"));
+        let error = error.note(format!("`{name}` {what}, and {} have no address", self.memory(program)));
         let own = program.stages[self.copy.stage].axes.iter().any(|a| program.comes_from(axis, &[*a]));
         error.help(match exec {
             Exec::Bind(..) => "write `to: shared`".into(),
@@ -92,13 +92,19 @@ impl Search<'_> {
         }
         let (copy, text) = (&program.buffers[self.copy.buffer].name, print::expr(program, index));
         let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{text}`, which is known only at run time"));
-        Err(error.note("registers have no address").help("write `to: shared`"))
+        Err(error.note(format!("{} have no address", self.memory(program))).help("write `to: shared`"))
+    }
+
+    fn memory(&self, program: &Program) -> &'static str {
+        if program.buffers[self.copy.buffer].space == Space::Register { "registers" } else { "fragments" }
     }
 }
 
 /// Every invocation of the workgroup copies another part of what they copy together.
 pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
-    if !program.is_together(copy.buffer) {
+    // Several subgroups may load the same matrices.
+    let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
+    if is_fragment || !program.is_together(copy.buffer) {
         return Ok(());
     }
     let shared = program.buffers[copy.buffer].space == Space::Shared;
@@ -132,6 +138,24 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         }
     }
     Ok(())
+}
+
+/// No subgroup is left out of what is computed on matrices. (Of sums, lowering says it.)
+pub(super) fn by_all_subgroups(program: &Program) -> Applied {
+    let mut wrong = None;
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            let side = around.iter().find(|l| matches!(l.exec, Exec::Matrix(_)));
+            let Some(side) = side.filter(|_| compute.finish.is_none() && wrong.is_none()) else { return };
+            let left_out = compute.preds.iter().find(|pred| program.axes[pred.axis].fate == Fate::Live);
+            wrong = left_out.map(|_| (side.span, program.stages[compute.stage].name.clone()));
+        });
+    }
+    let Some((span, stage)) = wrong else { return Ok(()) };
+    let error = Error::new(span, format!("not all subgroups of the workgroup would have matrices of `{stage}`"));
+    let error = error.note("another stage of the dispatch asks for more subgroups");
+    Err(error.help("give all stages of the dispatch as many subgroups"))
 }
 
 /// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there; and whether some are over the

@@ -202,14 +202,18 @@ fn owner(exec: Exec) -> Option<(Level, Slot)> {
 
 /// What each invocation has can be written out.
 fn fits(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> Applied {
-    let own = dimensions.iter().flatten().filter(|digit| digit.owner.is_none());
-    let elements = own.fold(1i64, |n, digit| n.saturating_mul(digit.extent));
-    if elements <= LIMIT {
+    let own = dimensions.iter().flatten().filter(|digit| digit.owner.is_none() && digit.side.is_none());
+    let count = own.fold(1i64, |n, digit| n.saturating_mul(digit.extent));
+    if count <= LIMIT {
         return Ok(());
     }
-    let name = &program.buffers[copy.buffer].name;
-    let error = Error::new(copy.span, format!("`{name}` has {elements} elements in the registers of each invocation"));
-    Err(error.note(format!("at most {LIMIT} are written out")).help("distribute it to more invocations, or write `to: shared`"))
+    let buffer = &program.buffers[copy.buffer];
+    let (what, who) = match buffer.space {
+        Space::Fragment { .. } => ("matrices in the fragments of each subgroup", "subgroups"),
+        _ => ("elements in the registers of each invocation", "invocations"),
+    };
+    let error = Error::new(copy.span, format!("`{}` has {count} {what}", buffer.name));
+    Err(error.note(format!("at most {LIMIT} are written out")).help(format!("distribute it to more {who}, or write `to: shared`")))
 }
 
 /// The stage that fills the buffer is defined on the digits from now on.
@@ -267,6 +271,15 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
     program.plan = plan;
 }
 
+/// A side of matrices, as errors call it.
+fn along(side: Side) -> &'static str {
+    match side {
+        Side::Rows => "rows",
+        Side::Columns => "columns",
+        Side::Depth => "the depth of products",
+    }
+}
+
 /// Something that reads the buffer, under its loops.
 struct Reader<'r> {
     program: &'r Program,
@@ -281,6 +294,8 @@ enum Misfit {
     Split,
     /// Other invocations have a digit, or none of them.
     Owner(Digit),
+    /// One side of its matrices is another side there.
+    Side(Side, Side),
 }
 
 impl Reader<'_> {
@@ -354,13 +369,16 @@ impl Reader<'_> {
         match (axes.next(), axes.next()) {
             (Some((axis, 1)), None) if sum.constant == 0 && self.extent(*axis) == Some(digit.extent) => {
                 let exec = self.around.iter().find(|l| l.axis == *axis).map(|l| l.exec);
-                let is_same = match digit.side {
-                    Some(side) => exec == Some(Exec::Matrix(side)),
-                    None => exec.and_then(self::owner) == digit.owner,
-                };
-                if is_same { Ok(self.program.exprs.axis(*axis)) } else { Err(Misfit::Owner(*digit)) }
+                match (digit.side, exec) {
+                    (Some(side), Some(Exec::Matrix(here))) if side != here => return Err(Misfit::Side(side, here)),
+                    (Some(_), Some(Exec::Matrix(_))) => {}
+                    (Some(_), _) => return Err(Misfit::Split),
+                    (None, exec) if exec.and_then(self::owner) != digit.owner => return Err(Misfit::Owner(*digit)),
+                    (None, _) => {}
+                }
+                Ok(self.program.exprs.axis(*axis))
             }
-            (None, _) => Err(Misfit::Owner(*digit)),
+            (None, _) if digit.side.is_none() => Err(Misfit::Owner(*digit)),
             _ => Err(Misfit::Split),
         }
     }
@@ -376,15 +394,22 @@ impl Reader<'_> {
         let (name, reader_name) = (&program.buffers[copy.buffer].name, &program.stages[reader].name);
         let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
         let what = match misfit {
-            Misfit::Split | Misfit::Owner(Digit { side: Some(_), .. }) if is_fragment => {
+            Misfit::Split if is_fragment => {
                 let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
                 let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
                 format!("`{reader_name}` reads `{name}`, which is in fragments of {shape}, in loops that are no such matrices")
             }
+            Misfit::Side(own, here) => {
+                format!(
+                    "`{reader_name}` reads `{name}` along {} of its matrices, where its fragments have {}",
+                    along(*here),
+                    along(*own)
+                )
+            }
             Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops of other steps"),
             Misfit::Owner(digit) => {
-                let axis = &program.axes[digit.axis].name;
-                format!("`{reader_name}` reads elements of `{name}` that other invocations of `{axis}` have")
+                let (axis, who) = (&program.axes[digit.axis].name, if is_fragment { "subgroups" } else { "invocations" });
+                format!("`{reader_name}` reads elements of `{name}` that other {who} of `{axis}` have")
             }
         };
         let index = self.over_loops(index);
@@ -397,7 +422,15 @@ impl Reader<'_> {
             Some((names, span)) => error.note_at(span, format!("`{reader_name}` reads it in the loops of {names}")),
             None => error,
         };
-        error.help(self.instead(reader, digits))
+        error.help(match misfit {
+            Misfit::Side(own, here) if [own, here].contains(&&Side::Depth) => match self.copy.computed {
+                true => format!("factors of products lie otherwise than sums: write `to: shared` for `{name}`"),
+                false => format!("leave out the block of `{name}`: then it has the matrices of what reads it"),
+            },
+            Misfit::Side(..) => format!("name the axes of matrices in `{reader_name}` in the order in which `{name}` has them"),
+            _ if is_fragment => self.instead_in_matrices(reader, digits),
+            _ => self.instead(reader, digits),
+        })
     }
 
     /// The loops that an index names.
@@ -406,6 +439,23 @@ impl Reader<'_> {
         let loops: Vec<&Around> = self.around.iter().filter(named).collect();
         let span = loops.first()?.span;
         Some((list(loops.iter().map(|l| &self.program.axes[l.axis].name)), span))
+    }
+
+    /// What the block of a reader on matrix units has to say.
+    fn instead_in_matrices(&self, reader: StageId, digits: &[Digit]) -> String {
+        let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
+        let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+        let mut help = format!("in `{}`, ", self.program.stages[reader].name);
+        for digit in digits {
+            if let Some((level, slot)) = digit.owner {
+                let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
+                help += &format!(
+                    "give each {} elements of the axis to a subgroup, `tile(…: {}) => {to})`, and ",
+                    digit.weight, digit.weight
+                );
+            }
+        }
+        help + &format!("write `fragment(…, …, {shape})`, or `mma` with such sums")
     }
 
     /// What the reader's block has to say.

@@ -328,7 +328,7 @@ fn within_vector(nest: &StageNest<'_>, frame: &Frame, attached: &Attached, copy:
     let (axis, exec) = frame.as_loop().map_or(("", Exec::Lanes), |(axis, exec)| (nest.name(axis), exec));
     let (within, put, help) = match exec {
         Exec::Matrix(_) => {
-            ("for each element of matrices along", "split into matrices", "`reorder` the axes of `mma` into that loop first")
+            ("for each element of matrices along", "split into matrices", "`reorder` the axes of the matrices into that loop first")
         }
         _ => ("among the lanes of", "put in lanes", "promote further out"),
     };
@@ -533,4 +533,5 @@ pub(in crate::schedule) fn finish(
         }
     }
     local::predicate_inactive(program, profile);
+    outcome.errors.keep(check::by_all_subgroups(program));
 }

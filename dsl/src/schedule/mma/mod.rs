@@ -99,12 +99,12 @@ pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) 
     }
     if profile.subgroup.is_none() {
         let error = Error::new(span, format!("the profile `{}` does not say how large subgroups are", profile.name));
-        return Err(error.note("a subgroup multiplies matrices").help("say `subgroup: 32`, or the like, in the profile"));
+        return Err(error.note("matrices are a subgroup's").help("say `subgroup: 32`, or the like, in the profile"));
     }
     let by_invocation = |f: &&Frame| matches!(f.level(), Some((Level::Thread | Level::Lane, _)));
     if let Some(frame) = nest.path.frames.iter().find(by_invocation) {
         let name = frame.as_loop().map_or("", |(a, _)| nest.name(a));
-        let error = Error::new(span, format!("`{name}` is distributed to invocations, and a whole subgroup multiplies matrices"));
+        let error = Error::new(span, format!("`{name}` is distributed to invocations, and a matrix is a whole subgroup's"));
         return Err(error.note_at(frame.span, "here").help("distribute it to subgroups, as in `=> subgroup(y, x)`"));
     }
     subgroups::check_size(nest, span)

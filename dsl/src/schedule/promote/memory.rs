@@ -12,17 +12,17 @@ use crate::syntax::schedule::Memory;
 /// The padding and the swizzle of a copy's rows, as the directive says them.
 pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
     let promote = wanted.promote;
+    let kind = if promote.to == Memory::Fragment { "fragments" } else { "registers" };
+    let of_shared = if promote.computed { "memory" } else { "copies" };
     for (what, expr) in [("row_pad", &promote.row_pad), ("swizzle", &promote.swizzle)] {
         if let Some(expr) = expr.as_ref().filter(|_| promote.to != Memory::Shared) {
-            let error = Error::new(
-                expr.span,
-                format!(
-                    "registers have no rows in memory: `{what}` is for shared {}",
-                    if promote.computed { "memory" } else { "copies" }
-                ),
-            );
+            let error = Error::new(expr.span, format!("{kind} have no rows in memory: `{what}` is for shared {of_shared}"));
             return Err(error.help(format!("leave out `{what}`")));
         }
+    }
+    if let Some(expr) = promote.vector.as_ref().filter(|_| promote.to == Memory::Fragment) {
+        let error = Error::new(expr.span, "matrices are loaded whole: `vector` is for copies of elements");
+        return Err(error.help("leave out `vector`"));
     }
     let mut number = |expr: &Option<crate::syntax::expr::Expr>, what: &str| match expr {
         Some(expr) => nest.positive(expr, what).map(|n| u32::try_from(n).unwrap_or(u32::MAX)),

@@ -95,7 +95,7 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     }
     if promote.to == Memory::Register && nest.has_matrices() {
         let error = Error::new(promote.to_span, format!("`{}` is read by matrix units, which load from memory", promote.source));
-        return Err(error.help("write `to: shared`, and promote before `mma`"));
+        return Err(error.help("write `to: shared`, and promote before `mma` or `fragment`"));
     }
     let source = source(nest, promote, &place)?;
     if promote.to == Memory::Shared && nest.program.buffers[source].space == Space::Register {
@@ -106,7 +106,11 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     }
     if nest.program.dealt.contains(&source) {
         let name = &promote.source;
-        let error = Error::new(name.span, format!("`{name}` lies in the registers of several invocations, which read it there"));
+        let what = match nest.program.buffers[source].space {
+            Space::Fragment { .. } => "fragments of subgroups",
+            _ => "the registers of several invocations",
+        };
+        let error = Error::new(name.span, format!("`{name}` lies in {what}, which read it there"));
         return Err(error.help(format!("promote what `{name}` is a copy of, or write `to: shared` there")));
     }
     let wanted = Wanted { promote, place, source, also: Vec::new(), name, span };

@@ -84,11 +84,13 @@ fn check(wanted: &Wanted<'_>) -> Applied {
     if let Some(fill) = &promote.fill {
         return Err(Error::new(fill.span, format!("nothing of `{name}` is filled: it is written")).help("leave out `fill`"));
     }
-    if promote.to == Memory::Register {
-        let error = Error::new(promote.to_span, format!("`{name}` is computed in registers as it is"));
-        return Err(error.help("a reduction has an accumulator; promote to `shared` to write back together"));
-    }
-    Ok(())
+    let kind = match promote.to {
+        Memory::Shared => return Ok(()),
+        Memory::Register => "registers",
+        Memory::Fragment => "fragments, if it is on matrix units,",
+    };
+    let error = Error::new(promote.to_span, format!("`{name}` is computed in {kind} as it is"));
+    Err(error.help("a reduction has an accumulator; promote to `shared` to write back together"))
 }
 
 /// The axes of the stage that writes back, made as those of the nest were.

@@ -67,6 +67,21 @@ impl Product {
         })
         .filter(|product| product.dtypes == [DType::F16; 2] && product.sum.is_float())
     }
+
+    /// The axes of rows, of columns and of the sum.
+    pub(super) fn axes(&self) -> &[String; 3] {
+        &self.axes
+    }
+
+    /// The other parallel axes.
+    pub(super) fn parallel(&self) -> &[String] {
+        &self.others[0]
+    }
+
+    /// The other axes of the sum.
+    pub(super) fn reduced(&self) -> &[String] {
+        &self.others[1]
+    }
 }
 
 /// How long the rows of a tensor are.
@@ -88,45 +103,7 @@ pub(super) fn schedule(
     facts: Vec<Fact>,
     random: &mut Rng,
 ) -> Option<(Vec<Block>, Vec<Fact>)> {
-    let fits = |row: &&Matrices| row.factors == product.dtypes && row.sum == product.sum;
-    let row = random.choice(profile.matrices.iter().filter(fits).collect::<Vec<_>>())?;
-    let sides = row.shape.map(i64::from);
-    let mut counts = [random.choice([1, 1, 2])?, random.choice([1, 1, 2])?];
-    let invocations = i64::from(profile.invocations) / i64::from(profile.subgroup.unwrap_or(1)).max(1);
-    if counts[0] * counts[1] > invocations {
-        counts = [1, 1];
-    }
-    // Matrices of a subgroup.
-    let several = [1, 1, 1, 2, 3];
-    let mut own = [sides[0] * random.choice(several)?, sides[1] * random.choice(several)?];
-    for at in 0..2 {
-        if kernel.size(&product.extents[at], &[]).is_some_and(|n| n < own[at] * counts[at]) {
-            (own[at], counts[at]) = (sides[at], 1);
-        }
-    }
-    let copied = match random.u8(..100) {
-        0..25 => [false, false],
-        25..40 => [true, false],
-        40..50 => [false, true],
-        _ => [true, true],
-    };
-    let result = random.u8(..100) < 55;
-    let small = |fact: &Fact| matches!(fact, Fact::Size(left, "==" | "<=", _) if product.extents.contains(left));
-    let kept = random.u8(..100) < 15;
-    let facts = facts.into_iter().filter(|fact| kept || !small(fact)).collect();
-    let mut plan = Plan {
-        kernel,
-        stage: stage.name.clone(),
-        product,
-        sides,
-        own,
-        tile: [own[0] * counts[0], own[1] * counts[1]],
-        depth: sides[2] * random.choice([1, 1, 2])?,
-        counts,
-        copied,
-        result,
-        facts,
-    };
+    let mut plan = Plan::new(kernel, stage, product, profile, facts, random)?;
     let mut made = plan.directives(random);
     if random.u8(..100) < 8 {
         made.remove(random.usize(..made.len()));
@@ -147,24 +124,75 @@ pub(super) fn schedule(
 }
 
 /// What is chosen.
-struct Plan<'p> {
+pub(super) struct Plan<'p> {
     kernel: &'p Kernel,
     stage: String,
-    product: &'p Product,
+    pub(super) product: &'p Product,
     /// Of matrices: M, N, K.
-    sides: [i64; 3],
+    pub(super) sides: [i64; 3],
     /// Rows and columns of a subgroup, and of a workgroup.
     own: [i64; 2],
-    tile: [i64; 2],
+    pub(super) tile: [i64; 2],
     /// Elements of the sum that are copied at a time.
-    depth: i64,
+    pub(super) depth: i64,
     /// Subgroups.
     counts: [i64; 2],
     /// Which factors are copied.
-    copied: [bool; 2],
+    pub(super) copied: [bool; 2],
     /// Whether the result is.
-    result: bool,
-    facts: Vec<Fact>,
+    pub(super) result: bool,
+    pub(super) facts: Vec<Fact>,
+}
+
+impl<'p> Plan<'p> {
+    pub(super) fn new(
+        kernel: &'p Kernel,
+        stage: &Stage,
+        product: &'p Product,
+        profile: &Profile,
+        facts: Vec<Fact>,
+        random: &mut Rng,
+    ) -> Option<Plan<'p>> {
+        let fits = |row: &&Matrices| row.factors == product.dtypes && row.sum == product.sum;
+        let row = random.choice(profile.matrices.iter().filter(fits).collect::<Vec<_>>())?;
+        let sides = row.shape.map(i64::from);
+        let mut counts = [random.choice([1, 1, 2])?, random.choice([1, 1, 2])?];
+        let invocations = i64::from(profile.invocations) / i64::from(profile.subgroup.unwrap_or(1)).max(1);
+        if counts[0] * counts[1] > invocations {
+            counts = [1, 1];
+        }
+        // Matrices of a subgroup.
+        let several = [1, 1, 1, 2, 3];
+        let mut own = [sides[0] * random.choice(several)?, sides[1] * random.choice(several)?];
+        for at in 0..2 {
+            if kernel.size(&product.extents[at], &[]).is_some_and(|n| n < own[at] * counts[at]) {
+                (own[at], counts[at]) = (sides[at], 1);
+            }
+        }
+        let copied = match random.u8(..100) {
+            0..25 => [false, false],
+            25..40 => [true, false],
+            40..50 => [false, true],
+            _ => [true, true],
+        };
+        let result = random.u8(..100) < 55;
+        let small = |fact: &Fact| matches!(fact, Fact::Size(left, "==" | "<=", _) if product.extents.contains(left));
+        let kept = random.u8(..100) < 15;
+        let facts = facts.into_iter().filter(|fact| kept || !small(fact)).collect();
+        Some(Plan {
+            kernel,
+            stage: stage.name.clone(),
+            product,
+            sides,
+            own,
+            tile: [own[0] * counts[0], own[1] * counts[1]],
+            depth: sides[2] * random.choice([1, 1, 2])?,
+            counts,
+            copied,
+            result,
+            facts,
+        })
+    }
 }
 
 impl Plan<'_> {
@@ -217,15 +245,9 @@ impl Plan<'_> {
             _ => order.extend([i, k, j]),
         }
         made.push(Directive::new("reorder", order.into_iter().cloned()));
-        for at in 0..2 {
-            if self.copied[at] {
-                made.push(self.copy(at, &place, random));
-            } else {
-                self.aligned(&product.factors[at].1.clone());
-            }
-        }
+        made.extend(self.copies(&place, random));
         if self.result {
-            made.push(self.result(random));
+            made.push(self.result_of(&self.stage, random));
         } else if random.u8(..100) < 95
             && let Some(row) = last(self.kernel, &self.stage)
         {
@@ -239,8 +261,43 @@ impl Plan<'_> {
         made
     }
 
+    /// The copies of the factors; the others lie in rows as matrices are loaded.
+    pub(super) fn copies(&mut self, place: &str, random: &mut Rng) -> Vec<Directive> {
+        let mut made = Vec::new();
+        for at in 0..2 {
+            if self.copied[at] {
+                made.push(self.copy(at, place, random));
+                if random.u8(..100) < 8 {
+                    made.push(self.held(at, place, random));
+                }
+            } else {
+                self.aligned(&self.product.factors[at].1.clone());
+                if random.u8(..100) < 12 {
+                    made.push(self.held(at, place, random));
+                }
+            }
+        }
+        made
+    }
+
+    /// A factor in fragments.
+    fn held(&self, at: usize, place: &str, random: &mut Rng) -> Directive {
+        let name = if self.copied[at] { format!("{}_m{at}", self.stage) } else { self.product.factors[at].0.clone() };
+        let place = if random.u8(..100) < 20 { "workgroup" } else { place };
+        let mut keys = vec![("at", place.to_owned()), ("to", "fragment".to_owned())];
+        if random.u8(..100) < 4 {
+            keys.extend(laid(random));
+        }
+        Directive { produced: vec![format!("{}_f{at}", self.stage)], keys, ..Directive::new("promote", [name]) }
+    }
+
+    /// How long the rows of a tensor are.
+    pub(super) fn row(&self, tensor: &str) -> Option<Expr> {
+        last(self.kernel, tensor)
+    }
+
     /// The word of a tile, and the fact that it needs instead.
-    fn word(&mut self, at: usize, by: i64, free: bool, random: &mut Rng) -> Option<&'static str> {
+    pub(super) fn word(&mut self, at: usize, by: i64, free: bool, random: &mut Rng) -> Option<&'static str> {
         if !free || random.u8(..100) < 25 {
             self.needs(at, by);
             return random.choice([None, None, None, Some("exact"), Some("round_up"), Some("guard")]).flatten();
@@ -252,13 +309,13 @@ impl Plan<'_> {
     }
 
     /// That an axis's extent is a multiple.
-    fn needs(&mut self, at: usize, by: i64) {
+    pub(super) fn needs(&mut self, at: usize, by: i64) {
         let extent = self.product.extents[at].clone();
         self.multiple(&extent, by);
     }
 
     /// That rows in memory begin at multiples of 16 bytes.
-    fn aligned(&mut self, row: &Expr) {
+    pub(super) fn aligned(&mut self, row: &Expr) {
         self.multiple(row, 8);
     }
 
@@ -303,30 +360,34 @@ impl Plan<'_> {
         Directive { produced: vec![produced], keys, ..Directive::new("promote", [product.factors[at].0.clone()]) }
     }
 
-    /// A copy of the result.
-    fn result(&self, random: &mut Rng) -> Directive {
+    /// A copy of the result of a stage.
+    pub(super) fn result_of(&self, stage: &str, random: &mut Rng) -> Directive {
         let [i, j, _] = &self.product.axes;
-        let name = format!("{}_m", self.stage);
+        let name = format!("{stage}_m");
         let produced = match random.u8(..100) {
             0..70 => name,
             70..85 => format!("{name}[{i}, {j}]"),
             _ => format!("{name}[{j}, {i}]"),
         };
-        let memory = if random.u8(..100) < 2 { "register" } else { "shared" };
+        let memory = match random.u8(..100) {
+            0..2 => "register",
+            2..3 => "fragment",
+            _ => "shared",
+        };
         let mut keys = vec![("at", "workgroup".to_owned()), ("to", memory.to_owned())];
         keys.extend(laid(random));
-        Directive { produced: vec![produced], keys, ..Directive::new("promote", [self.stage.clone()]) }
+        Directive { produced: vec![produced], keys, ..Directive::new("promote", [stage.to_owned()]) }
     }
 
     /// The part of each subgroup.
-    fn subgroups(&self, random: &mut Rng) -> Option<Directive> {
+    pub(super) fn subgroups(&self, random: &mut Rng) -> Option<Directive> {
         let axes: Vec<usize> = (0..2).filter(|at| self.counts[*at] > 1 || random.u8(..100) < 15).collect();
         let slots = &["y", "x"][2 - axes.len()..];
         let tiles: Vec<Argument> = axes.iter().map(|at| tile(&self.product.axes[*at], self.own[*at], None, None)).collect();
         (!tiles.is_empty()).then(|| tiled(tiles, Some(("subgroup", slots))))
     }
 
-    fn mma(&self, random: &mut Rng) -> Directive {
+    pub(super) fn mma(&self, random: &mut Rng) -> Directive {
         let mut sides = self.sides;
         if random.u8(..100) < 3 {
             let at = random.usize(..3);
@@ -357,11 +418,11 @@ fn laid(random: &mut Rng) -> Vec<(&'static str, String)> {
     keys
 }
 
-fn tile(axis: &str, by: i64, tail: Option<&'static str>, outer: Option<&str>) -> Argument {
+pub(super) fn tile(axis: &str, by: i64, tail: Option<&'static str>, outer: Option<&str>) -> Argument {
     Argument::Tile { axis: axis.to_owned(), factor: by.into(), tail, outer: outer.map(str::to_owned) }
 }
 
-fn tiled(tiles: impl IntoIterator<Item = Argument>, to: Option<(&'static str, &[&'static str])>) -> Directive {
+pub(super) fn tiled(tiles: impl IntoIterator<Item = Argument>, to: Option<(&'static str, &[&'static str])>) -> Directive {
     let target = to.map(|(level, slots)| Target { level, slots: slots.to_vec() });
     Directive { arguments: tiles.into_iter().collect(), target, ..Directive::new("tile", []) }
 }

@@ -12,6 +12,7 @@ mod decompose;
 pub mod directives;
 pub(crate) mod facts;
 pub mod flow;
+mod fragment;
 mod illegal;
 mod im2col;
 mod mma;
@@ -123,7 +124,7 @@ impl Maker<'_> {
         if random.u8(..100) < 70 && self.joins(stage, random) {
             return;
         }
-        if random.u8(..100) < 85 && self.product(stage, random).is_some() {
+        if random.u8(..100) < 85 && (self.product(stage, random).is_some() || self.fragment(stage, random).is_some()) {
             return;
         }
         let mut nest = Nest::new(self.kernel, stage, &self.schedule.facts, self.profile, self.flow, self.generic);
@@ -168,6 +169,23 @@ impl Maker<'_> {
         let (blocks, facts) = mma::schedule(self.kernel, stage, &product, self.profile, facts, random)?;
         self.schedule.blocks.extend(blocks);
         self.schedule.facts = facts;
+        Some(())
+    }
+
+    /// The directives of what reads a product on matrix units, and of that.
+    fn fragment(&mut self, host: &Stage, random: &mut Rng) -> Option<()> {
+        let read = |stage: &&Stage| {
+            let is_free =
+                stage.role == Role::Intermediate && !self.stored.contains(&stage.name) && !self.placed.contains(&stage.name);
+            is_free && self.flow.readers(&stage.name) == [host.name.as_str()]
+        };
+        let found = self.kernel.stages.iter().filter(read).find_map(|s| Some((s, Product::of(self.kernel, s, self.generic)?)));
+        let (stage, product) = found.filter(|_| host.reduction().is_none())?;
+        let facts = self.schedule.facts.clone();
+        let (blocks, facts) = fragment::schedule(self.kernel, host, stage, &product, self.profile, facts, random)?;
+        self.schedule.blocks.extend(blocks);
+        self.schedule.facts = facts;
+        self.placed.insert(stage.name.clone());
         Some(())
     }
 

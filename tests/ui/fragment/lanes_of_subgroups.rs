@@ -1,0 +1,22 @@
+//! Lanes beside it.
+
+#![allow(unused_imports)]
+
+#[path = "../support/fragments.rs"]
+mod fragments;
+
+use fragments::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: squares for nvidia_ampere where M % 32 == 0, N % 32 == 0 {
+        tile(i: 32, j: 32) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        split(j, [2, 16] => j_o, j);
+        distribute(j_o => lane(x));
+        fragment(i, j, 16 x 16);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,19 @@
+//! An axis of the reduction.
+
+#![allow(unused_imports)]
+
+#[path = "../support/fragments.rs"]
+mod fragments;
+
+use fragments::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: rows for nvidia_ampere where M % 16 == 0, N % 16 == 0 {
+        tile(i: 16) => workgroup(x);
+        fragment(i, j, 16 x 16);
+    }
+}
+
+fn main() {}

@@ -1,0 +1,20 @@
+//! Elements at a time of what is loaded whole.
+
+#![allow(unused_imports)]
+
+#[path = "../support/fragments.rs"]
+mod fragments;
+
+use fragments::*;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    pub V: squares for nvidia_ampere where M % 32 == 0, N % 32 == 0 {
+        tile(i: 32, j: 32) => workgroup(y, x);
+        promote(x => x_f, at: workgroup, to: fragment, vector: 4);
+        fragment(i, j, 16 x 16);
+    }
+}
+
+fn main() {}
