@@ -251,7 +251,8 @@ fn attention_in_other_shapes() {
     }
 }
 
-/// What only the verifier refused: stored matrices that an end cuts, and a copy of a factor that a loop indexes.
+/// What only the verifier refused: stored matrices that an end cuts, a copy of a factor that a loop indexes, and fewer subgroups than another
+/// stage of the dispatch has.
 #[test]
 fn refused_by_the_directives() {
     let squares = "fn k<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * x[i, j]; }";
@@ -264,4 +265,15 @@ fn refused_by_the_directives() {
         mma(i, j, k, 16 x 16 x 16);
     }";
     refused(PRODUCT, indexed, "would be indexed by `k");
+    let kernel = "fn k<K>(a: f16[K, K], b: f16[K, K]) -> y: f16[K, K] {
+        let s[i, j]: f16[K, K] = sum(k in 0..K) { a[k, i] * b[j, k] };
+        y[i, j] = s[i, j];
+    }";
+    let fewer = "V: k for p where K % 32 == 0 {
+        tile(i: 32, j: 16) => workgroup(y, x);
+        compute_at(s, workgroup, to: shared);
+        fragment(i, j, 16 x 16);
+        s { tile(i: 16) => subgroup(x); mma(i, j, k, 16 x 16 x 16); }
+    }";
+    refused(kernel, fewer, "not all subgroups of the workgroup would have matrices of `y`");
 }
