@@ -377,14 +377,11 @@ fn bound(program: &Program) -> Vec<AxisId> {
     found
 }
 
+/// The other indices that a read of a compute can have, each with its dimension.
+type Changes<'c> = dyn Fn(&Program, &Read, &Compute) -> Vec<(usize, ExprId)> + 'c;
+
 /// One read with another index in one dimension.
-fn changed_read(
-    program: &mut Program,
-    block: &mut Block,
-    left: &mut usize,
-    how: &str,
-    changes: &dyn Fn(&Program, &Read, &Compute) -> Vec<(usize, ExprId)>,
-) -> Option<String> {
+fn changed_read(program: &mut Program, block: &mut Block, left: &mut usize, how: &str, changes: &Changes<'_>) -> Option<String> {
     for node in block {
         let text = line(program, node);
         let NodeKind::Compute(compute) = &mut node.kind else { continue };

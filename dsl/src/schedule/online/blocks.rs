@@ -272,7 +272,7 @@ impl Blocked {
     }
 }
 
-/// Masks what is pointwise below the maximum, and spares the sums of which it makes all items 0.
+/// Masks what is pointwise below the maximum instead of the sums, if that makes their items 0.
 fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], sums: &mut [Blocked]) {
     if sums.iter().all(|sum| sum.mask.is_none()) {
         return;
@@ -280,7 +280,7 @@ fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], su
     let mut masked: Vec<BufferId> = Vec::new();
     let is_nothing =
         |value: ExprId, masked: &[BufferId]| at_fill(program, value, &|read| masked.contains(&read.buffer)) == Known::Exactly(0.0);
-    for of in shared {
+    for of in shared.iter_mut() {
         if !is_nothing(of.value, &masked) {
             of.mask = whole.of.sums.iter().find_map(|sum| end_of(program, of, sum.stage));
         }
@@ -288,9 +288,10 @@ fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], su
             masked.extend(of.buffer);
         }
     }
-    for sum in sums {
-        let implied = is_nothing(sum.value, &masked);
-        sum.mask.iter_mut().for_each(|mask| mask.implied = implied);
+    if sums.iter().all(|sum| is_nothing(sum.value, &masked)) {
+        sums.iter_mut().filter_map(|sum| sum.mask.as_mut()).for_each(|mask| mask.implied = true);
+    } else {
+        shared.iter_mut().for_each(|of| of.mask = None);
     }
 }
 

@@ -152,7 +152,7 @@ pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error>
         None => {
             let error = Error::new(name.span, format!("there is no memory `{name}`"));
             let help = did_you_mean(name.as_str(), known);
-            Err(error.help(help.unwrap_or_else(|| format!("a copy lies in {}", list(known)))))
+            Err(error.help(help.unwrap_or_else(|| "a copy lies in `shared`, `register` or `fragment` memory".into())))
         }
     }
 }
