@@ -276,4 +276,12 @@ fn refused_by_the_directives() {
         s { tile(i: 16) => subgroup(x); mma(i, j, k, 16 x 16 x 16); }
     }";
     refused(kernel, fewer, "not all subgroups of the workgroup would have matrices of `y`");
+    let others = "V: k for p where K % 32 == 0 {
+        tile(i: 32, j: 16) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        compute_at(s, workgroup, to: fragment);
+        fragment(i, j, 16 x 16);
+        s { mma(i, j, k, 16 x 16 x 16); }
+    }";
+    refused(kernel, others, "`y` reads elements of `s` that other invocations of `i` have");
 }

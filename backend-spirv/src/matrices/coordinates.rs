@@ -61,36 +61,46 @@ impl Emit<'_> {
         Ok(made)
     }
 
-    /// A pointer to 0, 1, 2 … in shared memory, which the first invocations write at the start of the dispatch.
+    /// A pointer to 0, 1, 2 … in shared memory, which the invocations write at the start of the dispatch.
     fn numbers(&mut self, count: u32) -> Result<Id> {
-        let invocations: u32 = self.resolver.grid.local.iter().product();
-        if invocations < count {
-            return Err(self.defect("a workgroup has fewer invocations than a matrix has rows"));
-        }
+        let invocations: u32 = self.resolver.grid.local.iter().product::<u32>().max(1);
         let array = self.shared_array(usize::MAX, DType::F32, count)?;
-        let (of, truth) = (self.scalar_type(DType::F32)?, self.module.bool_type());
+        let of = self.scalar_type(DType::F32)?;
         let pointer = self.module.pointer(StorageClass::Workgroup, of);
         let index = self.coordinate(Coordinate::LocalIndex)?;
-        let (word, count) = (self.module.u32_type(), self.module.uint(count));
+        let word = self.module.u32_type();
         let index = self.ins(0, Op::Bitcast, word, &[index]);
-        let number = self.ins(0, Op::ConvertUToF, of, &[index]);
-        let few = self.ins(0, Op::ULessThan, truth, &[index, count]);
-        let [yes, merge, place] = [(); 3].map(|()| self.module.id());
-        let (access, semantics) = (self.shared_operands(), self.barrier_semantics());
+        for first in (0..count).step_by(invocations as usize) {
+            let first = self.module.uint(first);
+            let index = self.ins(0, Op::IAdd, word, &[index, first]);
+            self.write_number(array, index, count)?;
+        }
+        let semantics = self.barrier_semantics();
         let (scope, semantics) = (self.module.uint(Scope::Workgroup as u32), self.module.uint(semantics));
+        self.function.at(0).op(Op::ControlBarrier, &[scope, scope, semantics]);
+        self.written.barriers += 1;
+        let zero = self.module.uint(0);
+        Ok(self.ins(0, Op::AccessChain, pointer, &[array, zero]))
+    }
+
+    /// Writes an index into its own element of an array of so many, if it has one.
+    fn write_number(&mut self, array: Id, index: Id, count: u32) -> Result<()> {
+        let (of, truth) = (self.scalar_type(DType::F32)?, self.module.bool_type());
+        let (pointer, count) = (self.module.pointer(StorageClass::Workgroup, of), self.module.uint(count));
+        let number = self.ins(0, Op::ConvertUToF, of, &[index]);
+        let inside = self.ins(0, Op::ULessThan, truth, &[index, count]);
+        let [yes, merge, place] = [(); 3].map(|()| self.module.id());
+        let access = self.shared_operands();
         let code = self.function.at(0);
         code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
-        code.op(Op::BranchConditional, &[few, yes, merge]);
+        code.op(Op::BranchConditional, &[inside, yes, merge]);
         code.op(Op::Label, &[yes]);
         code.op(Op::AccessChain, &[pointer, place, array, index]);
         code.op(Op::Store, &[&[place, number], &access[..]].concat());
         code.op(Op::Branch, &[merge]);
         code.op(Op::Label, &[merge]);
-        code.op(Op::ControlBarrier, &[scope, scope, semantics]);
         self.written.branches += 1;
-        self.written.barriers += 1;
-        let zero = self.module.uint(0);
-        Ok(self.ins(0, Op::AccessChain, pointer, &[array, zero]))
+        Ok(())
     }
 
     /// Which row (or column) an invocation's element is.

@@ -29,7 +29,7 @@ pub(super) fn edited(text: &str, subject: &Subject, chosen: &Choice) -> Result<S
     let mut text = text.to_owned();
     for (range, value) in edits {
         // A number that stands there in another form stays as it is.
-        if text[range.clone()].replace('_', "") != value {
+        if text[range.clone()].replace('_', "").parse::<i64>().ok() != value.parse().ok() {
             text.replace_range(range, &value);
         }
     }

@@ -363,7 +363,12 @@ impl Reader<'_> {
             return Err(Misfit::Split);
         }
         if digit.owner.is_none() && digit.side.is_none() {
-            return Ok(self.program.exprs.of_linear(sum, order));
+            let exec = |axis: &AxisId| self.around.iter().find(|l| l.axis == *axis).map(|l| l.exec);
+            let is_bound = |axis: &AxisId| exec(axis).and_then(self::owner).is_some();
+            return match sum.axes.keys().any(is_bound) {
+                true => Err(Misfit::Owner(*digit)),
+                false => Ok(self.program.exprs.of_linear(sum, order)),
+            };
         }
         let mut axes = sum.axes.iter();
         match (axes.next(), axes.next()) {
