@@ -172,7 +172,8 @@ fn it_has_the_limits_of_a_profile() {
     assert_eq!(
         error,
         "no device is `reference:tape`; there are\n  reference:all\n  reference:vulkan_1_1\n  reference:mesa_lavapipe\n  \
-         reference:mesa_lavapipe_26\n  reference:arm_valhall\n  reference:nvidia_ampere\n  reference:nvidia_hopper\n  reference:amd_rdna3"
+         reference:mesa_lavapipe_26\n  reference:arm_valhall\n  reference:nvidia_ampere\n  reference:nvidia_hopper\n  reference:amd_rdna3\n  \
+         reference:intel_xe2"
     );
 }
 
