@@ -50,8 +50,8 @@ pub const ALL: [Entry; 41] = [
         name: "conv3x3_f16",
         about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
         programs: || {
-            use hopper::conv3x3_f16::{WINDOWS_64X64, WINDOWS_128X64, WINDOWS_128X128, WINDOWS_SPLIT};
-            programs(&[WINDOWS_128X128, WINDOWS_128X64, WINDOWS_64X64, WINDOWS_SPLIT])
+            use hopper::conv3x3_f16::{WINDOWS_128X64, WINDOWS_128X128};
+            programs(&[WINDOWS_128X128, WINDOWS_128X64])
         },
         dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
@@ -197,10 +197,6 @@ pub const ALL: [Entry; 41] = [
                 hopper::PINNED_128X256,
                 hopper::PINNED_128X128,
                 hopper::PINNED_128X64,
-                hopper::BUFFERS_128X64,
-                hopper::BUFFERS_128X64_8,
-                hopper::PINNED_64X64,
-                hopper::SPLIT_K_128X128,
                 hopper::TILES_128X128,
                 hopper::PADDED_RESULT,
                 hopper::PADDED_128X256,

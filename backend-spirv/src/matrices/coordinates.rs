@@ -63,7 +63,7 @@ impl Emit<'_> {
 
     /// A pointer to 0, 1, 2 … in shared memory, which the invocations write at the start of the dispatch.
     fn numbers(&mut self, count: u32) -> Result<Id> {
-        let invocations: u32 = self.resolver.grid.local.iter().product::<u32>().max(1);
+        let invocations = self.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul).max(1);
         let array = self.shared_array(usize::MAX, DType::F32, count)?;
         let of = self.scalar_type(DType::F32)?;
         let pointer = self.module.pointer(StorageClass::Workgroup, of);

@@ -32,8 +32,8 @@ pub fn run(program: &mut Program, profile: &Profile) {
         let local = super::local::size(program, &dispatch.body, profile.subgroup);
         if local != [1; 3] && shares(program, &dispatch.body) {
             let prover = Prover::new(program);
-            let invocations: u32 = local.into_iter().product();
-            let subgroups = profile.subgroup.map_or(0, |size| i64::from(invocations / size));
+            let invocations = local.into_iter().fold(1u32, u32::saturating_mul);
+            let subgroups = profile.subgroup.and_then(|size| invocations.checked_div(size)).map_or(0, i64::from);
             Place { program, prover, subgroups, around: RefCell::default() }.block(&mut dispatch.body);
         }
         walk_blocks(&mut dispatch.body, &mut |block| block.retain(|node| !is_hint(node)));

@@ -80,6 +80,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         }
     }
     // Parts of a reduction that is computed at a loop are stages of their own before they are placed.
+    let before = outcome.errors.0.len();
     for (stage, directives) in factored {
         let Some(mut nest) = Opened::new(program, profile, stage) else { continue };
         if let Some(early) = directives.iter().find(|d| distributes(&d.kind)) {
@@ -95,7 +96,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         outcome.errors.keep(applied);
     }
     // Without these stages, what follows would be refused for that.
-    if !outcome.errors.is_empty() {
+    if outcome.errors.0.len() > before {
         return outcome;
     }
     let mut made: Vec<(Copied, bool)> = Vec::new();

@@ -117,7 +117,7 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         }
         // A subgroup computes matrices together.
         if let (true, Some(size)) = (matrices, profile.subgroup) {
-            local = if slots.is_empty() { [local[0] / size, 1, 1] } else { [1; 3] };
+            local = if slots.is_empty() { [local[0] / size.max(1), 1, 1] } else { [1; 3] };
         }
         for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
             if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
