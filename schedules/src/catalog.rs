@@ -181,6 +181,7 @@ pub const ALL: [Entry; 41] = [
                 lavapipe::matmul::ROWS_8,
                 lavapipe::matmul::ROWS_32X2,
                 lavapipe::matmul::REGISTERS_8X8,
+                hopper::matmul::PREFETCH_64X128,
                 hopper::matmul::REGISTERS_4X4,
                 kernels::matmul::DEFAULT,
             ])
@@ -194,12 +195,10 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::matmul_f16 as hopper;
             programs(&[
-                hopper::PINNED_128X256,
                 hopper::PINNED_128X128,
-                hopper::PINNED_128X64,
+                hopper::PINNED_64X128,
                 hopper::TILES_128X128,
                 hopper::PADDED_RESULT,
-                hopper::PADDED_128X256,
                 hopper::PADDED_128X128,
                 hopper::ANY,
                 ampere::matmul_f16::ANY,
@@ -233,7 +232,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
-                hopper::ROUNDED_128X256,
+                hopper::ROUNDED_128X128,
                 hopper::ROUNDED,
                 ampere::products_f16::ROUNDED,
                 rdna3::products_f16::ROUNDED,
@@ -249,7 +248,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
-                hopper::SUMS_128X256,
+                hopper::SUMS_128X128,
                 hopper::SUMS,
                 ampere::products_f16::SUMS,
                 rdna3::products_f16::SUMS,
@@ -265,7 +264,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
-                hopper::RESIDUAL_128X256,
+                hopper::RESIDUAL_128X128,
                 hopper::RESIDUAL,
                 ampere::products_f16::RESIDUAL,
                 rdna3::products_f16::RESIDUAL,
@@ -336,7 +335,7 @@ pub const ALL: [Entry; 41] = [
         name: "attention_mixed",
         about: "attention of halves on matrix units, 64 elements a head",
         programs: || {
-            use hopper::attention_mixed::{HEADS_64, HEADS_64_ROWS};
+            use hopper::attention_mixed::{HEADS_64, HEADS_64_KHR, HEADS_64_ROWS};
             programs(&[HEADS_64, HEADS_64_ROWS])
         },
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
