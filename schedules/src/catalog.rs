@@ -67,6 +67,8 @@ pub const ALL: [Entry; 41] = [
                 ampere::conv_f16::NHWC,
                 rdna3::conv_f16::NHWC_CHANNELS_32,
                 rdna3::conv_f16::NHWC,
+                xe2::conv_f16::NHWC_CHANNELS_32,
+                xe2::conv_f16::NHWC,
                 lavapipe::conv_f16::NHWC_CHANNELS_32,
                 lavapipe::conv_f16::NHWC,
             ])
@@ -126,7 +128,15 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "conv_nchw_f16_f32",
         about: "3x3 convolution of halves, with sums in f32, NCHW x FCHW",
-        programs: || programs(&[hopper::conv_f16::NCHW, ampere::conv_f16::NCHW, rdna3::conv_f16::NCHW, lavapipe::conv_f16::NCHW]),
+        programs: || {
+            programs(&[
+                hopper::conv_f16::NCHW,
+                ampere::conv_f16::NCHW,
+                rdna3::conv_f16::NCHW,
+                xe2::conv_f16::NCHW,
+                lavapipe::conv_f16::NCHW,
+            ])
+        },
         dims: &[("N", 32), ("IC", 64), ("IH", 58), ("IW", 58), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
@@ -203,6 +213,7 @@ pub const ALL: [Entry; 41] = [
                 hopper::ANY,
                 ampere::matmul_f16::ANY,
                 rdna3::matmul_f16::ANY,
+                lavapipe::matmul_f16::ROWS_32,
                 lavapipe::matmul_f16::ANY,
                 xe2::matmul_f16::ANY,
             ])
@@ -220,6 +231,7 @@ pub const ALL: [Entry; 41] = [
                 hopper::BATCHED,
                 ampere::products_f16::BATCHED,
                 rdna3::products_f16::BATCHED,
+                xe2::products_f16::BATCHED,
                 lavapipe::products_f16::BATCHED,
             ])
         },
@@ -236,6 +248,7 @@ pub const ALL: [Entry; 41] = [
                 hopper::ROUNDED,
                 ampere::products_f16::ROUNDED,
                 rdna3::products_f16::ROUNDED,
+                xe2::products_f16::ROUNDED,
                 lavapipe::products_f16::ROUNDED,
             ])
         },
@@ -252,6 +265,7 @@ pub const ALL: [Entry; 41] = [
                 hopper::SUMS,
                 ampere::products_f16::SUMS,
                 rdna3::products_f16::SUMS,
+                xe2::products_f16::SUMS,
                 lavapipe::products_f16::SUMS,
             ])
         },
@@ -268,6 +282,7 @@ pub const ALL: [Entry; 41] = [
                 hopper::RESIDUAL,
                 ampere::products_f16::RESIDUAL,
                 rdna3::products_f16::RESIDUAL,
+                xe2::products_f16::RESIDUAL,
                 lavapipe::products_f16::RESIDUAL,
             ])
         },
@@ -304,6 +319,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 lavapipe::attention::ROWS,
+                lavapipe::attention::ROW,
                 lavapipe::attention::ROWS_ANY,
                 valhall::attention::F32,
                 ampere::attention::F32,
@@ -335,8 +351,15 @@ pub const ALL: [Entry; 41] = [
         name: "attention_mixed",
         about: "attention of halves on matrix units, 64 elements a head",
         programs: || {
-            use hopper::attention_mixed::{HEADS_64, HEADS_64_KHR, HEADS_64_ROWS};
-            programs(&[HEADS_64, HEADS_64_ROWS])
+            programs(&[
+                hopper::attention_mixed::HEADS_64,
+                hopper::attention_mixed::HEADS_64_KHR,
+                hopper::attention_mixed::HEADS_64_ROWS,
+                ampere::attention_mixed::HEADS_64,
+                rdna3::attention_mixed::HEADS_64,
+                xe2::attention_mixed::HEADS_64,
+                lavapipe::attention_mixed::HEADS_64,
+            ])
         },
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
@@ -344,28 +367,63 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "attention_mixed_128",
         about: "attention of halves on matrix units, 128 elements a head",
-        programs: || programs(&[hopper::attention_mixed::HEADS_128]),
+        programs: || {
+            programs(&[
+                hopper::attention_mixed::HEADS_128,
+                hopper::attention_mixed::HEADS_128_KHR,
+                ampere::attention_mixed::HEADS_128,
+                rdna3::attention_mixed::HEADS_128,
+                xe2::attention_mixed::HEADS_128,
+                lavapipe::attention_mixed::HEADS_128,
+            ])
+        },
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 128), ("E", 128)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },
     Entry {
         name: "attention_grouped",
         about: "attention of halves on matrix units, with queries in groups, 64 elements a head",
-        programs: || programs(&[hopper::attention_mixed::GROUPED_64]),
+        programs: || {
+            programs(&[
+                hopper::attention_mixed::GROUPED_64,
+                ampere::attention_mixed::GROUPED_64,
+                rdna3::attention_mixed::GROUPED_64,
+                xe2::attention_mixed::GROUPED_64,
+                lavapipe::attention_mixed::GROUPED_64,
+            ])
+        },
         dims: &[("B", 2), ("H", 2), ("G", 4), ("N", 1024), ("M", 1024), ("D", 64), ("E", 64)],
         operations: |dim| 2.0 * dim("B") * dim("H") * dim("G") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },
     Entry {
         name: "causal_attention_mixed",
         about: "attention of halves on matrix units, of which each row sees the keys up to its own, 64 elements a head",
-        programs: || programs(&[hopper::attention_mixed::CAUSAL_64]),
+        programs: || {
+            programs(&[
+                hopper::attention_mixed::CAUSAL_64,
+                hopper::attention_mixed::CAUSAL_64_KHR,
+                ampere::attention_mixed::CAUSAL_64,
+                rdna3::attention_mixed::CAUSAL_64,
+                xe2::attention_mixed::CAUSAL_64,
+                lavapipe::attention_mixed::CAUSAL_64,
+            ])
+        },
         dims: &[("B", 16), ("N", 1024), ("D", 64), ("E", 64)],
         operations: |dim| dim("B") * dim("N") * dim("N") * (dim("D") + dim("E")),
     },
     Entry {
         name: "causal_attention_mixed_128",
         about: "attention of halves on matrix units, of which each row sees the keys up to its own, 128 elements a head",
-        programs: || programs(&[hopper::attention_mixed::CAUSAL_128]),
+        programs: || {
+            programs(&[
+                hopper::attention_mixed::CAUSAL_128,
+                hopper::attention_mixed::CAUSAL_128_KHR,
+                ampere::attention_mixed::CAUSAL_128,
+                rdna3::attention_mixed::CAUSAL_128,
+                xe2::attention_mixed::CAUSAL_128,
+                lavapipe::attention_mixed::CAUSAL_128,
+            ])
+        },
         dims: &[("B", 16), ("N", 1024), ("D", 128), ("E", 128)],
         operations: |dim| dim("B") * dim("N") * dim("N") * (dim("D") + dim("E")),
     },

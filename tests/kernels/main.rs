@@ -31,6 +31,7 @@ mod instead;
 mod lines;
 mod matmul;
 mod mma;
+mod mma_conv;
 mod mma_found;
 mod nested;
 mod online;

@@ -1,6 +1,7 @@
 //! NVIDIA's Ampere: subgroups of 32, much shared memory, and reuse in registers.
 
 pub mod attention;
+pub mod attention_mixed;
 pub mod conv_f16;
 pub mod conv_nchw;
 pub mod matmul;

@@ -1,8 +1,8 @@
-//! Attention in one dispatch, four rows an invocation, with all that they need in registers: what a workgroup's 32 rows read of keys and
-//! values is the same, and each access serves four rows of eight invocations.
+//! Attention in one dispatch, with all that an invocation's rows need in registers: what a workgroup's 32 rows read of keys and values is the
+//! same, and each access serves eight invocations. With four rows each, Mesa 25 is fastest; from Mesa 26 on, one row each is.
 
 use crate::kernels::{attention, causal_attention};
-use tilewright::devices::mesa_lavapipe;
+use tilewright::devices::{mesa_lavapipe, mesa_lavapipe_26};
 use tilewright::schedule;
 
 schedule! {
@@ -29,7 +29,30 @@ schedule! {
 }
 
 schedule! {
-    /// The same for any number of rows and keys, three keys at a time.
+    /// One row an invocation, from Mesa 26 on, whose accesses cost less and whose registers are fewer. The sizes are the driver's to know.
+    pub ROW: attention<T = f32> for mesa_lavapipe_26 where D == 64, E == 64, M % 4 == 0, N % 32 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 4);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        distribute(i => thread(x));
+        tile(e: 4 => e_o);
+        reorder(j_o, e_o, e);
+        unroll(e_o);
+        vectorize(e, 4);
+        compute_at(block_output, e_o, to: register);
+        compute_at(block_total, j_o, to: register);
+        compute_at(weight, j_o, to: register);
+        compute_at(block_largest, j_o, to: register);
+        compute_at(score, j_o, to: register);
+        promote(query => q_r, at: thread, to: register);
+        score { tile(d: 4 => d_o); reorder(d_o, j, d); unroll(d_o, d, j); }
+        block_output { reorder(j, e); unroll(j); vectorize(e, 4); }
+        weight, block_largest, block_total { unroll(j); }
+        pin(N, M);
+    }
+}
+
+schedule! {
+    /// [`ROWS`] for any number of rows and keys, three keys at a time.
     pub ROWS_ANY: attention<T = f32> for mesa_lavapipe where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 3);
         tile(b: 1, i: 32) => workgroup(y, x);

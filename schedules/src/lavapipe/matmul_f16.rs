@@ -1,11 +1,11 @@
-//! Products of halves with sums in f32, on matrix units. From Mesa 26 on.
+//! Products of halves with sums in f32. From Mesa 26 on.
 
 use crate::kernels::matmul_f16;
 use tilewright::devices::mesa_lavapipe_26;
 use tilewright::schedule;
 
 schedule! {
-    /// Any sizes: 32x32 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    /// On matrix units, any sizes: 32x32 a workgroup of 4 subgroups, whose result leaves through shared memory.
     pub ANY: matmul_f16 for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -17,5 +17,19 @@ schedule! {
         mma(i, j, k, 8 x 8 x 8);
         unroll(k);
         specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Without matrix units, which the driver makes of many instructions: eight invocations over 32 columns, 32 rows of four columns each,
+    /// row by row. What is held of `b` serves them all, and the sizes are the driver's to know.
+    pub ROWS_32: matmul_f16 for mesa_lavapipe_26 where M % 32 == 0, N % 32 == 0, K % 4 == 0 {
+        tile(i: 32, j: 32) => workgroup(y, x);
+        tile(j: 4) => thread(x);
+        tile(k: 4 => k_o);
+        vectorize(j, 4);
+        reorder(k_o, i, j, k);
+        unroll(i, j, k);
+        pin(N, K);
     }
 }

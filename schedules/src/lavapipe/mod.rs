@@ -2,6 +2,7 @@
 //! eighth, and a row of eight that is contiguous is one access.
 
 pub mod attention;
+pub mod attention_mixed;
 pub mod blur;
 pub mod conv1x1;
 pub mod conv2d;

@@ -1,6 +1,7 @@
 //! AMD's RDNA 3: subgroups of 32.
 
 pub mod attention;
+pub mod attention_mixed;
 pub mod conv_f16;
 pub mod conv_nchw;
 pub mod matmul_f16;

@@ -1,0 +1,141 @@
+//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments, and what rows have alone goes through
+//! shared memory. Keys and values are read where they lie. From Mesa 26 on, whose matrices are slow: they show that these schedules are
+//! right, and attention of f32 is many times as fast. Loops of products stay loops, as the driver takes minutes for long code with matrices.
+
+use crate::kernels::{attention_grouped, attention_mixed, causal_attention_mixed};
+use tilewright::devices::mesa_lavapipe_26;
+use tilewright::schedule;
+
+schedule! {
+    /// 32 queries a workgroup of four subgroups, blocks of 16 keys, any number of rows.
+    pub HEADS_64: attention_mixed for mesa_lavapipe_26 where D == 64, E == 64, M % 16 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        tile(i: 8) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(part_total, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        promote(query => q_s, at: workgroup, to: shared, row_pad: 8);
+        promote(output => o_s, at: workgroup, to: shared);
+        product { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        part_largest, part_total { tile(i: 8) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 8 x 8); unroll(j_r); }
+        weight, rounded { tile(i: 8) => subgroup(x); fragment(i, j, 8 x 8); }
+        block_output { tile(i: 8) => subgroup(x); reorder(j, i, e); mma(i, e, j, 8 x 8 x 8); }
+        fragment(i, e, 8 x 8);
+    }
+}
+
+schedule! {
+    /// 32 queries a workgroup of four subgroups, blocks of 16 keys, for heads of 128 elements.
+    pub HEADS_128: attention_mixed for mesa_lavapipe_26 where D == 128, E == 128, M % 16 == 0, N % 32 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        tile(i: 8) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(part_total, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        product { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        part_largest, part_total { tile(i: 8) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 8 x 8); unroll(j_r); }
+        weight, rounded { tile(i: 8) => subgroup(x); fragment(i, j, 8 x 8); }
+        block_output { tile(i: 8) => subgroup(x); reorder(j, i, e); mma(i, e, j, 8 x 8 x 8); }
+        fragment(i, e, 8 x 8);
+    }
+}
+
+schedule! {
+    /// 32 queries a workgroup of four subgroups, blocks of 16 keys up to the row's own: a workgroup's blocks end with its last row.
+    pub CAUSAL_64: causal_attention_mixed for mesa_lavapipe_26 where D == 64, E == 64, N % 32 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 8) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(part_total, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        product { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        part_largest, part_total { tile(i: 8) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 8 x 8); unroll(j_r); }
+        weight, rounded { tile(i: 8) => subgroup(x); fragment(i, j, 8 x 8); }
+        block_output { tile(i: 8) => subgroup(x); reorder(j, i, e); mma(i, e, j, 8 x 8 x 8); }
+        fragment(i, e, 8 x 8);
+    }
+}
+
+schedule! {
+    /// [`HEADS_128`] up to the row's own key.
+    pub CAUSAL_128: causal_attention_mixed for mesa_lavapipe_26 where D == 128, E == 128, N % 32 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 8) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(part_total, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        product { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        part_largest, part_total { tile(i: 8) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 8 x 8); unroll(j_r); }
+        weight, rounded { tile(i: 8) => subgroup(x); fragment(i, j, 8 x 8); }
+        block_output { tile(i: 8) => subgroup(x); reorder(j, i, e); mma(i, e, j, 8 x 8 x 8); }
+        fragment(i, e, 8 x 8);
+    }
+}
+
+schedule! {
+    /// [`HEADS_64`] of queries in groups.
+    pub GROUPED_64: attention_grouped for mesa_lavapipe_26 where D == 64, E == 64, M % 16 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
+        tile(b: 1, h: 1, g: 1, i: 32) => workgroup(z, y, y, x);
+        tile(i: 8) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: shared);
+        compute_at(part_total, j_o, to: shared);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        promote(query => q_s, at: workgroup, to: shared, row_pad: 8);
+        promote(output => o_s, at: workgroup, to: shared);
+        product { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        part_largest, part_total { tile(i: 8) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 8 x 8); unroll(j_r); }
+        weight, rounded { tile(i: 8) => subgroup(x); fragment(i, j, 8 x 8); }
+        block_output { tile(i: 8) => subgroup(x); reorder(j, i, e); mma(i, e, j, 8 x 8 x 8); }
+        fragment(i, e, 8 x 8);
+    }
+}

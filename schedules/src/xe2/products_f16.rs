@@ -1,0 +1,74 @@
+//! Products of halves beside the plain one: of many pairs, with results or sums in halves, and with an epilogue. On matrix units. No such device has run them yet.
+
+use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
+use tilewright::devices::intel_xe2;
+use tilewright::schedule;
+
+schedule! {
+    /// Any sizes: 64x64 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    pub BATCHED: batched_matmul_f16 for intel_xe2 {
+        tile(n: 1, i: 64 round_up, j: 64 round_up) => workgroup(z, y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 32, j: 32) => subgroup(y, x);
+        mma(i, j, k, 8 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Sums in f32, and a result in halves, of any sizes: 64x64 a workgroup of 4 subgroups.
+    /// The sums leave through shared memory, and are rounded as they are written.
+    pub ROUNDED: matmul_f16_rounded for intel_xe2 {
+        tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 32, j: 32) => subgroup(y, x);
+        mma(i, j, k, 8 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Sums in halves, too, of any sizes: 64x64 a workgroup of 4 subgroups, which need half the registers and half the shared memory.
+    pub SUMS: matmul_f16_sums for intel_xe2 {
+        tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 32, j: 32) => subgroup(y, x);
+        mma(i, j, k, 8 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// Bias, ReLU and residual where the result is written, of any sizes: 64x64 a workgroup of 4 subgroups.
+    pub RESIDUAL: matmul_f16_residual for intel_xe2 {
+        tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
+        tile(k: 32 round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: 32, j: 32) => subgroup(y, x);
+        mma(i, j, k, 8 x 16 x 16);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
