@@ -21,13 +21,13 @@ pub(crate) fn time(nanoseconds: f64) -> String {
     }
 }
 
-impl Outcome<'_> {
+impl Outcome {
     /// For people.
     pub(super) fn shown(&self) -> String {
         let space = &self.space;
-        let (device, sizes) = (&self.device, self.sizes.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let mut text =
-            format!("{} on {} ({})\n", heading(format_args!("{}: {}", self.schedule, self.kernel)), device.name, device.driver);
+        let devices: Vec<String> = self.devices.iter().map(|[device, driver]| format!("{device} ({driver})")).collect();
+        let mut text = format!("{} on {}\n", heading(format_args!("{}: {}", self.schedule, self.kernel)), devices.join(", then "));
+        let sizes: Vec<String> = devices.iter().flat_map(|_| &self.sizes).map(ToString::to_string).collect();
         let refused = if space.refused.is_empty() { String::new() } else { format!(", {} refused", space.refused.len()) };
         text += &format!("{} choices, {} candidates{refused}\n\n", space.count, self.rows.len());
         let mut heads = vec!["", "choice"];
@@ -137,8 +137,7 @@ impl Outcome<'_> {
             "schedule": self.schedule,
             "kernel": self.kernel,
             "profile": self.profile,
-            "device": self.device.name,
-            "driver": self.device.driver,
+            "devices": self.devices.iter().map(|[device, driver]| json!({ "device": device, "driver": driver })).collect::<Vec<_>>(),
             "sizes": self.sizes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "choices": self.space.count,
             "default": values(&self.space.default),
