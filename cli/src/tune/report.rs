@@ -25,9 +25,13 @@ impl Outcome {
     /// For people.
     pub(super) fn shown(&self) -> String {
         let space = &self.space;
-        let devices: Vec<String> = self.devices.iter().map(|[device, driver]| format!("{device} ({driver})")).collect();
-        let mut text = format!("{} on {}\n", heading(format_args!("{}: {}", self.schedule, self.kernel)), devices.join(", then "));
-        let sizes: Vec<String> = devices.iter().flat_map(|_| &self.sizes).map(ToString::to_string).collect();
+        let several = self.devices.len() > 1;
+        let number = |n: usize| if several { format!("{}: ", n + 1) } else { String::new() };
+        let devices = self.devices.iter().enumerate().map(|(n, [device, driver])| format!("{}{device} ({driver})", number(n)));
+        let devices = devices.collect::<Vec<_>>().join(", ");
+        let mut text = format!("{} on {devices}\n", heading(format_args!("{}: {}", self.schedule, self.kernel)));
+        let places = (0..self.devices.len()).flat_map(|n| self.sizes.iter().map(move |sizes| format!("{}{sizes}", number(n))));
+        let sizes: Vec<String> = places.collect();
         let refused = if space.refused.is_empty() { String::new() } else { format!(", {} refused", space.refused.len()) };
         text += &format!("{} choices, {} candidates{refused}\n\n", space.count, self.rows.len());
         let mut heads = vec!["", "choice"];
