@@ -172,7 +172,7 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "depthwise",
         about: "3x3 depthwise convolution, NHWC",
-        programs: || programs(&[lavapipe::depthwise::PIXELS_4, lavapipe::depthwise::PIXELS_2X4, kernels::depthwise::DEFAULT]),
+        programs: || programs(&[lavapipe::depthwise::PIXELS_4, lavapipe::depthwise::PIXELS_PINNED, kernels::depthwise::DEFAULT]),
         dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96)],
         operations: |dim| 2.0 * 9.0 * dim("N") * dim("OH") * dim("OW") * dim("C"),
     },
@@ -189,7 +189,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 lavapipe::matmul::ROWS_8,
-                lavapipe::matmul::ROWS_32X2,
+                lavapipe::matmul::ROWS_PINNED,
                 lavapipe::matmul::REGISTERS_8X8,
                 hopper::matmul::PREFETCH_64X128,
                 hopper::matmul::REGISTERS_4X4,
