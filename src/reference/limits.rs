@@ -172,7 +172,6 @@ const ALL: [Feature; 16] = [
     Feature::MatrixConversions,
 ];
 
-
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
     let has = |f: &Feature| !profile.lacks.contains(f) && !MISSING.contains(f);
     let features: Vec<Feature> = ALL.into_iter().filter(has).collect();

@@ -180,12 +180,10 @@ impl Distributed<'_> {
 
     /// Within a workgroup: the state of the accumulator's invocations, in registers of each; or one value for each row of its matrices.
     fn within_workgroup(&mut self, how: How, team: &[Frame], parts: &mut Parts, body: &mut Block) {
-        let over: Vec<ExprId> =
-            team.iter().filter_map(|f| f.as_loop().map(|(axis, _)| self.program.exprs.axis(axis))).collect();
+        let over: Vec<ExprId> = team.iter().filter_map(|f| f.as_loop().map(|(axis, _)| self.program.exprs.axis(axis))).collect();
         let all: Vec<Access> = parts.places.iter().map(|place| self.without(place, &over)).collect();
-        let of_subgroup = |f: &Frame| {
-            matches!(f.level(), Some((Level::Lane, _))) || matches!(f.as_loop(), Some((_, Exec::Matrix(_))))
-        };
+        let of_subgroup =
+            |f: &Frame| matches!(f.level(), Some((Level::Lane, _))) || matches!(f.as_loop(), Some((_, Exec::Matrix(_))));
         let scope = if team.iter().all(of_subgroup) { Scope::Subgroup } else { Scope::Workgroup };
         let reduction = self.node(how, scope, team, (&parts.places, &all));
         body.extend(wrap(self.held, self.span, NodeKind::AllReduce(reduction)));

@@ -79,7 +79,8 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 2], by: Option<By>) -> Applie
         split::plain(nest, axis, name.span)?;
         match (nest.is_reduction(axis), side, by) {
             (true, Side::Rows, _) => {
-                let error = Error::new(name.span, format!("`{name}` is a reduction's axis, and columns of a matrix do not combine"));
+                let error =
+                    Error::new(name.span, format!("`{name}` is a reduction's axis, and columns of a matrix do not combine"));
                 return Err(error.help(format!("name `{name}` second: elements of a row combine")));
             }
             (true, _, None) => {

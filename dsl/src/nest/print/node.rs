@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, AxisId, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot, Space,
-    StageId, Step, Tail,
+    Access, AllReduce, AxisId, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot,
+    Space, StageId, Step, Tail,
 };
 
 impl Printer<'_> {

@@ -440,8 +440,7 @@ impl Reader<'_> {
         let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
         let what = match misfit {
             Misfit::Split if is_fragment => {
-                let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
-                let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+                let shape = self.shape();
                 format!("`{reader_name}` reads `{name}`, which is in fragments of {shape}, in loops that are no such matrices")
             }
             Misfit::Side(own, here) => {
@@ -489,10 +488,15 @@ impl Reader<'_> {
         Some((list(loops.iter().map(|l| &self.program.axes[l.axis].name)), span))
     }
 
+    /// The sides of the buffer's matrices, as a schedule writes them.
+    fn shape(&self) -> String {
+        let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
+        sides.iter().chain(&self.columns).map(i64::to_string).collect::<Vec<_>>().join(" x ")
+    }
+
     /// What the block of a reader on matrix units has to say.
     fn instead_in_matrices(&self, reader: StageId, digits: &[Digit]) -> String {
-        let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
-        let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+        let shape = self.shape();
         let mut help = format!("in `{}`, ", self.program.stages[reader].name);
         for digit in digits {
             if let Some((level, slot)) = digit.owner {
