@@ -175,10 +175,16 @@ impl Checks<'_> {
         }
         let (Some(a), Some(b)) = (first.1.index.first(), second.1.index.first()) else { return false };
         let common = first.0.common(second.0);
-        let around: BTreeSet<AxisId> = first.0.around[..common]
+        let loops = first.0.around[..common]
             .iter()
-            .filter_map(|around| if let NodeKind::Loop(l) = &around.node.kind { Some(l.axis) } else { None })
-            .collect();
+            .filter_map(|around| if let NodeKind::Loop(l) = &around.node.kind { Some(l.axis) } else { None });
+        let mut around: Vec<AxisId> = loops.collect();
+        // In another iteration of a loop, those within it are anywhere.
+        if let After::Next(axis) | After::Later(axis) = after
+            && let Some(at) = around.iter().position(|inner| *inner == axis)
+        {
+            around.truncate(at + 1);
+        }
         let named = |site: &Site<'_>, e| self.made_of(self.named(&[e]), site).leaves.into_iter().all(|leaf| around.contains(&leaf));
         if !named(first.0, *a) || !named(second.0, *b) {
             return false;

@@ -6,3 +6,4 @@ mod loops;
 mod matrices;
 mod parts;
 mod values;
+mod versions;
