@@ -19,7 +19,9 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     let mut errors = Errors::new();
     let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
     for dispatch in &program.plan {
-        if let Some((made, needs, limits)) = errors.keep(emit(program, profile, variant, dispatch)) {
+        // No released extension has arrive and wait apart.
+        let dispatch = dispatch.with_whole_barriers();
+        if let Some((made, needs, limits)) = errors.keep(emit(program, profile, variant, &dispatch)) {
             launched.dispatches.push(made);
             requires = join(requires, needs);
             let same = |l: &Limit| launched.limits.iter().any(|known| known.least == l.least && known.most == l.most);

@@ -13,7 +13,7 @@ use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionC
 use std::ops::Range;
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
+use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Part, Phase, Scope, Step};
 
 /// A loop of fewer words than this has no hint against unrolling: for some it pays that the driver does it. The words are those of the
 /// body times the iterations times the copies that enclosing `unroll`s make. Others have the hint: the schedule decides what is unrolled.
@@ -45,7 +45,10 @@ impl Emit<'_> {
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have made it loops")),
             NodeKind::AllReduce(c) => self.all_reduce(c),
-            NodeKind::Barrier { scope } => self.barrier(*scope),
+            NodeKind::Barrier { scope, part: Part::Whole } => self.barrier(*scope),
+            NodeKind::Barrier { .. } => {
+                Err(self.defect("a part of a barrier reaches the walk: `compile` should have made whole ones"))
+            }
             NodeKind::Branch { cond, then, other } => {
                 let cond = self.resolving(|r| r.bound_of(*cond))?;
                 match self.resolver.values.as_bool(cond) {

@@ -1,19 +1,19 @@
-//! What the verifier says of pipelines that were broken: barriers left out, another buffer written or read, another step fetched, stores and
-//! fetches left out or moved.
+//! What the verifier says of pipelines that were broken: barriers and their parts left out or moved, another buffer written or read, another
+//! step fetched, stores and fetches left out or moved.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::{Expr, ExprId, Read};
-use tilewright_dsl::nest::{Block, BufferId, Exec, Node, NodeKind, Program, Space, Step, print};
+use tilewright_dsl::nest::{Block, BufferId, Exec, Node, NodeKind, Part, Program, Space, Step, print};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 use tilewright_dsl::verify::verify;
 
-const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] {
-    c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
+const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: f32[M, N] {
+    c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
 }";
 
-const SCHEDULE: &str = "V: matmul for arm_valhall {
+const THREADS: &str = "V: matmul<T = f32> for arm_valhall {
     tile(i: 16 round_up, j: 16 round_up) => workgroup(y, x);
     tile(k: 8 round_up => k_o);
     reorder(k_o, k, i, j);
@@ -25,7 +25,19 @@ const SCHEDULE: &str = "V: matmul for arm_valhall {
     unroll(i, j);
 }";
 
-const PIPELINES: [&str; 8] = [
+/// On matrix units.
+const MATRICES: &str = "V: matmul<T = f16> for mesa_lavapipe_26 where M % 16 == 0, N % 16 == 0 {
+    tile(i: 16, j: 16) => workgroup(y, x);
+    tile(i: 8, j: 8) => subgroup(x, x);
+    tile(k: 8 round_up => k_o);
+    reorder(k_o, k, i, j);
+    promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+    promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+    PIPELINE
+    mma(i, j, k, 8 x 8 x 8);
+}";
+
+const PIPELINES: [&str; 12] = [
     "pipeline(k_o, buffers: 1, prefetch: register);",
     "pipeline(k_o, buffers: 2, prefetch: register);",
     "pipeline(k_o, buffers: 3, prefetch: register);",
@@ -34,15 +46,19 @@ const PIPELINES: [&str; 8] = [
     "pipeline(k_o, buffers: 1, prefetch: register, store: start);",
     "pipeline(k_o, buffers: 1, prefetch: register, fetch: start early, store: end);",
     "pipeline(k_o, a_s, buffers: 2, prefetch: register, store: start); pipeline(k_o, b_s, buffers: 1, prefetch: register);",
+    "pipeline(k_o, buffers: 1, prefetch: register, fetch: end early);",
+    "pipeline(k_o, buffers: 1, prefetch: register, fetch: end, store: start);",
+    "pipeline(k_o, buffers: 2, prefetch: register, fetch: start early, store: start early);",
+    "pipeline(k_o, buffers: 3, prefetch: register, fetch: end, store: before c early);",
 ];
 
-fn compiled(pipeline: &str) -> (Program, Profile) {
+fn compiled(schedule: &str, pipeline: &str) -> (Program, Profile) {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(MATMUL.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
-    let text = SCHEDULE.replace("PIPELINE", pipeline);
+    let text = schedule.replace("PIPELINE", pipeline);
     let schedule = syntax::parse(text.parse().expect("tokens"), &mut spans, Schedule::parse);
     let schedule = schedule.into_result().map_err(|e| e.texts(&spans)).expect("a schedule");
-    let profile = Profile::arm_valhall();
+    let profile = Profile::bundled(&schedule.profile.last().expect("a profile").text).expect("bundled");
     let compiled = compile(&kernel, &schedule, &profile).map_err(|e| e.texts(&spans)).expect("it compiles");
     (compiled.program, profile)
 }
@@ -78,7 +94,16 @@ fn turn(left: &mut usize) -> bool {
 
 /// Each change is refused; how many there were.
 fn refused(pipeline: &str, change: Change<'_>) -> usize {
-    let (program, profile) = compiled(pipeline);
+    refused_under(THREADS, pipeline, change)
+}
+
+/// The same on matrix units.
+fn refused_of_matrices(pipeline: &str, change: Change<'_>) -> usize {
+    refused_under(MATRICES, pipeline, change)
+}
+
+fn refused_under(schedule: &str, pipeline: &str, change: Change<'_>) -> usize {
+    let (program, profile) = compiled(schedule, pipeline);
     let all = changed(&program, change);
     for (what, mutant) in &all {
         assert!(verify(mutant, &profile).is_err(), "{pipeline}\n{what}, and it is accepted:\n{}", print::plan(mutant));
@@ -92,13 +117,47 @@ fn line(program: &Program, node: &Node) -> String {
 
 #[test]
 fn barriers() {
-    for (pipeline, count) in PIPELINES.iter().zip([3, 2, 2, 2, 2, 2, 2, 2]) {
-        let without = |_: &Program, block: &mut Block, left: &mut usize| {
-            let at = (0..block.len()).find(|at| matches!(block[*at].kind, NodeKind::Barrier { .. }) && turn(left))?;
-            block.remove(at);
-            Some("a barrier less".to_owned())
+    let less: Change<'_> = &|_, block, left| {
+        let at = (0..block.len()).find(|at| matches!(block[*at].kind, NodeKind::Barrier { .. }) && turn(left))?;
+        block.remove(at);
+        Some("a barrier less, or a part of one".to_owned())
+    };
+    for (pipeline, count) in PIPELINES.iter().zip([3, 2, 2, 2, 2, 2, 3, 2, 4, 3, 2, 3]) {
+        assert_eq!([refused(pipeline, less), refused_of_matrices(pipeline, less)], [count; 2], "{pipeline}");
+    }
+}
+
+/// An arrive before what stands before it, a wait behind what stands behind it, and either as the other. (What reads one of three buffers
+/// can stand on either side.)
+#[test]
+fn parts() {
+    for (pipeline, count) in PIPELINES.iter().zip([6, 4, 4, 4, 4, 4, 7, 4, 10, 7, 6, 6]) {
+        let moved: Change<'_> = &|program, block, left| {
+            for at in 0..block.len() {
+                let text = line(program, &block[at]);
+                let NodeKind::Barrier { part, .. } = &mut block[at].kind else { continue };
+                let of = *part;
+                for other in [Part::Whole, Part::Arrive, Part::Wait].into_iter().filter(|other| *other != of) {
+                    if turn(left) {
+                        *part = other;
+                        return Some(format!("{text} as {other:?}"));
+                    }
+                }
+                let to = match of {
+                    Part::Arrive => at.checked_sub(1),
+                    Part::Wait => Some(at + 1),
+                    Part::Whole => None,
+                };
+                let to = to.filter(|to| *to < block.len() && !pipeline.contains("buffers: 3"));
+                if let Some(to) = to.filter(|_| turn(left)) {
+                    let other = line(program, &block[to]);
+                    block.swap(at, to);
+                    return Some(format!("{text} across {other}"));
+                }
+            }
+            None
         };
-        assert_eq!(refused(pipeline, &without), count, "{pipeline}");
+        assert_eq!([refused(pipeline, moved), refused_of_matrices(pipeline, moved)], [count; 2], "{pipeline}");
     }
 }
 
@@ -134,7 +193,7 @@ fn other_buffers() {
             None
         })
     });
-    assert_eq!(counts, [0, 6, 8, 6, 8, 0, 0, 2]);
+    assert_eq!(counts, [0, 6, 8, 6, 8, 0, 0, 2, 0, 0, 4, 6]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl Distributed<'_> {
             }
             // What all have read of a tensor in place, one is about to write.
             if self.dst.iter().any(|place| self.reads(place.buffer)) {
-                body.push(Node::new(NodeKind::Barrier { scope: Scope::Workgroup }, self.span));
+                body.push(Node::barrier(Scope::Workgroup, self.span));
             }
         }
         if !atomic.is_empty() {

@@ -62,7 +62,17 @@
 //!
 //! A stage is what the algorithm says, in every form of a nest. What a reduction stores besides its state may read copies, as its
 //! items may: before lowering that is its compute's [`Compute::finish`].
-
+//!
+//! # Barriers
+//! A [`NodeKind::Barrier`] orders the accesses of the invocations of a workgroup, or of a subgroup, to the memory that they share. It has two
+//! parts ([`Part`]), which may be nodes of their own: an invocation *arrives*, and later *waits* until all have arrived. What each has done
+//! before it arrives comes before what all do after they have waited; what stands between the parts comes in no order with either, nor with
+//! what others do between them. Each arrive has one wait on every path behind it, and each wait one arrive before it; the next arrive of that
+//! scope comes behind the wait. So what goes through an iteration of a loop has as many arrives as waits, but the one of an iteration may be
+//! waited for in the next.
+//!
+//! Devices without split barriers run a whole one somewhere between the two, which orders all that the parts do, and more
+//! ([`Dispatch::with_whole_barriers`]).
 //!
 //! # Pipelines
 //! [`Program::pipelines`] lists shared copies that are made ahead of the steps that read them; the steps are the iterations of a serial
@@ -89,11 +99,13 @@ pub(crate) mod points;
 mod predicates;
 pub mod print;
 pub mod walk;
+mod whole;
 
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
-    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Side, Slot, Step,
+    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Part, Phase, Pred, Scope, Side,
+    Slot, Step,
 };
 pub use pipelined::{Made, Pipelined, Place, Point};
 pub use places::Places;

@@ -6,7 +6,7 @@ use crate::diag::SpanId;
 use crate::expr::ExprId;
 
 /// One dispatch: what a grid of workgroups runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
     /// The stage that it is for.
     pub name: String,
@@ -46,10 +46,12 @@ pub enum NodeKind {
     Copy(Copy),
     /// A reduction of one partial state an invocation to one state.
     AllReduce(AllReduce),
-    /// A barrier of a workgroup or subgroup.
+    /// A barrier of a workgroup or subgroup, or one of its two parts.
     Barrier {
         /// Who waits.
         scope: Scope,
+        /// What of it.
+        part: Part,
     },
     /// A choice that is the same for all lanes, and for all invocations that meet in one of the blocks. Both compute the same: the first one
     /// may have fewer predicates, where the condition says that they hold (`lower::peel`).
@@ -61,6 +63,17 @@ pub enum NodeKind {
         /// Where it does not.
         other: Block,
     },
+}
+
+/// What of a barrier a node is. What an invocation does before it arrives comes before what the others do after they have waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Both at once.
+    Whole,
+    /// It arrives, and goes on.
+    Arrive,
+    /// It waits until all have arrived.
+    Wait,
 }
 
 /// A loop over an axis.
@@ -299,6 +312,11 @@ impl Node {
     /// A node made by the directive at `span`.
     pub fn new(kind: NodeKind, span: SpanId) -> Node {
         Node { kind, span }
+    }
+
+    /// A whole barrier.
+    pub fn barrier(scope: Scope, span: SpanId) -> Node {
+        Node::new(NodeKind::Barrier { scope, part: Part::Whole }, span)
     }
 
     /// The buffers that it writes itself.

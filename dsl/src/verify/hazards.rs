@@ -2,8 +2,9 @@
 //! barrier of the workgroup, whatever path leads from one to the other.
 //!
 //! A block is summed up by the accesses that can be reached from its beginning without a barrier (its *head*), those from
-//! which its end can be (its *tail*), and whether all of it can be passed so. Two blocks in a row put the tail of the one
-//! against the head of the other; a loop puts its body's tail against its own head, an iteration later.
+//! which its end can be (its *tail*), and what barriers its ways have. Two blocks in a row put the tail of the one
+//! against the head of the other; a loop puts its body's tail against its own head, an iteration later. What arrives and waits
+//! apart orders two accesses where both stand on the way from one to the other, the arrive first ([`super::ways`]).
 //!
 //! The same holds for device memory that one invocation writes for several, as a reduction's result in place: the others
 //! may read it.
@@ -15,9 +16,10 @@
 use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
+use super::ways::Ways;
 use crate::diag::Error;
 use crate::expr::ExprId;
-use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
+use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Slot, Space};
 use std::collections::BTreeSet;
 
 /// A touch of a leaf, by their places.
@@ -25,18 +27,16 @@ use std::collections::BTreeSet;
 struct Item {
     site: usize,
     touch: usize,
-    /// Whether a fence stands between it and the beginning (or end) of the block.
-    fenced: bool,
+    /// From the beginning of the block to it, or from it to the end.
+    way: Ways,
 }
 
 #[derive(Clone)]
 struct Summary {
     head: Vec<Item>,
     tail: Vec<Item>,
-    /// Whether some path has no barrier.
-    open: bool,
-    /// Whether every path has a fence.
-    fence: bool,
+    /// From its beginning to its end.
+    way: Ways,
 }
 
 /// An access: a leaf and what it touches.
@@ -63,20 +63,16 @@ impl Checks<'_> {
 
     /// The leaves of the block are the next ones of [`Checks::sites`].
     fn summary(&self, block: &Block, next: &mut usize) -> Summary {
-        let mut all = Summary { head: Vec::new(), tail: Vec::new(), open: true, fence: false };
+        let mut all = Summary { head: Vec::new(), tail: Vec::new(), way: Ways::default() };
         for node in block {
             let part = self.part(node, next);
             self.meet(&all.tail, &part.head, After::Same);
-            if all.open {
-                all.head.extend(part.head.iter().map(|item| Item { fenced: item.fenced || all.fence, ..*item }));
-            }
-            if !part.open {
-                all.tail.clear();
-            }
-            all.tail.iter_mut().for_each(|item| item.fenced |= part.fence);
+            let head = part.head.iter().map(|item| Item { way: all.way.then(item.way), ..*item });
+            all.head.extend(head.filter(|item| !item.way.is_ordered()));
+            all.tail.iter_mut().for_each(|item| item.way = item.way.then(part.way));
+            all.tail.retain(|item| !item.way.is_ordered());
             all.tail.extend(part.tail);
-            all.open &= part.open;
-            all.fence |= part.fence;
+            all.way = all.way.then(part.way);
         }
         all
     }
@@ -87,14 +83,15 @@ impl Checks<'_> {
                 let mut body = self.summary(&looped.body, next);
                 let repeats = matches!(looped.exec, Exec::Serial | Exec::Unroll) && !body.head.is_empty();
                 if repeats && !self.single(looped.axis) {
-                    let after = if body.open { After::Later(looped.axis) } else { After::Next(looped.axis) };
-                    self.meet(&body.tail, &body.head, after);
+                    let (once, again): (Vec<Item>, Vec<Item>) =
+                        body.tail.iter().copied().partition(|item| item.way.then(body.way).is_ordered());
+                    self.meet(&once, &body.head, After::Next(looped.axis));
+                    self.meet(&again, &body.head, After::Later(looped.axis));
                 }
                 // A loop that may not run lets through what its barriers would not.
-                let barriers = !body.open || body.fence;
                 let bound = matches!(looped.exec, Exec::Bind(..));
-                if barriers && !bound && !self.provers.roots.positive(self.extent(looped.axis)) {
-                    (body.open, body.fence) = (true, false);
+                if body.way != Ways::default() && !bound && !self.provers.roots.positive(self.extent(looped.axis)) {
+                    body.way = Ways::default();
                 }
                 body
             }
@@ -108,24 +105,22 @@ impl Checks<'_> {
     }
 
     fn leaf(&self, node: &Node, at: usize) -> Summary {
-        let barrier = |wanted: Scope| matches!(node.kind, NodeKind::Barrier { scope } if scope == wanted);
         let watched = |touch: &Touch| *self.space(touch.buffer) == Space::Shared || self.is_from_all_reduce(touch.buffer);
         let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| watched(touch));
-        let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, fenced: false }).collect();
+        let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, way: Ways::default() }).collect();
         // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
         for (i, first) in items.iter().enumerate() {
             self.meet(&[*first], &items[i + 1..], After::Same);
         }
-        let (open, fence) = (!barrier(Scope::Workgroup), barrier(Scope::Subgroup));
-        Summary { head: items.clone(), tail: items, open, fence }
+        Summary { head: items.clone(), tail: items, way: Ways::of(node) }
     }
 
     /// Refuses accesses that can meet.
     fn meet(&self, earlier: &[Item], later: &[Item], after: After) {
         let access = |item: &Item| (&self.sites[item.site], &self.sites[item.site].touches[item.touch]);
         for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b))) {
-            let (first, second) = (access(a), access(b));
-            if first.1.buffer != second.1.buffer || !(first.1.writes || second.1.writes) {
+            let (first, second, way) = (access(a), access(b), a.way.then(b.way));
+            if first.1.buffer != second.1.buffer || !(first.1.writes || second.1.writes) || way.is_ordered() {
                 continue;
             }
             let itself = (a.site, a.touch) == (b.site, b.touch);
@@ -141,7 +136,7 @@ impl Checks<'_> {
             let apart = self.versions_differ(first, second, after)
                 || self.same_invocation(first, second)
                 || (self.is_of_first(first.0) && self.is_of_first(second.0))
-                || ((a.fenced || b.fenced) && self.same_subgroup(first, second))
+                || (way.is_fenced() && self.same_subgroup(first, second))
                 || (itself && (self.counted_by(first, after) || self.written_alike(first, after) || self.written_by_one(first)));
             if !apart {
                 self.hazard(first, second, after);
@@ -180,10 +175,16 @@ impl Checks<'_> {
         }
         let (Some(a), Some(b)) = (first.1.index.first(), second.1.index.first()) else { return false };
         let common = first.0.common(second.0);
-        let around: BTreeSet<AxisId> = first.0.around[..common]
+        let loops = first.0.around[..common]
             .iter()
-            .filter_map(|around| if let NodeKind::Loop(l) = &around.node.kind { Some(l.axis) } else { None })
-            .collect();
+            .filter_map(|around| if let NodeKind::Loop(l) = &around.node.kind { Some(l.axis) } else { None });
+        let mut around: Vec<AxisId> = loops.collect();
+        // In another iteration of a loop, those within it are anywhere.
+        if let After::Next(axis) | After::Later(axis) = after
+            && let Some(at) = around.iter().position(|inner| *inner == axis)
+        {
+            around.truncate(at + 1);
+        }
         let named = |site: &Site<'_>, e| self.made_of(self.named(&[e]), site).leaves.into_iter().all(|leaf| around.contains(&leaf));
         if !named(first.0, *a) || !named(second.0, *b) {
             return false;

@@ -20,8 +20,8 @@
 //! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
 //!    Of copies that are made ahead, `steps`: the one of the step at hand.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
-//! 10. `hazards`: between accesses of different invocations to shared memory, one of which writes, stands a barrier, on
-//!     every path and around every loop.
+//! 10. `parts`: who arrives at a barrier waits at it, once. `hazards`: between accesses of different invocations to shared memory, one of
+//!     which writes, stands a barrier with both its parts (`ways`), on every path and around every loop.
 //! 11. `races`: no two invocations write one element.
 //! 12. `values`: a leaf computes what its stage says, with tensors in place of their `copies`; a stage that is computed where it is read
 //!     computes what the algorithm's stage says (`placed`).
@@ -41,6 +41,7 @@ mod limits;
 mod local;
 mod matrices;
 mod owners;
+mod parts;
 mod placed;
 mod predicates;
 mod races;
@@ -54,6 +55,7 @@ mod site;
 mod steps;
 mod uniform;
 mod values;
+mod ways;
 mod written;
 
 use crate::diag::{Errors, Kind};
@@ -85,6 +87,8 @@ pub enum Rule {
     Step,
     /// A barrier, collective or matrix that not all invocations reach.
     Uniformity,
+    /// A barrier whose arrives and waits are no pairs.
+    Parts,
     /// A barrier that is missing.
     Barrier,
     /// Two invocations that write one element.
@@ -108,6 +112,7 @@ impl fmt::Display for Rule {
             Rule::Unwritten => "not written",
             Rule::Step => "step",
             Rule::Uniformity => "uniformity",
+            Rule::Parts => "parts of a barrier",
             Rule::Barrier => "missing barrier",
             Rule::Race => "race",
             Rule::Value => "value",
@@ -176,6 +181,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
             checks.written();
             checks.steps();
             checks.uniform();
+            checks.parts();
             checks.matrices();
             if form != Form::Scheduled {
                 checks.hazards();

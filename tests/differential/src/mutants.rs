@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::{Device, Error};
 use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::launch;
-use tilewright_dsl::nest::{BufferId, Program};
+use tilewright_dsl::nest::{Block, BufferId, NodeKind, Part, Program};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::verify::verify_lowered;
 
@@ -107,7 +107,7 @@ const SHARED: [(&str, &str, Sizes); 5] = [
             reorder(k_o, k, i, j);
             promote(a => a_s, at: k_o, to: shared);
             promote(b => b_s, at: k_o, to: shared);
-            pipeline(k_o, buffers: 1, prefetch: register);
+            pipeline(k_o, buffers: 1, prefetch: register, fetch: end early);
             tile(i: 4, j: 4) => thread(y, x);
             unroll(i, j);
         }",
@@ -139,7 +139,7 @@ const SHARED: [(&str, &str, Sizes); 5] = [
         }",
         &[("H", 19), ("W", 37)],
     ),
-    // Fragments of two subgroups, rows that go through shared memory, and a factor that one subgroup writes and reads.
+    // Fragments of two subgroups, rows that go through shared memory, a factor that one subgroup writes and reads, and copies a step ahead.
     (
         "fn attention<N, M, D, E>(query: f16[N, D], key: f16[M, D], value: f16[M, E]) -> output: f32[N, E] {
             let score[i, j]: f32[N, M] = sum(d in 0..D) { query[i, d] as f32 * key[j, d] as f32 };
@@ -163,7 +163,11 @@ const SHARED: [(&str, &str, Sizes); 5] = [
             compute_at(m_b, j_o, to: shared);
             compute_at(m_p, j_o, to: shared);
             compute_at(score, j_o, to: fragment);
+            promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+            promote(key => k_s, at: j_o, to: shared, row_pad: 8);
             promote(query => q_f, at: workgroup, to: fragment);
+            pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after score);
+            pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after score, store: end);
             score { tile(i: 8) => subgroup(x); reorder(d, i, j); mma(i, j, d, 8 x 8 x 8); unroll(d); }
             m_b { split(j, [_, 8] => j_r, j); rfactor(j => m_p); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
             l_b { split(j, [_, 8] => j_r, j); rfactor(j => l_p); tile(i: 8) => subgroup(x); distribute(i => lane(x)); unroll(j); }
@@ -218,8 +222,7 @@ impl Subject {
         let Ok(variant) = compile::variant(&pair.kernel, &pair.schedule, &pair.profile) else { return Ok(None) };
         let mut subject = Subject { variant, profile: pair.profile.clone(), launches: Vec::new(), device: device.clone() };
         subject.launches = subject.launches(pair);
-        let program = subject.words(&subject.variant.nest).map_err(|e| format!("{e:?}"))?;
-        match subject.run(program) {
+        match subject.emitted(&subject.variant.nest) {
             Found::Nobody if !subject.launches.is_empty() => Ok(Some(subject)),
             Found::Nobody | Found::Launch(_) => Ok(None),
             other => Err(format!("the nest itself: {other:?}")),
@@ -264,13 +267,20 @@ impl Subject {
             Ok(Err(_)) => return Found::Verifier,
             Ok(Ok(())) => {}
         }
-        match self.words(mutant) {
-            Ok(program) => self.run(program),
-            Err(found) => found,
-        }
+        self.emitted(mutant)
     }
 
-    /// A mutant that passes the verifier, as words.
+    /// Who finds a nest that the verifier has passed. What stands between the parts of a barrier must be as right before a whole one as
+    /// behind it: so the words have it where the emitter puts it, and then at the arrives.
+    fn emitted(&self, nest: &Program) -> Found {
+        let found = [Some(nest.clone()), at_arrives(nest)].into_iter().flatten().map(|nest| match self.words(&nest) {
+            Ok(program) => self.run(program),
+            Err(found) => found,
+        });
+        found.reduce(|first, second| if first == Found::Nobody { second } else { first }).unwrap_or(Found::Nobody)
+    }
+
+    /// A nest that passes the verifier, as words.
     fn words(&self, nest: &Program) -> Result<launch::Program, Found> {
         match catch_unwind(AssertUnwindSafe(|| tilewright_spirv::compile(nest, &self.profile, "V"))) {
             Err(panic) => Err(Found::Panic(reason(&*panic))),
@@ -301,6 +311,27 @@ impl Subject {
         }
         Found::Nobody
     }
+}
+
+/// A nest with parts of barriers, with whole ones where the arrives are.
+fn at_arrives(nest: &Program) -> Option<Program> {
+    fn go(block: &mut Block) -> bool {
+        let mut found = false;
+        block.retain_mut(|node| {
+            if let NodeKind::Barrier { part, .. } = &mut node.kind {
+                found |= *part != Part::Whole;
+                let stays = *part != Part::Wait;
+                *part = Part::Whole;
+                return stays;
+            }
+            node.blocks_mut().for_each(|inner| found |= go(inner));
+            true
+        });
+        found
+    }
+    let mut nest = nest.clone();
+    let found = nest.plan.iter_mut().map(|dispatch| go(&mut dispatch.body)).fold(false, |any, found| any | found);
+    found.then_some(nest)
 }
 
 fn reason(panic: &(dyn std::any::Any + Send)) -> String {

@@ -6,15 +6,17 @@
 use std::fmt;
 use tilewright_dsl::expr::{Expr, ExprId, Read};
 use tilewright_dsl::nest::{
-    AxisDef, AxisId, AxisKind, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Scope, Side, Slot, Space, Step,
-    Tail, print,
+    AxisDef, AxisId, AxisKind, Block, Compute, Exec, Fate, Level, NodeKind, Part, Phase, Pred, Program, Scope, Side, Slot, Space,
+    Step, Tail, print,
 };
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A barrier is missing.
+    /// A barrier is missing, or a part of one.
     Barrier,
+    /// A part of a barrier is another one, or stands where it orders less.
+    Part,
     /// A barrier is of fewer invocations.
     Scope,
     /// A predicate is missing.
@@ -61,6 +63,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Kind::Barrier => "a barrier deleted",
+            Kind::Part => "a part of a barrier moved",
             Kind::Scope => "a barrier of fewer",
             Kind::Predicate => "a predicate deleted",
             Kind::Filled => "a fill for a guard, or back",
@@ -101,8 +104,9 @@ type Change<'c> = &'c dyn Fn(&mut Program, &mut Block, &mut usize) -> Option<Str
 /// All mutants of a nest.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
     let (mut all, bound) = (Vec::new(), bound(program));
-    let changes: [(Kind, Change<'_>); 17] = [
+    let changes: [(Kind, Change<'_>); 18] = [
         (Kind::Barrier, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::Barrier { .. }))),
+        (Kind::Part, &part),
         (Kind::Scope, &scope),
         (Kind::Predicate, &predicate),
         (Kind::Filled, &filled),
@@ -172,11 +176,37 @@ fn delete(program: &Program, block: &mut Block, left: &mut usize, is: impl Fn(&N
     Some(format!("without `{}`", line(program, &node)))
 }
 
+/// A part as another one, an arrive before its neighbour, a wait behind it: the other way round, more is ordered.
+fn part(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
+    for at in 0..block.len() {
+        let text = line(program, &block[at]);
+        let NodeKind::Barrier { part, .. } = &mut block[at].kind else { continue };
+        let of = *part;
+        for other in [Part::Whole, Part::Arrive, Part::Wait].into_iter().filter(|other| *other != of) {
+            if turn(left) {
+                *part = other;
+                return Some(format!("`{text}` as {other:?}"));
+            }
+        }
+        let to = match of {
+            Part::Arrive => at.checked_sub(1),
+            Part::Wait => Some(at + 1),
+            Part::Whole => None,
+        };
+        if let Some(to) = to.filter(|to| *to < block.len() && turn(left)) {
+            let neighbour = line(program, &block[to]);
+            block.swap(at, to);
+            return Some(format!("`{text}` on the other side of `{neighbour}`"));
+        }
+    }
+    None
+}
+
 /// Of a workgroup as of subgroups, and of these as of an invocation.
 fn scope(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let text = line(program, node);
-        let NodeKind::Barrier { scope } = &mut node.kind else { continue };
+        let NodeKind::Barrier { scope, .. } = &mut node.kind else { continue };
         let fewer = match *scope {
             Scope::Workgroup => Scope::Subgroup,
             _ => Scope::Invocation,

@@ -18,7 +18,7 @@ impl Judged {
             match (mutant.kind, subject.judge(&mutant.program)) {
                 (kind, Found::Verifier | Found::Emitter) => {
                     self.refused += 1;
-                    self.barriers += usize::from([Kind::Barrier, Kind::Scope].contains(&kind));
+                    self.barriers += usize::from([Kind::Barrier, Kind::Part, Kind::Scope].contains(&kind));
                 }
                 // An init has one value in all elements, wherever it is.
                 (Kind::Written, Found::Nobody) if mutant.what.contains("`init ") => self.same += 1,
@@ -33,7 +33,8 @@ impl Judged {
                     | Kind::Owner,
                     found,
                 ) => panic!("{}: {}: {found:?}", mutant.kind, mutant.what),
-                // A tile too many is guarded, a reduction's items come in any order, and some facts make one tile of several.
+                // A tile too many is guarded, a reduction's items come in any order, and some facts make one tile of several. A part of a
+                // barrier may pass what only the schedule's places keep it from.
                 (_, Found::Nobody) => self.same += 1,
                 // Where an axis has no points, a tile too many reads what is not there.
                 (Kind::More, Found::Fault(_)) => {}

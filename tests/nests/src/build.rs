@@ -6,7 +6,8 @@ use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::{DType, Relation};
 use tilewright_dsl::nest::{
     Access, Argument, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Condition, Dim, Dispatch, Exec,
-    Fate, Level, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Scalar, Scope, Side, Slot, Space, Split, Stage, StageId, Tail,
+    Fate, Level, Loop, Monoid, Node, NodeKind, Part, Phase, Pred, Program, Scalar, Scope, Side, Slot, Space, Split, Stage, StageId,
+    Tail,
 };
 
 /// A program in the making.
@@ -328,7 +329,12 @@ pub fn alloc(buffers: &[BufferId], body: Block) -> Block {
 
 /// A barrier of the workgroup.
 pub fn barrier() -> Block {
-    vec![node(NodeKind::Barrier { scope: Scope::Workgroup })]
+    part(Scope::Workgroup, Part::Whole)
+}
+
+/// A barrier, or a part of one.
+pub fn part(scope: Scope, part: Part) -> Block {
+    vec![node(NodeKind::Barrier { scope, part })]
 }
 
 /// Blocks one after another.

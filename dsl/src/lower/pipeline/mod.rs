@@ -159,7 +159,7 @@ fn lives(block: &Block) -> Vec<BufferId> {
 
 /// A hint for a barrier.
 fn hint(span: SpanId) -> Node {
-    Node::new(NodeKind::Barrier { scope: Scope::Invocation }, span)
+    Node::barrier(Scope::Invocation, span)
 }
 
 /// Directives after `pipeline` have made something else of the loop.

@@ -21,8 +21,8 @@ mod expr;
 mod names;
 mod node;
 
+use node::barrier;
 pub(crate) use node::bound;
-use node::scope;
 
 use super::walk;
 use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Node, NodeKind, Program, Split};
@@ -130,7 +130,7 @@ impl<'a> Printer<'a> {
             NodeKind::Compute(compute) => self.compute(compute),
             NodeKind::Copy(copy) => self.copy(copy),
             NodeKind::AllReduce(reduction) => self.all_reduce(reduction),
-            NodeKind::Barrier { scope: who } => format!("barrier of the {}", scope(*who)),
+            NodeKind::Barrier { scope, part } => barrier(*scope, *part),
             NodeKind::Branch { cond, .. } => format!("if {}", self.expr(*cond)),
         }
     }

@@ -4,4 +4,6 @@ mod edit;
 mod invocations;
 mod loops;
 mod matrices;
+mod parts;
 mod values;
+mod versions;

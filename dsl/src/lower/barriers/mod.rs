@@ -14,13 +14,16 @@
 //! A barrier stands as late as it can, but for *hints*, which are barriers of one invocation: where one would do, it stands at the last hint
 //! before. No hint is left.
 //!
+//! In the steps of pipelines, parts of barriers move apart from there ([`apart`]).
+//!
 //! No barrier stands under a predicate: those are on leaves. That loops around it run alike in all invocations, directives
 //! have seen to. [`crate::verify`] checks both, by other means.
 
-use crate::diag::SpanId;
+mod apart;
+
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
+use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Part, Program, Scope, Slot, Space, walk};
 use crate::profile::Profile;
 use std::cell::RefCell;
 
@@ -34,7 +37,9 @@ pub fn run(program: &mut Program, profile: &Profile) {
             let prover = Prover::new(program);
             let invocations = local.into_iter().fold(1u32, u32::saturating_mul);
             let subgroups = profile.subgroup.and_then(|size| invocations.checked_div(size)).map_or(0, i64::from);
-            Place { program, prover, subgroups, around: RefCell::default() }.block(&mut dispatch.body);
+            let place = Place { program, prover, subgroups, around: RefCell::default() };
+            place.block(&mut dispatch.body);
+            apart::run(&place, dispatch);
         }
         walk_blocks(&mut dispatch.body, &mut |block| block.retain(|node| !is_hint(node)));
     }
@@ -54,7 +59,7 @@ fn walk_blocks(block: &mut Block, f: &mut dyn FnMut(&mut Block)) {
 }
 
 fn is_hint(node: &Node) -> bool {
-    matches!(node.kind, NodeKind::Barrier { scope: Scope::Invocation })
+    matches!(node.kind, NodeKind::Barrier { scope: Scope::Invocation, .. })
 }
 
 /// An access of shared memory.
@@ -145,17 +150,17 @@ impl Place<'_> {
             let ends = self.node(&mut node);
             match meet(&all.tail, &ends.head, After::Same) {
                 Some(Scope::Subgroup) => {
-                    placed.push(barrier(Scope::Subgroup, node.span));
+                    placed.push(Node::barrier(Scope::Subgroup, node.span));
                     all.fenced();
                     hint.iter_mut().for_each(|hint| hint.since.fenced());
                 }
                 Some(_) => match hint.take().filter(|hint| meet(&hint.since.tail, &ends.head, After::Same).is_none()) {
                     Some(Hint { at, before, since }) => {
-                        placed.insert(at, barrier(Scope::Workgroup, node.span));
+                        placed.insert(at, Node::barrier(Scope::Workgroup, node.span));
                         all = Ends { head: before.head, tail: since.tail, open: false, fence: before.fence || since.fence };
                     }
                     None => {
-                        placed.push(barrier(Scope::Workgroup, node.span));
+                        placed.push(Node::barrier(Scope::Workgroup, node.span));
                         all.tail.clear();
                         all.open = false;
                     }
@@ -185,17 +190,17 @@ impl Place<'_> {
                 let repeats = !matches!(looped.exec, Exec::Step(_)) && !self.program.is_single(looped.axis);
                 match meet(&ends.tail, &ends.head, after).filter(|_| repeats) {
                     Some(Scope::Subgroup) => {
-                        looped.body.push(barrier(Scope::Subgroup, node.span));
+                        looped.body.push(Node::barrier(Scope::Subgroup, node.span));
                         ends.fenced();
                     }
                     Some(_) => {
                         match lead {
                             Some(at) => {
-                                looped.body.insert(at, barrier(Scope::Workgroup, node.span));
+                                looped.body.insert(at, Node::barrier(Scope::Workgroup, node.span));
                                 ends.head.clear();
                             }
                             None => {
-                                looped.body.push(barrier(Scope::Workgroup, node.span));
+                                looped.body.push(Node::barrier(Scope::Workgroup, node.span));
                                 ends.tail.clear();
                             }
                         }
@@ -219,12 +224,26 @@ impl Place<'_> {
                 both.fence &= other.fence;
                 both
             }
-            NodeKind::Barrier { scope: Scope::Workgroup } => Ends::default(),
+            NodeKind::Barrier { scope: Scope::Workgroup, part: Part::Whole | Part::Wait } => Ends::default(),
+            NodeKind::Barrier { scope: Scope::Subgroup, .. } => Ends { open: true, fence: true, ..Ends::default() },
             leaf => {
                 let touches = self.touches(leaf);
                 Ends { head: touches.clone(), tail: touches, open: true, fence: false }
             }
         }
+    }
+
+    /// Goes on inside a node. Gives how many loops are around it.
+    fn enter(&self, node: &Node) -> usize {
+        let depth = self.around.borrow().len();
+        if let NodeKind::Loop(looped) = &node.kind {
+            self.around.borrow_mut().push((looped.axis, looped.exec));
+        }
+        depth
+    }
+
+    fn leave(&self, depth: usize) {
+        self.around.borrow_mut().truncate(depth);
     }
 
     /// What a leaf does to shared memory.
@@ -367,8 +386,4 @@ fn add(to: &mut Vec<Touch>, more: &[Touch]) {
             to.push(*touch);
         }
     }
-}
-
-fn barrier(scope: Scope, span: SpanId) -> Node {
-    Node::new(NodeKind::Barrier { scope }, span)
 }

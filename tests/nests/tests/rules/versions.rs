@@ -1,0 +1,42 @@
+//! Versions of a shared buffer, of which accesses of different ones need no barrier between them.
+
+use crate::edit::*;
+use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::{Block, Body, Exec, Phase, Program, Slot, Space};
+use tilewright_dsl::verify::{Rule, verify};
+use tilewright_nests::build::*;
+use tilewright_nests::roomy;
+
+/// In each of five rounds, two steps over three versions: each writes the next one and reads its own. `last` stands behind the steps.
+fn rounds(last: Block) -> Program {
+    let mut b = Builder::new("rounds");
+    let n = b.dim("N", None);
+    b.multiple(n, 32);
+    let (x, y) = (b.input("x", DType::F32, &[n]), b.output("y", DType::F32, &[n]));
+    let t = b.local("t", DType::F32, &[32], Space::Shared);
+    b.p.buffers[t].versions = 3;
+    let i = b.parallel("i", n);
+    let at = b.at(i);
+    let value = b.read(x, &[at]);
+    let stage = b.stage(y, &[i], Body::Map(value));
+    let parts = b.split(i, "i_workgroup", &[("i_thread", 32)]);
+    let (round, step) = (b.made("round", 5), b.made("step", 2));
+    let (own, thread_at, one, most) = (b.at(step), b.at(parts[1]), b.int(1), b.int(31));
+    let (next, other) = (b.add(own, one), b.sub(most, thread_at));
+    let write = compute(stage, Phase::Whole, access(t, &[next, thread_at]), value);
+    let back = b.read(t, &[own, other]);
+    let back = compute(stage, Phase::Whole, access(y, &[at]), back);
+    let each = |leaf: Block| nest(&[(parts[1], thread(Slot::X))], leaf);
+    let steps = nest(&[(step, Exec::Serial)], sequence([each(leaf(write)), barrier(), each(leaf(back))]));
+    let body = nest(&[(round, Exec::Serial)], sequence([steps, last]));
+    b.p.plan = vec![dispatch("y", [32, 1, 1], nest(&[(parts[0], workgroup(Slot::X))], alloc(&[t], body)))];
+    b.p
+}
+
+/// From step to step the versions differ, but the last step of a round has that of the first one's write.
+#[test]
+fn of_a_loop_within_another() {
+    insta::assert_snapshot!(refused(vec![("no barrier between rounds", rounds(Block::new()))], Rule::Barrier));
+    let others = verify(&rounds(barrier()), &roomy()).err().map(|errors| errors.0).unwrap_or_default();
+    assert!(others.iter().all(|e| !e.message.starts_with(&Rule::Barrier.to_string())), "{others:?}");
+}
