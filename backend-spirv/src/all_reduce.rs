@@ -19,6 +19,9 @@ pub(crate) type State = Vec<ValueId>;
 impl Emit<'_> {
     pub(crate) fn all_reduce(&mut self, c: &AllReduce) -> Result<()> {
         self.resolver.begin(&[]);
+        if self.in_matrices() {
+            return self.reduce_rows(c);
+        }
         let monoid = self.resolver.monoid(c.stage)?.clone();
         let state: Vec<ValueId> = c.src.iter().map(|place| self.resolving(|r| r.load_state(place))).collect::<Result<_>>()?;
         let lanes = state.iter().map(|v| self.resolver.values.width(*v)).max().unwrap_or(1);
@@ -30,6 +33,7 @@ impl Emit<'_> {
             (How::Subgroup, Scope::Subgroup) => self.across_lanes(&monoid, states)?,
             (How::Subgroup, Scope::Workgroup) => self.across_subgroups(c, &monoid, states)?,
             (How::Tree, _) => self.tree(c, &monoid, states)?,
+            (How::Matrix, _) => return Err(self.defect("rows of matrices are combined outside of their loops")),
         };
         self.resolver.forget();
         c.dst.iter().enumerate().try_for_each(|(component, to)| {

@@ -90,6 +90,8 @@ pub(crate) enum Type {
     Block(Vec<Member>),
     Pointer(StorageClass, Id),
     Function(Id),
+    /// A function's, by its result and its parameters.
+    FunctionOf(Id, Vec<Id>),
     /// A subgroup's cooperative matrix; `role`: which operand it is.
     Matrix {
         of: Id,
@@ -120,6 +122,8 @@ pub(crate) struct Module {
     names: Code,
     annotations: Code,
     globals: Code,
+    /// The functions that the entry point's instructions name.
+    functions: Code,
     interface: Vec<Id>,
     types: Map<Type, Id>,
     constants: Map<(Id, SmallVec<[u32; 4]>), Id>,
@@ -234,6 +238,9 @@ impl Module {
             }
             Type::Pointer(class, to) => self.globals.op(Op::TypePointer, &[id, *class as u32, *to]),
             Type::Function(result) => self.globals.op(Op::TypeFunction, &[id, *result]),
+            Type::FunctionOf(result, parameters) => {
+                self.globals.op(Op::TypeFunction, &[&[id, *result], &parameters[..]].concat());
+            }
             Type::Matrix { of, .. } => {
                 let operands: Vec<u32> = [id, *of].into_iter().chain(sides).collect();
                 self.globals.op(Op::TypeCooperativeMatrixKHR, &operands);
@@ -354,7 +361,12 @@ impl Module {
         id
     }
 
-    /// The words of the module, whose only function has this body (from after its first label to before its end), and where they come from.
+    /// The functions beside the entry point.
+    pub(crate) fn functions(&mut self) -> &mut Code {
+        &mut self.functions
+    }
+
+    /// The words of the module, whose entry point has this body (from after its first label to before its end), and where they come from.
     pub(crate) fn finish(mut self, entry: Entry<'_>, variables: &Code, body: &Code, places: &Places) -> (Vec<u8>, Lines) {
         let Entry { name, local, addresses } = entry;
         let void = self.ty(Type::Void);
@@ -396,6 +408,7 @@ impl Module {
         code.append(body);
         code.op(Op::Return, &[]);
         code.op(Op::FunctionEnd, &[]);
+        code.append(&self.functions);
         let mut bytes = Vec::with_capacity((header.len() + code.words.len()) * 4);
         for word in header.iter().chain(&code.words) {
             bytes.extend_from_slice(&word.to_le_bytes());

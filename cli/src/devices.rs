@@ -7,7 +7,7 @@ use crate::place::{Reach, start};
 use tilewright_runner::message::Properties;
 
 pub(crate) fn run(options: &Devices) -> Result<Exit, Problem> {
-    let reach = Reach { device: None, answer_within: options.answer_within };
+    let reach = Reach::machine(options.answer_within);
     let diagnosis = start(options.runner.as_deref(), &reach)?.diagnose()?;
     if diagnosis.devices.len() < 2 {
         let why = [&diagnosis.loader, &diagnosis.driver].into_iter().flatten().next();

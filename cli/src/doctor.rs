@@ -5,7 +5,7 @@ use crate::exit::{Exit, Problem};
 use crate::meets::lacks;
 use crate::options::Doctor;
 use crate::output::{self, coloured, heading};
-use crate::place::{HERE, Reach, start};
+use crate::place::{HERE, Reach, runners, start};
 use crate::variant::profiles_of;
 use anstyle::AnsiColor::{Green, Red, Yellow};
 use serde::Serialize;
@@ -26,15 +26,11 @@ struct Report {
 }
 
 pub(crate) fn run(options: &Doctor) -> Result<Exit, Problem> {
-    let reach = Reach { device: None, answer_within: options.answer_within };
+    let reach = Reach::machine(options.answer_within);
     let own = options.file.as_deref().map(profiles_of).transpose()?.unwrap_or_default();
     let bundled = Profile::all_bundled();
-    let runners: Vec<Option<&str>> = match options.runner.is_empty() {
-        true => vec![None],
-        false => options.runner.iter().map(|r| Some(r.as_str())).collect(),
-    };
     let (mut reports, mut failed) = (Vec::new(), None);
-    for runner in runners {
+    for runner in runners(&options.runner) {
         match start(runner, &reach).and_then(|mut client| Ok(client.diagnose()?)) {
             Ok(diagnosis) => reports.push(report(runner.unwrap_or(HERE), diagnosis, &bundled, &own)),
             Err(problem) => {

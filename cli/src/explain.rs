@@ -3,11 +3,12 @@
 use crate::exit::{Exit, Problem};
 use crate::options::Explain;
 use crate::output;
+use crate::sizes::symbolic;
 use anstyle::{AnsiColor, Style as Colour};
-use serde_json::json;
+use tilewright_dsl::diag::did_you_mean;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, SourceError};
-use tilewright_explain::{CompareError, Explanation, Given, Report, Style, Text, compare, explain, page};
+use tilewright_explain::{CompareError, ComparisonReport, Explanation, Given, Report, Style, Text, compare, explain, page};
 
 pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
     let source = Source::open(&options.file)?;
@@ -16,37 +17,36 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         return compared(options, &source, &choice);
     }
     let dims: Vec<(String, i64)> = options.size.iter().flat_map(|sizes| sizes.0.iter().cloned()).collect();
-    let mut names: Vec<&str> = options.schedules.iter().map(String::as_str).collect();
+    let mut names: Vec<&str> = options.schedule.iter().map(String::as_str).collect();
     if names.is_empty() {
         names = source.schedules();
     }
     if names.is_empty() {
         return Err(Problem::usage(format!("{} has no schedules", options.file.display())));
     }
-    let (mut right, mut reports) = (true, Vec::new());
-    for (n, name) in names.into_iter().enumerate() {
-        let (subject, given) = (source.subject(name)?, Given { dims: dims.clone(), choice: choice.clone() });
-        let mut told = explain(&subject, &given);
-        if options.brief {
-            told.versions.iter_mut().for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));
-        }
-        right &= told.errors.is_empty();
-        unknown_dims(&told, &dims);
-        if options.json || options.html.is_some() {
-            reports.push(Report::new(&subject, &given, &told));
-        } else {
-            let separated = if n > 0 { "\n\n" } else { "" };
-            output::text(format_args!("{separated}{}", shown(&told.lines(), &source)));
-        }
+    if let Some((_, (name, _))) = dims.iter().enumerate().find(|(n, dim)| dims[..*n].iter().any(|(other, _)| *other == dim.0)) {
+        return Err(Problem::usage(format!("`{name}` has two values; several sets of sizes are for `--compare`")));
     }
+    let given = Given { dims, choice };
+    let subjects = names.into_iter().map(|name| source.subject(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut told: Vec<Explanation> = subjects.iter().map(|subject| explain(subject, &given)).collect();
+    known(&told, &given.dims)?;
+    if options.brief {
+        let versions = told.iter_mut().flat_map(|told| &mut told.versions);
+        versions.for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));
+    }
+    let reports = || subjects.iter().zip(&told).map(|(subject, told)| Report::new(subject, &given, told)).collect::<Vec<_>>();
     if let Some(path) = &options.html {
-        let written = std::fs::write(path, page(&reports));
+        let written = std::fs::write(path, page(&reports()));
         written.map_err(|error| Problem::usage(format!("{} cannot be written: {error}", path.display())))?;
     }
     if options.json {
-        output::json(&reports);
+        output::json(&reports());
+    } else if options.html.is_none() {
+        let texts: Vec<String> = told.iter().map(|told| shown(&told.lines(), &source)).collect();
+        output::text(texts.join("\n\n"));
     }
-    Ok(if right { Exit::Done } else { Exit::No })
+    Ok(if told.iter().all(|told| told.errors.is_empty()) { Exit::Done } else { Exit::No })
 }
 
 impl From<CompareError> for Problem {
@@ -61,26 +61,26 @@ fn compared(options: &Explain, source: &Source, choice: &Choice) -> Result<Exit,
     let names: Vec<&str> = options.compare.iter().map(String::as_str).collect();
     let sizes: Vec<Vec<(String, i64)>> = options.size.iter().map(|sizes| sizes.0.clone()).collect();
     let profiles = options.profile.iter().map(|name| source.profile_named(name)).collect::<Result<Vec<_>, SourceError>>()?;
-    let lines = compare(source, &names, &sizes, choice, &profiles)?.lines();
+    let comparison = compare(source, &names, &sizes, choice, &profiles)?;
     match options.json {
-        true => output::json(&json!({ "compared": names, "lines": plain(&lines, source) })),
-        false => output::text(shown(&lines, source)),
+        true => output::json(&ComparisonReport::new(&comparison)),
+        false => output::text(shown(&comparison.lines(), source)),
     }
     Ok(Exit::Done)
 }
 
-/// Names on the command line that the kernel does not have.
-fn unknown_dims(told: &Explanation, dims: &[(String, i64)]) {
-    let Some(program) = told.versions.first().and_then(|version| version.program.as_ref()) else { return };
-    let symbolic = crate::sizes::symbolic(program);
-    for (name, _) in dims.iter().filter(|(name, _)| !symbolic.contains(&name.as_str())) {
-        anstream::eprintln!("{}: no symbolic dim is called {name}; there are {}", told.kernel, symbolic.join(", "));
+/// Whether every size belongs to a kernel. Of a schedule that is wrong they are not known.
+fn known(told: &[Explanation], dims: &[(String, i64)]) -> Result<(), Problem> {
+    let programs: Option<Vec<_>> = told.iter().map(|told| told.versions.first()?.program.as_ref()).collect();
+    let Some(programs) = programs else { return Ok(()) };
+    let there: Vec<&str> = programs.into_iter().flat_map(symbolic).collect();
+    match dims.iter().find(|(name, _)| !there.contains(&name.as_str())) {
+        Some((name, _)) => {
+            let help = did_you_mean(name, there.iter().copied()).map_or_else(String::new, |help| format!(" ({help})"));
+            Err(Problem::usage(format!("no kernel that is explained has a size `{name}`{help}")))
+        }
+        None => Ok(()),
     }
-}
-
-/// Lines without colours.
-fn plain(lines: &[Text], source: &Source) -> Vec<String> {
-    lines.iter().map(|line| line.0.iter().map(|(_, part)| source.place(part)).collect()).collect()
 }
 
 fn shown(lines: &[Text], source: &Source) -> String {

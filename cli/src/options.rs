@@ -145,9 +145,9 @@ pub(crate) struct Tune {
     pub(crate) size: Vec<Sizes>,
     #[command(flatten)]
     pub(crate) reach: Reach,
-    /// A command that starts a runner elsewhere.
+    /// A command that starts a runner elsewhere; on several, what is best for all of them is looked for.
     #[arg(long, value_name = "COMMAND")]
-    pub(crate) runner: Option<String>,
+    pub(crate) runner: Vec<String>,
     /// How long it may take in all.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
     pub(crate) budget: Duration,
@@ -155,7 +155,7 @@ pub(crate) struct Tune {
     #[arg(long, conflicts_with = "check")]
     pub(crate) write: bool,
     /// Only says whether the record beside the file is stale.
-    #[arg(long, conflicts_with_all = ["size", "device", "runner"])]
+    #[arg(long, conflicts_with_all = ["size", "device", "cpu", "runner"])]
     pub(crate) check: bool,
     /// Prints JSON.
     #[arg(long)]
@@ -231,18 +231,19 @@ pub(crate) struct Bench {
 /// Shows the nest of a schedule after every directive, its ledger, its cost, and what in it is worth a look.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tilewright explain src/schedules.rs\n  tilewright explain src/schedules.rs TILED --size M=1024,N=1024,K=1024 --tune ROWS=4 --brief\n  tilewright explain src/schedules.rs --compare TILED PLAIN --size M=1024,N=1024,K=1024\n  tilewright explain src/schedules.rs TILED --html tiled.html"
+    after_help = "Examples:\n  tilewright explain src/schedules.rs\n  tilewright explain src/schedules.rs --schedule TILED --size M=1024,N=1024,K=1024 --tune ROWS=4 --brief\n  tilewright explain src/schedules.rs --compare TILED PLAIN --size M=1024,N=1024,K=1024\n  tilewright explain src/schedules.rs --schedule TILED --html tiled.html"
 )]
 pub(crate) struct Explain {
     /// A Rust file with schedules.
     pub(crate) file: PathBuf,
-    /// The schedules to explain; all of the file's if none is named.
-    pub(crate) schedules: Vec<String>,
+    /// The schedules to explain; by default all.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Vec<String>,
     /// The schedules of one kernel whose costs to compare, two or more.
-    #[arg(long, value_name = "SCHEDULE", num_args = 1.., conflicts_with_all = ["schedules", "brief"])]
+    #[arg(long, value_name = "SCHEDULE", num_args = 1.., conflicts_with_all = ["schedule", "brief"])]
     pub(crate) compare: Vec<String>,
     /// Sizes, for numbers instead of expressions: N=1,IH=225. Each one more is another set of sizes to compare at.
-    #[arg(long, value_name = "SIZES", visible_alias = "dims", value_parser = sizes::parse)]
+    #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
     pub(crate) size: Vec<Sizes>,
     /// Another profile by whose rates the compared schedules are judged, too: a bundled one, or a path in the file.
     #[arg(long, value_name = "PROFILE", requires = "compare")]

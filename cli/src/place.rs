@@ -5,6 +5,7 @@ use clap::Args;
 use std::process::Command;
 use std::time::Duration;
 use tilewright_runner::Client;
+use tilewright_runner::message::Clock;
 
 /// What this machine's own runner is called.
 pub(crate) const HERE: &str = "here";
@@ -15,9 +16,31 @@ pub(crate) struct Reach {
     /// The device: an index, cpu, integrated, discrete, virtual, reference, or a part of its name. Default: what TILEWRIGHT_DEVICE says.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
+    /// Times the processor, all threads of the runner, instead of the device: for drivers for the CPU, on a machine that others use.
+    #[arg(long)]
+    pub(crate) cpu: bool,
     /// How long a runner may take for one answer.
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = humantime::parse_duration)]
     pub(crate) answer_within: Duration,
+}
+
+impl Reach {
+    /// Of a machine, and no device of it in particular.
+    pub(crate) fn machine(answer_within: Duration) -> Reach {
+        Reach { device: None, cpu: false, answer_within }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        if self.cpu { Clock::Processor } else { Clock::Device }
+    }
+}
+
+/// The runners that are named, or else this machine's own.
+pub(crate) fn runners(named: &[String]) -> Vec<Option<&str>> {
+    match named.is_empty() {
+        true => vec![None],
+        false => named.iter().map(|runner| Some(runner.as_str())).collect(),
+    }
 }
 
 /// Starts a runner by its command; `None`: here.

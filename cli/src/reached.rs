@@ -5,7 +5,7 @@ use crate::place::{Reach, start};
 use crate::sizes::Sizes;
 use crate::variant::Compiled;
 use std::collections::HashMap;
-use tilewright_runner::message::{Array, FailureKind, Properties, Request, Value};
+use tilewright_runner::message::{Array, Clock, FailureKind, Properties, Request, Value};
 use tilewright_runner::{Client, ClientError};
 
 /// Failures of a runner one after another, before it is given up.
@@ -46,12 +46,17 @@ pub(crate) struct Timed {
     pub(crate) runs: u32,
     pub(crate) sets: u32,
     pub(crate) seed: u64,
+    pub(crate) clock: Clock,
 }
 
 impl Reached {
     pub(crate) fn open(runner: Option<&str>, reach: &Reach) -> Result<Reached, Problem> {
         let mut client = start(runner, reach)?;
         let device = client.open(reach.device.as_deref())?;
+        if !device.timestamps && reach.clock() == Clock::Device {
+            let text = format!("{} has no timestamps on its compute queue: nothing can be timed on it", device.name);
+            return Err(Problem { exit: Exit::Device, text });
+        }
         if device.name.starts_with(REFERENCE) {
             anstream::eprintln!("note: the reference device interprets kernels: its times say nothing of a GPU's");
         }
@@ -62,6 +67,12 @@ impl Reached {
     /// How the runner is called.
     pub(crate) fn name(&self) -> &str {
         self.runner.as_deref().unwrap_or(crate::place::HERE)
+    }
+
+    /// The device, its driver, and the clock if it is another than the device's.
+    pub(crate) fn clocked(&self) -> [String; 2] {
+        let clock = if self.reach.cpu { ", by the processor's time" } else { "" };
+        [self.device.name.clone(), format!("{}{clock}", self.device.driver)]
     }
 
     /// Runs a module once.
@@ -78,8 +89,8 @@ impl Reached {
     /// Nanoseconds of launches of a module.
     pub(crate) fn time(&mut self, compiled: &Compiled, sizes: &Sizes, timed: Timed) -> Result<Vec<u64>, Trouble> {
         let kernel = self.load(compiled)?;
-        let Timed { warm_up, runs, sets, seed } = timed;
-        let request = Request::Time { kernel, dims: sizes.0.clone(), warm_up, runs, sets, seed };
+        let Timed { warm_up, runs, sets, seed, clock } = timed;
+        let request = Request::Time { kernel, dims: sizes.0.clone(), warm_up, runs, sets, seed, clock };
         Ok(self.ask(|client| client.time(request))?.1)
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Compiled {
     pub(crate) program: Program,
     /// The same in its versions, in the order in which a launch tries them, each with its cost.
     pub(crate) versions: Vec<(Program, Vec<Cost>)>,
-    /// The program's hash, without its names and lines.
+    /// The program's hash, without lines of files.
     pub(crate) module: String,
     /// The algorithm as the schedule decomposes it, if it does.
     pub(crate) decomposed: Option<nest::Program>,
@@ -111,7 +111,7 @@ fn refusal(program: &Program, sizes: &Sizes) -> Option<String> {
     program.facts.iter().find(|fact| !of(&fact.condition)).map(|fact| format!("`{}` does not hold", fact.text))
 }
 
-/// What a device runs of a program, as a hash: names, and lines of files, have no part in it.
+/// What a device runs of a program, as a hash: lines of files have no part in it.
 fn hash(program: &Program) -> Result<String, String> {
     let mut bare = program.clone();
     strip(&mut bare);

@@ -116,3 +116,13 @@ fn several_runners_are_timed_and_one_that_fails_loses_nothing() {
     let ran = bench(&path, &["--json", "--answer-within", "2s", "--runner", &hangs]);
     assert!(ran.exit != 0 && ran.json()["rows"].as_array().unwrap().iter().any(|r| r["error"].is_string()), "{}", ran.out);
 }
+
+#[test]
+fn the_processor_can_be_timed() {
+    let file = product();
+    let rows = bench(&file.arg("src/schedules.rs"), &["--cpu", "--json"]).ends(0).json()["rows"].as_array().unwrap().clone();
+    for row in rows {
+        assert!(row["driver"].as_str().unwrap().ends_with(", by the processor's time"), "{row}");
+        assert!(row["median_ns"].as_f64().unwrap() > 0.0, "{row}");
+    }
+}

@@ -4,16 +4,16 @@
 
 mod common;
 
-use common::{product, run};
+use common::{Crate, product, ran, run, tilewright};
 
 #[test]
 fn a_schedule_is_told() {
     let file = product();
     let path = file.arg("src/schedules.rs");
-    let text = run(&["explain", &path, "TILED", "--size", "M=8,N=8,K=8", "--tune", "SIDE=4"]).ends(0).out;
+    let text = run(&["explain", &path, "--schedule", "TILED", "--size", "M=8,N=8,K=8", "--tune", "SIDE=4"]).ends(0).out;
     assert!(text.contains("TILED: matmul for vulkan_1_1") && text.contains("i_workgroup * 8"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
-    let brief = run(&["explain", &path, "TILED", "--brief"]).ends(0).out;
+    let brief = run(&["explain", &path, "--schedule", "TILED", "--brief"]).ends(0).out;
     assert!(brief.len() < text.len());
     let told = run(&["explain", &path, "--json"]).ends(0).json();
     assert_eq!((told[0]["schedule"].as_str(), told[1]["schedule"].as_str()), (Some("TILED"), Some("PLAIN")));
@@ -25,11 +25,107 @@ fn a_schedule_is_told() {
 fn what_is_wrong_is_said() {
     let file = product();
     let path = file.arg("src/schedules.rs");
-    run(&["explain", &path, "TYLED"]).ends(2).says("did you mean `TILED`?");
+    run(&["explain", &path, "--schedule", "TYLED"]).ends(2).says("did you mean `TILED`?");
     run(&["explain", &path, "--compare", "TILED", "--json"]).ends(2).says("name two schedules or more");
+    run(&["explain", &path, "--size", "M=8,Z=1"]).ends(2).says("has a size `Z`");
+    run(&["explain", &path, "--size", "M=8", "--size", "M=9"]).ends(2).says("`M` has two values");
     run(&["explain", &path, "--profile", "vulkan_1_1"]).ends(2).says("--compare");
-    let wrong = run(&["explain", &path, "TILED", "--tune", "SIDE=64", "--json"]).ends(1).json();
+    let wrong = run(&["explain", &path, "--schedule", "TILED", "--tune", "SIDE=64", "--json"]).ends(1).json();
     assert!(wrong[0]["errors"][0].as_str().unwrap().contains("invocations"), "{wrong}");
     file.write("src/schedules.rs", "//! None.\n");
     run(&["explain", &path]).ends(2).says("has no schedules");
+}
+
+#[test]
+fn a_comparison_is_json_too() {
+    let file = product();
+    let arguments = ["explain", &file.arg("src/schedules.rs"), "--compare", "TILED", "PLAIN", "--size", "M=8,N=8,K=8", "--json"];
+    let compared = run(&[&arguments[..], &["--size", "M=3,N=5,K=7", "--profile", "nvidia_hopper"]].concat()).ends(0).json();
+    assert_eq!((&compared["kernel"], &compared["sizes"][1]["dims"]["N"]), (&"matmul".into(), &5.into()));
+    let tiled = &compared["sizes"][0]["schedules"][0];
+    assert_eq!((&tiled["schedule"], &tiled["launch"]["flops"], &tiled["refused"]), (&"TILED".into(), &1024.into(), &().into()));
+    assert!(tiled["nanoseconds"]["vulkan_1_1"].is_null() && tiled["nanoseconds"]["nvidia_hopper"].is_number(), "{tiled}");
+}
+
+const ROWS: &str = "use tilewright::{kernel, schedule, devices::nvidia_hopper};
+kernel! { pub fn doubled<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * 2.0; } }
+schedule! { pub ROWS: doubled for nvidia_hopper { tile(i: 32, j: 1) => workgroup(y, x); distribute(i => thread(x)); } }
+";
+
+#[test]
+fn colours_are_left_out_where_they_are_not_wanted() {
+    let file = Crate::new(&[("src/lib.rs", ROWS)]);
+    let arguments = ["explain", &file.arg("src/lib.rs")];
+    let has = |variables: &[(&str, &str)]| {
+        let mut command = tilewright(&arguments);
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").envs(variables.iter().copied());
+        ran(&mut command).ends(0).out.contains('\u{1b}')
+    };
+    assert!(!has(&[]), "not to a pipe");
+    assert!(has(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!has(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+#[test]
+fn lints_have_their_places_and_the_spirv_its_statistics() {
+    let file = Crate::new(&[("src/lib.rs", ROWS)]);
+    let told = run(&["explain", &file.arg("src/lib.rs"), "--brief"]).ends(0).out;
+    let lints = told.split("worth a look\n").nth(1).expect("lints");
+    assert!(lints.starts_with("  uncoalesced       neighbouring invocations read elements of `x` that are a row apart"), "{lints}");
+    assert!(lints.lines().next().is_some_and(|line| line.ends_with("src/lib.rs:3:89")), "{lints}");
+    let words = &run(&["explain", &file.arg("src/lib.rs"), "--json"]).ends(0).json()[0]["versions"][0]["dispatches"][0]["spirv"];
+    assert!(words["instructions"].as_u64().unwrap() > 20, "{words}");
+}
+
+#[test]
+fn a_page_is_written_or_not() {
+    let file = Crate::new(&[("src/lib.rs", ROWS)]);
+    let ran = run(&["explain", &file.arg("src/lib.rs"), "--html", &file.arg("page.html")]).ends(0);
+    assert_eq!(ran.out, "");
+    let page = file.read("page.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<title>ROWS</title>"));
+    let missing = file.arg("missing/page.html");
+    run(&["explain", &file.arg("src/lib.rs"), "--html", &missing]).ends(2).says("missing/page.html cannot be written: ");
+}
+
+/// A workspace of three crates: kernels, boards, and schedules for both.
+#[test]
+fn a_kernel_of_another_crate_of_the_workspace_is_found() {
+    let file = Crate::new(&[
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"kernels\", \"boards\", \"tuned\"]\n[workspace.dependencies]\nour-kernels = { path = \"kernels\" }\n",
+        ),
+        ("kernels/Cargo.toml", "[package]\nname = \"our-kernels\"\n[lib]\npath = \"all.rs\"\n"),
+        ("kernels/all.rs", "mod inner;\npub use inner::doubled;\n"),
+        ("kernels/inner.rs", "tilewright::kernel! { pub fn doubled<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] * 2.0; } }\n"),
+        ("boards/Cargo.toml", "[package]\nname = \"boards\"\n[dependencies]\ntw = { version = \"0.1\", package = \"tilewright\" }\n"),
+        ("boards/src/lib.rs", "tw::profile! { pub small: tw::devices::vulkan_1_1 { invocations: 64, local: [64, 64, 64] } }\n"),
+        (
+            "tuned/Cargo.toml",
+            "[package]\nname = \"tuned\"\n[dependencies]\nour-kernels.workspace = true\nserde = \"1\"\n[target.'cfg(unix)'.dependencies]\nb = { path = \"../boards\", package = \"boards\" }\ngone = { path = \"../gone\" }\n",
+        ),
+        ("tuned/src/lib.rs", "pub mod schedules;\n"),
+        (
+            "tuned/src/schedules.rs",
+            "use our_kernels::*;
+            tilewright::schedule! { pub BOTH: doubled for b::small { tile(i: W) => workgroup(x); tile(i: 1) => thread(x); tune W in [32, 64] = 32; } }
+            tilewright::schedule! { pub REGISTRY: serde::doubled for b::small {} }
+            tilewright::schedule! { pub NOBODY: other::doubled for b::small {} }
+            tilewright::schedule! { pub GONE: gone::doubled for b::small {} }
+            ",
+        ),
+        ("tuned/tests/own.rs", "tilewright::schedule! { pub PLAIN: tuned::schedules::doubled for our_kernels::missing {} }\n"),
+    ]);
+    let path = file.arg("tuned/src/schedules.rs");
+    let told = run(&["explain", &path, "--schedule", "BOTH"]).ends(0).out;
+    assert!(told.contains("BOTH: doubled for small"), "{told}");
+    let tuned = run(&["tune", &path, "--schedule", "BOTH", "--size", "N=100", "--write", "--json"]).ends(0).json();
+    assert_eq!((&tuned[0]["written"], tuned[0]["candidates"].as_array().unwrap().len()), (&true.into(), 2));
+    let why = |name: &str| run(&["explain", &path, "--schedule", name]).ends(2).err;
+    assert!(why("REGISTRY").contains("`serde::doubled` stands in `serde`, which is not read: it is no dependency by `path`"));
+    assert!(why("NOBODY").contains("`other`, which is not read: no dependency of the package has that name"));
+    assert!(why("GONE").contains("gone has no library"), "{}", why("GONE"));
+    // The package's own library is another crate to its tests.
+    run(&["explain", &file.arg("tuned/tests/own.rs")]).ends(2).says("`our_kernels::missing` is found nowhere");
 }

@@ -21,7 +21,7 @@ fn its_schedules_compile_and_run() {
     let (_folder, path) = made(&[]);
     let file = format!("{path}/src/schedules.rs");
     run(&["explain", &file]).ends(0);
-    let told = run(&["explain", &file, "TILED", "--json"]).ends(0).json();
+    let told = run(&["explain", &file, "--schedule", "TILED", "--json"]).ends(0).json();
     assert_eq!(told[0]["tuned"][0]["value"], 8);
     let tuned = run(&["tune", &file, "--size", "M=9,N=7,K=5", "--json", "--all"]).ends(0).json();
     assert_eq!((tuned[0]["schedule"].as_str(), tuned[0]["choices"].as_u64()), (Some("TILED"), Some(18)));
@@ -33,6 +33,7 @@ fn its_schedules_compile_and_run() {
     assert!(manifest.contains("name = \"my-kernels\"\n"), "{manifest}");
     assert!(manifest.contains(&format!("tilewright = {{ path = \"{}\" }}\n", root.display())), "{manifest}");
     assert!(std::fs::read_to_string(format!("{path}/tests/results.rs")).unwrap().contains("use my_kernels::{PLAIN, TILED};"));
+    assert!(std::fs::read_to_string(format!("{path}/tests/results.rs")).unwrap().contains("expected, \"{schedule}\")"));
     for file in ["src/lib.rs", "src/kernel.rs", "src/schedules.rs", "tests/results.rs", "Cargo.toml"] {
         assert!(!std::fs::read_to_string(format!("{path}/{file}")).unwrap().contains("{name}"), "{file}");
     }

@@ -91,7 +91,7 @@ fn a_driver_takes_the_same_candidates() {
         None => command.env_remove("TILEWRIGHT_DEVICE"),
     };
     let tuned = &ran(&mut command).ends(0).json()[0];
-    assert_ne!(tuned["device"], "reference device");
+    assert_ne!(tuned["devices"][0]["device"], "reference device");
     assert_eq!(tuned["candidates"].as_array().unwrap().len(), 2, "{tuned}");
     assert!(tuned["refused"].as_array().unwrap().iter().all(|r| r["at"] == "compile"), "{tuned}");
 }
@@ -302,4 +302,35 @@ fn runners_that_fail_lose_nothing() {
     assert!(tuned[0]["refused"].as_array().unwrap().iter().any(|r| r["at"] == "load"), "{tuned}");
     let through = tune(&path, &["--json", "--runner", &wrapper(&file, "exec \"$@\"")]).ends(0).json();
     assert_eq!(through[0]["candidates"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn several_runners_count_alike_and_each_is_recorded() {
+    let file = product();
+    let path = file.arg("src/schedules.rs");
+    let through = wrapper(&file, "exec \"$@\"");
+    let on = |device: &str| format!("env TILEWRIGHT_DEVICE={device} {through}");
+    let both = ["--runner", &on("reference"), "--runner", &on("cpu")];
+    let tuned = &tune(&path, &[&both[..], &["--write", "--json", "--size", "M=5,N=3,K=2"]].concat()).ends(0).json()[0];
+    let devices = tuned["devices"].as_array().unwrap();
+    assert_eq!((devices.len(), &devices[0]["device"]), (2, &"reference device".into()));
+    for candidate in tuned["candidates"].as_array().unwrap() {
+        assert_eq!(candidate["median_ns"].as_array().unwrap().len(), 4, "{candidate}");
+    }
+    let record: serde_json::Value = serde_json::from_str(&file.read("src/schedules.tuned.json")).unwrap();
+    let recorded = record["schedules"]["TILED"]["devices"].as_object().unwrap();
+    assert_eq!(recorded.len(), 2);
+    for device in recorded.values() {
+        assert!(device["nanoseconds"].as_object().unwrap().values().all(|times| times.as_array().unwrap().len() == 2), "{device}");
+    }
+    // One that fails at once keeps the others from being chosen for alone.
+    tune(&path, &["--runner", &through, "--runner", "false"]).ends(4).says("`false` has ended");
+}
+
+#[test]
+fn the_processor_can_be_timed() {
+    let file = product();
+    let tuned = &tune(&file.arg("src/schedules.rs"), &["--cpu", "--json"]).ends(0).json()[0];
+    assert!(tuned["devices"][0]["driver"].as_str().unwrap().ends_with(", by the processor's time"), "{tuned}");
+    assert!(tuned["candidates"].as_array().unwrap().iter().all(|c| c["median_ns"][0].as_f64().unwrap() > 0.0), "{tuned}");
 }

@@ -103,6 +103,11 @@ impl Profile {
             let error = Error::new(blame("features"), "`cooperative_matrix` without `memory_model`");
             return Err(error.note("cooperative matrices need the Vulkan memory model").help("add `memory_model`"));
         }
+        let more = [Feature::MatrixReductions, Feature::MatrixConversions].into_iter().find(|f| self.has(*f));
+        if let (Some(more), false) = (more, self.has(Feature::CooperativeMatrix)) {
+            let error = Error::new(blame("features"), format!("`{}` without `cooperative_matrix`", more.name()));
+            return Err(error.help("add `cooperative_matrix` and `memory_model`"));
+        }
         let field = |name: &str| tree.fields.iter().find(|f| f.name.text == name);
         if let Some(field) = field("matrices")
             && !self.matrices.is_empty()

@@ -103,7 +103,7 @@ impl Profile {
     pub fn mesa_lavapipe_26() -> Profile {
         Profile {
             name: "mesa_lavapipe_26".into(),
-            features: all_but(&[]),
+            features: all_but(&[]).into_iter().chain(MORE_OF_MATRICES).collect(),
             matrices: floats(&[[8, 8, 8]]),
             ..Profile::mesa_lavapipe()
         }
@@ -156,16 +156,19 @@ impl Profile {
         }
     }
 
-    /// NVIDIA's Hopper; its rates are those of an H200. All workgroups of a core share about 48 KiB there, as was measured.
+    /// NVIDIA's Hopper with a driver of 2025 or later; its rates are those of an H200. All workgroups of a core share about 48 KiB there, as
+    /// was measured.
     pub fn nvidia_hopper() -> Profile {
+        let ampere = Profile::nvidia_ampere();
         Profile {
             name: "nvidia_hopper".into(),
+            features: ampere.features.iter().copied().chain(MORE_OF_MATRICES).collect(),
             gflops: Some(67_000),
             matrix_gflops: Some(989_000),
             bandwidth: Some(4_800),
             core_shared_bytes: Some(49152),
             core_invocations: Some(2048),
-            ..Profile::nvidia_ampere()
+            ..ampere
         }
     }
 
@@ -240,10 +243,15 @@ impl Profile {
     }
 }
 
-/// The features of a device that has all but these. `Int64` is for a profile to ask for: a variant with it is slower.
+/// The features of a device that has all but these, of what most devices have. `Int64` is for a profile to ask for: a variant with it is
+/// slower.
 fn all_but(lacks: &[Feature]) -> BTreeSet<Feature> {
-    Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| *f != Feature::Int64 && !lacks.contains(f)).collect()
+    let lacks = [lacks, &[Feature::Int64], &MORE_OF_MATRICES].concat();
+    Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| !lacks.contains(f)).collect()
 }
+
+/// What `VK_NV_cooperative_matrix2` adds.
+const MORE_OF_MATRICES: [Feature; 2] = [Feature::MatrixReductions, Feature::MatrixConversions];
 
 /// Matrices of f16, with sums in f16 and in f32.
 fn floats(shapes: &[[u32; 3]]) -> Vec<Matrices> {

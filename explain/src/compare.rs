@@ -84,7 +84,7 @@ pub enum CompareError {
         kernels: [String; 2],
     },
     /// There are no sizes.
-    #[error("no sizes are given; write `--dims {}` for each set of sizes", unset(.0))]
+    #[error("no sizes are given; write `--size {}` for each set of sizes", unset(.0))]
     NoSizes(Vec<String>),
     /// A dim that the kernel does not have.
     #[error("`{kernel}` has no symbolic dim `{name}`{}; there are {}", meant(name, there), list(there))]
@@ -97,7 +97,7 @@ pub enum CompareError {
         there: Vec<String>,
     },
     /// A dim has two values in one set of sizes.
-    #[error("`{0}` has two values in one set of sizes; write `--dims` again for another set")]
+    #[error("`{0}` has two values in one set of sizes; write `--size` again for another set")]
     TwoValues(String),
     /// A dim has no value.
     #[error("the sizes {} do not say {}", shown(.sizes), list(.missing))]

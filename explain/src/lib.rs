@@ -17,6 +17,7 @@
 //! [`compare`] sets the totals of several schedules of one kernel beside each other, at as many sizes as one likes.
 
 mod admit;
+mod beside;
 mod compare;
 mod diff;
 mod figures;
@@ -30,6 +31,7 @@ mod text;
 mod totals;
 mod words;
 
+pub use beside::{ComparisonReport, SizedReport, TakenReport};
 pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
 pub use figures::{Bound, Figures, Moved, Roofline};
 pub use lint::{Edit, Lint, LintName};

@@ -371,7 +371,7 @@ fn limit(limit: Limit) -> &'static str {
     }
 }
 
-fn launch(totals: &Totals) -> Launch {
+pub(crate) fn launch(totals: &Totals) -> Launch {
     let error = |e: &tilewright_dsl::nest::Rounding| StatedError { result: e.result.clone(), expected: e.expected, worst: e.worst };
     Launch {
         dispatches: totals.dispatches,

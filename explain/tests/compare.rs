@@ -236,18 +236,17 @@ fn the_documentation_shows_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let path = root.join("docs/directives/decompose_winograd.md");
     let page = std::fs::read_to_string(&path).expect("the page");
-    let command = page.split("cargo run -p explain -- ").nth(1).and_then(|rest| rest.split("\n```").next()).expect("a command");
+    let command = page.split("tilewright explain ").nth(1).and_then(|rest| rest.split("\n```").next()).expect("a command");
     let words: Vec<&str> = command.split_whitespace().filter(|word| *word != "\\").collect();
     let names = words.iter().skip_while(|word| **word != "--compare").skip(1).take_while(|word| !word.starts_with("--"));
     let names: Vec<&str> = names.copied().collect();
-    let at: Vec<&str> = words.windows(2).filter(|pair| pair[0] == "--dims").map(|pair| pair[1]).collect();
+    let at: Vec<&str> = words.windows(2).filter(|pair| pair[0] == "--size").map(|pair| pair[1]).collect();
     let printed = text(&compared(&root.join(words[0]), &names, &at, &[]).expect("they are compared"));
-    let (before, rest) = page.split_once("cargo run -p explain -- ").expect("the command");
+    let (before, rest) = page.split_once("tilewright explain ").expect("the command");
     let (command, rest) = rest.split_once("```text\n").expect("a table");
     let (shown, after) = rest.split_once("```").expect("its end");
     if shown != printed && std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, format!("{before}cargo run -p explain -- {command}```text\n{printed}```{after}"))
-            .expect("it is written");
+        std::fs::write(&path, format!("{before}tilewright explain {command}```text\n{printed}```{after}")).expect("it is written");
     }
     assert_eq!(shown, printed, "run with UPDATE_DOCS=1");
 }

@@ -15,6 +15,7 @@ kernel! { pub fn smooth<H, W>(x: f32[H, W]) -> y: f32[H, W] {
     let s[i, j]: f32[H, W] = x.clamp()[i - 1, j] + x.clamp()[i + 1, j];
     y[i, j] = s.clamp()[i - 2, j] + s.clamp()[i + 2, j];
 } }
+kernel! { pub fn window<N, M = N - 2>(x: f32[N]) -> y: f32[M] { y[i] = sum(k in 0..3) { x[i + k] }; } }
 profile! { pub board: tilewright::devices::nvidia_hopper { gflops: 1000, matrix_gflops: 10000, bandwidth: 100 } }
 profile! { pub silent: tilewright::devices::vulkan_1_1 {
     invocations: 1024, local: [1024, 1024, 64], shared_bytes: 49152
@@ -183,6 +184,14 @@ fn scalar_access() {
     );
     scalar.follow(LintName::ScalarAccess);
     assert_eq!(by("wide_access", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
+}
+
+/// Where a window begins, no fact of a schedule's head can say.
+#[test]
+fn scalar_access_that_no_fact_makes_wide() {
+    let directives = "tile(i: 128) => workgroup(x);\ntile(i: 4) => thread(x);\nreorder(k, i);\nunroll(k, i);";
+    let window = Case::new("scalar_window", &[], "window for board", directives);
+    assert_eq!(window.texts(LintName::ScalarAccess), [""; 0]);
 }
 
 #[test]

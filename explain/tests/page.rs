@@ -149,6 +149,32 @@ fn the_pointer_marks_the_line_of_a_directive() {
     assert_eq!(marked(outline("out", &out)), [""; 0]);
 }
 
+/// What lies where, by the boxes that the browser gives: nothing is beside the page, and no words of a plot are on each other.
+#[test]
+fn the_source_stands_beside_the_nest_and_words_are_apart() {
+    const LAYOUT: &str = r#"
+        const box = (selector) => [...document.querySelectorAll(selector)].find((e) => e.checkVisibility()).getBoundingClientRect();
+        const [source, nest, steps, plot] = [".source", '[data-panel="steps"]', "nav.steps", "svg"].map(box);
+        const words = [...document.querySelectorAll("svg text")].filter((e) => e.checkVisibility());
+        const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        const boxes = words.map((word) => word.getBoundingClientRect());
+        const clashes = words.flatMap((a, n) => words.slice(n + 1).filter((_, m) => meet(boxes[n], boxes[n + 1 + m])).map((b) => [a, b]));
+        document.body.innerHTML = `<pre id="outline">${[
+          `source left of the nest: ${source.right <= nest.left && source.top < nest.bottom && nest.top < source.bottom}`,
+          `steps above the nest: ${steps.bottom <= nest.top && steps.height > 100}`,
+          `plot below: ${plot.top >= nest.bottom && plot.width > 400 && plot.height > 200}`,
+          `inside: ${document.documentElement.scrollWidth <= innerWidth}`,
+          `words: ${words.length}`,
+          ...clashes.map(([a, b]) => `clash: ${a.textContent} and ${b.textContent}`),
+        ].join("\n")}</pre>`;"#;
+    let (folder, reports) = reports("layout");
+    let file = folder.join("page.html");
+    std::fs::write(&file, page(&reports).replace("</body>", &format!("<script>{LAYOUT}</script></body>"))).expect("a file");
+    let dumped = chromium(&folder, &file, &["--dump-dom"]);
+    let lines = dumped.split_once("<pre id=\"outline\">").and_then(|(_, rest)| rest.split_once("</pre>")).expect("an outline").0;
+    assert!(!lines.contains("false") && !lines.contains("clash") && lines.contains("words: "), "{lines}");
+}
+
 #[test]
 fn the_page_is_drawn() {
     let (folder, reports) = reports("drawn");

@@ -368,11 +368,15 @@ pub enum Feature {
     Nan32,
     /// `shaderInt64`: tensors of more than 4 GiB by address.
     Int64,
+    /// `cooperativeMatrixReductions` (VK_NV_cooperative_matrix2): rows of a matrix are combined.
+    MatrixReductions,
+    /// `cooperativeMatrixConversions` (VK_NV_cooperative_matrix2): sums become factors.
+    MatrixConversions,
 }
 
 impl Feature {
     /// Every feature and the name it has in `profile!`.
-    pub const ALL: [(Feature, &'static str); 14] = [
+    pub const ALL: [(Feature, &'static str); 16] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
@@ -387,6 +391,8 @@ impl Feature {
         (Feature::Nan16, "nan_16"),
         (Feature::Nan32, "nan_32"),
         (Feature::Int64, "int64"),
+        (Feature::MatrixReductions, "matrix_reductions"),
+        (Feature::MatrixConversions, "matrix_conversions"),
     ];
 
     /// The name it has in `profile!`.

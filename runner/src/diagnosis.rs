@@ -26,6 +26,10 @@ impl From<&DeviceInfo> for Properties {
     }
 }
 
+/// Why no loader is found where one may well be.
+const STATIC: &str = "this runner is linked statically, and such a program loads no libraries, which drivers are; build it for a target with glibc, \
+or with `-C target-feature=-crt-static`";
+
 /// Looks at this machine.
 ///
 /// # Errors
@@ -43,6 +47,9 @@ pub(crate) fn diagnose() -> Result<Diagnosis, Failure> {
         Err(error @ Error::NoLoader { .. }) => loader = Some(error.to_string()),
         Err(error @ Error::NoValidationLayer) => layers = Some(error.to_string()),
         Err(error) => driver = Some(error.to_string()),
+    }
+    if loader.is_some() && cfg!(all(target_os = "linux", target_feature = "crt-static")) {
+        loader = Some(STATIC.to_owned());
     }
     let plain = options.validation(false).list();
     let devices: Vec<Properties> = match &plain {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tilewright_launch::DType;
 
 /// The version of the messages.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A request and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub enum Request {
         /// The shapes of the outputs.
         outputs: Vec<Vec<u64>>,
     },
-    /// Times launches with random inputs, by the device's clock, in one submission.
+    /// Times launches with random inputs: by the device's clock, in one submission; or by that of the processor, one submission each.
     Time {
         /// What [`Answer::Loaded`] said.
         kernel: u32,
@@ -75,7 +75,21 @@ pub enum Request {
         sets: u32,
         /// What the inputs are made from.
         seed: u64,
+        /// The clock.
+        clock: Clock,
     },
+}
+
+/// What times launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// The device's timestamps.
+    #[default]
+    Device,
+    /// The time that the processor's cores spend for the runner, all threads: of a driver for the CPU, what a launch takes even where other
+    /// processes keep the cores busy.
+    Processor,
 }
 
 /// What comes back.

@@ -2,9 +2,12 @@
 
 use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
-use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, VERSION, Value};
+use crate::message::{Answer, Array, Clock, Failure, FailureKind, Properties, Request, VERSION, Value};
+use cpu_time::ProcessTime;
 use std::collections::HashMap;
 use std::error::Error as StdError;
+use std::ops::Range;
+use std::time::Duration;
 use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
@@ -70,15 +73,20 @@ impl Worker {
                 None => Err(senseless(format!("there is no kernel {kernel}"))),
             },
             Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
-            Request::Time { kernel, dims, warm_up, runs, sets, seed } => {
+            Request::Time { kernel, dims, warm_up, runs, sets, seed, clock } => {
                 if dims != self.sizes {
                     self.pool.clear();
                     self.sizes = dims;
                 }
-                self.time(kernel, warm_up, runs, sets, seed).or_else(|failure| {
-                    // Other kernels' tensors may take the room.
+                let mut time = || self.time(kernel, [warm_up, runs], sets, seed, clock);
+                time().or_else(|failure| {
+                    // Other kernels' tensors may have taken the room.
                     self.pool.clear();
-                    if failure.kind == FailureKind::Refused { self.time(kernel, warm_up, runs, sets, seed) } else { Err(failure) }
+                    if failure.kind == FailureKind::Refused {
+                        self.time(kernel, [warm_up, runs], sets, seed, clock)
+                    } else {
+                        Err(failure)
+                    }
                 })
             }
         }
@@ -132,7 +140,7 @@ impl Worker {
         Ok(Answer::Results(tensors.iter().map(Array::download).collect::<Result<_, _>>()?))
     }
 
-    fn time(&mut self, kernel: u32, warm_up: u32, runs: u32, sets: u32, seed: u64) -> Result<Answer, Failure> {
+    fn time(&mut self, kernel: u32, [warm_up, runs]: [u32; 2], sets: u32, seed: u64, clock: Clock) -> Result<Answer, Failure> {
         let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
         if sets == 0 || runs == 0 {
             return Err(senseless("nothing is to be timed: neither `runs` nor `sets` can be 0"));
@@ -142,17 +150,33 @@ impl Worker {
         let pool = &mut self.pool;
         let mut all =
             (0..u64::from(sets)).map(|n| Set::new(kernel, &dims, pool, seed.wrapping_add(n))).collect::<Result<Vec<_>, _>>()?;
-        let mut batch = kernel.device().batch();
-        for n in 0..(warm_up + runs) as usize {
-            let count = all.len();
-            let (arguments, outputs) = all[n % count].both();
-            batch.run_dyn_into(kernel, arguments, outputs)?;
-        }
-        let timings = batch.submit_timed()?;
-        let variant = timings.first().map(|t| t.variant.clone()).unwrap_or_default();
-        let nanoseconds = timings.iter().skip(warm_up as usize).map(|t| u64::try_from(t.total.as_nanos()).unwrap_or(u64::MAX));
+        let launches = (u64::from(warm_up) + u64::from(runs)) as usize;
+        let times = match clock {
+            Clock::Device => timed(kernel, &mut all, 0..launches)?,
+            Clock::Processor => (0..launches).map(|n| processor(kernel, &mut all, n)).collect::<Result<_, _>>()?,
+        };
+        let variant = times.first().map(|(variant, _)| variant.clone()).unwrap_or_default();
+        let nanoseconds = times.iter().skip(warm_up as usize).map(|(_, t)| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
         Ok(Answer::Times { variant, nanoseconds: nanoseconds.collect() })
     }
+}
+
+/// Launches in one submission, with the sets in turn: of each its version and what the device says that it took.
+fn timed(kernel: &DynKernel, sets: &mut [Set], launches: Range<usize>) -> Result<Vec<(String, Duration)>, Failure> {
+    let mut batch = kernel.device().batch();
+    for n in launches {
+        let count = sets.len();
+        let (arguments, outputs) = sets[n % count].both();
+        batch.run_dyn_into(kernel, arguments, outputs)?;
+    }
+    Ok(batch.submit_timed()?.into_iter().map(|t| (t.variant, t.total)).collect())
+}
+
+/// One launch by the processor's clock, the host's part of it included.
+fn processor(kernel: &DynKernel, sets: &mut [Set], launch: usize) -> Result<(String, Duration), Failure> {
+    let start = ProcessTime::now();
+    let variant = timed(kernel, sets, launch..launch + 1)?.pop().map(|(variant, _)| variant).unwrap_or_default();
+    Ok((variant, start.elapsed()))
 }
 
 /// The version of a loaded kernel that has no facts of its own: its shapes are those of all.

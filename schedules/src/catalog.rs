@@ -172,7 +172,7 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "depthwise",
         about: "3x3 depthwise convolution, NHWC",
-        programs: || programs(&[lavapipe::depthwise::PIXELS_4, lavapipe::depthwise::PIXELS_2X4, kernels::depthwise::DEFAULT]),
+        programs: || programs(&[lavapipe::depthwise::PIXELS_4, lavapipe::depthwise::PIXELS_PINNED, kernels::depthwise::DEFAULT]),
         dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96)],
         operations: |dim| 2.0 * 9.0 * dim("N") * dim("OH") * dim("OW") * dim("C"),
     },
@@ -189,8 +189,9 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 lavapipe::matmul::ROWS_8,
-                lavapipe::matmul::ROWS_32X2,
+                lavapipe::matmul::ROWS_PINNED,
                 lavapipe::matmul::REGISTERS_8X8,
+                hopper::matmul::PREFETCH_64X128,
                 hopper::matmul::REGISTERS_4X4,
                 kernels::matmul::DEFAULT,
             ])
@@ -204,12 +205,10 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::matmul_f16 as hopper;
             programs(&[
-                hopper::PINNED_128X256,
                 hopper::PINNED_128X128,
-                hopper::PINNED_128X64,
+                hopper::PINNED_64X128,
                 hopper::TILES_128X128,
                 hopper::PADDED_RESULT,
-                hopper::PADDED_128X256,
                 hopper::PADDED_128X128,
                 hopper::ANY,
                 ampere::matmul_f16::ANY,
@@ -245,7 +244,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
-                hopper::ROUNDED_128X256,
+                hopper::ROUNDED_128X128,
                 hopper::ROUNDED,
                 ampere::products_f16::ROUNDED,
                 rdna3::products_f16::ROUNDED,
@@ -262,7 +261,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
-                hopper::SUMS_128X256,
+                hopper::SUMS_128X128,
                 hopper::SUMS,
                 ampere::products_f16::SUMS,
                 rdna3::products_f16::SUMS,
@@ -279,7 +278,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
-                hopper::RESIDUAL_128X256,
+                hopper::RESIDUAL_128X128,
                 hopper::RESIDUAL,
                 ampere::products_f16::RESIDUAL,
                 rdna3::products_f16::RESIDUAL,
@@ -354,6 +353,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 hopper::attention_mixed::HEADS_64,
+                hopper::attention_mixed::HEADS_64_KHR,
                 hopper::attention_mixed::HEADS_64_ROWS,
                 ampere::attention_mixed::HEADS_64,
                 rdna3::attention_mixed::HEADS_64,
@@ -370,6 +370,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 hopper::attention_mixed::HEADS_128,
+                hopper::attention_mixed::HEADS_128_KHR,
                 ampere::attention_mixed::HEADS_128,
                 rdna3::attention_mixed::HEADS_128,
                 xe2::attention_mixed::HEADS_128,
@@ -400,6 +401,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 hopper::attention_mixed::CAUSAL_64,
+                hopper::attention_mixed::CAUSAL_64_KHR,
                 ampere::attention_mixed::CAUSAL_64,
                 rdna3::attention_mixed::CAUSAL_64,
                 xe2::attention_mixed::CAUSAL_64,
@@ -415,6 +417,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 hopper::attention_mixed::CAUSAL_128,
+                hopper::attention_mixed::CAUSAL_128_KHR,
                 ampere::attention_mixed::CAUSAL_128,
                 rdna3::attention_mixed::CAUSAL_128,
                 xe2::attention_mixed::CAUSAL_128,

@@ -85,7 +85,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(8),
             subgroups: 32,
             push_bytes: 256,
-            lacks: &[Feature::CooperativeMatrix],
+            lacks: &[Feature::CooperativeMatrix, Feature::MatrixReductions, Feature::MatrixConversions],
         },
         "mesa_lavapipe_26" => Profile {
             invocations: 1024,
@@ -103,7 +103,15 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(16),
             subgroups: 32,
             push_bytes: 128,
-            lacks: &[Feature::CooperativeMatrix, Feature::AtomicF32Add, Feature::Nan16, Feature::Nan32, Feature::Int64],
+            lacks: &[
+                Feature::CooperativeMatrix,
+                Feature::AtomicF32Add,
+                Feature::Nan16,
+                Feature::Nan32,
+                Feature::Int64,
+                Feature::MatrixReductions,
+                Feature::MatrixConversions,
+            ],
         },
         "amd_rdna3" => Profile {
             invocations: 1024,
@@ -112,7 +120,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(32),
             subgroups: 32,
             push_bytes: 128,
-            lacks: &[Feature::AtomicF32Add],
+            lacks: &[Feature::AtomicF32Add, Feature::MatrixReductions, Feature::MatrixConversions],
         },
         "intel_xe2" => Profile {
             invocations: 1024,
@@ -121,7 +129,16 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(16),
             subgroups: 64,
             push_bytes: 128,
-            lacks: &[Feature::AtomicF32Add],
+            lacks: &[Feature::AtomicF32Add, Feature::MatrixReductions, Feature::MatrixConversions],
+        },
+        "nvidia_ampere" => Profile {
+            invocations: 1024,
+            local: [1024, 1024, 64],
+            shared_bytes: 49152,
+            subgroup: Some(32),
+            subgroups: 32,
+            push_bytes: 256,
+            lacks: &[Feature::MatrixReductions, Feature::MatrixConversions],
         },
         _ => Profile {
             invocations: 1024,
@@ -136,7 +153,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     Some(described(NAMES.get(at)?, &profile, index))
 }
 
-const ALL: [Feature; 14] = [
+const ALL: [Feature; 16] = [
     Feature::Address,
     Feature::Storage16,
     Feature::F16,
@@ -151,6 +168,8 @@ const ALL: [Feature; 14] = [
     Feature::Nan16,
     Feature::Nan32,
     Feature::Int64,
+    Feature::MatrixReductions,
+    Feature::MatrixConversions,
 ];
 
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {

@@ -191,6 +191,7 @@ impl Support<'_> {
             (v12 && has(self.extensions, khr::spirv_1_4::NAME), khr::spirv_1_4::NAME),
             (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
+            (features.matrix_reductions || features.matrix_conversions, matrices::MORE),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
             // It tells how much memory there is for this process.
             (true, ext::memory_budget::NAME),
@@ -283,6 +284,8 @@ pub(super) struct Features {
     pub(super) subgroup_size: bool,
     pub(super) subgroup_types: bool,
     pub(super) cooperative_matrix: bool,
+    pub(super) matrix_reductions: bool,
+    pub(super) matrix_conversions: bool,
     pub(super) atomic_f32_add: bool,
     pub(super) int64: bool,
 }
@@ -300,6 +303,8 @@ impl Features {
             subgroup_size: support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             subgroup_types: support.api >= vk::API_VERSION_1_2,
             cooperative_matrix: has(support.extensions, khr::cooperative_matrix::NAME),
+            matrix_reductions: has(support.extensions, matrices::MORE),
+            matrix_conversions: has(support.extensions, matrices::MORE),
             atomic_f32_add: has(support.extensions, ext::shader_atomic_float::NAME),
             int64: false,
         };
@@ -310,6 +315,8 @@ impl Features {
         let int64 = all.features.shader_int64 == vk::TRUE;
         known = Features { int64, ..chain.read() };
         known.cooperative_matrix &= known.memory_model;
+        known.matrix_reductions &= known.cooperative_matrix;
+        known.matrix_conversions &= known.cooperative_matrix;
         known
     }
 
@@ -326,6 +333,8 @@ impl Features {
             Feature::SubgroupSize => self.subgroup_size && more.required_in_compute,
             Feature::MemoryModel => self.memory_model,
             Feature::CooperativeMatrix => self.cooperative_matrix,
+            Feature::MatrixReductions => self.matrix_reductions,
+            Feature::MatrixConversions => self.matrix_conversions,
             Feature::AtomicF32Add => self.atomic_f32_add,
             Feature::Nan16 => more.nan_16,
             Feature::Nan32 => more.nan_32,
@@ -347,6 +356,7 @@ pub(super) struct Chain {
     subgroup_size: vk::PhysicalDeviceSubgroupSizeControlFeatures<'static>,
     subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
     cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
+    more_matrices: matrices::MoreFeatures,
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
 }
 
@@ -362,6 +372,8 @@ impl Chain {
         self.subgroup_size = self.subgroup_size.subgroup_size_control(on.subgroup_size).compute_full_subgroups(on.subgroup_size);
         self.subgroup_types = self.subgroup_types.shader_subgroup_extended_types(on.subgroup_types);
         self.cooperative_matrix = self.cooperative_matrix.cooperative_matrix(on.cooperative_matrix);
+        self.more_matrices.reductions = on.matrix_reductions.into();
+        self.more_matrices.conversions = on.matrix_conversions.into();
         self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
         let mut all = vk::PhysicalDeviceFeatures2::default();
         all.features = all.features.shader_int64(on.int64);
@@ -389,6 +401,9 @@ impl Chain {
         if on.cooperative_matrix {
             all = all.push_next(&mut self.cooperative_matrix);
         }
+        if on.matrix_reductions || on.matrix_conversions {
+            all = all.push_next(&mut self.more_matrices);
+        }
         if on.atomic_f32_add {
             all = all.push_next(&mut self.atomic_float);
         }
@@ -409,6 +424,8 @@ impl Chain {
             subgroup_size: on(self.subgroup_size.subgroup_size_control) && on(self.subgroup_size.compute_full_subgroups),
             subgroup_types: on(self.subgroup_types.shader_subgroup_extended_types),
             cooperative_matrix: on(self.cooperative_matrix.cooperative_matrix),
+            matrix_reductions: on(self.more_matrices.reductions),
+            matrix_conversions: on(self.more_matrices.conversions),
             atomic_f32_add: on(self.atomic_float.shader_buffer_float32_atomic_add),
             int64: false,
         }

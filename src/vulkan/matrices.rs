@@ -1,10 +1,52 @@
-//! Which cooperative matrices a device multiplies, as variants name them.
+//! Which cooperative matrices a device multiplies, as variants name them, and what else it can do with them.
 
 use super::failed;
 use super::instance::Instance;
 use crate::error::Result;
 use ash::{khr, vk};
+use std::ffi::{CStr, c_void};
 use tilewright_launch::{DType, Matrices};
+
+/// The extension that has reductions and conversions of matrices.
+pub(super) const MORE: &CStr = c"VK_NV_cooperative_matrix2";
+
+/// `VkPhysicalDeviceCooperativeMatrix2FeaturesNV`, which ash 0.38 does not have.
+#[repr(C)]
+pub(super) struct MoreFeatures {
+    s_type: vk::StructureType,
+    p_next: *mut c_void,
+    workgroup_scope: vk::Bool32,
+    flexible_dimensions: vk::Bool32,
+    pub(super) reductions: vk::Bool32,
+    pub(super) conversions: vk::Bool32,
+    per_element_operations: vk::Bool32,
+    tensor_addressing: vk::Bool32,
+    block_loads: vk::Bool32,
+}
+
+impl Default for MoreFeatures {
+    fn default() -> MoreFeatures {
+        let off = vk::FALSE;
+        MoreFeatures {
+            s_type: <MoreFeatures as vk::TaggedStructure>::STRUCTURE_TYPE,
+            p_next: std::ptr::null_mut(),
+            workgroup_scope: off,
+            flexible_dimensions: off,
+            reductions: off,
+            conversions: off,
+            per_element_operations: off,
+            tensor_addressing: off,
+            block_loads: off,
+        }
+    }
+}
+
+// SAFETY: the number, the members and their order are those of Vulkan's registry; it extends this struct there.
+unsafe impl vk::TaggedStructure for MoreFeatures {
+    const STRUCTURE_TYPE: vk::StructureType = vk::StructureType::from_raw(1_000_593_000);
+}
+// SAFETY: see above.
+unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for MoreFeatures {}
 
 /// What a device with the feature multiplies by a subgroup, without saturation and with one type for both sums.
 pub(super) fn of(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Vec<Matrices>> {

@@ -3,14 +3,23 @@
 use crate::harness::{Variant, variant};
 use tilewright_dsl::profile::Profile;
 
-/// A schedule for each shape of matrices that devices have of f16, with the sides `M`, `N` and `K` of it, and the subgroup's size `S`.
+/// A schedule for each shape of matrices that devices have of f16.
 pub fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
+    variants_on(kernel, schedule, |_| true)
+}
+
+/// The same for the profiles that will do.
+pub fn variants_on<'v>(
+    kernel: &'v str,
+    schedule: &'v str,
+    will_do: impl Fn(&Profile) -> bool + 'v,
+) -> impl Iterator<Item = Variant> + 'v {
     let shapes = [
         (Profile::mesa_lavapipe_26(), [8, 8, 8]),
         (Profile::nvidia_hopper(), [16, 16, 16]),
         (Profile::nvidia_ampere(), [16, 8, 16]),
     ];
-    shapes.into_iter().map(move |(profile, [m, n, k])| {
+    shapes.into_iter().filter(move |(profile, _)| will_do(profile)).map(move |(profile, [m, n, k])| {
         let shape = schedule.replace("SHAPE", &format!("{m} x {n} x {k}")).replace("SIDES", &format!("{m} x {n}"));
         variant(kernel, &shape.replace("COLUMNS", &n.to_string()), &profile)
     })

@@ -18,6 +18,7 @@ mod found_runs;
 mod found_shared;
 mod fragment;
 mod fragment_found;
+mod fragment_rows;
 mod functions;
 mod gather;
 mod golden;

@@ -10,6 +10,7 @@
 mod coordinates;
 mod elements;
 mod memory;
+mod rows;
 
 use crate::Result;
 use crate::emit::Emit;
@@ -43,6 +44,12 @@ pub(crate) struct Matrices {
     kinds: Vec<(DType, Use, [u32; 2])>,
     /// Which products there are.
     pub(crate) products: Vec<Product>,
+    /// Functions of two elements.
+    combinations: Vec<((Binary, DType), Id)>,
+    /// Fragments that are factors.
+    factors: Map<BufferId, Use>,
+    /// What fragments of sums are as factors, until they change.
+    converted: Vec<((Id, Use), Id)>,
 }
 
 /// A value of rows, the places where it reads something, its type, and the matrix that it is.
@@ -75,6 +82,7 @@ impl Matrices {
     pub(crate) fn forget(&mut self) {
         self.loaded.clear();
         self.of_rows.clear();
+        self.converted.clear();
     }
 
     fn side(&self, wanted: Side) -> Option<(AxisId, u32)> {
@@ -146,15 +154,24 @@ impl Emit<'_> {
         for (to, matrix, shape) in matrices {
             if let Space::Fragment { .. } = self.program.buffers[to.buffer].space {
                 let variable = self.fragment(to.buffer, &to.index, shape)?;
-                self.function.here().op(Op::Store, &[variable, matrix]);
-                let reads = |value: ExprId| self.program.exprs.reads(value).iter().any(|read| read.buffer == to.buffer);
-                self.matrices.of_rows.retain(|(value, ..)| !reads(*value));
+                if shape.role != Use::MatrixAccumulatorKHR {
+                    self.matrices.factors.insert(to.buffer, shape.role);
+                }
+                self.keep(to.buffer, variable, matrix);
             } else {
                 let guard = self.resolving(|r| r.in_range(View::ALL))?;
                 self.under(guard, |e| e.store_matrix(to, matrix, shape))?;
             }
         }
         Ok(())
+    }
+
+    /// Stores a matrix in a fragment.
+    fn keep(&mut self, buffer: BufferId, variable: Id, matrix: Id) {
+        self.function.here().op(Op::Store, &[variable, matrix]);
+        let reads = |value: ExprId| self.program.exprs.reads(value).iter().any(|read| read.buffer == buffer);
+        self.matrices.of_rows.retain(|(value, ..)| !reads(*value));
+        self.matrices.converted.retain(|((of, _), _)| *of != variable);
     }
 
     /// `acc = a * b + acc`.
@@ -180,7 +197,7 @@ impl Emit<'_> {
         let (ty, level) = (self.matrix_type(sum)?, self.level());
         let before = self.ins(level, Op::Load, ty, &[variable]);
         let after = self.ins(level, Op::CooperativeMatrixMulAddKHR, ty, &[a, b, before]);
-        self.function.here().op(Op::Store, &[variable, after]);
+        self.keep(to.buffer, variable, after);
         Ok(())
     }
 
@@ -217,6 +234,7 @@ impl Emit<'_> {
     /// A factor: a fragment, or what is loaded from memory.
     fn operand(&mut self, read: &Read, shape: Shape) -> Result<Id> {
         match self.program.buffers[read.buffer].space {
+            Space::Fragment { .. } if shape.role != self.role_of(read.buffer) => self.as_factor(read, shape),
             Space::Fragment { .. } => {
                 let variable = self.fragment(read.buffer, &read.index, shape)?;
                 let (ty, level) = (self.matrix_type(shape)?, self.level());
@@ -224,6 +242,29 @@ impl Emit<'_> {
             }
             _ => self.load_matrix(read, shape),
         }
+    }
+
+    /// What the matrices of a fragment are for, as they were written.
+    fn role_of(&self, buffer: BufferId) -> Use {
+        self.matrices.factors.get(&buffer).copied().unwrap_or(Use::MatrixAccumulatorKHR)
+    }
+
+    /// A fragment of sums as a factor of the same shape: of each element, the same lane may have another place.
+    fn as_factor(&mut self, read: &Read, shape: Shape) -> Result<Id> {
+        let own = Shape { role: self.role_of(read.buffer), ..shape };
+        let variable = self.fragment(read.buffer, &read.index, own)?;
+        let key = (variable, shape.role);
+        if let Some((_, known)) = self.matrices.converted.iter().find(|(of, _)| *of == key) {
+            return Ok(*known);
+        }
+        self.need(Feature::MatrixConversions, "a factor that is a fragment of sums", "place it in shared memory")?;
+        self.module.capability(Capability::CooperativeMatrixConversionsNV);
+        self.module.extension("SPV_NV_cooperative_matrix2");
+        let (own, ty, level) = (self.matrix_type(own)?, self.matrix_type(shape)?, self.level());
+        let matrix = self.ins(level, Op::Load, own, &[variable]);
+        let id = self.ins(level, Op::CooperativeMatrixConvertNV, ty, &[matrix]);
+        self.matrices.converted.push((key, id));
+        Ok(id)
     }
 
     /// The matrices of a buffer, in the loops around.

@@ -8,6 +8,7 @@ mod svg;
 use crate::exit::{Exit, Problem};
 use crate::options::Bench;
 use crate::output;
+use crate::place::runners;
 use crate::reached::{Reached, Timed, Trouble};
 use crate::sizes::Sizes;
 use crate::tune::median;
@@ -77,12 +78,8 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     }
     let before = options.against.as_deref().map(against::read).transpose()?;
     let jobs = list::jobs(options)?;
-    let runners: Vec<Option<&str>> = match options.runner.is_empty() {
-        true => vec![None],
-        false => options.runner.iter().map(|runner| Some(runner.as_str())).collect(),
-    };
     let (mut rows, mut failed) = (Vec::new(), None);
-    for runner in runners {
+    for runner in runners(&options.runner) {
         // What one runner does has no part in what another has measured.
         match timed(options, runner, &jobs, &mut rows) {
             Ok(exit) => failed = exit.or(failed),
@@ -110,15 +107,12 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
 /// Times all jobs behind a runner. Says how its failures would end this program, if it failed and went on.
 fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], rows: &mut Vec<Row>) -> Result<Option<Exit>, Problem> {
     let mut reached = Reached::open(runner, &options.reach)?;
-    if !reached.device.timestamps {
-        let text = format!("{} has no timestamps on its compute queue: nothing can be timed on it", reached.device.name);
-        return Err(Problem { exit: Exit::Device, text });
-    }
     let bar = crate::tune::bar();
     bar.set_length(jobs.len() as u64);
     for job in jobs {
         bar.set_message(format!("{} {} at {}", job.kernel, job.schedule, job.sizes));
-        let timed = Timed { warm_up: WARM_UP, runs: options.runs, sets: options.sets, seed: options.seed };
+        let timed =
+            Timed { warm_up: WARM_UP, runs: options.runs, sets: options.sets, seed: options.seed, clock: options.reach.clock() };
         let times = reached.time(&job.compiled, &job.sizes, timed);
         reached.forget(&job.compiled);
         bar.inc(1);
@@ -142,10 +136,11 @@ fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], rows: &mut Vec<Row
 fn row(job: &Job, reached: &Reached, runs: u32, times: Result<&[u64], String>) -> Row {
     let nanoseconds: Vec<f64> = times.as_ref().map_or_else(|_| Vec::new(), |times| times.iter().map(|ns| *ns as f64).collect());
     let median = median(&nanoseconds);
+    let [device, driver] = reached.clocked();
     Row {
         runner: reached.name().to_owned(),
-        device: reached.device.name.clone(),
-        driver: reached.device.driver.clone(),
+        device,
+        driver,
         kernel: job.kernel.clone(),
         schedule: job.schedule.clone(),
         profile: job.profile.clone(),

@@ -40,7 +40,7 @@ pub(crate) fn run(options: &New) -> Result<Exit, Problem> {
         let folder = folder.display();
         output::line(format_args!("{folder}: a kernel, two schedules and a test. Next:"));
         output::line(format_args!("  cd {folder} && cargo test"));
-        output::line("  tilewright explain src/schedules.rs TILED");
+        output::line("  tilewright explain src/schedules.rs --schedule TILED");
         output::line("  tilewright tune src/schedules.rs --size M=1024,N=1024,K=1024 --write");
     }
     Ok(Exit::Done)

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tilewright_runner::message::Properties;
 
 /// Bytes of the file, at most: then it begins anew.
 const MOST: u64 = 16 << 20;
@@ -32,14 +31,14 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// What is known of a device. A line that means nothing, as one that was cut off, is passed over. With `fresh` nothing is known.
-    pub(super) fn open(device: &Properties, fresh: bool) -> Cache {
+    /// What is known of a device with a driver. A line that means nothing, as one that was cut off, is passed over. With `fresh` nothing is known.
+    pub(super) fn open(device: [String; 2], fresh: bool) -> Cache {
         Cache::at(folder(&|name| std::env::var_os(name)), device, fresh)
     }
 
-    fn at(folder: Option<PathBuf>, device: &Properties, fresh: bool) -> Cache {
+    fn at(folder: Option<PathBuf>, [device, driver]: [String; 2], fresh: bool) -> Cache {
         let file = folder.map(|folder| folder.join("tuned.jsonl"));
-        let mut cache = Cache { file, device: (device.name.clone(), device.driver.clone()), times: HashMap::new() };
+        let mut cache = Cache { file, device: (device, driver), times: HashMap::new() };
         if let (Some(file), false) = (&cache.file, fresh) {
             let text = fs::read_to_string(file).unwrap_or_default();
             for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
@@ -100,30 +99,14 @@ fn folder(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn device(name: &str, driver: &str) -> Properties {
-        Properties {
-            index: 0,
-            name: name.into(),
-            kind: "other".into(),
-            driver: driver.into(),
-            vulkan: (1, 3),
-            features: Vec::new(),
-            matrices: None,
-            invocations: 1,
-            local: [1; 3],
-            shared_bytes: 1,
-            subgroup: 1,
-            subgroup_range: (1, 1),
-            subgroups: 1,
-            push_bytes: 1,
-            timestamps: true,
-        }
+    fn device(name: &str, driver: &str) -> [String; 2] {
+        [name.to_owned(), driver.to_owned()]
     }
 
     #[test]
     fn times_are_of_a_module_at_sizes_on_a_device_with_a_driver() {
         let folder = tempfile::tempdir().expect("a folder");
-        let at = |device: &Properties, fresh| Cache::at(Some(folder.path().join("deep")), device, fresh);
+        let at = |device: &[String; 2], fresh| Cache::at(Some(folder.path().join("deep")), device.clone(), fresh);
         let sizes = |n| Sizes(vec![("N".into(), n)]);
         at(&device("a", "1"), false).put("m", &sizes(3), 12.5);
         // A line that was cut off.

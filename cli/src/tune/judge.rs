@@ -33,8 +33,8 @@ impl<'a> Judge<'a> {
         Judge { tuning, algorithm, cases: HashMap::new(), small: HashMap::new() }
     }
 
-    /// Runs every version of a candidate that the sizes take, at small sizes; and its plain version, at sizes that fill no tile.
-    pub(super) fn judge(&mut self, reached: &mut Reached, candidate: &Candidate) -> Verdict {
+    /// Runs every version of a candidate that the sizes take, at small sizes that fill no tile as far as its facts allow it, on each device.
+    pub(super) fn judge(&mut self, reached: &mut [Reached], candidate: &Candidate) -> Verdict {
         let compiled = &candidate.compiled;
         let mut versions: Vec<(usize, &Sizes)> = Vec::new();
         for sizes in self.tuning.sizes {
@@ -58,12 +58,14 @@ impl<'a> Judge<'a> {
                 Ok(case) => case,
                 Err(why) => return Verdict::Refused("result", format!("at {sizes} it cannot be checked: {why}")),
             };
-            match reached.run(compiled, case.arguments.clone(), case.outputs.clone()) {
-                Err(Trouble::Over(problem)) => return Verdict::Over(problem),
-                Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => return Verdict::Refused("load", why),
-                Ok(results) => {
-                    if let Err(why) = case.compare(&results) {
-                        return Verdict::Refused("result", format!("at {sizes} it is wrong: {why}"));
+            for device in &mut *reached {
+                match device.run(compiled, case.arguments.clone(), case.outputs.clone()) {
+                    Err(Trouble::Over(problem)) => return Verdict::Over(problem),
+                    Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => return Verdict::Refused("load", why),
+                    Ok(results) => {
+                        if let Err(why) = case.compare(&results) {
+                            return Verdict::Refused("result", format!("at {sizes} it is wrong: {why}"));
+                        }
                     }
                 }
             }

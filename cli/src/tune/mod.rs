@@ -17,6 +17,7 @@ mod write;
 use crate::exit::{Exit, Problem};
 use crate::options::Tune;
 use crate::output;
+use crate::place::runners;
 use crate::reached::{Reached, Trouble};
 use crate::sizes::Sizes;
 use crate::variant::{algorithm, tunes};
@@ -31,26 +32,35 @@ use std::time::Instant;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, Subject};
-use tilewright_runner::message::Properties;
+use tilewright_runner::message::Clock;
 
 /// Of the budget, what compilation may take at most, and what is kept for the comparison at the end.
 const COMPILE: f64 = 0.5;
 const DUEL: f64 = 0.1;
 
+/// Sizes on a device, by its number: what a candidate has a time of.
+struct Place<'a> {
+    device: usize,
+    sizes: &'a Sizes,
+}
+
 /// What holds for all candidates of a schedule.
 struct Tuning<'a> {
     sizes: &'a [Sizes],
+    places: Vec<Place<'a>>,
+    clock: Clock,
     profile: &'a Profile,
     seed: u64,
     unchecked: bool,
 }
 
 /// What became of a schedule's tuning.
-struct Outcome<'a> {
+struct Outcome {
     schedule: String,
     kernel: String,
     profile: String,
-    device: &'a Properties,
+    /// The devices, each with its driver.
+    devices: Vec<[String; 2]>,
     sizes: Vec<Sizes>,
     space: Space,
     rows: Vec<Row>,
@@ -83,21 +93,17 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
         let program = crate::variant::compile(&source, &subject, &Choice::default()).map_err(Problem::no)?.program;
         sizes(options, &program)?;
     }
-    let mut reached = Reached::open(options.runner.as_deref(), &options.reach)?;
-    if !reached.device.timestamps {
-        let text = format!("{} has no timestamps on its compute queue: nothing can be timed on it", reached.device.name);
-        return Err(Problem { exit: Exit::Device, text });
-    }
+    let open = |runner| Reached::open(runner, &options.reach);
+    let mut reached = runners(&options.runner).into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let (mut exit, mut values, end) = (Exit::Done, Vec::new(), Instant::now() + options.budget);
     for (n, name) in names.iter().enumerate() {
         // Each schedule has its share of what is left.
         let left = end.saturating_duration_since(Instant::now()) / u32::try_from(names.len() - n).unwrap_or(1);
-        let device = reached.device.clone();
-        let (outcome, over) = tuned(options, name, &device, &mut reached, Instant::now() + left)?;
+        let (outcome, over) = tuned(options, name, &mut reached, Instant::now() + left)?;
         if outcome.chosen.is_none() || outcome.space.refused.iter().any(|r| r.stage == "result" && r.why.contains("it is wrong")) {
             exit = Exit::No;
         }
-        if let (None, Some(failed)) = (&outcome.chosen, reached.failed) {
+        if let (None, Some(failed)) = (&outcome.chosen, reached.iter().find_map(|reached| reached.failed)) {
             exit = failed;
         }
         let mut written = None;
@@ -163,7 +169,7 @@ fn sizes(options: &Tune, program: &tilewright_launch::Program) -> Result<Vec<Siz
 /// A bar on standard error, where that is a terminal.
 pub(crate) fn bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {elapsed} {wide_msg}") {
         bar.set_style(style);
     }
     bar
@@ -174,13 +180,7 @@ fn jobs(options: &Tune) -> usize {
 }
 
 /// Tunes a schedule. A runner that is given up ends it, with what is known by then.
-fn tuned<'a>(
-    options: &Tune,
-    name: &str,
-    device: &'a Properties,
-    reached: &mut Reached,
-    end: Instant,
-) -> Result<(Outcome<'a>, Option<Problem>), Problem> {
+fn tuned(options: &Tune, name: &str, reached: &mut [Reached], end: Instant) -> Result<(Outcome, Option<Problem>), Problem> {
     let begin = Instant::now();
     let share = |part: f64| begin + end.saturating_duration_since(begin).mul_f64(part);
     let bar = bar();
@@ -188,20 +188,27 @@ fn tuned<'a>(
     let source = Source::open(&options.file)?;
     let subject = source.subject(name)?;
     let algorithm = algorithm(&source, &subject)?;
+    let devices: Vec<[String; 2]> = reached.iter().map(Reached::clocked).collect();
     let Some(first) = space.candidates.first() else {
-        let outcome = outcome(&subject, device, Vec::new(), space);
-        return Ok((outcome, None));
+        return Ok((outcome(&subject, devices, Vec::new(), space), None));
     };
     let sizes = sizes(options, &first.compiled.program)?;
     space.prune(&sizes, &subject.profile, options.all);
-    let tuning = Tuning { sizes: &sizes, profile: &subject.profile, seed: options.seed, unchecked: options.unchecked };
-    let mut cache = Cache::open(device, options.fresh);
-    let mut over = judged(&tuning, &algorithm, &mut space, reached, &cache, share(1.0 - 2.0 * DUEL), &bar);
+    let tuning = Tuning {
+        places: (0..devices.len()).flat_map(|device| sizes.iter().map(move |sizes| Place { device, sizes })).collect(),
+        sizes: &sizes,
+        clock: options.reach.clock(),
+        profile: &subject.profile,
+        seed: options.seed,
+        unchecked: options.unchecked,
+    };
+    let mut caches: Vec<Cache> = devices.iter().map(|device| Cache::open(device.clone(), options.fresh)).collect();
+    let mut over = judged(&tuning, &algorithm, &mut space, reached, &caches, share(1.0 - 2.0 * DUEL), &bar);
     let candidates = std::mem::take(&mut space.candidates);
-    let mut race = Race::new(&tuning, &candidates, &cache);
+    let mut race = Race::new(&tuning, &candidates, &caches);
     if over.is_none() {
         bar.reset();
-        over = race.run(reached, &mut cache, share(1.0 - DUEL), &bar).err();
+        over = race.run(reached, &mut caches, share(1.0 - DUEL), &bar).err();
     }
     let best = race.best();
     let (chosen, duel) = match &over {
@@ -214,8 +221,10 @@ fn tuned<'a>(
     bar.finish_and_clear();
     let mut rows = rows(&race, best);
     rows.sort_by(|a, b| a.score.unwrap_or(f64::INFINITY).total_cmp(&b.score.unwrap_or(f64::INFINITY)));
-    candidates.iter().for_each(|candidate| reached.forget(&candidate.compiled));
-    let mut outcome = outcome(&subject, device, sizes.clone(), space);
+    for device in reached {
+        candidates.iter().for_each(|candidate| device.forget(&candidate.compiled));
+    }
+    let mut outcome = outcome(&subject, devices, sizes.clone(), space);
     (outcome.rows, outcome.chosen, outcome.duel) = (rows, chosen, duel);
     Ok((outcome, over))
 }
@@ -224,7 +233,7 @@ fn tuned<'a>(
 fn settled(
     race: &Race<'_>,
     best: Option<usize>,
-    reached: &mut Reached,
+    reached: &mut [Reached],
     bar: &ProgressBar,
 ) -> Result<(Option<Choice>, Option<Duel>), Problem> {
     let choice = |n: usize| Some(race.candidates[n].choices[0].clone());
@@ -240,12 +249,12 @@ fn settled(
     }
 }
 
-fn outcome<'a>(subject: &Subject, device: &'a Properties, sizes: Vec<Sizes>, space: Space) -> Outcome<'a> {
+fn outcome(subject: &Subject, devices: Vec<[String; 2]>, sizes: Vec<Sizes>, space: Space) -> Outcome {
     Outcome {
         schedule: subject.schedule.name.text.clone(),
         kernel: subject.kernel.name.text.clone(),
         profile: subject.profile.name.clone(),
-        device,
+        devices,
         sizes,
         space,
         rows: Vec::new(),
@@ -259,8 +268,8 @@ fn judged(
     tuning: &Tuning<'_>,
     algorithm: &tilewright_dsl::nest::Program,
     space: &mut Space,
-    reached: &mut Reached,
-    cache: &Cache,
+    reached: &mut [Reached],
+    caches: &[Cache],
     until: Instant,
     bar: &ProgressBar,
 ) -> Option<Problem> {
@@ -271,7 +280,8 @@ fn judged(
     for (n, candidate) in std::mem::take(&mut space.candidates).into_iter().enumerate() {
         bar.set_message(format!("checking {}", candidate.choices[0]));
         bar.inc(1);
-        let known = tuning.sizes.iter().all(|sizes| cache.get(&candidate.compiled.module, sizes).is_some());
+        let is_known = |place: &Place<'_>| caches[place.device].get(&candidate.compiled.module, place.sizes).is_some();
+        let known = tuning.places.iter().all(is_known);
         let verdict = match &over {
             Some(_) => Verdict::Refused("budget", "the runner was given up before".to_owned()),
             None if known => Verdict::Right,
@@ -281,7 +291,7 @@ fn judged(
         match verdict {
             Verdict::Right => space.candidates.push(candidate),
             Verdict::Refused(stage, why) => {
-                reached.forget(&candidate.compiled);
+                reached.iter_mut().for_each(|reached| reached.forget(&candidate.compiled));
                 refuse(space, candidate, stage, &why);
             }
             Verdict::Over(problem) => {
@@ -315,7 +325,7 @@ fn rows(race: &Race<'_>, best: Option<usize>) -> Vec<Row> {
 }
 
 /// Writes what was chosen into the file, and the record beside it.
-fn write(options: &Tune, outcome: &Outcome<'_>) -> Result<String, Problem> {
+fn write(options: &Tune, outcome: &Outcome) -> Result<String, Problem> {
     let Some(chosen) = &outcome.chosen else { return Ok(String::new()) };
     // As it is now: an earlier schedule of the same file may have been written.
     let source = Source::open(&options.file)?;
@@ -329,20 +339,13 @@ fn write(options: &Tune, outcome: &Outcome<'_>) -> Result<String, Problem> {
     let edited = write::edited(&text, &subject, chosen)?;
     let mut record = Record::read(&options.file)?.unwrap_or_default();
     let mut tuned = Tuned::of(&outcome.space, chosen, &outcome.kernel, &outcome.profile);
-    let rows = outcome.rows.iter().filter_map(|row| Some((row.choices[0].to_string(), row.medians.as_ref()?)));
-    let on_device = OnDevice {
-        sizes: record::sizes(&outcome.sizes),
-        best: chosen.to_string(),
-        before: outcome.space.default.to_string(),
-        ratio: outcome.duel.map(|duel| (duel.ratio * 1e3).round() / 1e3),
-        nanoseconds: rows.map(|(choice, medians)| (choice, medians.iter().map(|ns| record::rounded(*ns)).collect())).collect(),
-        refused: record::reasons(&outcome.space.refused),
-    };
     // What other devices said of the same modules still holds.
     if let Some(old) = record.schedules.remove(&outcome.schedule).filter(|old| old.modules == tuned.modules) {
         tuned.devices = old.devices;
     }
-    tuned.devices.insert(format!("{}; {}", outcome.device.name, outcome.device.driver), on_device);
+    for (n, [device, driver]) in outcome.devices.iter().enumerate() {
+        tuned.devices.insert(format!("{device}; {driver}"), on_device(outcome, chosen, n));
+    }
     record.schedules.insert(outcome.schedule.clone(), tuned);
     let record = record.text()?;
     if edited != text {
@@ -352,6 +355,23 @@ fn write(options: &Tune, outcome: &Outcome<'_>) -> Result<String, Problem> {
     let file = options.file.display();
     let what = if edited == text { format!("{file} has it already") } else { format!("{file} has it now") };
     Ok(format!("{what}; the record is {}", record::beside(&options.file).display()))
+}
+
+/// What was measured on a device, by its number.
+fn on_device(outcome: &Outcome, chosen: &Choice, n: usize) -> OnDevice {
+    let own = |row: &Row| {
+        let sizes = outcome.sizes.len();
+        Some(row.medians.as_ref()?.get(n * sizes..(n + 1) * sizes)?.iter().map(|ns| record::rounded(*ns)).collect())
+    };
+    let out = |row: &Row| Some((row.choices[0].to_string(), row.out.clone()?));
+    OnDevice {
+        sizes: record::sizes(&outcome.sizes),
+        best: chosen.to_string(),
+        before: outcome.space.default.to_string(),
+        ratio: outcome.duel.map(|duel| (duel.ratio * 1e3).round() / 1e3),
+        nanoseconds: outcome.rows.iter().filter_map(|row| Some((row.choices[0].to_string(), own(row)?))).collect(),
+        refused: record::reasons(&outcome.space.refused).into_iter().chain(outcome.rows.iter().filter_map(out)).collect(),
+    }
 }
 
 /// Says whether the record is stale.

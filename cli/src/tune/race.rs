@@ -2,10 +2,9 @@
 
 use super::cache::Cache;
 use super::space::Candidate;
-use super::{Tuning, median};
+use super::{Place, Tuning, median};
 use crate::exit::Problem;
 use crate::reached::{Reached, Timed, Trouble};
-use crate::sizes::Sizes;
 use indicatif::ProgressBar;
 use std::time::Instant;
 
@@ -33,7 +32,7 @@ const PAIRS: usize = 8;
 /// A candidate's times.
 #[derive(Clone, Default)]
 pub(super) struct Times {
-    /// Of each set of sizes, the median launch of every sample, in nanoseconds.
+    /// Of each place, the median launch of every sample, in nanoseconds.
     pub(super) samples: Vec<Vec<f64>>,
     /// Whether they come from an earlier run.
     pub(super) cached: bool,
@@ -59,7 +58,7 @@ impl Duel {
 }
 
 impl Times {
-    /// The median of each set of sizes.
+    /// The median at each place.
     pub(super) fn medians(&self) -> Option<Vec<f64>> {
         self.samples.iter().map(|samples| median(samples)).collect()
     }
@@ -78,11 +77,12 @@ pub(super) struct Race<'a> {
 
 impl<'a> Race<'a> {
     /// The candidates, with what is known of them.
-    pub(super) fn new(tuning: &'a Tuning<'a>, candidates: &'a [Candidate], cache: &Cache) -> Race<'a> {
+    pub(super) fn new(tuning: &'a Tuning<'a>, candidates: &'a [Candidate], caches: &[Cache]) -> Race<'a> {
         let known = |c: &Candidate| {
-            let samples: Option<Vec<_>> = tuning.sizes.iter().map(|s| Some(vec![cache.get(&c.compiled.module, s)?])).collect();
+            let get = |place: &Place<'_>| Some(vec![caches.get(place.device)?.get(&c.compiled.module, place.sizes)?]);
+            let samples: Option<Vec<_>> = tuning.places.iter().map(get).collect();
             let cached = samples.is_some();
-            Times { samples: samples.unwrap_or_else(|| vec![Vec::new(); tuning.sizes.len()]), cached, out: None }
+            Times { samples: samples.unwrap_or_else(|| vec![Vec::new(); tuning.places.len()]), cached, out: None }
         };
         Race { tuning, candidates, times: candidates.iter().map(known).collect() }
     }
@@ -91,14 +91,14 @@ impl<'a> Race<'a> {
         self.times[n].out.is_none()
     }
 
-    /// A candidate's time as a multiple of the best: the geometric mean over the sizes.
+    /// A candidate's time as a multiple of the best: the geometric mean over the places.
     pub(super) fn score(&self, n: usize) -> Option<f64> {
         let own = self.times[n].medians()?;
-        let best = |size: usize| {
-            let all = (0..self.times.len()).filter(|n| self.is_in(*n)).filter_map(|n| median(&self.times[n].samples[size]));
+        let best = |place: usize| {
+            let all = (0..self.times.len()).filter(|n| self.is_in(*n)).filter_map(|n| median(&self.times[n].samples[place]));
             all.min_by(f64::total_cmp)
         };
-        let logs: f64 = own.iter().enumerate().map(|(size, time)| Some((time / best(size)?).ln())).sum::<Option<f64>>()?;
+        let logs: f64 = own.iter().enumerate().map(|(place, time)| Some((time / best(place)?).ln())).sum::<Option<f64>>()?;
         Some((logs / own.len().max(1) as f64).exp())
     }
 
@@ -111,14 +111,15 @@ impl<'a> Race<'a> {
     /// Times all candidates in turn.
     pub(super) fn run(
         &mut self,
-        reached: &mut Reached,
-        cache: &mut Cache,
+        reached: &mut [Reached],
+        caches: &mut [Cache],
         until: Instant,
         bar: &ProgressBar,
     ) -> Result<(), Problem> {
-        bar.set_length((SAMPLES * self.candidates.len() * self.tuning.sizes.len()) as u64);
+        bar.set_length((SAMPLES * self.candidates.len() * self.tuning.places.len()) as u64);
+        bar.set_message("timing");
         for round in 0..SAMPLES {
-            for (size, sizes) in self.tuning.sizes.iter().enumerate() {
+            for (at, place) in self.tuning.places.iter().enumerate() {
                 // Another one begins each round: none is always first after the change of sizes.
                 for n in (0..self.candidates.len()).map(|n| (n + round) % self.candidates.len()) {
                     bar.inc(1);
@@ -127,16 +128,16 @@ impl<'a> Race<'a> {
                     }
                     if Instant::now() >= until {
                         self.end(round);
-                        self.keep(cache);
+                        self.keep(caches);
                         return Ok(());
                     }
-                    match self.sample(reached, n, size, sizes) {
+                    match self.sample(&mut reached[place.device], n, at) {
                         Ok(()) => {}
                         Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => {
-                            self.times[n].out = Some(("time", format!("at {sizes}: {why}")))
+                            self.times[n].out = Some(("time", format!("at {}: {why}", place.sizes)))
                         }
                         Err(Trouble::Over(problem)) => {
-                            self.keep(cache);
+                            self.keep(caches);
                             return Err(problem);
                         }
                     }
@@ -145,22 +146,27 @@ impl<'a> Race<'a> {
             self.drop_slow(reached);
             self.show_best(bar);
         }
-        self.keep(cache);
+        self.keep(caches);
         Ok(())
     }
 
-    fn sample(&mut self, reached: &mut Reached, n: usize, size: usize, sizes: &Sizes) -> Result<(), Trouble> {
-        let before = median(&self.times[n].samples[size]);
+    /// The median of some launches of a candidate at a place: as many as a sample takes, by what is known of it.
+    fn median(&self, reached: &mut Reached, n: usize, at: usize) -> Result<Option<f64>, Trouble> {
+        let before = median(&self.times[n].samples[at]);
         let runs = before.map_or(1.0, |ns| (SAMPLE / ns.max(1.0)).clamp(1.0, LAUNCHES)) as u32;
-        let timed = Timed { warm_up: WARM_UP, runs, sets: 2, seed: self.tuning.seed };
-        let times = reached.time(&self.candidates[n].compiled, sizes, timed)?;
-        let times: Vec<f64> = times.into_iter().map(|ns| ns as f64).collect();
-        self.times[n].samples[size].extend(median(&times));
+        let timed = Timed { warm_up: WARM_UP, runs, sets: 2, seed: self.tuning.seed, clock: self.tuning.clock };
+        let times = reached.time(&self.candidates[n].compiled, self.tuning.places[at].sizes, timed)?;
+        Ok(median(&times.into_iter().map(|ns| ns as f64).collect::<Vec<_>>()))
+    }
+
+    fn sample(&mut self, reached: &mut Reached, n: usize, at: usize) -> Result<(), Trouble> {
+        let median = self.median(reached, n, at)?;
+        self.times[n].samples[at].extend(median);
         Ok(())
     }
 
     /// Takes out what is slow. Only what still runs is compared.
-    fn drop_slow(&mut self, reached: &mut Reached) {
+    fn drop_slow(&mut self, reached: &mut [Reached]) {
         let slow: Vec<(usize, f64)> = (0..self.times.len())
             .filter(|n| self.is_in(*n) && (self.times[*n].cached || self.times[*n].sampled() >= ENOUGH))
             .filter_map(|n| Some((n, self.score(n)?)))
@@ -170,7 +176,7 @@ impl<'a> Race<'a> {
             // The default stays for the comparison at the end.
             if score > SLOW * best && !self.candidates[n].is_default {
                 self.times[n].out = Some(("time", format!("{:.2} times the best time", score / best)));
-                reached.forget(&self.candidates[n].compiled);
+                reached.iter_mut().for_each(|reached| reached.forget(&self.candidates[n].compiled));
             }
         }
     }
@@ -183,11 +189,11 @@ impl<'a> Race<'a> {
     }
 
     /// Keeps what was measured often enough.
-    fn keep(&self, cache: &mut Cache) {
+    fn keep(&self, caches: &mut [Cache]) {
         for (candidate, times) in self.candidates.iter().zip(&self.times).filter(|(_, t)| !t.cached) {
-            for (sizes, samples) in self.tuning.sizes.iter().zip(&times.samples).filter(|(_, s)| s.len() >= ENOUGH) {
+            for (place, samples) in self.tuning.places.iter().zip(&times.samples).filter(|(_, s)| s.len() >= ENOUGH) {
                 if let Some(time) = median(samples) {
-                    cache.put(&candidate.compiled.module, sizes, time);
+                    caches[place.device].put(&candidate.compiled.module, place.sizes, time);
                 }
             }
         }
@@ -198,27 +204,20 @@ impl<'a> Race<'a> {
         let left = (0..self.times.len()).filter(|n| self.is_in(*n)).count();
         let times = self.times[best].medians().unwrap_or_default();
         let times: Vec<String> = times.iter().map(|ns| super::report::time(*ns)).collect();
-        bar.set_message(format!("{left} left, best {}: {}", self.candidates[best].choices[0], times.join(", ")));
+        bar.set_message(format!("{left} left, best {}: {}", times.join(", "), self.candidates[best].choices[0]));
     }
 
     /// The best and the default, one after the other, several times.
-    pub(super) fn duel(&self, reached: &mut Reached, best: usize, default: usize, bar: &ProgressBar) -> Result<Duel, Trouble> {
-        bar.set_length((PAIRS * self.tuning.sizes.len()) as u64);
+    pub(super) fn duel(&self, reached: &mut [Reached], best: usize, default: usize, bar: &ProgressBar) -> Result<Duel, Trouble> {
+        let places = &self.tuning.places;
+        bar.set_length((PAIRS * places.len()) as u64);
         bar.set_position(0);
         bar.set_message(format!("{} against the default", self.candidates[best].choices[0]));
         let (mut logs, mut won, mut pairs) = (0.0, 0, 0);
-        for (size, sizes) in self.tuning.sizes.iter().enumerate() {
+        for (at, place) in places.iter().enumerate() {
             let mut ratios = Vec::new();
-            let runs = |n: usize| {
-                let before = median(&self.times[n].samples[size]);
-                before.map_or(1.0, |ns| (SAMPLE / ns.max(1.0)).clamp(1.0, LAUNCHES)) as u32
-            };
             for _ in 0..PAIRS {
-                let mut one = |n: usize| -> Result<f64, Trouble> {
-                    let timed = Timed { warm_up: WARM_UP, runs: runs(n), sets: 2, seed: self.tuning.seed };
-                    let times = reached.time(&self.candidates[n].compiled, sizes, timed)?;
-                    Ok(median(&times.into_iter().map(|ns| ns as f64).collect::<Vec<_>>()).unwrap_or(f64::NAN))
-                };
+                let mut one = |n| Ok(self.median(&mut reached[place.device], n, at)?.unwrap_or(f64::NAN));
                 let (a, b) = (one(default)?, one(best)?);
                 ratios.push(b / a.max(1.0));
                 won += usize::from(b < a);
@@ -227,6 +226,6 @@ impl<'a> Race<'a> {
             }
             logs += median(&ratios).unwrap_or(1.0).max(1e-9).ln();
         }
-        Ok(Duel { ratio: (logs / self.tuning.sizes.len().max(1) as f64).exp(), won, pairs })
+        Ok(Duel { ratio: (logs / places.len().max(1) as f64).exp(), won, pairs })
     }
 }

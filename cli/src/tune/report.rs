@@ -21,13 +21,17 @@ pub(crate) fn time(nanoseconds: f64) -> String {
     }
 }
 
-impl Outcome<'_> {
+impl Outcome {
     /// For people.
     pub(super) fn shown(&self) -> String {
         let space = &self.space;
-        let (device, sizes) = (&self.device, self.sizes.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let mut text =
-            format!("{} on {} ({})\n", heading(format_args!("{}: {}", self.schedule, self.kernel)), device.name, device.driver);
+        let several = self.devices.len() > 1;
+        let number = |n: usize| if several { format!("{}: ", n + 1) } else { String::new() };
+        let devices = self.devices.iter().enumerate().map(|(n, [device, driver])| format!("{}{device} ({driver})", number(n)));
+        let devices = devices.collect::<Vec<_>>().join(", ");
+        let mut text = format!("{} on {devices}\n", heading(format_args!("{}: {}", self.schedule, self.kernel)));
+        let places = (0..self.devices.len()).flat_map(|n| self.sizes.iter().map(move |sizes| format!("{}{sizes}", number(n))));
+        let sizes: Vec<String> = places.collect();
         let refused = if space.refused.is_empty() { String::new() } else { format!(", {} refused", space.refused.len()) };
         text += &format!("{} choices, {} candidates{refused}\n\n", space.count, self.rows.len());
         let mut heads = vec!["", "choice"];
@@ -137,8 +141,7 @@ impl Outcome<'_> {
             "schedule": self.schedule,
             "kernel": self.kernel,
             "profile": self.profile,
-            "device": self.device.name,
-            "driver": self.device.driver,
+            "devices": self.devices.iter().map(|[device, driver]| json!({ "device": device, "driver": driver })).collect::<Vec<_>>(),
             "sizes": self.sizes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "choices": self.space.count,
             "default": values(&self.space.default),

@@ -292,22 +292,26 @@ impl Walk<'_> {
         let start = index.last().map(|last| program.exprs.replace(*last, &mut |exprs, id| is_own(exprs, id).then_some(zero)));
         match start.and_then(|start| self.unaligned(buffer, start, width)) {
             None => (width, None),
-            Some(fact) => (1, Some(fact)),
+            Some(fact) => (1, fact),
         }
     }
 
-    /// The fact that is missing to prove that a vector that begins in a column is aligned, if one is: of a row's length, else of the column.
-    fn unaligned(&self, buffer: BufferId, column: ExprId, width: i64) -> Option<String> {
+    /// Whether a vector that begins in a column is not proved to be aligned; and the fact that is missing, of a row's length or of the column, if
+    /// it is one of dims: a schedule can state no other.
+    fn unaligned(&self, buffer: BufferId, column: ExprId, width: i64) -> Option<Option<String>> {
         let (b, prover) = (&self.program.buffers[buffer], Prover::on_leaves(self.program));
         let text = |e: ExprId| format!("{} % {width} == 0", factor(print::expr(self.program, e)));
         let row = b.shape.last().copied().filter(|_| b.shape.len() > 1);
         if row.is_some() && i64::from(b.row_pad) % width != 0 {
-            return Some(format!("row_pad % {width} == 0"));
+            return Some(Some(format!("row_pad % {width} == 0")));
         }
-        if !prover.divides(width, column) {
-            return Some(text(column));
-        }
-        row.filter(|row| !prover.divides(width, *row)).map(text)
+        let missing = [Some(column), row].into_iter().flatten().find(|e| !prover.divides(width, *e))?;
+        Some(self.is_dim(missing).then(|| text(missing)))
+    }
+
+    /// Whether an expression is one of dims.
+    fn is_dim(&self, e: ExprId) -> bool {
+        crate::lower::launch::size(self.program, e).is_some_and(|size| !matches!(size, Size::Const(_)))
     }
 
     /// Of a copy that is made element by element, the fact that is missing for wider ones, if that is one of dims.
@@ -316,8 +320,7 @@ impl Walk<'_> {
         let row = b.shape.last().filter(|_| b.space.is_global() && b.shape.len() > 1 && most > 1)?;
         let is_next = matches!(self.apart(buffer, index), Some(Apart::Bytes(n)) if n == self.element_bytes(buffer));
         let prover = Prover::on_leaves(self.program);
-        let is_dim = crate::lower::launch::size(self.program, *row).is_some_and(|size| !matches!(size, Size::Const(_)));
-        let lacks = is_next && is_dim && !prover.divides(most, *row);
+        let lacks = is_next && self.is_dim(*row) && !prover.divides(most, *row);
         lacks.then(|| format!("{} % {most} == 0", factor(print::expr(self.program, *row))))
     }
 

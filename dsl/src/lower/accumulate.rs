@@ -46,9 +46,10 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let mut inside = all_reduce::inside(program, &mut path, place, &over);
     let tile = parallel(program, &inside);
     check_tile(program, stage, &inside, &tile)?;
+    let held = held(program, &inside);
 
     let first = First::of(program, &path, &inside, &monoid, &over);
-    let places = accumulators(program, stage, &monoid, &tile, &first);
+    let places = accumulators(program, stage, &monoid, &held, &first);
     let state: Vec<BufferId> = places.iter().map(|place| place.buffer).collect();
 
     let compute = |phase, dst: &[Access], value: Vec<ExprId>, preds| Compute {
@@ -87,15 +88,15 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let init = |count: usize| compute(Phase::Init, &places[..count], monoid.identity[..count].to_vec(), Vec::new());
     let mut body = Vec::new();
     if first.count > 0 {
-        let frames = first.without(&tile, 0);
+        let frames = first.without(&held, 0);
         body.extend(wrap(&frames, span, NodeKind::Compute(init(first.count))));
         let own = first.without(&inside[first.at..], 0);
         first.arrange(&mut inside, wrap(&own, span, NodeKind::Compute(alone)));
     }
     let updates = Path { frames: inside, ..path.clone() }.close();
-    body.extend(wrap(&tile, span, NodeKind::Compute(Compute { given: first.count, ..init(places.len()) })));
+    body.extend(wrap(&held, span, NodeKind::Compute(Compute { given: first.count, ..init(places.len()) })));
     body.extend(updates);
-    let mut reduction = all_reduce::Distributed { program, stage, around: &around, tile: &tile, dst: &dst, span };
+    let mut reduction = all_reduce::Distributed { program, stage, around: &around, held: &held, dst: &dst, span };
     let parts = reduction.add(places, &mut preds, &mut body);
     let state = [state, parts.registers].concat();
     if !parts.stored {
@@ -125,6 +126,15 @@ pub(super) fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
 /// The loops over parallel axes.
 fn parallel(program: &Program, frames: &[Frame]) -> Vec<Frame> {
     let is = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel);
+    frames.iter().filter(is).cloned().collect()
+}
+
+/// The loops over axes that an accumulator has elements for: parallel ones, and the columns of matrices whose rows are combined later.
+fn held(program: &Program, frames: &[Frame]) -> Vec<Frame> {
+    let is = |f: &&Frame| match f.as_loop() {
+        Some((a, exec)) => program.axes[a].kind == AxisKind::Parallel || matches!(exec, Exec::Matrix(Side::Columns)),
+        None => false,
+    };
     frames.iter().filter(is).cloned().collect()
 }
 

@@ -115,8 +115,8 @@ pub(super) struct Distributed<'a> {
     pub(super) stage: StageId,
     /// The loops around the update.
     pub(super) around: &'a [Frame],
-    /// Those of its parallel axes that lie within the accumulator's life.
-    pub(super) tile: &'a [Frame],
+    /// Those within the accumulator's life over axes that it has elements for.
+    pub(super) held: &'a [Frame],
     /// Where the result goes.
     pub(super) dst: &'a [Access],
     pub(super) span: SpanId,
@@ -178,16 +178,30 @@ impl Distributed<'_> {
         space.is_global() || *space == Space::Shared
     }
 
-    /// By tree or subgroup: the state of the accumulator's invocations, in registers of each.
+    /// Within a workgroup: the state of the accumulator's invocations, in registers of each; or one value for each row of its matrices.
     fn within_workgroup(&mut self, how: How, team: &[Frame], parts: &mut Parts, body: &mut Block) {
-        let registers: Vec<BufferId> = parts.places.iter().map(|place| self.like(place.buffer)).collect();
-        let of = |(buffer, place): (&BufferId, &Access)| Access { buffer: *buffer, index: place.index.clone() };
-        let all: Vec<Access> = registers.iter().zip(&parts.places).map(of).collect();
-        let lanes = team.iter().all(|f| matches!(f.level(), Some((Level::Lane, _))));
-        let scope = if lanes { Scope::Subgroup } else { Scope::Workgroup };
+        let over: Vec<ExprId> = team.iter().filter_map(|f| f.as_loop().map(|(axis, _)| self.program.exprs.axis(axis))).collect();
+        let all: Vec<Access> = parts.places.iter().map(|place| self.without(place, &over)).collect();
+        let of_subgroup =
+            |f: &Frame| matches!(f.level(), Some((Level::Lane, _))) || matches!(f.as_loop(), Some((_, Exec::Matrix(_))));
+        let scope = if team.iter().all(of_subgroup) { Scope::Subgroup } else { Scope::Workgroup };
         let reduction = self.node(how, scope, team, (&parts.places, &all));
-        body.extend(wrap(self.tile, self.span, NodeKind::AllReduce(reduction)));
-        (parts.registers, parts.places) = (registers, all);
+        body.extend(wrap(self.held, self.span, NodeKind::AllReduce(reduction)));
+        (parts.registers, parts.places) = (all.iter().map(|place| place.buffer).collect(), all);
+    }
+
+    /// A place like one of the accumulator, in a buffer without the dimensions of some axes: the columns of matrices.
+    fn without(&mut self, place: &Access, over: &[ExprId]) -> Access {
+        let buffer = self.like(place.buffer);
+        let stays: Vec<bool> = place.index.iter().map(|index| !over.contains(index)).collect();
+        let of = &mut self.program.buffers[buffer];
+        if let (Space::Fragment { spread, .. }, true) = (&mut of.space, stays.contains(&false)) {
+            *spread = true;
+        }
+        let mut kept = stays.iter();
+        of.shape.retain(|_| kept.next() == Some(&true));
+        let index = place.index.iter().zip(&stays).filter(|(_, stays)| **stays).map(|(index, _)| *index).collect();
+        Access { buffer, index }
     }
 
     fn node(&self, how: How, scope: Scope, over: &[Frame], (src, dst): (&[Access], &[Access])) -> AllReduce {
@@ -207,7 +221,7 @@ impl Distributed<'_> {
             Some((axis, Exec::Lanes)) => Frame::looped(axis, Exec::Unroll, frame.span),
             _ => frame.clone(),
         };
-        self.tile.iter().map(one).collect()
+        self.held.iter().map(one).collect()
     }
 
     /// Registers like the accumulator's.

@@ -1,7 +1,7 @@
 //! How many bytes local buffers and all-reduces take: what `promote` asks before it makes a copy, what lowering asks when all is
 //! made, and the verifier at last.
 
-use super::{AllReduce, BufferId, How, Program, Scope};
+use super::{AllReduce, BufferId, How, Program, Scope, Space};
 use crate::launch::{DType, Feature};
 use crate::profile::Profile;
 
@@ -29,13 +29,19 @@ impl Program {
     }
 
     /// The shared memory that an all-reduce needs in a workgroup of so many invocations: one state an invocation, or a subgroup, for
-    /// each lane.
+    /// each lane; of the rows of matrices, all elements and the results of each subgroup.
     pub fn all_reduce_bytes(&self, reduction: &AllReduce, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
         let state: i64 = reduction.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
         let subgroup = profile.subgroup.map_or(1, i64::from);
-        let states = match (reduction.how, reduction.scope) {
-            (How::Tree, _) => invocations,
-            (How::Subgroup, Scope::Workgroup) => (invocations / subgroup).max(1),
+        let subgroups = (invocations / subgroup).max(1);
+        let of_matrix = reduction.src.first().and_then(|place| match self.buffers[place.buffer].space {
+            Space::Fragment { rows, columns, .. } => Some(i64::from(rows).saturating_mul(i64::from(columns) + 1)),
+            _ => None,
+        });
+        let states = match (reduction.how, reduction.scope, of_matrix) {
+            (How::Tree, _, Some(elements)) => elements.saturating_mul(subgroups),
+            (How::Tree, _, None) => invocations,
+            (How::Subgroup, Scope::Workgroup, _) => subgroups,
             _ => 0,
         };
         states.saturating_mul(state).saturating_mul(lanes)

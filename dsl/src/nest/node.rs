@@ -259,13 +259,16 @@ pub struct Copy {
 /// A reduction across invocations. Those that differ only in the axes of `over` are a *team*: `dst = combine of the team's
 /// src`, the same in each of them. In lanes it is one reduction for each.
 ///
+/// In loops over the sides of matrices, it combines the elements of each row: `over` is the axis of columns, and `dst` has the rows alone. By
+/// [`How::Tree`] each lane combines some rows in shared memory.
+///
 /// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
 /// an earlier dispatch has filled with the identity. Then the result is there, and no invocation has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllReduce {
     /// Whose monoid.
     pub stage: StageId,
-    /// Who takes part: a `Subgroup` (all axes of `over` are bound to its lanes), a `Workgroup`, or the `Device` (by atomics).
+    /// Who takes part: a `Subgroup` (all axes of `over` are bound to its lanes, or are a side of its matrices), a `Workgroup`, or the `Device` (by atomics).
     pub scope: Scope,
     /// How.
     pub how: How,
@@ -288,6 +291,8 @@ pub enum How {
     Tree,
     /// Atomics on the destination, in device memory.
     Atomic,
+    /// The elements of a matrix's rows, by one instruction.
+    Matrix,
 }
 
 impl Node {

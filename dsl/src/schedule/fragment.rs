@@ -2,24 +2,35 @@
 //! already, so scores of a matrix product become weights without a way through memory.
 //!
 //! Both axes are split exactly, as `mma` does it, and their loops are written out: each of their points is a matrix of its own. A reduction
-//! runs over other axes, and combines whole matrices.
+//! over other axes combines whole matrices. Where the columns are the reduction's, `by: matrix | shared` says how the elements of a row
+//! become one, when whole matrices have been combined: by an instruction (`cooperativeMatrixReductions`), or in shared memory, where each
+//! lane has rows. The result has one value for each row, in fragments whose columns are all the same.
 //!
-//! Refused: sides of no matrix of the profile; an axis of the reduction, which elements of a matrix do not combine along; what each
-//! invocation has in registers; threads or lanes beside it; ends that cut matrices of what is stored.
+//! Refused: sides of no matrix of the profile; a reduction's axis as rows, or without a strategy; what each invocation has in registers;
+//! threads or lanes beside it; ends that cut matrices of what is stored.
 
-use super::{Applied, StageNest, mma, split};
+use super::{Applied, StageNest, mma, split, strategy};
 use crate::diag::{Error, SpanId, list};
+use crate::launch::Feature;
 use crate::nest::path::{Frame, Head};
-use crate::nest::{Access, Axis, AxisId, Body, Exec, Fate, Side, Space, Tail};
+use crate::nest::{Access, Axis, AxisId, Body, Exec, Fate, How, Side, Space, State, Tail};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
+use crate::syntax::schedule::By;
 
 /// The directive.
-pub(super) fn apply(nest: &mut StageNest<'_>, names: &[Name; 2], sides: &[Expr; 2], blame: SpanId, span: SpanId) -> Applied {
+pub(super) fn apply(
+    nest: &mut StageNest<'_>,
+    names: &[Name; 2],
+    (sides, blame): (&[Expr; 2], SpanId),
+    by: Option<By>,
+    span: SpanId,
+) -> Applied {
     let axes = [nest.axis(&names[0])?, nest.axis(&names[1])?];
-    check_axes(nest, names)?;
+    check_axes(nest, names, by)?;
     mma::check_device(nest, "fragment", span)?;
     mma::check_reads(nest, span)?;
+    by.map_or(Ok(()), |by| check_rows(nest, &names[1], by))?;
     let mut lengths = [0; 2];
     for (length, number) in lengths.iter_mut().zip(sides) {
         *length = nest.positive(number, "a matrix's side")?;
@@ -33,6 +44,13 @@ pub(super) fn apply(nest: &mut StageNest<'_>, names: &[Name; 2], sides: &[Expr; 
         let inner = split::inner(nest, (axis, at), name, (length, "matrix"), span);
         nest.path.frames.push(Frame::looped(inner, Exec::Matrix(side), span));
         write_out(nest, at, span);
+        if let (Some(by), Side::Columns) = (by, side) {
+            nest.program.strategies.insert(inner, by.how);
+        }
+    }
+    if let Some(By { how: How::Matrix, .. }) = by {
+        let what = "the device combines the elements of a matrix's rows (cooperativeMatrixReductions of VK_NV_cooperative_matrix2)";
+        nest.program.owe(what, State::CheckedAtLaunch, span);
     }
     mma::write_out(nest, span);
     nest.take_hulls(span)?;
@@ -53,22 +71,53 @@ fn without_guards(nest: &mut StageNest<'_>) {
     }
 }
 
-/// Two parallel axes, each a plain loop of a stage without lanes.
-fn check_axes(nest: &StageNest<'_>, names: &[Name; 2]) -> Applied {
+/// Two axes, each a plain loop of a stage without lanes: parallel ones, or as columns one of the reduction, with a strategy.
+fn check_axes(nest: &StageNest<'_>, names: &[Name; 2], by: Option<By>) -> Applied {
     mma::check_alone(nest, names[0].span)?;
-    for name in names {
+    for (name, side) in names.iter().zip([Side::Rows, Side::Columns]) {
         let axis = nest.axis(name)?;
         split::plain(nest, axis, name.span)?;
-        if nest.is_reduction(axis) {
-            let error = Error::new(name.span, format!("`{name}` is a reduction's axis, and elements of one matrix do not combine"));
-            let help = format!(
-                "split it, `rfactor` the inner part to a stage whose matrices have it as a side, and reduce `{name}` of that"
-            );
-            return Err(error.help(help));
+        match (nest.is_reduction(axis), side, by) {
+            (true, Side::Rows, _) => {
+                let error =
+                    Error::new(name.span, format!("`{name}` is a reduction's axis, and columns of a matrix do not combine"));
+                return Err(error.help(format!("name `{name}` second: elements of a row combine")));
+            }
+            (true, _, None) => {
+                let error = Error::new(name.span, format!("`{name}` is a reduction's axis: elements of a row become one"));
+                let help = "say how: `by: matrix` by an instruction, where the profile has `matrix_reductions`, or `by: shared`";
+                return Err(error.help(help));
+            }
+            (false, Side::Columns, Some(by)) => {
+                let error = Error::new(by.span, format!("`{name}` is a parallel axis, and no elements of a row become one"));
+                return Err(error.help("leave `by` out, or name the reduction's axis second"));
+            }
+            _ => {}
         }
     }
     if names[0].text == names[1].text {
         return Err(Error::new(names[1].span, format!("`{}` is named twice", names[1])).help("name two axes"));
+    }
+    Ok(())
+}
+
+/// That elements of a row can become one in this way, and have a place then.
+fn check_rows(nest: &StageNest<'_>, columns: &Name, by: By) -> Applied {
+    let (program, profile) = (&*nest.program, nest.profile);
+    let stage = &program.stages[nest.stage].name;
+    let is_one = strategy::monoid(nest).is_some_and(|monoid| monoid.of_subgroups(&program.exprs).is_some());
+    if !is_one {
+        let error = Error::new(columns.span, format!("the rows of `{stage}` are not combined by one operation on floats"));
+        return Err(error.help("reduce it in lanes: `distribute(… => lane(x), by: …)`, from shared memory"));
+    }
+    if by.how == How::Matrix && !profile.has(Feature::MatrixReductions) {
+        let what = format!("`by: matrix` needs `matrix_reductions`, which `{}` does not have", profile.name);
+        return Err(Error::new(by.span, what).help("write `by: shared`"));
+    }
+    let is_fragment = |to: &Access| matches!(program.buffers[to.buffer].space, Space::Fragment { .. });
+    if !nest.path.compute.dst.iter().all(is_fragment) {
+        let error = Error::new(by.span, format!("`{stage}` is not in fragments, where each row of a matrix has one value"));
+        return Err(error.help(format!("place it there: `compute_at({stage}, …, to: fragment);`")));
     }
     Ok(())
 }

@@ -278,7 +278,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
         DirectiveKind::Mma { axes, shape } => mma::apply(nest, axes, shape, span),
-        DirectiveKind::Fragment { axes, sides, span: blame } => fragment::apply(nest, axes, sides, *blame, span),
+        DirectiveKind::Fragment { axes, sides, by, span: blame } => fragment::apply(nest, axes, (sides, *blame), *by, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
         DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),

@@ -36,7 +36,8 @@ pub fn check(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], target: &Tar
     }
     let Some(monoid) = monoid(nest) else { return Ok(()) };
     match by.how {
-        How::Tree => Ok(()),
+        // (Rows of matrices are `fragment`'s.)
+        How::Tree | How::Matrix => Ok(()),
         How::Subgroup => check_subgroup(nest, &monoid, by),
         How::Atomic => atomics::check(nest, &monoid, by),
     }

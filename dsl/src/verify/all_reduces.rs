@@ -8,7 +8,7 @@ use super::context::Checks;
 use super::reductions::{Partial, phase};
 use super::site::Site;
 use crate::launch::Feature;
-use crate::nest::{AllReduce, AxisId, Body, Exec, How, Level, Node, Phase, Scope, Slot};
+use crate::nest::{AllReduce, AxisId, Body, Exec, How, Level, Node, Phase, Scope, Side, Slot};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
@@ -47,8 +47,13 @@ impl Checks<'_> {
         }
     }
 
-    /// The levels that the reduced axes are bound to are those of the scope.
+    /// The levels that the reduced axes are bound to are those of the scope. Rows of matrices are a subgroup's.
     fn is_of_scope(&self, reduction: &AllReduce, update: &Site<'_>) -> bool {
+        let columns = |axis: &AxisId| update.exec(*axis) == Some(Exec::Matrix(Side::Columns));
+        if reduction.over.iter().any(columns) {
+            let how = matches!(reduction.how, How::Tree | How::Matrix);
+            return reduction.over.len() == 1 && reduction.scope == Scope::Subgroup && how;
+        }
         let levels: Option<BTreeSet<Level>> = reduction
             .over
             .iter()
@@ -89,6 +94,13 @@ impl Checks<'_> {
         let Body::Reduce { monoid, .. } = &self.program.stages[reduction.stage].body else { return };
         match (reduction.how, monoid.atomic(&self.program.exprs)) {
             (How::Tree, _) => {}
+            (How::Matrix, _) => {
+                self.feature(node, Feature::MatrixReductions);
+                if monoid.of_subgroups(&self.program.exprs).is_none() {
+                    let line = self.printer.line(node);
+                    self.refuse(Rule::Limits, node.span, format!("`{line}`, and no operation on floats does that"));
+                }
+            }
             (How::Subgroup, _) => {
                 let plain = monoid.of_subgroups(&self.program.exprs).is_some();
                 self.feature(node, if plain { Feature::SubgroupArithmetic } else { Feature::SubgroupShuffle });

@@ -7,7 +7,9 @@ use crate::diag::{Error, SpanId};
 use crate::expr::ExprId;
 use crate::launch::Feature;
 use crate::nest::print::bound;
-use crate::nest::{AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Slot, Space, StageId, Step};
+use crate::nest::{
+    AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Scope, Slot, Space, StageId, Step,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a loop of a kind is among those around.
@@ -20,6 +22,7 @@ fn is_of_matrices(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Loop(looped) => matches!(looped.exec, Exec::Matrix(_)),
         NodeKind::Compute(_) => true,
+        NodeKind::AllReduce(reduction) => reduction.scope == Scope::Subgroup,
         _ => false,
     }
 }

@@ -8,6 +8,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::expr::ExprId;
+use crate::launch::Feature;
 use crate::nest::{AxisId, AxisKind, BufferId, Compute, Exec, Fate, Level, Loop, NodeKind, Phase, Side, Space, Tail};
 use std::collections::BTreeMap;
 
@@ -20,15 +21,20 @@ impl Checks<'_> {
         let mut sides = BTreeMap::new();
         for site in self.sites {
             site.touches.iter().for_each(|touch| self.touches_whole(site, touch, &mut sides));
-            if let (NodeKind::Compute(compute), true) = (&site.node.kind, site.is_matrix()) {
-                self.by_subgroups(site);
-                self.is_uncut(site, compute);
+            match &site.node.kind {
+                NodeKind::Compute(compute) if site.is_matrix() => {
+                    self.by_subgroups(site);
+                    self.is_uncut(site, compute);
+                }
+                NodeKind::AllReduce(_) if site.is_matrix() => self.by_subgroups(site),
+                _ => {}
             }
         }
     }
 
     /// A fragment is reached at the first element of a matrix, counted from there by the loops over its sides: the same ones wherever the
-    /// buffer is touched, which make it an accumulator or one of the factors.
+    /// buffer is touched, which make it an accumulator or one of the factors. Where the device converts them, an accumulator is read as a
+    /// factor, too.
     fn touches_whole(&self, site: &Site<'_>, touch: &Touch, known: &mut BTreeMap<BufferId, [Side; 2]>) {
         let Space::Fragment { rows, columns, spread } = *self.space(touch.buffer) else { return };
         if spread {
@@ -37,7 +43,12 @@ impl Checks<'_> {
         let [.., row, column] = &touch.index[..] else { return };
         let [first, second] = [(*row, rows), (*column, columns)].map(|(index, extent)| self.side_of(site, index, extent));
         let sides = first.zip(second).map(|(first, second)| [first, second]).filter(|sides| ROLES.contains(sides));
-        let is_same = |sides: [Side; 2]| *known.entry(touch.buffer).or_insert(sides) == sides;
+        // A device can make a sum's matrices a factor's.
+        let becomes = |own: [Side; 2]| own == ROLES[0] && !touch.writes && self.profile.has(Feature::MatrixConversions);
+        let is_same = |sides: [Side; 2]| {
+            let own = *known.entry(touch.buffer).or_insert(sides);
+            own == sides || becomes(own)
+        };
         if !sides.is_some_and(is_same) {
             let (line, name) = (self.line(site), self.buffer(touch.buffer));
             let what = format!("`{line}` touches parts of the matrices of {rows} x {columns} in `{name}`");

@@ -11,10 +11,10 @@ use super::context::{Checks, MadeOf};
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
 use crate::expr::Expr;
-use crate::nest::{AxisId, Body, BufferId, Exec, Loop, NodeKind, Phase, StageId};
+use crate::nest::{AxisId, Body, BufferId, Exec, Loop, NodeKind, Phase, Side, StageId};
 use std::collections::{BTreeSet, HashMap};
 
-/// The axes bound to invocations and workgroups that an accumulator is a part of a reduction over.
+/// The axes bound to invocations and workgroups, or columns of matrices, that an accumulator is a part of a reduction over.
 pub(super) type Partial = HashMap<BufferId, BTreeSet<AxisId>>;
 
 impl Checks<'_> {
@@ -264,7 +264,7 @@ pub(super) fn phase(site: &Site<'_>) -> Option<(StageId, Phase)> {
     }
 }
 
-/// Whether iterations follow each other.
+/// Whether iterations add to one element: not those that have each a part of their own, as invocations do, and columns of matrices.
 fn is_loop(exec: Exec) -> bool {
-    !matches!(exec, Exec::Bind(..))
+    !matches!(exec, Exec::Bind(..) | Exec::Matrix(Side::Columns))
 }

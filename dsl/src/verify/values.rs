@@ -103,7 +103,10 @@ impl Checks<'_> {
         };
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: &ExprId| self.provers.traced.value(*value);
-        let mut open: Vec<(ExprId, ExprId)> = values.iter().map(traced).zip(wanted.iter().map(traced)).collect();
+        // (What is read of fragments is told by their owners and sides.)
+        let is_told = |value: &ExprId| !matches!(exprs.get(*value), Expr::Read(read) if is_untold(read.buffer));
+        let pairs = values.iter().zip(wanted).filter(|(value, _)| is_told(value));
+        let mut open: Vec<(ExprId, ExprId)> = pairs.map(|(value, wanted)| (traced(value), traced(wanted))).collect();
         let mut seen = HashSet::new();
         while let Some((value, wanted)) = open.pop() {
             if value == wanted || !seen.insert((value, wanted)) {

@@ -7,7 +7,7 @@ use crate::report::{Device, ReportedDispatch};
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 300.0;
 /// Left, right, top and bottom.
-const MARGINS: [f64; 4] = [64.0, 16.0, 16.0, 44.0];
+const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 44.0];
 
 /// A dispatch in the plot.
 struct Point<'a> {

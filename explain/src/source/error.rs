@@ -54,12 +54,14 @@ pub enum SourceError {
         why: String,
     },
     /// A path leads into another crate.
-    #[error("`{path}` stands in `{name}`, which is not read: only this crate's own modules and `tilewright::devices` are known")]
+    #[error("`{path}` stands in `{name}`, which is not read: {why}")]
     OtherCrate {
         /// The path.
         path: String,
         /// The crate, or what is taken for one.
         name: String,
+        /// Why it is not read.
+        why: String,
     },
     /// A path leads to several items.
     #[error("`{path}` leads to several items: `cfg` is not evaluated here")]

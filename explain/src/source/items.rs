@@ -48,6 +48,14 @@ impl Item {
         let kind = Kind::ALL.into_iter().find(|kind| called == kind.name())?;
         Some(Item { kind, name: name(kind, &call.tokens)?, tokens: call.tokens.clone() })
     }
+
+    /// The words of its head.
+    pub(super) fn words(&self) -> impl Iterator<Item = String> + use<> {
+        self.tokens
+            .clone()
+            .into_iter()
+            .filter_map(|tree| if let TokenTree::Ident(word) = tree { Some(word.to_string()) } else { None })
+    }
 }
 
 /// The name that an item's tokens define: after `fn`, or before the first colon.

@@ -1,12 +1,13 @@
 //! Kernels, schedules and profiles of a package's Rust files, which are parsed and not built.
 //!
 //! [`Source::open`] reads the crate that a file belongs to (`tree`: its modules, from the root on). A schedule's paths lead to
-//! its kernel and its profile by the modules' names and `use` declarations (`paths`). What stands in other crates is not read: the
-//! bundled profiles are known, everything else is an error that says so. `cfg` is not evaluated: both sides of one are there, and a
+//! its kernel and its profile by the modules' names and `use` declarations (`paths`). Other crates are read where a manifest says in which folder
+//! they stand (`package`), as those of one workspace; of `tilewright` the bundled profiles are known; everything else is an error that says so. `cfg` is not evaluated: both sides of one are there, and a
 //! path that leads to two items is an error.
 
 mod error;
 mod items;
+mod package;
 mod paths;
 mod tree;
 
@@ -21,10 +22,11 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::schedule::Schedule;
 use tilewright_dsl::syntax::{self, Kernel, Name};
 
-/// The files of a crate.
+/// The files of a crate, and of those that it names.
 #[derive(Debug)]
 pub struct Source {
     modules: Vec<tree::Module>,
+    crates: tree::Crates,
     /// The modules that the asked file holds.
     asked: Vec<usize>,
     files: Files,
@@ -176,13 +178,13 @@ impl Subject {
 }
 
 impl Source {
-    /// Reads the crate that a file belongs to.
+    /// Reads the crate that a file belongs to, and those that it names.
     ///
     /// # Errors
     /// A file, the asked one or one of its crate, that cannot be read or parsed.
     pub fn open(file: &Path) -> Result<Source, SourceError> {
         let read = tree::read(file)?;
-        Ok(Source { modules: read.modules, asked: read.asked, files: Files(read.files.into()) })
+        Ok(Source { modules: read.modules, crates: read.crates, asked: read.asked, files: Files(read.files.into()) })
     }
 
     /// The names of the schedules of the asked file, in order.
@@ -247,7 +249,7 @@ impl Source {
     }
 
     fn kernel(&self, from: usize, path: &[String]) -> Result<TokenStream, SourceError> {
-        match paths::resolve(&self.modules, from, path, Kind::Kernel)? {
+        match paths::resolve(&self.modules, &self.crates, from, path, Kind::Kernel)? {
             paths::Found::Item(module, item) => Ok(self.modules[module].items[item].tokens.clone()),
             paths::Found::Bundled(_) => Err(SourceError::WrongKind { path: path.join("::"), what: "a profile", wanted: "kernel" }),
         }
@@ -261,7 +263,7 @@ impl Source {
         spans: &mut Spans,
         seen: &mut Vec<(usize, usize)>,
     ) -> Result<Profile, SourceError> {
-        let (module, item) = match paths::resolve(&self.modules, from, path, Kind::Profile)? {
+        let (module, item) = match paths::resolve(&self.modules, &self.crates, from, path, Kind::Profile)? {
             paths::Found::Bundled(profile) => return Ok(profile),
             paths::Found::Item(module, item) => (module, item),
         };

@@ -2,7 +2,7 @@
 
 use super::SourceError;
 use super::items::Kind;
-use super::tree::Module;
+use super::tree::{Crates, Known, Module};
 use tilewright_dsl::diag::{did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 
@@ -24,17 +24,17 @@ enum Place {
     /// `tilewright::devices`.
     Devices,
     Bundled(String),
-    /// Another crate, by its name.
-    Crate(String),
+    /// Another crate: its name, and why it was not read.
+    Crate(String, String),
 }
 
 /// How many imports one path may pass: those that import each other never end.
 const IMPORTS: usize = 64;
 
 /// The item of a kind that a path written in the module `from` leads to.
-pub(super) fn resolve(modules: &[Module], from: usize, path: &[String], kind: Kind) -> Result<Found, SourceError> {
+pub(super) fn resolve(modules: &[Module], crates: &Crates, from: usize, path: &[String], kind: Kind) -> Result<Found, SourceError> {
     let text = path.join("::");
-    let mut way = Way { modules, path: &text, kind, passed: 0 };
+    let mut way = Way { modules, crates, path: &text, kind, passed: 0, globs: Vec::new() };
     let places = way.walk(from, path)?;
     let mut wanted: Vec<&Place> = places.iter().filter(|place| way.is_wanted(place)).collect();
     wanted.dedup();
@@ -48,9 +48,12 @@ pub(super) fn resolve(modules: &[Module], from: usize, path: &[String], kind: Ki
 
 struct Way<'a> {
     modules: &'a [Module],
+    crates: &'a Crates,
     path: &'a str,
     kind: Kind,
     passed: usize,
+    /// The `*` imports whose paths are walked: module and number.
+    globs: Vec<(usize, usize)>,
 }
 
 impl Way<'_> {
@@ -76,7 +79,7 @@ impl Way<'_> {
     fn unwanted(&self, places: &[Place]) -> SourceError {
         let (path, wanted) = (self.path.to_owned(), self.kind.name());
         match places.first() {
-            Some(Place::Crate(name)) => SourceError::OtherCrate { path, name: name.clone() },
+            Some(Place::Crate(name, why)) => SourceError::OtherCrate { path, name: name.clone(), why: why.clone() },
             Some(Place::Item(module, item)) => {
                 SourceError::WrongKind { path, what: self.modules[*module].items[*item].kind.a(), wanted }
             }
@@ -106,7 +109,7 @@ impl Way<'_> {
     /// What the first name of a path stands for.
     fn first(&mut self, from: usize, name: &str) -> Result<Vec<Place>, SourceError> {
         match name {
-            "crate" => return Ok(vec![Place::Module(0)]),
+            "crate" => return Ok(vec![Place::Module(self.modules[from].root)]),
             "self" => return Ok(vec![Place::Module(from)]),
             "super" => return Ok(vec![self.outside(from)]),
             _ => {}
@@ -115,12 +118,23 @@ impl Way<'_> {
         Ok(match name {
             _ if !here.is_empty() => here,
             "tilewright" => vec![Place::Tilewright],
-            _ => vec![Place::Crate(name.into())],
+            _ => vec![self.another(from, name)],
         })
     }
 
+    /// What another crate's name stands for.
+    fn another(&self, from: usize, name: &str) -> Place {
+        let unread = |why: &str| Place::Crate(name.into(), why.into());
+        match self.crates.get(&(self.modules[from].root, name.into())) {
+            Some(Known::Root(root)) => Place::Module(*root),
+            Some(Known::Tilewright) => Place::Tilewright,
+            Some(Known::Unread(why)) => unread(why),
+            None => unread("no dependency of the package has that name"),
+        }
+    }
+
     fn outside(&self, module: usize) -> Place {
-        Place::Module(self.modules[module].parent.unwrap_or(0))
+        Place::Module(self.modules[module].parent.unwrap_or(self.modules[module].root))
     }
 
     fn inside(&mut self, place: &Place, name: &str) -> Result<Vec<Place>, SourceError> {
@@ -128,9 +142,9 @@ impl Way<'_> {
             (Place::Module(module), "super") => vec![self.outside(*module)],
             (Place::Module(module), _) => self.named(*module, name)?,
             (Place::Tilewright, "devices") => vec![Place::Devices],
-            (Place::Tilewright, _) => vec![Place::Crate("tilewright".into())],
+            (Place::Tilewright, _) => vec![Place::Crate("tilewright".into(), "of it only `tilewright::devices` is known".into())],
             (Place::Devices, _) => vec![Place::Bundled(name.into())],
-            (Place::Crate(outer), _) => vec![Place::Crate(outer.clone())],
+            (Place::Crate(..), _) => vec![place.clone()],
             (Place::Item(..) | Place::Bundled(_), _) => Vec::new(),
         })
     }
@@ -139,19 +153,27 @@ impl Way<'_> {
     fn named(&mut self, module: usize, name: &str) -> Result<Vec<Place>, SourceError> {
         let mut found = self.own(module, name, true);
         let modules = self.modules;
-        let (globs, names): (Vec<_>, Vec<_>) = modules[module].imports.iter().partition(|i| i.name.is_none());
+        let imports = modules[module].imports.iter().enumerate();
+        let (globs, names): (Vec<_>, Vec<_>) = imports.partition(|(_, import)| import.name.is_none());
         if found.is_empty() {
-            for import in names.iter().filter(|i| i.name.as_deref() == Some(name)) {
+            for (_, import) in names.iter().filter(|(_, import)| import.name.as_deref() == Some(name)) {
                 self.pass()?;
                 found.extend(self.walk(module, &import.path)?);
             }
         }
         if found.is_empty() {
-            for import in globs {
+            for (n, import) in globs {
+                // What an import brings is not where its own path leads through.
+                if self.globs.contains(&(module, n)) {
+                    continue;
+                }
                 self.pass()?;
-                for place in self.walk(module, &import.path)? {
+                self.globs.push((module, n));
+                let places = self.walk(module, &import.path);
+                self.globs.pop();
+                for place in places? {
                     // What another crate's `*` brings is not known: it is not taken for everything.
-                    let inside = if matches!(place, Place::Crate(_)) { Vec::new() } else { self.inside(&place, name)? };
+                    let inside = if matches!(place, Place::Crate(..)) { Vec::new() } else { self.inside(&place, name)? };
                     let known = |p: &Place| !matches!(p, Place::Bundled(name) if Profile::bundled(name).is_none());
                     found.extend(inside.into_iter().filter(known));
                 }

@@ -1,7 +1,9 @@
-//! The modules of a crate, read from their files.
+//! The modules of a crate, read from their files; and those of the crates that it names, as far as they stand in files here.
 
 use super::items::{Import, Item, Kind, imports};
+use super::package::{Other, Package};
 use super::{File, SourceError};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A module.
@@ -10,6 +12,8 @@ pub(super) struct Module {
     pub(super) name: String,
     /// The module that it stands in; the root stands in none.
     pub(super) parent: Option<usize>,
+    /// The root of its crate.
+    pub(super) root: usize,
     pub(super) items: Vec<Item>,
     pub(super) imports: Vec<Import>,
 }
@@ -18,13 +22,33 @@ impl Module {
     pub(super) fn find(&self, kind: Kind, name: &str) -> Option<&Item> {
         self.items.iter().find(|item| item.kind == kind && item.name == name)
     }
+
+    /// The names that may be other crates': those that paths begin with.
+    fn firsts(&self) -> impl Iterator<Item = String> {
+        let used = self.imports.iter().filter_map(|import| import.path.first().cloned());
+        used.chain(self.items.iter().filter(|item| item.kind != Kind::Kernel).flat_map(Item::words))
+    }
 }
 
-/// A crate as it was read.
+/// What a name of another crate stands for.
+#[derive(Debug)]
+pub(super) enum Known {
+    /// Its root.
+    Root(usize),
+    Tilewright,
+    /// Why it was not read.
+    Unread(String),
+}
+
+/// By the root of the crate that says it, and the name.
+pub(super) type Crates = HashMap<(usize, String), Known>;
+
+/// A crate as it was read, and the crates that it names.
 #[derive(Default)]
 pub(super) struct Read {
     /// The root first.
     pub(super) modules: Vec<Module>,
+    pub(super) crates: Crates,
     /// Those of the asked file.
     pub(super) asked: Vec<usize>,
     /// The files, in the order of reading.
@@ -46,42 +70,79 @@ struct Place<'a> {
 /// taken for a root itself.
 pub(super) fn read(file: &Path) -> Result<Read, SourceError> {
     let asked = file.canonicalize().map_err(|error| SourceError::Read { path: file.into(), error })?;
-    let roots = roots(&asked);
-    if !roots.contains(&asked) {
+    let package = Package::around(&asked);
+    let (mut read, root) = own(&asked, package.as_ref())?;
+    if let Some(package) = package {
+        read.others(root, package);
+    }
+    Ok(read)
+}
+
+/// The crate that a file belongs to, and its first file.
+fn own(asked: &Path, package: Option<&Package>) -> Result<(Read, PathBuf), SourceError> {
+    let roots: Vec<PathBuf> = package.into_iter().flat_map(Package::roots).filter_map(|path| path.canonicalize().ok()).collect();
+    if !roots.iter().any(|root| root == asked) {
         for root in roots {
             // Another crate's faults are not this file's.
-            if let Ok(read) = read_root(&root, &asked)
+            if let Ok(read) = read_root(&root, asked)
                 && !read.asked.is_empty()
             {
-                return Ok(read);
+                return Ok((read, root));
             }
         }
     }
-    read_root(&asked, &asked)
-}
-
-/// The files of the package around a file that may be roots of crates.
-fn roots(file: &Path) -> Vec<PathBuf> {
-    let Some(package) = file.ancestors().skip(1).find(|dir| dir.join("Cargo.toml").is_file()) else { return Vec::new() };
-    let mut found = vec![package.join("src/lib.rs"), package.join("src/main.rs")];
-    for folder in ["src/bin", "examples", "tests", "benches"] {
-        let Ok(entries) = std::fs::read_dir(package.join(folder)) else { continue };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
-        paths.sort();
-        found.extend(paths.into_iter().map(|path| if path.is_dir() { path.join("main.rs") } else { path }));
-    }
-    found.retain(|path| path.extension().is_some_and(|e| e == "rs") && path.is_file());
-    found
+    Ok((read_root(asked, asked)?, asked.into()))
 }
 
 fn read_root(root: &Path, asked: &Path) -> Result<Read, SourceError> {
     let mut read = Read { asked_path: asked.into(), ..Read::default() };
-    read.modules.push(Module::default());
-    read.file(root, 0, root.parent().unwrap_or(Path::new("")))?;
+    read.root(root)?;
     Ok(read)
 }
 
 impl Read {
+    /// Reads a crate from its first file on.
+    fn root(&mut self, file: &Path) -> Result<usize, SourceError> {
+        let root = self.modules.len();
+        self.modules.push(Module { root, ..Module::default() });
+        self.seen.clear();
+        self.file(file, root, file.parent().unwrap_or(Path::new("")))?;
+        Ok(root)
+    }
+
+    /// Reads the crates that the first one names, and those that they name.
+    fn others(&mut self, first: PathBuf, package: Package) {
+        // A file of the first crate may be another's, too.
+        self.asked_path.clear();
+        let mut packages = HashMap::from([(0, package)]);
+        let mut roots: HashMap<PathBuf, Result<usize, String>> = HashMap::from([(first, Ok(0))]);
+        let mut next = 0;
+        while let Some(module) = self.modules.get(next) {
+            let (root, names) = (module.root, module.firsts().collect::<Vec<_>>());
+            next += 1;
+            let Some(package) = packages.get(&root) else { continue };
+            let is_new = |name: &String| name != "tilewright" && !self.crates.contains_key(&(root, name.clone()));
+            let new = names.into_iter().filter(is_new);
+            let new: Vec<_> = new.map(|name| (package.other(&name), name)).collect();
+            for (other, name) in new {
+                let known = match other {
+                    Other::Tilewright => Known::Tilewright,
+                    Other::Unread(why) => Known::Unread(why),
+                    Other::At(path) => {
+                        let path = path.canonicalize().unwrap_or(path);
+                        let read = || self.root(&path).map_err(|error| error.to_string());
+                        let found = roots.entry(path.clone()).or_insert_with(read).clone();
+                        if let Some(package) = found.is_ok().then(|| Package::around(&path)).flatten() {
+                            packages.entry(found.clone().unwrap_or_default()).or_insert(package);
+                        }
+                        found.map_or_else(Known::Unread, Known::Root)
+                    }
+                };
+                self.crates.insert((root, name), known);
+            }
+        }
+    }
+
     /// Reads a file into a module. Files of modules inside it are looked for in `folder`.
     fn file(&mut self, file: &Path, module: usize, folder: &Path) -> Result<(), SourceError> {
         let fails = |error| SourceError::Read { path: file.into(), error };
@@ -121,7 +182,8 @@ impl Read {
     /// A module inside another one: in braces, or in a file of its own.
     fn module(&mut self, inner: &syn::ItemMod, parent: usize, place: Place<'_>) -> Result<(), SourceError> {
         let (name, at) = (inner.ident.to_string(), self.modules.len());
-        self.modules.push(Module { name: name.clone(), parent: Some(parent), ..Module::default() });
+        let root = self.modules[parent].root;
+        self.modules.push(Module { name: name.clone(), parent: Some(parent), root, ..Module::default() });
         let own = place.folder.join(&name);
         if let Some((_, items)) = &inner.content {
             return self.items(items, at, Place { folder: &own, ..place });

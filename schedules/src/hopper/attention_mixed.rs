@@ -1,13 +1,124 @@
-//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments, and what rows have alone goes through
-//! shared memory. Keys and values of the next block are fetched while this one is computed.
+//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments. Keys and values of the next block are
+//! fetched while this one is computed.
+//!
+//! Where the device reduces and converts matrices, so do a row's maximum and sum, and the weights become a factor where they are; elsewhere
+//! (`…_KHR`) these go through shared memory. Shapes are those that won on an H200.
 
 use crate::kernels::{attention_grouped, attention_mixed, causal_attention_mixed};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
+    /// 128 queries a workgroup of eight subgroups, blocks of 128 keys.
+    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 128 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 128);
+        tile(b: 1, i: 128) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        fragment(i, e, 16 x 16);
+    }
+}
+
+schedule! {
+    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements.
+    pub HEADS_128: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 128) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: start, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        fragment(i, e, 16 x 16);
+    }
+}
+
+schedule! {
+    /// 64 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row.
+    pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 64 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 64) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 16) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        fragment(i, e, 16 x 16);
+    }
+}
+
+schedule! {
+    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys up to the row's own, for heads of 128 elements.
+    pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 128) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 16) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        fragment(i, e, 16 x 16);
+    }
+}
+
+schedule! {
     /// 128 queries a workgroup of four subgroups, blocks of 64 keys.
-    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 128 == 0 {
+    pub HEADS_64_KHR: attention_mixed for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 128 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
         tile(i: 32) => subgroup(x);
@@ -38,7 +149,7 @@ schedule! {
 
 schedule! {
     /// 64 queries a workgroup of four subgroups, blocks of 64 keys, for heads of 128 elements.
-    pub HEADS_128: attention_mixed for nvidia_hopper where D == 128, E == 128, M % 64 == 0, N % 64 == 0 {
+    pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, M % 64 == 0, N % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
         tile(i: 16) => subgroup(x);
@@ -69,7 +180,7 @@ schedule! {
 
 schedule! {
     /// 64 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row.
-    pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 64 == 0, finite(value) {
+    pub CAUSAL_64_KHR: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 64 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
         reorder(j_o, i, e);
@@ -99,8 +210,8 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_128`] up to the row's own key.
-    pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
+    /// [`HEADS_128_KHR`] up to the row's own key.
+    pub CAUSAL_128_KHR: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
         reorder(j_o, i, e);
@@ -130,7 +241,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_64`] of queries in groups.
+    /// [`HEADS_64_KHR`] of queries in groups.
     pub GROUPED_64: attention_grouped for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 128 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, h: 1, g: 1, i: 128) => workgroup(z, y, y, x);
@@ -161,7 +272,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_64`] of any number of rows: 64 queries a workgroup, blocks of 32 keys.
+    /// [`HEADS_64_KHR`] of any number of rows: 64 queries a workgroup, blocks of 32 keys.
     pub HEADS_64_ROWS: attention_mixed for nvidia_hopper where D == 64, E == 64, M % 32 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);

@@ -15,3 +15,27 @@ schedule! {
         vectorize(j, 4);
     }
 }
+
+schedule! {
+    /// 64x128 a workgroup of 128, 8x8 an invocation, 16 steps of k at a time, which are loaded to registers while others are computed. The driver
+    /// folds the sizes.
+    pub PREFETCH_64X128: matmul for nvidia_hopper where M % 64 == 0, N % 128 == 0, K % 16 == 0 {
+        tile(i: 64, j: 128) => workgroup(y, x);
+        tile(k: STEP => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s[k, i], at: k_o, to: shared, row_pad: 4);
+        promote(b => b_s[k, j], at: k_o, to: shared);
+        pipeline(k_o, buffers: BUFFERS, prefetch: register);
+        split(i, [2, 2, 4, 4] => i_r, i_w, i_t, i_v);
+        split(j, [2, 2, 8, 4] => j_r, j_w, j_t, j_v);
+        distribute(i_w, j_w => subgroup(y, x));
+        distribute(i_t, j_t => lane(x, x));
+        promote(a_s => a_r[i_r, i_v], at: k, to: register);
+        promote(b_s => b_r[j_r, j_v], at: k, to: register);
+        unroll(k, i_r, i_v, j_r);
+        vectorize(j_v, 4);
+        tune STEP in [8, 16] = 16;
+        tune BUFFERS in [1, 2] = 2;
+        pin(N, K);
+    }
+}

@@ -1,17 +1,17 @@
 //! Products of halves with sums in f32, on matrix units.
 //!
-//! Tiles and pipelines are those that won on an H200. One buffer for each factor, filled from registers between two barriers, leaves room for two
-//! workgroups on a core. Neighbouring invocations store rows of `a` that lie four apart, in different banks. Workgroups
-//! go through the tiles in bands, which keeps in the cache what they share.
+//! Tiles and pipelines are those that won on an H200: four subgroups of 64x64 a workgroup, 64 steps of k at a time, in one buffer for each
+//! factor that is filled from registers between two barriers. Steps of 32 would leave room for a second workgroup on a core, and are slower all
+//! the same. Workgroups go through the tiles in bands, which keeps in the cache what they share.
 
 use crate::kernels::matmul_f16;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups, each with 64x64 in fragments.
-    pub PINNED_128X256: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
-        tile(i: 128 => i_o, j: 256 => j_o);
+    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups, each with 64x64 in fragments.
+    pub PINNED_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
+        tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, BAND] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
@@ -25,46 +25,16 @@ schedule! {
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
         tune BAND in [1, 2, 4, 8] = 8;
-        tune STEP in [16, 32] = 32;
+        tune STEP in [16, 32, 64] = 64;
         tune COLUMNS in [32, 64] = 64;
         pin(N, K);
     }
 }
 
 schedule! {
-    /// The same with 128x128 a workgroup of four subgroups, for smaller products.
-    pub PINNED_128X128: matmul_f16 for nvidia_hopper where M % 512 == 0, N % 128 == 0, K % 32 == 0 {
-        tile(i: 128 => i_o, j: 128 => j_o);
-        split(i_o, [_, BAND] => band, i_b);
-        reorder(band, j_o, i_b, i, j, k);
-        fuse(band, j_o, i_b => w);
-        distribute(w => workgroup(x));
-        tile(k: 32 => k_o);
-        reorder(k_o, k, i, j);
-        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        tile(i: 64, j: 64) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
-        a_s {
-            split(i, [16, 2, 2, 2] => q, i_4, i_2, i_1);
-            vectorize(k, 8);
-            reorder(q, i_1, i_2, i_4, k);
-            fuse(q, i_1, i_2, i_4, k => t);
-            split(t, [_, 128] => round, item);
-            distribute(item => thread(linear));
-            unroll(round);
-        }
-        tune BAND in [1, 2, 4] = 4;
-        pin(N, K);
-    }
-}
-
-schedule! {
-    /// The same with 128x64 a workgroup and longer steps, for products that would leave cores idle.
-    pub PINNED_128X64: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 64 == 0 {
-        tile(i: 128, j: 64) => workgroup(y, x);
+    /// The same with 64x128 a workgroup: up to about 1024x1024, where fewer tiles would leave cores idle, it stands first among those to load.
+    pub PINNED_64X128: matmul_f16 for nvidia_hopper where M % 64 == 0, N % 128 == 0, K % 64 == 0 {
+        tile(i: 64, j: 128) => workgroup(y, x);
         tile(k: STEP => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
@@ -74,50 +44,41 @@ schedule! {
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
         tune STEP in [16, 32, 64] = 64;
-        tune ROWS in [32, 64] = 64;
-        tune COLUMNS in [16, 32, 64] = 32;
+        tune ROWS in [32, 64] = 32;
+        tune COLUMNS in [32, 64] = 64;
         pin(N, K);
     }
 }
 
 schedule! {
     /// Sizes at run time: 128x128 a workgroup.
-    pub TILES_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 32 == 0 {
+    pub TILES_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
-        tile(k: 32 => k_o);
-        reorder(k_o, k, j, i);
+        tile(k: 64 => k_o);
+        reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
         pipeline(k_o, buffers: 1, prefetch: register);
         tile(i: 64, j: 64) => subgroup(y, x);
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
-        a_s {
-            split(i, [16, 2, 2, 2] => q, i_4, i_2, i_1);
-            vectorize(k, 8);
-            reorder(q, i_1, i_2, i_4, k);
-            fuse(q, i_1, i_2, i_4, k => t);
-            split(t, [_, 128] => round, item);
-            distribute(item => thread(linear));
-            unroll(round);
-        }
     }
 }
 
 schedule! {
     /// Large products whose rows lie at multiples of 16 bytes: the factors are read where they are, and only the result is made in whole tiles,
     /// which a second dispatch copies.
-    pub PADDED_RESULT: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 32 == 0 {
-        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 256, j % 256], when: dispatch);
+    pub PADDED_RESULT: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 64 == 0 {
+        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 128, j % 128], when: dispatch);
         c_packed {
             reorder(i_oo, j_o, i_o, i, j, k);
             fuse(i_oo, j_o, i_o => w);
             distribute(w => workgroup(x));
-            tile(k: 32 => k_o);
+            tile(k: 64 => k_o);
             reorder(k_o, k, i, j);
             promote(a => a_s, at: k_o, to: shared, row_pad: 8);
             promote(b => b_s, at: k_o, to: shared, row_pad: 8);
@@ -130,30 +91,30 @@ schedule! {
         tile(i: 2, j: 4) => thread(y, x);
         unroll(i);
         vectorize(j, 4);
-        tune BAND in [2, 4, 8] = 4;
+        tune BAND in [2, 4, 8] = 8;
         pin(N, K);
     }
 }
 
 schedule! {
     /// Large products of any sizes: the factors are copied to whole tiles, filled with zeros, and the product of these has no guards. Its rows lie
-    /// at multiples of 1024 bytes, from where a last dispatch copies the result. 128x256 a workgroup of eight subgroups.
-    pub PADDED_128X256: matmul_f16 for nvidia_hopper {
-        pack(a[i, k] => [i / (128 * BAND), k / 32, i / 128 % BAND, i % 128, k % 32], when: dispatch);
-        pack(b[k, j] => [k / 32, j / 256, k % 32, j % 256], when: dispatch);
-        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 256, j % 256], when: dispatch);
+    /// at multiples of 512 bytes, from where a last dispatch copies the result. 128x128 a workgroup of four subgroups.
+    pub PADDED_128X128: matmul_f16 for nvidia_hopper {
+        pack(a[i, k] => [i / (128 * BAND), k / 64, i / 128 % BAND, i % 128, k % 64], when: dispatch);
+        pack(b[k, j] => [k / 64, j / 128, k % 64, j % 128], when: dispatch);
+        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 128, j % 128], when: dispatch);
         a_packed {
             fuse(i_oo, i_o => i_b);
             split(i, [_, 16] => i_t, i);
             distribute(i_b, i_t => workgroup(z, y));
-            tile(k_o: 4) => workgroup(x);
+            tile(k_o: 2) => workgroup(x);
             vectorize(k, 8, unaligned: scalar);
             fuse(i, k_o, k => t);
             distribute(t => thread(linear));
         }
         b_packed {
             distribute(k_o, j_o => workgroup(y, x));
-            tile(k: 8) => workgroup(z);
+            tile(k: 16) => workgroup(z);
             vectorize(j, 8, unaligned: scalar);
             fuse(k, j => t);
             distribute(t => thread(linear));
@@ -162,7 +123,7 @@ schedule! {
             reorder(i_oo, j_o, i_o, i, j, k);
             fuse(i_oo, j_o, i_o => w);
             distribute(w => workgroup(x));
-            tile(k: 32 round_up => k_o);
+            tile(k: 64 round_up => k_o);
             reorder(k_o, k, i, j);
             promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
             promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
@@ -175,60 +136,7 @@ schedule! {
         tile(i: 4) => thread(y);
         distribute(j => thread(x));
         unroll(i);
-        tune BAND in [2, 4, 8] = 4;
-        pin(N, K);
-    }
-}
-
-schedule! {
-    /// The same with 128x128 a workgroup of four subgroups, for smaller products.
-    pub PADDED_128X128: matmul_f16 for nvidia_hopper {
-        pack(a[i, k] => [i / 128, k / 32, i % 128, k % 32], when: dispatch);
-        pack(b[k, j] => [k / 32, j / (128 * BAND), j / 128 % BAND, k % 32, j % 128], when: dispatch);
-        pack(c[i, j] => [i / 128, i % 128, j / (128 * BAND), j / 128 % BAND, j % 128], when: dispatch);
-        a_packed {
-            split(i, [_, 16] => i_t, i);
-            distribute(i_o, i_t => workgroup(z, y));
-            tile(k_o: 4) => workgroup(x);
-            vectorize(k, 8, unaligned: scalar);
-            fuse(i, k_o, k => t);
-            distribute(t => thread(linear));
-        }
-        b_packed {
-            fuse(j_oo, j_o => j_b);
-            distribute(k_o, j_b => workgroup(y, x));
-            tile(k: 16) => workgroup(z);
-            vectorize(j, 8, unaligned: scalar);
-            fuse(k, j => t);
-            distribute(t => thread(linear));
-        }
-        c_packed {
-            reorder(j_oo, i_o, j_o, i, j, k);
-            fuse(j_oo, i_o, j_o => w);
-            distribute(w => workgroup(x));
-            tile(k: 32 round_up => k_o);
-            reorder(k_o, k, i, j);
-            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            pipeline(k_o, buffers: 1, prefetch: register);
-            tile(i: 64, j: 64) => subgroup(y, x);
-            mma(i, j, k, 16 x 16 x 16);
-            unroll(k);
-        }
-        a_s {
-            split(i, [16, 2, 2, 2] => q, i_4, i_2, i_1);
-            vectorize(k, 8);
-            reorder(q, i_1, i_2, i_4, k);
-            fuse(q, i_1, i_2, i_4, k => t);
-            split(t, [_, 128] => round, item);
-            distribute(item => thread(linear));
-            unroll(round);
-        }
-        tile(i: 16, j: 128) => workgroup(y, x);
-        tile(i: 4) => thread(y);
-        distribute(j => thread(x));
-        unroll(i);
-        tune BAND in [2, 4] = 2;
+        tune BAND in [2, 4, 8] = 8;
         pin(N, K);
     }
 }

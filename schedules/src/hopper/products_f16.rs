@@ -23,25 +23,16 @@ schedule! {
 
 schedule! {
     /// Whole tiles of 128x128, with sizes that the driver folds.
-    pub BATCHED_128X128: batched_matmul_f16 for nvidia_hopper where M % 128 == 0, N % 128 == 0, K % 32 == 0 {
+    pub BATCHED_128X128: batched_matmul_f16 for nvidia_hopper where M % 128 == 0, N % 128 == 0, K % 64 == 0 {
         tile(n: 1, i: 128, j: 128) => workgroup(z, y, x);
-        tile(k: 32 => k_o);
-        reorder(k_o, k, j, i);
+        tile(k: 64 => k_o);
+        reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
         pipeline(k_o, buffers: 1, prefetch: register);
         tile(i: 64, j: 64) => subgroup(y, x);
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
-        a_s {
-            split(i, [16, 2, 2, 2] => q, i_4, i_2, i_1);
-            vectorize(k, 8);
-            reorder(q, i_1, i_2, i_4, k);
-            fuse(q, i_1, i_2, i_4, k => t);
-            split(t, [_, 128] => round, item);
-            distribute(item => thread(linear));
-            unroll(round);
-        }
         pin(M, N, K);
     }
 }
@@ -65,14 +56,14 @@ schedule! {
 }
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups. The sums are rounded in fragments.
-    pub ROUNDED_128X256: matmul_f16_rounded for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
-        tile(i: 128 => i_o, j: 256 => j_o);
+    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups. The sums are rounded in fragments.
+    pub ROUNDED_128X128: matmul_f16_rounded for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
+        tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
-        tile(k: 32 => k_o);
+        tile(k: 64 => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
@@ -102,14 +93,14 @@ schedule! {
 }
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups.
-    pub SUMS_128X256: matmul_f16_sums for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
-        tile(i: 128 => i_o, j: 256 => j_o);
+    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups.
+    pub SUMS_128X128: matmul_f16_sums for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
+        tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
-        tile(k: 32 => k_o);
+        tile(k: 64 => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
@@ -139,14 +130,14 @@ schedule! {
 }
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x256 a workgroup of eight subgroups. Bias, ReLU and residual in fragments.
-    pub RESIDUAL_128X256: matmul_f16_residual for nvidia_hopper where M % 1024 == 0, N % 256 == 0, K % 32 == 0 {
-        tile(i: 128 => i_o, j: 256 => j_o);
+    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups. Bias, ReLU and residual in fragments.
+    pub RESIDUAL_128X128: matmul_f16_residual for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
+        tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
-        tile(k: 32 => k_o);
+        tile(k: 64 => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);

@@ -18,31 +18,36 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over 32 channels, four each of four rows of eight pixels: what is read of a pixel is uniform. The filter is
+    /// Eight invocations over 32 channels, four each of some rows of pixels: what is read of a pixel is uniform. The filter is
     /// written out, and the sizes are the driver's to know.
     pub STRIDED_3_ROWS: conv2d<T = f32, S = 2> for mesa_lavapipe
     where OH % 4 == 0, OW % 8 == 0, OC % 32 == 0, IC == 3 {
-        tile(n: 1, oh: 4, ow: 8, oc: 32) => workgroup(z, z, y, x);
+        tile(n: 1, oh: ROWS, ow: COLUMNS, oc: 32) => workgroup(z, z, y, x);
         tile(oc: 4) => thread(x);
         reorder(fh, fw, ic, oh, ow, oc);
         unroll(fh, fw, ic, oh, ow);
         vectorize(oc, 4);
         pin(IH, IW, OC);
+        tune ROWS in [1, 2, 4] = 4;
+        tune COLUMNS in [1, 2, 4, 8] = 8;
     }
 }
 
 schedule! {
-    /// Stride 1, many channels: eight invocations over 64 channels, eight each of two rows of four pixels. The sizes are the driver's to
+    /// Stride 1, many channels: eight invocations over 64 channels, eight each of some rows of pixels. The sizes are the driver's to
     /// know.
     pub CHANNELS_64: conv2d<T = f32> for mesa_lavapipe
     where OH % 2 == 0, OW % 4 == 0, OC % 64 == 0, IC % 4 == 0 {
-        tile(n: 1, oh: 2, ow: 4, oc: 64) => workgroup(z, z, y, x);
+        tile(n: 1, oh: ROWS, ow: COLUMNS, oc: 64) => workgroup(z, z, y, x);
         tile(oc: 8) => thread(x);
-        tile(ic: 4 => ic_o);
+        tile(ic: DEPTH => ic_o);
         vectorize(oc, 4);
         reorder(fh, fw, ic_o, oh, ow, oc, ic);
         unroll(oh, ow, oc, ic);
         pin(IH, IW, IC, OC);
+        tune ROWS in [1, 2] = 2;
+        tune COLUMNS in [1, 2, 4] = 4;
+        tune DEPTH in [1, 2, 4] = 2;
     }
 }
 

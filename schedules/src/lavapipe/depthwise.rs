@@ -16,13 +16,15 @@ schedule! {
 }
 
 schedule! {
-    /// 64 invocations over eight vectors of channels and 4x16 pixels, 2x4 pixels each; the sizes are the driver's to know.
-    pub PIXELS_2X4: depthwise for mesa_lavapipe where OH % 4 == 0, OW % 16 == 0, C % 32 == 0 {
+    /// Invocations over eight vectors of channels and 4x16 pixels, some pixels each; the sizes are the driver's to know.
+    pub PIXELS_PINNED: depthwise for mesa_lavapipe where OH % 4 == 0, OW % 16 == 0, C % 32 == 0 {
         tile(n: 1, oh: 4, ow: 16, c: 32) => workgroup(z, z, y, x);
-        tile(oh: 2, ow: 4, c: 4) => thread(z, y, x);
+        tile(oh: ROWS, ow: COLUMNS, c: 4) => thread(z, y, x);
         reorder(fh, fw, oh, ow, c);
         unroll(fh, fw, oh, ow);
         vectorize(c, 4);
         pin(IH, IW, C);
+        tune ROWS in [1, 2, 4] = 4;
+        tune COLUMNS in [1, 2, 4, 8] = 8;
     }
 }

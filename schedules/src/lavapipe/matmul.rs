@@ -30,16 +30,19 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over 64 columns, 32 rows of eight columns each, row by row: what is held of `b` serves them all. The sizes are
+    /// Eight invocations side by side, each with some rows of some columns, row by row: what is held of `b` serves them all. The sizes are
     /// the driver's to know.
-    pub ROWS_32X2: matmul for mesa_lavapipe where M % 32 == 0, N % 64 == 0, K % 4 == 0 {
-        tile(i: 32, j: 64) => workgroup(y, x);
-        tile(j: 8) => thread(x);
-        tile(k: 4 => k_o);
+    pub ROWS_PINNED: matmul for mesa_lavapipe where M % 32 == 0, N % 64 == 0, K % 4 == 0 {
+        tile(i: ROWS, j: COLUMNS * 8) => workgroup(y, x);
+        tile(j: COLUMNS) => thread(x);
+        tile(k: DEPTH => k_o);
         vectorize(j, 4);
         reorder(k_o, i, j, k);
         unroll(i, j, k);
         pin(N, K);
+        tune ROWS in [4, 8, 16, 32] = 8;
+        tune COLUMNS in [4, 8] = 8;
+        tune DEPTH in [1, 2, 4] = 1;
     }
 }
 

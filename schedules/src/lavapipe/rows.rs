@@ -21,9 +21,9 @@ schedule! {
 }
 
 schedule! {
-    /// The maximum and the sum in one pass: each of eight invocations reads blocks of 32 neighbours.
+    /// The maximum and the sum in one pass: each of eight invocations reads blocks of neighbours.
     pub SOFTMAX_ONLINE: softmax for mesa_lavapipe where C % 256 == 0 {
-        decompose_online(largest, total => block_largest, block_total, block: 32);
+        decompose_online(largest, total => block_largest, block_total, block: BLOCK);
         tile(i: 1) => workgroup(x);
         tile(j: 32 => j_o);
         tile(j: 4) => thread(x);
@@ -38,6 +38,7 @@ schedule! {
         }
         block_total, block_largest { unroll(k); }
         pin(C);
+        tune BLOCK in [4, 8, 16, 32] = 8;
     }
 }
 

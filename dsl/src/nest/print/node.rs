@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot, Space,
-    StageId, Step, Tail,
+    Access, AllReduce, AxisId, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot,
+    Space, StageId, Step, Tail,
 };
 
 impl Printer<'_> {
@@ -13,16 +13,17 @@ impl Printer<'_> {
             Exec::Serial => format!("for {axis} in 0..{}", looped.end.map_or(extent, |end| self.expr(end))),
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
-            Exec::Matrix(side) => format!("matrix {} {axis} in 0..{extent}", side_name(side)),
+            Exec::Matrix(side) => format!("matrix {} {axis} in 0..{extent}{}", side_name(side), self.reduced(looped.axis)),
             Exec::Step(Step::First(0)) => format!("once {axis} = 0, if it is below {extent}"),
             Exec::Step(Step::First(n)) => format!("once {axis} = min({n}, {extent} - 1), if that is not negative"),
             Exec::Step(Step::Ahead(of, n)) => format!("once {axis} = min({} + {n}, {extent} - 1)", self.axis(of)),
-            Exec::Bind(level, slot) => {
-                let by =
-                    self.program.strategies.get(&looped.axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)));
-                format!("{}: {axis} in 0..{extent}{by}", bound(level, slot))
-            }
+            Exec::Bind(level, slot) => format!("{}: {axis} in 0..{extent}{}", bound(level, slot), self.reduced(looped.axis)),
         }
+    }
+
+    /// How the parts of a reduction become one.
+    fn reduced(&self, axis: AxisId) -> String {
+        self.program.strategies.get(&axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)))
     }
 
     /// A buffer as it is declared: `shared a_s: f32[8, 32 + 4]`.
@@ -141,6 +142,7 @@ fn how(how: How) -> &'static str {
         How::Subgroup => "subgroup",
         How::Tree => "tree",
         How::Atomic => "atomic",
+        How::Matrix => "matrix",
     }
 }
 

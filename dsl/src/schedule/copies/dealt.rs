@@ -13,10 +13,12 @@ use crate::diag::{Error, SpanId, list};
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId};
 use crate::facts::Prover;
+use crate::launch::Feature;
 use crate::nest::walk::{self, Around};
 use crate::nest::{
-    Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Side, Slot, Space, StageId,
+    Access, AxisDef, AxisId, Body, BufferId, Compute, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Side, Slot, Space, StageId,
 };
+use crate::profile::Profile;
 use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
 use crate::schedule::unroll::LIMIT;
@@ -89,7 +91,7 @@ fn arranged<T>(of: Vec<(Option<Side>, T)>) -> Vec<T> {
 }
 
 /// Gives a distributed buffer its dimensions, and all that touches it their places in these.
-pub(super) fn run(program: &mut Program, copy: &Copied) -> Applied {
+pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     if !program.dealt.contains(&copy.buffer) {
         return Ok(());
     }
@@ -107,7 +109,7 @@ pub(super) fn run(program: &mut Program, copy: &Copied) -> Applied {
             if let (NodeKind::Compute(compute), Ok(())) = (&mut node.kind, &found)
                 && !fills(compute, copy)
             {
-                let reader = Reader { program, copy, dimensions: &dimensions, around };
+                let reader = Reader { program, profile, copy, dimensions: &dimensions, columns: spread_over(&fragment), around };
                 found = reader.redirect(compute, &buffers);
             }
         });
@@ -136,13 +138,36 @@ fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> R
     }
     let sides =
         dimensions.iter().flatten().filter_map(|digit| Some((Some(digit.side?), u32::try_from(digit.extent).ok()?))).collect();
-    match arranged(sides)[..] {
-        [rows, columns] => Ok(Some(Space::Fragment { rows, columns, spread: false })),
+    match (&arranged(sides)[..], reduced_columns(program, copy)) {
+        ([rows, columns], None) => Ok(Some(Space::Fragment { rows: *rows, columns: *columns, spread: false })),
+        ([rows], Some(columns)) => Ok(Some(Space::Fragment { rows: *rows, columns, spread: true })),
         _ => {
             let error = Error::new(copy.span, format!("`{name}` is in fragments, and its loops are no matrices"));
             Err(error.help(format!("write `{name} {{ fragment(…, …, 16 x 16); }}`, or `mma` there if it is a sum of products")))
         }
     }
+}
+
+/// How many columns the matrices have of which rows are combined to what a buffer holds.
+fn reduced_columns(program: &Program, copy: &Copied) -> Option<u32> {
+    let (around, _) = filled_in(program, copy);
+    let columns = around.iter().find(|l| l.exec == Exec::Matrix(Side::Columns) && program.strategies.contains_key(&l.axis))?;
+    u32::try_from(program.exprs.as_int(program.axes[columns.axis].extent)?).ok()
+}
+
+/// The loops around what fills a buffer, and its predicates.
+fn filled_in(program: &Program, copy: &Copied) -> (Vec<Around>, Vec<Pred>) {
+    let mut found = (Vec::new(), Vec::new());
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, loops| {
+            if let NodeKind::Compute(compute) = &node.kind
+                && fills(compute, copy)
+            {
+                found = (loops.to_vec(), compute.preds.clone());
+            }
+        });
+    }
+    found
 }
 
 fn fills(compute: &Compute, copy: &Copied) -> bool {
@@ -151,16 +176,7 @@ fn fills(compute: &Compute, copy: &Copied) -> bool {
 
 /// The loops that fill a dimension, outermost first; none if it has one element.
 fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, Error> {
-    let (mut around, mut preds) = (Vec::new(), Vec::new());
-    for dispatch in &program.plan {
-        walk::within(&dispatch.body, &mut |node, loops| {
-            if let NodeKind::Compute(compute) = &node.kind
-                && fills(compute, copy)
-            {
-                (around, preds) = (loops.to_vec(), compute.preds.clone());
-            }
-        });
-    }
+    let (around, preds) = filled_in(program, copy);
     let (copied, name) = (&program.buffers[copy.buffer].name, &program.axes[axis].name);
     let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
     let index = program.exprs.linear(program.over_leaves(program.exprs.axis(axis), &bound));
@@ -280,11 +296,22 @@ fn along(side: Side) -> &'static str {
     }
 }
 
+/// How many columns matrices have whose columns are all the same.
+fn spread_over(space: &Option<Space>) -> Option<i64> {
+    match space {
+        Some(Space::Fragment { columns, spread: true, .. }) => Some((*columns).into()),
+        _ => None,
+    }
+}
+
 /// Something that reads the buffer, under its loops.
 struct Reader<'r> {
     program: &'r Program,
+    profile: &'r Profile,
     copy: &'r Copied,
     dimensions: &'r [Vec<Digit>],
+    /// Of matrices whose columns are all the same, how many these are.
+    columns: Option<i64>,
     around: &'r [Around],
 }
 
@@ -306,7 +333,8 @@ impl Reader<'_> {
             for read in self.program.exprs.reads(*value).into_iter().filter(|read| buffers.contains(&read.buffer)) {
                 let mut index = Vec::new();
                 for (digits, at) in self.dimensions.iter().zip(&read.index) {
-                    let found = self.taken_apart(*at, digits).map_err(|misfit| self.refuse(stage, *at, digits, &misfit))?;
+                    let found = self.check_columns().and_then(|()| self.taken_apart(*at, digits));
+                    let found = found.map_err(|misfit| self.refuse(stage, *at, digits, &misfit))?;
                     let sides = digits.iter().map(|digit| digit.side).chain([None]);
                     index.extend(sides.zip(found));
                 }
@@ -375,7 +403,7 @@ impl Reader<'_> {
             (Some((axis, 1)), None) if sum.constant == 0 && self.extent(*axis) == Some(digit.extent) => {
                 let exec = self.around.iter().find(|l| l.axis == *axis).map(|l| l.exec);
                 match (digit.side, exec) {
-                    (Some(side), Some(Exec::Matrix(here))) if side != here => return Err(Misfit::Side(side, here)),
+                    (Some(side), Some(Exec::Matrix(here))) if !self.is_side(side, here) => return Err(Misfit::Side(side, here)),
                     (Some(_), Some(Exec::Matrix(_))) => {}
                     (Some(_), _) => return Err(Misfit::Split),
                     (None, exec) if exec.and_then(self::owner) != digit.owner => return Err(Misfit::Owner(*digit)),
@@ -386,6 +414,18 @@ impl Reader<'_> {
             (None, _) if digit.side.is_none() => Err(Misfit::Owner(*digit)),
             _ => Err(Misfit::Split),
         }
+    }
+
+    /// Whether one side of the buffer's matrices can be another here: a sum's as a factor's, where the device converts them.
+    fn is_side(&self, own: Side, here: Side) -> bool {
+        own == here || (here == Side::Depth && self.copy.computed && self.profile.has(Feature::MatrixConversions))
+    }
+
+    /// That matrices whose columns are all the same are read with as many columns.
+    fn check_columns(&self) -> Result<(), Misfit> {
+        let Some(columns) = self.columns else { return Ok(()) };
+        let here = self.around.iter().find(|l| l.exec == Exec::Matrix(Side::Columns));
+        if here.is_none_or(|l| self.extent(l.axis) == Some(columns)) { Ok(()) } else { Err(Misfit::Split) }
     }
 
     /// How many values a loop has, at most.
@@ -400,8 +440,7 @@ impl Reader<'_> {
         let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
         let what = match misfit {
             Misfit::Split if is_fragment => {
-                let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
-                let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+                let shape = self.shape();
                 format!("`{reader_name}` reads `{name}`, which is in fragments of {shape}, in loops that are no such matrices")
             }
             Misfit::Side(own, here) => {
@@ -429,7 +468,10 @@ impl Reader<'_> {
         };
         error.help(match misfit {
             Misfit::Side(own, here) if [own, here].contains(&&Side::Depth) => match self.copy.computed {
-                true => format!("factors of products lie otherwise than sums: write `to: shared` for `{name}`"),
+                true => format!(
+                    "factors of products lie otherwise than sums, and `{}` lacks `matrix_conversions`: write `to: shared` for `{name}`",
+                    self.profile.name
+                ),
                 false => format!("leave out the block of `{name}`: then it has the matrices of what reads it"),
             },
             Misfit::Side(..) => format!("name the axes of matrices in `{reader_name}` in the order in which `{name}` has them"),
@@ -446,10 +488,15 @@ impl Reader<'_> {
         Some((list(loops.iter().map(|l| &self.program.axes[l.axis].name)), span))
     }
 
+    /// The sides of the buffer's matrices, as a schedule writes them.
+    fn shape(&self) -> String {
+        let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
+        sides.iter().chain(&self.columns).map(i64::to_string).collect::<Vec<_>>().join(" x ")
+    }
+
     /// What the block of a reader on matrix units has to say.
     fn instead_in_matrices(&self, reader: StageId, digits: &[Digit]) -> String {
-        let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
-        let shape = sides.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+        let shape = self.shape();
         let mut help = format!("in `{}`, ", self.program.stages[reader].name);
         for digit in digits {
             if let Some((level, slot)) = digit.owner {

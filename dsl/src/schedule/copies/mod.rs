@@ -520,7 +520,7 @@ pub(in crate::schedule) fn finish(
     made.iter().for_each(|(copy, _)| once::run(program, profile, copy));
     owners::run(program);
     for (copy, _) in made {
-        outcome.errors.keep(dealt::run(program, copy));
+        outcome.errors.keep(dealt::run(program, profile, copy));
     }
     if !outcome.errors.is_empty() {
         return;

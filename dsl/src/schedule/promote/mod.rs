@@ -104,7 +104,8 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
             Error::new(name.span, format!("`{name}` lies in registers, which one invocation has: the others cannot copy it"));
         return Err(error.help(format!("promote what `{name}` is a copy of, or copy to registers")));
     }
-    if nest.program.dealt.contains(&source) {
+    let from_fragment = matches!(nest.program.buffers[source].space, Space::Fragment { .. });
+    if nest.program.dealt.contains(&source) && !(from_fragment && promote.to == Memory::Shared) {
         let name = &promote.source;
         let what = match nest.program.buffers[source].space {
             Space::Fragment { .. } => "fragments of subgroups",

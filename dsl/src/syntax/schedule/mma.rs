@@ -1,6 +1,6 @@
 //! The arguments of `mma` and `fragment`.
 
-use super::{DirectiveKind, Shape};
+use super::{DirectiveKind, Shape, target};
 use crate::diag::{Error, SpanId};
 use crate::syntax::expr::Expr;
 use crate::syntax::{Cursor, expr};
@@ -16,7 +16,7 @@ pub(super) fn mma(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     Ok(DirectiveKind::Mma { axes, shape: Box::new(shape(cursor)?) })
 }
 
-/// `i, j, 16 x 8`
+/// `i, j, 16 x 8, by: matrix`
 pub(super) fn fragment(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let whole = |error: Error| error.help("write two axes and a shape: `fragment(i, j, 16 x 8)`");
     let mut axis = |what| {
@@ -25,7 +25,11 @@ pub(super) fn fragment(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> 
     };
     let axes = [axis("the axis of rows")?, axis("the axis of columns")?];
     let (sides, span) = sides(cursor, "M x N with spaces: `16 x 8`")?;
-    Ok(DirectiveKind::Fragment { axes, sides: Box::new(sides), span })
+    let by = match cursor.eat(",") {
+        Some(_) if !cursor.is_empty() => Some(target::by_rows(cursor)?),
+        _ => None,
+    };
+    Ok(DirectiveKind::Fragment { axes, sides: Box::new(sides), by, span })
 }
 
 /// `M x N x K`

@@ -154,13 +154,15 @@ pub enum DirectiveKind {
         /// What matrices are multiplied.
         shape: Box<Shape>,
     },
-    /// `fragment(i, j, 16 x 8)`.
+    /// `fragment(i, j, 16 x 8, by: matrix)`.
     Fragment {
         /// Rows and columns.
         axes: [Name; 2],
         /// How many of each a matrix has.
         sides: Box<[Expr; 2]>,
-        /// Where that stands.
+        /// How elements of a row become one, where the columns are a reduction's.
+        by: Option<By>,
+        /// Where the sides stand.
         span: SpanId,
     },
     /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.

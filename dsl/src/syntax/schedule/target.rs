@@ -10,6 +10,7 @@ use proc_macro2::Delimiter;
 const TARGETS: [(&str, Level); 4] =
     [("workgroup", Level::Workgroup), ("thread", Level::Thread), ("subgroup", Level::Subgroup), ("lane", Level::Lane)];
 const STRATEGIES: [(&str, How); 3] = [("subgroup", How::Subgroup), ("tree", How::Tree), ("atomic", How::Atomic)];
+const STRATEGIES_OF_ROWS: [(&str, How); 2] = [("matrix", How::Matrix), ("shared", How::Tree)];
 
 pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
     let name = cursor.name("`workgroup(…)`, `thread(…)`, `subgroup(…)` or `lane(…)`")?;
@@ -55,14 +56,23 @@ fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
 
 /// `by: tree`, after the comma.
 pub(super) fn by(cursor: &mut Cursor<'_>) -> Result<By, Error> {
+    strategy(cursor, &STRATEGIES, "`subgroup`, `tree` or `atomic`")
+}
+
+/// `by: matrix`, after the comma: along the rows of matrices.
+pub(super) fn by_rows(cursor: &mut Cursor<'_>) -> Result<By, Error> {
+    strategy(cursor, &STRATEGIES_OF_ROWS, "`matrix` or `shared`")
+}
+
+fn strategy(cursor: &mut Cursor<'_>, strategies: &[(&'static str, How)], what: &str) -> Result<By, Error> {
+    let words = || strategies.iter().map(|(word, _)| *word);
     cursor.expect_word("by")?;
     cursor.expect(":")?;
-    let name = cursor.name("`subgroup`, `tree` or `atomic`")?;
-    match STRATEGIES.iter().find(|(word, _)| *word == name.as_str()) {
+    let name = cursor.name(what)?;
+    match strategies.iter().find(|(word, _)| *word == name.as_str()) {
         Some((_, how)) => Ok(By { how: *how, span: name.span }),
         None => {
-            let words = STRATEGIES.map(|(word, _)| word);
-            let help = did_you_mean(&name.text, words).unwrap_or_else(|| format!("the strategies are {}", list(words)));
+            let help = did_you_mean(&name.text, words()).unwrap_or_else(|| format!("the strategies are {}", list(words())));
             Err(Error::new(name.span, format!("no reduction is done by `{name}`")).help(help))
         }
     }

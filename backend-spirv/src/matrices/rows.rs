@@ -1,0 +1,168 @@
+//! The elements of a matrix's rows as one, the same in all columns of another matrix.
+//!
+//! By an instruction, which calls a function of two elements (SPV_NV_cooperative_matrix2); or through shared memory: the matrix is stored
+//! there, each lane combines the elements of some rows, and what it finds is loaded with stride 0.
+
+use super::Shape;
+use crate::Result;
+use crate::emit::Emit;
+use crate::module::{Id, Type};
+use crate::resolve::values::{Coordinate, ValueId};
+use rspirv::spirv::{
+    Capability, CooperativeMatrixLayout as Layout, CooperativeMatrixReduce as Reduce, FunctionControl, GlslStd450Op as Ext, Op,
+    StorageClass,
+};
+use tilewright_dsl::expr::Binary;
+use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::nest::{AllReduce, How, Monoid, Scope};
+
+impl Emit<'_> {
+    /// An all-reduce in loops over the sides of matrices.
+    pub(crate) fn reduce_rows(&mut self, c: &AllReduce) -> Result<()> {
+        let monoid = self.resolver.monoid(c.stage)?.clone();
+        let ([src], [dst]) = (&c.src[..], &c.dst[..]) else {
+            return Err(self.defect("rows of matrices have one component"));
+        };
+        let shape = self.shape_at(src.buffer)?;
+        let (ty, level) = (self.matrix_type(shape)?, self.level());
+        let variable = self.fragment(src.buffer, &src.index, shape)?;
+        let matrix = self.ins(level, Op::Load, ty, &[variable]);
+        let rows = match c.how {
+            How::Matrix => self.rows_by_instruction(&monoid, matrix, shape)?,
+            _ => self.rows_in_shared(&monoid, matrix, shape)?,
+        };
+        let variable = self.fragment(dst.buffer, &dst.index, shape)?;
+        self.keep(dst.buffer, variable, rows);
+        Ok(())
+    }
+
+    fn rows_by_instruction(&mut self, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
+        self.need(Feature::MatrixReductions, "a reduction of rows by matrices", "write `by: shared`")?;
+        self.module.capability(Capability::CooperativeMatrixReductionsNV);
+        self.module.extension("SPV_NV_cooperative_matrix2");
+        let (function, ty, level) = (self.combination(monoid, shape.dtype)?, self.matrix_type(shape)?, self.level());
+        Ok(self.ins(level, Op::CooperativeMatrixReduceNV, ty, &[matrix, Reduce::ROW.bits(), function]))
+    }
+
+    /// A function of two elements.
+    fn combination(&mut self, monoid: &Monoid, dtype: DType) -> Result<Id> {
+        let Some((op, _)) = monoid.of_subgroups(&self.program.exprs) else {
+            return Err(self.defect("elements of rows are combined by one operation"));
+        };
+        if let Some((_, known)) = self.matrices.combinations.iter().find(|(of, _)| *of == (op, dtype)) {
+            return Ok(*known);
+        }
+        let of = self.scalar_type(dtype)?;
+        let ty = self.module.ty(Type::FunctionOf(of, vec![of; 2]));
+        let [function, a, b, label] = [(); 4].map(|()| self.module.id());
+        let code = self.module.functions();
+        code.op(Op::Function, &[of, function, FunctionControl::NONE.bits(), ty]);
+        [a, b].into_iter().for_each(|id| code.op(Op::FunctionParameter, &[of, id]));
+        code.op(Op::Label, &[label]);
+        let result = self.combined_elements(op, dtype, [a, b])?;
+        let code = self.module.functions();
+        code.op(Op::ReturnValue, &[result]);
+        code.op(Op::FunctionEnd, &[]);
+        self.matrices.combinations.push(((op, dtype), function));
+        Ok(function)
+    }
+
+    /// The combination of two elements, in a function of its own. Extremes of halves are taken in f32, as everywhere.
+    fn combined_elements(&mut self, op: Binary, dtype: DType, [a, b]: [Id; 2]) -> Result<Id> {
+        let instruction = match op {
+            Binary::Add => Ok(Op::FAdd),
+            Binary::Mul => Ok(Op::FMul),
+            Binary::Min => Err(Ext::NMin),
+            Binary::Max => Err(Ext::NMax),
+            _ => return Err(self.defect("elements of rows are combined by a sum, a product, a minimum or a maximum")),
+        };
+        let of = self.scalar_type(dtype)?;
+        let ext = match instruction {
+            Ok(op) => {
+                let id = self.module.id();
+                self.module.functions().op(op, &[of, id, a, b]);
+                return Ok(id);
+            }
+            Err(ext) => ext,
+        };
+        let (wide, math) = (self.scalar_type(DType::F32)?, self.module.math());
+        let mut operands = [a, b];
+        if dtype == DType::F16 {
+            for operand in &mut operands {
+                let id = self.module.id();
+                self.module.functions().op(Op::FConvert, &[wide, id, *operand]);
+                *operand = id;
+            }
+        }
+        let mut id = self.module.id();
+        self.module.functions().op(Op::ExtInst, &[wide, id, math, ext as u32, operands[0], operands[1]]);
+        if dtype == DType::F16 {
+            let narrow = self.module.id();
+            self.module.functions().op(Op::FConvert, &[of, narrow, id]);
+            id = narrow;
+        }
+        Ok(id)
+    }
+
+    /// Each lane combines the elements of some rows. What the rows of the last matrix came to is loaded before the barrier behind which the
+    /// next ones' are written.
+    fn rows_in_shared(&mut self, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
+        let size = self.resolver.fixed_subgroup()?;
+        let invocations = self.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul);
+        let subgroups = (invocations / size.max(1)).max(1);
+        let (rows, columns) = (shape.rows.1, shape.columns.1);
+        let elements = self.shared_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
+        let results = self.shared_array(usize::MAX - 2, shape.dtype, subgroups.saturating_mul(rows))?;
+        let subgroup = self.resolver.coordinate_value(Coordinate::Subgroup, subgroups.into());
+        let [first, first_row] = [rows * columns, rows].map(|n| self.resolver.values.scaled(subgroup, n.into()));
+        let operands = self.lying(elements, shape.dtype, (first, Layout::RowMajorKHR, columns))?;
+        self.function.here().op(Op::CooperativeMatrixStoreKHR, &[&[operands[0], matrix], &operands[1..]].concat());
+        self.barrier(Scope::Subgroup)?;
+        let lane = self.resolver.coordinate_value(Coordinate::SubgroupLane, size.into());
+        for begin in (0..rows).step_by(size as usize) {
+            let begin = self.resolver.values.int(begin.into());
+            let row = self.resolver.values.plus(lane, begin);
+            let count = self.resolver.values.int(rows.into());
+            let inside = self.resolver.values.less(row, count);
+            self.under(inside, |e| e.combine_row(monoid, shape, [elements, results], (row, [first, first_row])))?;
+        }
+        self.barrier(Scope::Subgroup)?;
+        let operands = self.lying(results, shape.dtype, (first_row, Layout::ColumnMajorKHR, 0))?;
+        let (ty, level) = (self.matrix_type(shape)?, self.level());
+        Ok(self.ins(level, Op::CooperativeMatrixLoadKHR, ty, &operands))
+    }
+
+    fn combine_row(
+        &mut self,
+        monoid: &Monoid,
+        shape: Shape,
+        [elements, results]: [Id; 2],
+        (row, [first, first_row]): (ValueId, [ValueId; 2]),
+    ) -> Result<()> {
+        let columns = shape.columns.1;
+        let begin = self.resolver.values.scaled(row, columns.into());
+        let begin = self.resolver.values.plus(first, begin);
+        let mut all = None;
+        for column in 0..columns {
+            let column = self.resolver.values.int(column.into());
+            let at = self.resolver.values.plus(begin, column);
+            let next = self.get(&[vec![(elements, shape.dtype)]], at)?;
+            all = Some(match all {
+                None => next,
+                Some(before) => self.combined_each(monoid, before, next)?,
+            });
+        }
+        let to = self.resolver.values.plus(first_row, row);
+        self.put(&[vec![(results, shape.dtype)]], to, &all.unwrap_or_default())
+    }
+
+    /// A pointer into a shared array, a layout and a stride, and how memory is accessed.
+    fn lying(&mut self, array: Id, dtype: DType, (first, layout, stride): (ValueId, Layout, u32)) -> Result<Vec<Id>> {
+        let of = self.scalar_type(dtype)?;
+        let pointer = self.module.pointer(StorageClass::Workgroup, of);
+        let (level, first) = (self.level(), self.scalar(first)?);
+        let place = self.ins(level, Op::AccessChain, pointer, &[array, first]);
+        let [layout, stride] = [layout as u32, stride].map(|n| self.module.uint(n));
+        Ok([place, layout, stride].into_iter().chain(self.shared_operands()).collect())
+    }
+}

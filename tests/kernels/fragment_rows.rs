@@ -1,0 +1,94 @@
+//! Reductions along the rows of matrices, and fragments of sums that are factors.
+
+use crate::fragment::variants_on;
+use crate::harness::variant;
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+
+/// The ways that a profile has.
+fn ways(profile: &Profile) -> &'static [&'static str] {
+    if profile.has(Feature::MatrixReductions) { &["shared", "matrix"] } else { &["shared"] }
+}
+
+const EXTREMES: &str = "fn extremes<M, N, K>(a: f16[M, K], b: f16[N, K], r: f32[M, N]) -> w: f32[M, N] {
+    let s[i, j]: f32[M, N] = sum(k in 0..K) { a[i, k] as f32 * b[j, k] as f32 };
+    let e[i]: f32[M] = OPERATION(j in 0..N) { (s[i, j] + r[i, j]) * 0.03125 + 1.0 };
+    w[i, j] = s[i, j] - e[i];
+}";
+
+/// Rows of several matrices, and of several subgroups; odd numbers of matrices, and one alone.
+#[test]
+fn rows_are_combined() {
+    let schedule = "V: extremes for p where N == COUNT, M % 32 == 0, K % 16 == 0 {
+        tile(i: 32) => workgroup(x);
+        tile(i: 16) => subgroup(x);
+        compute_at(e, workgroup, to: fragment);
+        compute_at(s, workgroup, to: fragment);
+        s { tile(i: 16) => subgroup(x); reorder(k, i, j); mma(i, j, k, SHAPE); }
+        e { tile(i: 16) => subgroup(x); fragment(i, j, SIDES, by: WAY); }
+        fragment(i, j, SIDES);
+    }";
+    for operation in ["max", "min", "sum", "prod"] {
+        for count in [16, 48] {
+            let kernel = EXTREMES.replace("OPERATION", operation);
+            let schedule = schedule.replace("COUNT", &count.to_string());
+            for profile in [Profile::mesa_lavapipe_26(), Profile::nvidia_hopper(), Profile::nvidia_ampere()] {
+                let shape = if profile.subgroup == Some(8) { "8 x 8 x 8" } else { "16 x 16 x 16" };
+                let schedule = schedule.replace("SHAPE", shape).replace("SIDES", shape.rsplit_once(" x ").map_or("", |s| s.0));
+                for way in ways(&profile) {
+                    let variant = variant(&kernel, &schedule.replace("WAY", way), &profile);
+                    for (m, k) in [(32, 16), (64, 48), (32, 0)] {
+                        variant.check(&[("M", m), ("N", count), ("K", k)], &[]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+const ATTENTION: &str = "fn attention<B, N, M, D, E>(query: f16[B, N, D], key: f16[B, M, D], value: f16[B, M, E], scale: f32)
+    -> output: f32[B, N, E] {
+    let score[b, i, j]: f32[B, N, M] = scale * sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
+    let largest[b, i]: f32[B, N] = max(j in 0..M) { score[b, i, j] };
+    let weight[b, i, j]: f32[B, N, M] = (score[b, i, j] - largest[b, i]).exp();
+    let rounded[b, i, j]: f16[B, N, M] = weight[b, i, j] as f16;
+    let total[b, i]: f32[B, N] = sum(j in 0..M) { weight[b, i, j] };
+    output[b, i, e] = sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i];
+}";
+
+/// Flash attention in which scores, maxima, weights and sums never leave the fragments.
+#[test]
+fn attention_in_fragments() {
+    let schedule = "V: attention for p where D == 32, E == 16, M % 32 == 0, N % 32 == 0 {
+        decompose_online(largest, total, output => m_b, l_b, o_b, block: 32);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: fragment);
+        compute_at(l_b, j_o, to: fragment);
+        compute_at(rounded, j_o, to: ROUNDED);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(m_b, j_o, to: fragment);
+        compute_at(score, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        score { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, SHAPE); unroll(d); }
+        m_b, l_b { tile(i: 16) => subgroup(x); fragment(i, j, SIDES, by: WAY); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, SIDES); }
+        o_b { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); unroll(j); }
+        fragment(i, e, SIDES);
+    }";
+    for way in ["matrix", "shared"] {
+        for rounded in ["fragment", "shared, row_pad: 8"] {
+            eprintln!("{way} {rounded} {:?}", std::time::Instant::now());
+            let schedule = schedule.replace("WAY", way).replace("ROUNDED", rounded);
+            let has_both = |p: &Profile| p.has(Feature::MatrixReductions) || (way, rounded) == ("shared", "shared, row_pad: 8");
+            for variant in variants_on(ATTENTION, &schedule, has_both) {
+                for (b, n, m) in [(1, 32, 32), (2, 64, 96), (3, 32, 64)] {
+                    variant.check(&[("B", b), ("N", n), ("M", m), ("D", 32), ("E", 16)], &[0.25]);
+                }
+            }
+        }
+    }
+}
