@@ -7,6 +7,7 @@ use tilewright_dsl::nest::print::Printer;
 use tilewright_dsl::nest::{Block, Exec, Level, NodeKind, Pred, Program, Slot, Tail};
 use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
+use tilewright_nests::profile::roomy;
 
 /// Changes how the loops around a line run that run in a way.
 fn exec(p: &mut Program, line: &str, from: Exec, to: Exec) {
