@@ -21,7 +21,7 @@ pub fn variants_on<'v>(
     ];
     shapes.into_iter().filter(move |(profile, _)| will_do(profile)).map(move |(profile, [m, n, k])| {
         let shape = schedule.replace("SHAPE", &format!("{m} x {n} x {k}")).replace("SIDES", &format!("{m} x {n}"));
-        variant(kernel, &shape.replace("COLUMNS", &n.to_string()), &profile)
+        variant(kernel, &shape.replace("COLUMNS", &n.to_string()).replace("ROWS", &m.to_string()), &profile)
     })
 }
 
