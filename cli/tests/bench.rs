@@ -59,7 +59,7 @@ fn the_catalog_is_timed_at_sizes_of_its_own() {
         ["bench", "catalog", "--kernel", "matmul", "--size", "M=8,N=12", "--size", "K=64,M=64,N=64", "--runs", "1", "--json"];
     let rows = run(&arguments).ends(0).json()["rows"].as_array().unwrap().clone();
     assert!(rows.iter().any(|r| r["sizes"] == "M=8,N=12,K=512") && rows.iter().any(|r| r["sizes"] == "M=64,N=64,K=64"), "{rows:?}");
-    let hopper = rows.iter().find(|r| r["profile"] == "nvidia_hopper" && r["sizes"] == "M=64,N=64,K=64").unwrap();
+    let hopper = rows.iter().find(|r| r["schedule"] == "REGISTERS_4X4" && r["sizes"] == "M=64,N=64,K=64").unwrap();
     // 2^19 operations at 67 TFLOP/s, and 49152 bytes at 4800 GB/s, which take longer.
     assert_eq!((&hopper["operations"], &hopper["bytes"]), (&524_288.0.into(), &49_152.0.into()));
     let share = hopper["roofline"].as_f64().unwrap() * hopper["median_ns"].as_f64().unwrap();
