@@ -34,7 +34,12 @@ pub fn schedules() -> Vec<Written> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("this crate's sources").flatten() {
         let path = entry.path();
-        if path.is_dir() { collect(&path, files) } else { files.push(path) }
+        match path.extension() {
+            // (Records of tunings stand beside the files.)
+            Some(extension) if extension == "rs" => files.push(path),
+            _ if path.is_dir() => collect(&path, files),
+            _ => {}
+        }
     }
 }
 
