@@ -39,10 +39,8 @@ impl Checks<'_> {
                     }
                     *turn = Some(node).filter(|_| *part == Part::Arrive);
                 }
-                NodeKind::AllReduce(reduction) => {
-                    if of(reduction.scope).is_some_and(|at| arrived[at].is_some()) {
-                        self.unpaired(node, "and the last arrive is not waited for");
-                    }
+                NodeKind::AllReduce(reduction) if of(reduction.scope).is_some_and(|at| arrived[at].is_some()) => {
+                    self.unpaired(node, "and the last arrive is not waited for");
                 }
                 _ => {}
             }
