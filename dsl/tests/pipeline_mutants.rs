@@ -273,6 +273,27 @@ fn stores_moved() {
     }
 }
 
+/// Stores of the first steps, where there may be no steps.
+#[test]
+fn first_stores_alone() {
+    for pipeline in PIPELINES {
+        let count = refused(pipeline, &|program, block, left| {
+            for at in 0..block.len() {
+                let NodeKind::Loop(looped) = &mut block[at].kind else { continue };
+                if !matches!(looped.exec, Exec::Step(Step::First(_))) || !turn(left) {
+                    continue;
+                }
+                let store = looped.body.pop()?;
+                let text = line(program, &store);
+                block.insert(at + 1, store);
+                return Some(format!("{text}, behind its step"));
+            }
+            None
+        });
+        assert!(count >= 1, "{pipeline}");
+    }
+}
+
 /// The first steps, made behind the loop: the barrier before it stays.
 #[test]
 fn first_steps_late() {

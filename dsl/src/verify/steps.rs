@@ -148,6 +148,10 @@ impl<'v> Checks<'v> {
         }
         let version = self.version_of(pipeline, touch, is_inside).ok_or("counts its buffers by something else than the steps")?;
         match (touch.writes, reads_registers()) {
+            // Without any steps, nothing is fetched.
+            (true, true) if !is_inside && self.step_of(pipeline, site, is_inside).is_err() => {
+                Err("may store what nobody has fetched")
+            }
             (true, true) => Ok(Some(Action::Store(version))),
             (true, false) => self.step_of(pipeline, site, is_inside).map(|step| Some(Action::Fill(version, step))),
             (false, _) if !is_inside => Err("reads it outside of the steps"),
