@@ -341,8 +341,10 @@ impl<'p> Emit<'p> {
             Phase::Update if self.resolver.must_not_run(c) => self.update_guarded(c),
             Phase::Update => self.update(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish if self.resolver.must_not_run(c) => self.assign_guarded(c),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Finish => self.assign(c),
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Resume | Phase::Finish if self.resolver.must_not_run(c) => {
+                self.assign_guarded(c)
+            }
+            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Resume | Phase::Finish => self.assign(c),
         }
     }
 
@@ -407,11 +409,16 @@ impl<'p> Emit<'p> {
         let monoid = self.resolver.monoid(c.stage)?;
         let mut items: Vec<ValueId> = c.value.iter().map(|v| self.resolve(*v)).collect::<Result<_>>()?;
         let counts = self.resolving(|r| r.item_counts())?;
-        for (item, identity) in items.iter_mut().zip(&monoid.identity) {
+        let goes_on = monoid.goes_on(&self.program.exprs);
+        for (item, identity) in items.iter_mut().zip(&monoid.identity).filter(|_| !goes_on) {
             let identity = self.resolve(*identity)?;
             *item = self.resolver.choose(counts, *item, identity);
         }
-        let combined = self.taken_in(c, items, |r, place| r.load_state(place))?;
+        let mut combined = self.taken_in(c, items, |r, place| r.load_state(place))?;
+        for (new, place) in combined.iter_mut().zip(&c.dst).skip(c.given).filter(|_| goes_on) {
+            let state = self.resolving(|r| r.load_state(place))?;
+            *new = self.resolver.choose(counts, *new, state);
+        }
         c.dst.iter().zip(combined).skip(c.given).try_for_each(|(to, value)| self.store(to, value))
     }
 

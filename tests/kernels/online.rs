@@ -123,7 +123,7 @@ fn attention_in_registers() {
     check(ATTENTION, schedule, &WIDE.each_ref().map(|s| &s[..]));
     let nest = nest(ATTENTION, schedule);
     for line in
-        ["register o_acc0: f32[]", "register o_acc2: f32[16]", "update (o_acc0[], o_acc1[]) online= (m_b[0, 0, 0], l_b[0, 0, 0])"]
+        ["register o_acc0: f32[]", "register o_acc2: f32[16]", "update (o_acc0[], o_acc1[]) running= (m_b[0, 0, 0], l_b[0, 0, 0])"]
     {
         assert!(nest.contains(line), "no `{line}` in\n{nest}");
     }

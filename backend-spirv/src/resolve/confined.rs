@@ -5,7 +5,7 @@ use crate::hash::Map;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Binary, Expr};
 use tilewright_dsl::facts::Prover;
-use tilewright_dsl::nest::{AxisId, BufferId, Compute, Fate, Space};
+use tilewright_dsl::nest::{AxisId, BufferId, Compute, Fate, Phase, Space};
 
 /// What was found so far.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl<'p> Resolver<'p> {
         let hosted = self.program.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
         let updated = |b: BufferId| match self.program.buffers[b].space {
             Space::Update => true,
-            Space::Shared => hosted,
+            Space::Shared => hosted || c.phase == Phase::Resume,
             _ => false,
         };
         !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))

@@ -4,15 +4,17 @@
 //! 1. [`clamp_copies`]: what copies read is kept inside their sources. Before anything copies loops.
 //! 2. [`accumulate`]: reductions become init, update and finish over registers, with all-reduces between where they are
 //!    distributed. After all directives, which move loops of one perfect nest.
-//! 3. [`pipeline`]: copies of later steps are fetched and stored within a step. After reductions, whose loops the steps are; before what
+//! 3. [`running`]: online reductions over blocks go on from the block before. After reductions, whose inits it changes; before what
+//!    writes a step twice.
+//! 4. [`pipeline`]: copies of later steps are fetched and stored within a step. After reductions, whose loops the steps are; before what
 //!    looks at the accesses of a step, or writes it twice.
-//! 4. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
-//! 5. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
+//! 5. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
+//! 6. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 6. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
+//! 7. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 7. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
-//! 8. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
+//! 8. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
+//! 9. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
 
 pub mod accumulate;
 mod all_reduce;
@@ -24,6 +26,7 @@ pub mod local;
 mod matrices;
 mod peel;
 mod pipeline;
+mod running;
 mod shared_limit;
 pub mod solve;
 
@@ -35,6 +38,7 @@ use crate::profile::Profile;
 pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     clamp_copies::run(program);
     accumulate::run(program)?;
+    running::run(program);
     pipeline::run(program)?;
     peel::run(program)?;
     barriers::run(program, profile);

@@ -165,6 +165,8 @@ pub struct Program {
     pub strategies: BTreeMap<AxisId, How>,
     /// Axes of reductions past whose ends the items are the identity by themselves, once the stages that they read are computed there.
     pub neutral: BTreeSet<AxisId>,
+    /// Online reductions over blocks of items, that stages within their nests compute.
+    pub running: Vec<Running>,
     /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.
     pub rows: Vec<AxisId>,
     /// Stages that are parts of another one now: their names, and its.
@@ -192,6 +194,17 @@ pub struct Clamps {
     pub written: BTreeSet<BufferId>,
     /// Reads without it that are clamped.
     pub guarded: BTreeSet<ExprId>,
+}
+
+/// An online reduction over blocks of items: its state is a maximum, and sums below it; so are its items, one block's. These may
+/// go on from the state ([`Phase::Resume`]).
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// What it defines.
+    pub target: BufferId,
+    /// The state below the maximum of an item that is no less than its own: over [`crate::expr::Expr::State`], and
+    /// [`crate::expr::Expr::Item`] of the maximum.
+    pub below: Vec<ExprId>,
 }
 
 /// How a decomposed result rounds.

@@ -5,6 +5,12 @@ use crate::expr::{Binary, Expr, Exprs};
 use crate::launch::{DType, Feature};
 
 impl Monoid {
+    /// Whether items are states that have taken in what was before ([`Program::running`](super::Program::running)). Their updates do nothing
+    /// where others take the identity.
+    pub fn goes_on(&self, exprs: &Exprs) -> bool {
+        self.combine.first().is_some_and(|combine| matches!(exprs.get(*combine), Expr::Item(0)))
+    }
+
     /// The operation and its type, if the monoid is one: not of tuples.
     pub fn operation(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
         let [combine] = self.combine.as_slice() else { return None };

@@ -238,6 +238,8 @@ pub enum Phase {
     /// The accumulator so far, brought to another base, as an online softmax does when its maximum has grown:
     /// `dst = value`, where `value` reads `dst`.
     Adjust,
+    /// Instead of the identity, what a running reduction has so far: its last result, or the state of the reduction that it is an item of.
+    Resume,
     /// From the accumulator, whose components are ordinary reads, to the stage's buffer.
     Finish,
 }

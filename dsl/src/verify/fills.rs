@@ -70,7 +70,10 @@ impl Checks<'_> {
                 NodeKind::Compute(c) if c.phase == wanted => Some((c.stage, c.value.first().copied())),
                 _ => None,
             };
-            let writes = |site: &&&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == read.buffer);
+            // (A running maximum begins with the identity, and what goes on from no items is the state.)
+            let writes = |site: &&&Site<'_>| {
+                phase(site, Phase::Init).is_none() && site.touches.iter().any(|touch| touch.writes && touch.buffer == read.buffer)
+            };
             let mut writers = self.sites.iter().filter(|site| writes(&site));
             let (writer, None) = (writers.next()?, writers.next()) else { return None };
             let touch = writer.touches.iter().find(|touch| touch.writes)?;

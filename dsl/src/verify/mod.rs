@@ -16,7 +16,7 @@
 //! 5. `bounds`: what is read and written lies in its buffer.
 //! 6. `owners`: registers and fragments are indexed by constants, and who reads an element has written it.
 //! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once. `all_reduces`: the
-//!    parts of invocations become one, each once.
+//!    parts of invocations become one, each once. `running`: what goes on from the block before has that one's result.
 //! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
 //!    Of copies that are made ahead, `steps`: the one of the step at hand.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
@@ -48,6 +48,7 @@ mod races;
 mod reach;
 mod reductions;
 mod region;
+mod running;
 mod scope;
 mod sides;
 mod signs;

@@ -24,12 +24,15 @@ impl Checks<'_> {
         let updated: BTreeSet<StageId> =
             self.sites.iter().filter_map(|site| phase(site).filter(|p| p.1 == Phase::Update)).map(|p| p.0).collect();
         for site in self.sites {
-            if let Some((stage, Phase::Init | Phase::Finish)) = phase(site).filter(|(stage, _)| !updated.contains(stage)) {
+            if let Some((stage, Phase::Init | Phase::Resume | Phase::Finish)) =
+                phase(site).filter(|(stage, _)| !updated.contains(stage))
+            {
                 let (line, name) = (self.line(site), self.stage(stage));
                 self.refuse(Rule::Reduction, site.span(), format!("`{line}`, and no update of `{name}`"));
             }
             match phase(site) {
                 Some((stage, Phase::Init)) => self.init(site, stage),
+                Some((stage, Phase::Resume)) => self.resume(site, stage),
                 Some((stage, Phase::Update)) => self.update(site, stage, &mut partial),
                 Some((stage, Phase::Whole)) => self.every_point(site, stage),
                 Some((stage, Phase::Finish)) => self.outside_of_reduction(site, stage, "finish"),
@@ -72,11 +75,16 @@ impl Checks<'_> {
             NodeKind::Compute(compute) => compute.value.clone(),
             _ => return,
         };
-        let line = self.line(site);
         if monoid.identity.get(..written.len()) != Some(&written[..]) {
-            let what = format!("`{line}` does not write the identity of `{}`", monoid.name);
+            let what = format!("`{}` does not write the identity of `{}`", self.line(site), monoid.name);
             self.refuse(Rule::Reduction, site.span(), what);
         }
+        self.begins_outside(site, stage);
+    }
+
+    /// A reduction begins outside its own loops, or its accumulator does within them.
+    pub(super) fn begins_outside(&self, site: &Site<'_>, stage: StageId) {
+        let line = self.line(site);
         let leaves = self.reduction_leaves(site, stage);
         for (depth, around) in site.around.iter().enumerate() {
             let NodeKind::Loop(looped) = &around.node.kind else { continue };
@@ -114,6 +122,7 @@ impl Checks<'_> {
         self.every_point(site, stage);
         self.is_taken(site, stage);
         self.has_every_component(site, stage);
+        self.goes_on(site, stage);
         let leaves = self.reduction_leaves(site, stage);
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
             let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));

@@ -118,7 +118,7 @@ impl Role {
 
     fn of_writes(program: &Program, stage: StageId, phase: Phase) -> Role {
         match phase {
-            Phase::Init => Role::Init,
+            Phase::Init | Phase::Resume => Role::Init,
             Phase::Update => Role::Update,
             Phase::Whole if matches!(program.stages[stage].body, Body::Map(_)) => Role::Plain,
             Phase::Whole | Phase::Adjust | Phase::Finish => Role::Plain,

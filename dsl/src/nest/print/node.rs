@@ -80,6 +80,7 @@ impl Printer<'_> {
             Phase::Whole => "write",
             Phase::Init => "init",
             Phase::Adjust => "adjust",
+            Phase::Resume => "resume",
             Phase::Finish => "finish",
         };
         format!("{word} {dst} = {value}{preds}")

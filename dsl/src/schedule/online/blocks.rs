@@ -24,7 +24,7 @@ pub(super) struct Blocks {
     /// The maximum, what is pointwise, the sums.
     stages: Vec<Blocked>,
     /// Whether each stage has a place within another's nest, and not a dispatch of its own.
-    computed_within: bool,
+    pub(super) computed_within: bool,
     span: SpanId,
 }
 

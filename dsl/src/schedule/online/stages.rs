@@ -16,7 +16,7 @@ use super::recognize::{Online, Sum, expanded, renamed, sees};
 use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs};
-use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Space, Stage, StageId};
+use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Running, Space, Stage, StageId};
 use crate::schedule::convolution::open_before;
 use crate::schedule::pack::rewrite::guard;
 use crate::syntax::Name;
@@ -61,6 +61,10 @@ impl Decomposition<'_> {
         let moved = |stage: StageId| if stage < self.target() { stage } else { StageId::new(stage.index() + opened) };
         let target = moved(self.target());
         if let Some(blocks) = blocks {
+            if blocks.computed_within {
+                let below = self.below(&program.exprs, &lift);
+                program.running.push(Running { target: program.stages[target].buffer, below });
+            }
             lift = blocks.make(program, target);
         }
         let stored = |(buffer, n): (BufferId, usize)| {
@@ -226,6 +230,15 @@ impl Decomposition<'_> {
             identity: [lowest].into_iter().chain(sums.clone().map(zero)).collect(),
             combine: [max].into_iter().chain(sums.map(sum)).collect(),
         }
+    }
+
+    /// The state below an item's maximum that is no less than its own.
+    fn below(&self, exprs: &Exprs, lift: &[ExprId]) -> Vec<ExprId> {
+        let state = |n: usize| exprs.add(Expr::State(n as u32), exprs.dtype(lift[n]));
+        let base = above_nothing(exprs, exprs.add(Expr::Item(0), exprs.dtype(lift[0])));
+        let factor = self.of.rescale.factor(exprs, state(0), base);
+        let sum = |n: usize| exprs.product(state(n), exprs.cast(exprs.dtype(lift[n]), factor));
+        [state(0)].into_iter().chain((1..lift.len()).map(sum)).collect()
     }
 }
 

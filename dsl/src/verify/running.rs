@@ -1,0 +1,198 @@
+//! An online reduction over blocks whose items go on from the block before ([`Program::running`](crate::nest::Program::running)). Its update
+//! may take an item as the state, or add it to the state below the item's maximum, where
+//! - the maximum of each block begins from that of the block before, whose memory it has;
+//! - a sum that is taken as it is begins from the state below the new maximum, in the place of that state. It does so once for each block, and
+//!   nothing else reads it.
+//!
+//! All of it is one invocation's (`owners`). Where a predicate of the reduction is false, the update does nothing; none fills what it reads.
+
+use super::Rule;
+use super::context::Checks;
+use super::reductions::phase;
+use super::site::Site;
+use crate::expr::{Expr, ExprId};
+use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Monoid, NodeKind, Phase, Pred, Running, StageId, Tail};
+use std::collections::HashSet;
+
+/// An update of a running reduction.
+struct Update<'c, 'v> {
+    site: &'c Site<'v>,
+    compute: &'c Compute,
+    monoid: &'c Monoid,
+    running: &'c Running,
+}
+
+impl<'v> Checks<'v> {
+    /// A resumed item belongs to an update that takes it as one.
+    pub(super) fn resume(&self, site: &Site<'_>, stage: StageId) {
+        self.begins_outside(site, stage);
+        let takes = |update: &Update<'_, '_>| {
+            (0..update.monoid.combine.len()).any(|n| self.item(update, n) == Some(stage) && self.is_resumed(update, n, site))
+        };
+        if !self.running_updates().iter().any(takes) {
+            let (line, name) = (self.line(site), self.stage(stage));
+            let what = format!("`{line}` is not what `{name}` has so far, or nothing takes it as that");
+            self.refuse(Rule::Reduction, site.span(), what);
+        }
+    }
+
+    /// An update that takes items as the state has those that are.
+    pub(super) fn goes_on(&self, site: &Site<'_>, stage: StageId) {
+        for update in self.running_updates().iter().filter(|update| std::ptr::eq(update.site, site)) {
+            let first = update.compute.given;
+            let is_right = |n: usize| {
+                let (combine, item) = (update.monoid.combine[n], self.item_expr(update, n));
+                let resumed = || {
+                    let own = self.item(update, n);
+                    let mut all =
+                        self.sites.iter().filter(|site| phase(site).is_some_and(|p| own == Some(p.0) && p.1 == Phase::Resume));
+                    all.next().is_some_and(|site| self.is_resumed(update, n, site)) && all.next().is_none()
+                };
+                let added = self.program.exprs.sum(update.running.below[n], item);
+                let is_resumed = if n == 0 || combine == item { resumed() } else { combine == added };
+                is_resumed && (n > 0 || combine == item)
+            };
+            let over = match &self.program.stages[stage].body {
+                Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).leaves,
+                Body::Map(_) => continue,
+            };
+            let is_filled = |pred: &&Pred| pred.tail == Tail::RoundUp && !self.program.neutral.contains(&pred.axis);
+            let filled = site.preds().iter().filter(is_filled).any(|pred| {
+                over.contains(&pred.axis) || self.made_of([pred.axis], site).leaves.iter().any(|leaf| over.contains(leaf))
+            });
+            let whole =
+                site.loops().all(|looped| !over.contains(&looped.axis) || matches!(looped.exec, Exec::Serial | Exec::Unroll));
+            let components = [0].into_iter().chain(first..update.compute.dst.len());
+            if filled || !whole || !components.into_iter().all(is_right) {
+                let (line, name) = (self.line(site), self.stage(stage));
+                self.refuse(Rule::Reduction, site.span(), format!("`{line}` takes for the state of `{name}` what is not"));
+            }
+        }
+    }
+
+    /// The updates of reductions whose monoid is not the algorithm's any more.
+    fn running_updates(&self) -> Vec<Update<'_, 'v>> {
+        let of = |site: &'_ Site<'v>| {
+            let (stage, Phase::Update) = phase(site)? else { return None };
+            let running = self.program.running.iter().find(|running| self.program.definition(running.target) == Some(stage))?;
+            match (&site.node.kind, &self.program.stages[stage].body) {
+                (NodeKind::Compute(compute), Body::Reduce { monoid, .. }) if monoid.goes_on(&self.program.exprs) => {
+                    Some((compute, monoid, running))
+                }
+                _ => None,
+            }
+        };
+        self.sites
+            .iter()
+            .filter_map(|site| of(site).map(|(compute, monoid, running)| Update { site, compute, monoid, running }))
+            .collect()
+    }
+
+    fn item_expr(&self, update: &Update<'_, '_>, n: usize) -> ExprId {
+        let exprs = &self.program.exprs;
+        exprs.add(Expr::Item(n as u32), exprs.dtype(update.monoid.identity[n]))
+    }
+
+    /// The stage that computes a component's items.
+    fn item(&self, update: &Update<'_, '_>, n: usize) -> Option<StageId> {
+        let Expr::Read(read) = self.program.exprs.get(*update.compute.value.get(n)?) else { return None };
+        self.program.definition(read.buffer)
+    }
+
+    /// Whether a leaf resumes the items of a component.
+    fn is_resumed(&self, update: &Update<'_, '_>, n: usize, site: &Site<'_>) -> bool {
+        let (NodeKind::Compute(start), Some(stage)) = (&site.node.kind, self.item(update, n)) else { return false };
+        let ([value], Some(Expr::Read(item))) =
+            (&start.value[..], update.compute.value.get(n).map(|e| self.program.exprs.get(*e).clone()))
+        else {
+            return false;
+        };
+        let mut ends = self.sites.iter().filter(|end| phase(end) == Some((stage, Phase::Finish)));
+        let (Some(end), None) = (ends.next(), ends.next()) else { return false };
+        let NodeKind::Compute(finish) = &end.node.kind else { return false };
+        let [to] = &finish.dst[..] else { return false };
+        let in_order = site.is_before(end) && end.is_before(update.site) && to.buffer == item.buffer;
+        if n == 0 {
+            let own = self.program.exprs.read(to.buffer, self.program.buffers[to.buffer].dtype, to.index.iter().copied());
+            return in_order && *value == own && self.outlives_blocks(update, site, to.buffer);
+        }
+        let maximum_is_there = self
+            .item(update, 0)
+            .is_some_and(|max| self.sites.iter().any(|end| phase(end) == Some((max, Phase::Finish)) && end.is_before(site)));
+        in_order
+            && maximum_is_there
+            && self.is_once_a_block(update, site)
+            && self.is_read_once(item.buffer)
+            && self.so_far(update, n, site, (&item.index, &to.index)) == Some(*value)
+    }
+
+    /// A buffer lives around all blocks, and between its life and a block are no loops but theirs.
+    fn outlives_blocks(&self, update: &Update<'_, '_>, site: &Site<'_>, buffer: BufferId) -> bool {
+        let Some(life) = site.life(buffer) else { return false };
+        let over = self.blocks(update);
+        let state = update.compute.dst.iter().filter_map(|to| update.site.life(to.buffer)).max();
+        let between = site.around.get(life..site.common(update.site)).unwrap_or_default();
+        let looped = |around: &super::site::Around<'_>| match &around.node.kind {
+            NodeKind::Loop(looped) => Some((over.contains(&looped.axis), looped.exec)),
+            _ => None,
+        };
+        let others = between.iter().filter_map(looped).all(|(of_blocks, exec)| of_blocks || matches!(exec, Exec::Bind(..)));
+        let between = between.iter().filter_map(looped).filter(|(of_blocks, _)| *of_blocks).count();
+        between > 0 && others && state.is_some_and(|state| state < life)
+    }
+
+    /// No loop over blocks is around an update and not around what begins one.
+    fn is_once_a_block(&self, update: &Update<'_, '_>, site: &Site<'_>) -> bool {
+        let (over, common) = (self.blocks(update), site.common(update.site));
+        [site, update.site].iter().all(|site| site.loops_from(common).all(|looped| !over.contains(&looped.axis)))
+    }
+
+    fn blocks(&self, update: &Update<'_, '_>) -> HashSet<AxisId> {
+        match &self.program.stages[update.compute.stage].body {
+            Body::Reduce { over, .. } => self.made_of(over.iter().copied(), update.site).leaves.into_iter().collect(),
+            Body::Map(_) => HashSet::new(),
+        }
+    }
+
+    fn is_read_once(&self, buffer: BufferId) -> bool {
+        self.sites.iter().filter(|site| site.touches.iter().any(|touch| touch.buffer == buffer && !touch.writes)).count() == 1
+    }
+
+    /// The state below the maximum at the update, where the loops around `site` stand for those around it: which ones do is told by where
+    /// the item is read there, and written here.
+    fn so_far(
+        &self,
+        update: &Update<'_, '_>,
+        n: usize,
+        site: &Site<'_>,
+        (read, written): (&[ExprId], &[ExprId]),
+    ) -> Option<ExprId> {
+        let (program, exprs) = (self.program, &self.program.exprs);
+        let here: HashSet<AxisId> = update.site.loops().map(|looped| looped.axis).collect();
+        let there: HashSet<AxisId> = site.loops().map(|looped| looped.axis).collect();
+        let state = exprs.replace(*update.running.below.get(n)?, &mut |exprs, id| match exprs.get(id) {
+            Expr::State(of) => {
+                let place = update.compute.dst.get(*of as usize)?;
+                Some(exprs.read(place.buffer, program.buffers[place.buffer].dtype, place.index.iter().copied()))
+            }
+            Expr::Item(_) => update.compute.value.first().copied(),
+            _ => None,
+        });
+        let mut state = program.over_leaves(state, &here);
+        for (own, its) in read.iter().zip(written) {
+            let (own, its) = (program.over_leaves(*own, &here), program.over_leaves(*its, &there));
+            match (exprs.get(own), exprs.get(its)) {
+                _ if own == its => {}
+                (Expr::Axis(own), Expr::Axis(its)) => {
+                    let alike = update.site.exec(*own).is_some() && update.site.exec(*own) == site.exec(*its);
+                    if !alike || self.extent(*own) != self.extent(*its) {
+                        return None;
+                    }
+                    state = program.renamed(state, *own, *its);
+                }
+                _ => return None,
+            }
+        }
+        Some(program.over_leaves(state, &there))
+    }
+}
