@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::emit::Emit;
+use crate::late;
 use crate::module::{Entry, entry_name};
 use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::launch::{self, Addressing, BufferUse, Feature, Limit, Requires};
@@ -20,7 +21,8 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
     for dispatch in &program.plan {
         // No released extension has arrive and wait apart.
-        let dispatch = dispatch.with_whole_barriers();
+        let mut dispatch = dispatch.with_whole_barriers();
+        dispatch.body = late::sink(program, dispatch.body);
         if let Some((made, needs, limits)) = errors.keep(emit(program, profile, variant, &dispatch)) {
             launched.dispatches.push(made);
             requires = join(requires, needs);

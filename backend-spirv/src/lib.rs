@@ -30,6 +30,7 @@ mod hash;
 mod hidden;
 mod invocations;
 mod lanes;
+mod late;
 mod math;
 mod matrices;
 mod memory_model;

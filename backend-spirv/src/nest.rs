@@ -63,6 +63,7 @@ impl Emit<'_> {
     fn loop_node(&mut self, l: &Loop) -> Result<()> {
         match l.exec {
             Exec::Serial => self.serial(l),
+            Exec::Unroll if self.masked_tile(l)? => Ok(()),
             Exec::Unroll => self.unroll(l),
             Exec::Lanes => self.in_lanes(l),
             Exec::Matrix(side) => self.over_side(l, side),

@@ -2,16 +2,12 @@
 //!
 //! Which elements an invocation has is the device's affair. So matrices of their rows and of their columns are loaded with stride 0, once,
 //! from an array 0, 1, 2 … in shared memory.
-//!
-//! A choice by them, as of a mask, is the same for all elements of most matrices. Where its condition moves by fixed steps, it holds
-//! everywhere if it holds in all corners, and a branch takes the elements of such a matrix without it.
 
 use super::Shape;
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::Bound;
 use crate::resolve::values::{Coordinate, ValueId};
 use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op, Scope, SelectionControl, StorageClass};
 use tilewright_dsl::expr::{Expr, ExprId};
@@ -31,7 +27,7 @@ impl Emit<'_> {
     }
 
     /// Whether a value is made of a side, other than by the places that it reads.
-    fn counts(&self, value: ExprId, side: AxisId) -> bool {
+    pub(super) fn counts(&self, value: ExprId, side: AxisId) -> bool {
         let exprs = &self.program.exprs;
         match exprs.get(value) {
             Expr::Read(_) => false,
@@ -111,48 +107,5 @@ impl Emit<'_> {
         let value = self.resolver.values.unknown(Bounds(0, i64::from(length) - 1), level);
         self.define(value, Chunks::one(number));
         Ok(value)
-    }
-
-    /// A condition of a choice that is the same for all elements of most matrices, and whether it holds for all of this one.
-    pub(super) fn mask_of(&mut self, value: ExprId, shape: Shape) -> Result<Option<(ExprId, ValueId)>> {
-        let exprs = &self.program.exprs;
-        let mut conditions = Vec::new();
-        exprs.any(value, &mut |e| {
-            if let Expr::Select(cond, ..) = e {
-                conditions.push(*cond);
-            }
-            false
-        });
-        for cond in conditions {
-            let Expr::Compare(_, a, b) = *exprs.get(cond) else { continue };
-            let is_index = |e: ExprId| exprs.is_index(e) && exprs.reads(e).is_empty();
-            if !shape.axes().any(|(axis, _)| self.counts(cond, axis)) || !is_index(a) || !is_index(b) {
-                continue;
-            }
-            let (difference, axes) = (exprs.difference(a, b), shape.axes().collect::<Vec<_>>());
-            if self.resolving(|r| r.is_affine(difference, &axes))? {
-                return Ok(Some((cond, self.in_all_corners(cond, &axes)?)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn in_all_corners(&mut self, cond: ExprId, axes: &[(AxisId, u32)]) -> Result<ValueId> {
-        let mut all = self.resolver.values.boolean(true);
-        for corner in 0..1u32 << axes.len() {
-            self.resolver.forget();
-            let mut bound = Vec::new();
-            for (n, (axis, length)) in axes.iter().enumerate() {
-                let value = self.resolver.values.int(if corner >> n & 1 == 1 { i64::from(*length) - 1 } else { 0 });
-                bound.push((*axis, self.resolver.bind(*axis, Bound { value, owner: false })?));
-            }
-            let here = self.resolve(cond);
-            for (axis, before) in bound {
-                self.resolver.unbind(axis, before);
-            }
-            all = self.resolver.values.and(all, here?);
-        }
-        self.resolver.forget();
-        Ok(all)
     }
 }

@@ -5,6 +5,7 @@
 //! of one type are dealt alike. So all that a value reads is brought to matrices of one type, and a loop over the elements of an invocation
 //! computes one from those of the others.
 
+use super::masks::Mask;
 use super::{OfRows, Shape};
 use crate::Result;
 use crate::chunks::Chunks;
@@ -141,15 +142,10 @@ impl Emit<'_> {
         // Elements are computed without any memory, so what was loaded stays.
         let (loaded, of_rows) = (std::mem::take(&mut self.matrices.loaded), std::mem::take(&mut self.matrices.of_rows));
         let elements = Elements { value, shape, ty, sources: &variables, made };
-        match self.mask_of(value, shape)? {
-            None => self.compute_elements(&elements, None)?,
-            Some((mask, everywhere)) => {
-                let everywhere = self.scalar(everywhere)?;
-                let whole = self.region(true, |e| e.compute_elements(&elements, Some(mask)))?;
-                let cut = self.region(true, |e| e.compute_elements(&elements, None))?;
-                self.function.weigh(whole.weight.saturating_add(cut.weight));
-                self.select(everywhere, &whole.code, &cut.code);
-            }
+        let compute = |e: &mut Self| e.compute_elements(&elements, e.matrices.mask.and_then(Mask::holds));
+        match self.mask_at(value, shape)?.filter(|_| self.matrices.mask.is_none()) {
+            None => compute(self)?,
+            Some((cond, everywhere)) => self.in_both(cond, everywhere, compute)?,
         }
         (self.matrices.loaded, self.matrices.of_rows) = (loaded, of_rows);
         let level = self.level();

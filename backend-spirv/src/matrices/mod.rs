@@ -9,6 +9,7 @@
 
 mod coordinates;
 mod elements;
+mod masks;
 mod memory;
 mod rows;
 
@@ -18,6 +19,7 @@ use crate::hash::Map;
 use crate::module::{Id, Type};
 use crate::resolve::values::ValueId;
 use crate::resolve::{Bound, Elements, View};
+use masks::Mask;
 use memory::Loaded;
 use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
 use tilewright_dsl::diag::{self, Error, SpanId};
@@ -40,6 +42,8 @@ pub(crate) struct Matrices {
     of_rows: Vec<OfRows>,
     /// The variables that hold the row and the column of each element, by the sides of a matrix.
     coordinates: Vec<([u32; 2], [Id; 2])>,
+    /// The mask of what is emitted, where a branch has told it.
+    mask: Option<Mask>,
     /// Types of matrices that no product has.
     kinds: Vec<(DType, Use, [u32; 2])>,
     /// Which products there are.

@@ -3,6 +3,7 @@
 use super::values::{Coordinate, Kind, ValueId};
 use super::{Bound, Resolver};
 use crate::Result;
+use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 use tilewright_dsl::nest::{AxisId, Level, Slot};
 
@@ -52,7 +53,15 @@ impl Resolver<'_> {
             later = self.values.times(later, *extent);
         }
         value = self.values.floor_div(value, later);
-        Ok(if at == 0 { value } else { self.values.floor_mod(value, extents[at]) })
+        let value = if at == 0 { value } else { self.values.floor_mod(value, extents[at]) };
+        if !self.program.down.contains(&axis) {
+            return Ok(value);
+        }
+        let (one, zero) = (self.values.int(1), self.values.int(0));
+        let last = self.values.minus(extents[at], one);
+        let downwards = self.values.minus(last, value);
+        // It is no less, which its bounds do not tell.
+        Ok(self.values.extreme(Binary::Max, downwards, zero))
     }
 
     /// A thread's coordinate. In a workgroup that is dispatched as a row, that of its place in the row.

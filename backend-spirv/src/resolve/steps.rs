@@ -36,8 +36,8 @@ impl Resolver<'_> {
         Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns) })
     }
 
-    /// Whether a value moves by fixed steps along axes of these extents.
-    pub(crate) fn is_affine(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<bool> {
+    /// The steps by which a value moves along axes of these extents, if they are fixed.
+    pub(crate) fn affine_steps(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<SmallVec<[ValueId; 3]>>> {
         let (bound, resolved) = (self.bound.clone(), std::mem::take(&mut self.resolved));
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
         for (axis, extent) in axes {
@@ -48,7 +48,7 @@ impl Resolver<'_> {
         let value = self.resolve_in(value, View::ALL);
         (self.bound, self.resolved) = (bound, resolved);
         let sum = self.values.as_sum(value?.0);
-        Ok(!sum.lost && self.by_steps(&sum, &unknowns).is_some())
+        Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns).map(|steps| steps.along) })
     }
 
     /// The row-major index of a place that is not filled and, as far as it can leave its buffer, kept inside by numbers alone.

@@ -17,14 +17,15 @@
 //!
 //! Any number that is no less than a block's scores would do as its maximum, so this changes no meaning. A maximum may be in any memory: it
 //! outlives its block. Sums go on in registers and fragments only, where the invocation that has a block's elements has those of the state.
-//! A sum whose parts are made one later does not: each part would start from all of it.
+//! Where parts of a sum are made one, each part goes on by itself, in an accumulator that outlives its block: what an all-reduce makes of the
+//! parts is then what was summed so far.
 
 use super::accumulate::{is_of, wrap};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::path::{Frame, Head, Path};
 use crate::nest::walk;
 use crate::nest::{
-    Access, AxisId, Block, Body, Compute, Exec, Node, NodeKind, Phase, Pred, Program, Running, Space, StageId, Tail,
+    Access, AxisId, Block, Body, BufferId, Compute, Exec, Level, Monoid, Node, NodeKind, Phase, Pred, Program, Running, Space, StageId, Tail,
 };
 use std::collections::HashSet;
 
@@ -74,29 +75,35 @@ impl Blocks {
     /// All that goes on, if the maximum does.
     fn go_on(&self, program: &mut Program, running: &Running, body: &Block) -> Option<Block> {
         let max = self.item(program, body, 0, Binary::Max)?;
-        let (mut update, mut resumed) = (self.update.clone(), vec![max.resumed(max.read(program), program)]);
-        let alloc = update.remove(self.outlives(program, &max)?);
-        let frame = Frame { before: Vec::new(), after: Vec::new(), ..alloc };
-        update.frames.insert(self.within, frame);
-        let Body::Reduce { monoid, .. } = program.stages[max.stage].body.clone() else { return None };
-        let init = Compute { phase: Phase::Init, value: monoid.identity, ..max.finish.compute.clone() };
-        let loops: Vec<Frame> = max.finish.frames[max.place + 1..].to_vec();
-        let next = update.frames.get_mut(self.within + 1)?;
-        next.before.splice(0..0, wrap(&loops, max.finish.span, NodeKind::Compute(init)));
-
-        let Body::Reduce { monoid, .. } = &program.stages[self.target].body else { return None };
-        let (mut monoid, item) =
-            (monoid.clone(), |n: usize, of: ExprId| program.exprs.add(Expr::Item(n as u32), program.exprs.dtype(of)));
-        monoid.name = "running".into();
+        let Body::Reduce { monoid, .. } = program.stages[self.target].body.clone() else { return None };
+        let mut monoid = Monoid { name: "running".into(), ..monoid };
+        let (mut kept, mut resumed) = (vec![self.kept_maximum(program, &max)?], vec![max.resumed(max.read(program), program)]);
         for n in 0..monoid.combine.len() {
-            let new = item(n, monoid.combine[n]);
-            let sum = (n >= self.update.compute.given.max(1)).then(|| self.item(program, body, n, Binary::Add)).flatten();
-            let sum = sum.filter(|sum| sum.is_taken_once(program, body) && max.is_before(sum, body));
-            let start = sum.and_then(|sum| Some(sum.resumed(self.so_far(program, running, n, &sum)?, program)));
-            monoid.combine[n] = if n == 0 || start.is_some() { new } else { program.exprs.sum(running.below[n], new) };
-            resumed.extend(start);
+            let new = program.exprs.add(Expr::Item(n as u32), program.exprs.dtype(monoid.combine[n]));
+            monoid.combine[n] = if n == 0 { new } else { program.exprs.sum(running.below[n], new) };
+            let sum = self.item(program, body, n, Binary::Add).filter(|sum| n > 0 && sum.is_taken_alone(program, body, self.target));
+            let Some(sum) = sum.filter(|sum| max.is_before(sum, body)) else { continue };
+            let (start, of_parts) = match sum.has_parts(body) {
+                // Of its own parts, as far as they have come.
+                true => match self.kept_parts(program, &sum) {
+                    Some(parts) => (self.so_far(program, running, n, &sum, Some(&parts.place)), Some(parts)),
+                    None => continue,
+                },
+                // The update that has the first components alone comes too late for them.
+                false if n < self.update.compute.given => continue,
+                false => (self.so_far(program, running, n, &sum, None), None),
+            };
+            if let Some(start) = start {
+                resumed.push(sum.resumed(start, program));
+                kept.extend(of_parts);
+                monoid.combine[n] = new;
+            }
         }
-        let body = resumed.iter().fold(update.close(), |body, of| of.begin(body));
+        let mut body = resumed.iter().fold(body.clone(), |body, of| of.begin(body));
+        let state = self.update.compute.dst.last()?.buffer;
+        for of in kept {
+            body = of.around(program, body, state);
+        }
         if let Body::Reduce { monoid: own, .. } = &mut program.stages[self.target].body {
             *own = monoid;
         }
@@ -123,30 +130,56 @@ impl Blocks {
         (is_plain && outside).then_some(item)
     }
 
-    /// Where the maximum's life stands, if it can be around all blocks.
-    fn outlives(&self, program: &Program, max: &Item) -> Option<usize> {
-        let to = &max.finish.compute.dst[0];
-        let at = self.update.frames.iter().position(|frame| frame.head == Head::Alloc { buffer: to.buffer })?;
-        let between = self.update.frames.get(self.within..at)?;
+    /// The maximum, whose buffer can live around all blocks.
+    fn kept_maximum(&self, program: &Program, max: &Item) -> Option<Kept> {
+        let place = max.finish.compute.dst[0].clone();
+        let between = max.finish.frames.get(self.within..max.place)?;
         let steps = |frame: &Frame| frame.as_loop().is_none_or(|(axis, exec)| exec == Exec::Serial && self.reduces(program, axis));
         let starts = max.init.axes().collect::<HashSet<_>>();
-        let known = program.named(program.exprs.read(to.buffer, program.buffers[to.buffer].dtype, to.index.iter().copied()));
+        let known = program.named(max.read(program));
         let bound = max.finish.axes().all(|axis| starts.contains(&axis) || !known.iter().any(|named| program.passes(*named, axis)));
-        let local = !program.buffers[to.buffer].space.is_global();
-        (between.iter().all(steps) && bound && local).then_some(at)
+        if !between.iter().all(steps) || !bound || program.buffers[place.buffer].space.is_global() {
+            return None;
+        }
+        let init = Compute { dst: vec![place.clone()], ..max.identity(program, &max.finish.compute)? };
+        let loops = max.finish.frames[max.place + 1..].to_vec();
+        Some(Kept { place, owners: Vec::new(), first: wrap(&loops, max.finish.span, NodeKind::Compute(init)) })
     }
 
-    /// What was summed so far, below the new maximum, on the axes around an item's init.
-    fn so_far(&self, program: &Program, running: &Running, n: usize, sum: &Item) -> Option<ExprId> {
+    /// The accumulator of a sum whose parts are made one later, which can live around all blocks. It gets dimensions for the loops around its
+    /// life that tell who has it.
+    fn kept_parts(&self, program: &Program, sum: &Item) -> Option<Kept> {
+        let [to] = &sum.init.compute.dst[..] else { return None };
+        let is_private = matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
+        let life = sum.init.frames.iter().position(|frame| frame.head == Head::Alloc { buffer: to.buffer }).filter(|_| is_private)?;
+        let mut owners = Vec::new();
+        for (axis, exec) in sum.init.frames.get(self.within..life)?.iter().filter_map(Frame::as_loop) {
+            match exec {
+                Exec::Serial if self.reduces(program, axis) => {}
+                Exec::Bind(level, _) if level != Level::Workgroup => owners.push(axis),
+                Exec::Unroll => owners.push(axis),
+                _ => return None,
+            }
+        }
+        let index = owners.iter().map(|axis| program.exprs.axis(*axis)).chain(to.index.iter().copied()).collect();
+        let place = Access { buffer: to.buffer, index };
+        let init = Compute { dst: vec![place.clone()], ..sum.identity(program, &sum.init.compute)? };
+        let is_own = |f: &&Frame| f.as_loop().is_some_and(|(axis, _)| !self.reduces(program, axis));
+        let loops: Vec<Frame> = sum.init.frames[self.within..].iter().filter(is_own).cloned().collect();
+        Some(Kept { place, owners, first: wrap(&loops, sum.init.span, NodeKind::Compute(init)) })
+    }
+
+    /// What was summed so far, below the new maximum, on the axes around an item's init: the state, or its own parts.
+    fn so_far(&self, program: &Program, running: &Running, n: usize, sum: &Item, parts: Option<&Access>) -> Option<ExprId> {
         let exprs = &program.exprs;
         let to = &sum.finish.compute.dst[0];
-        if !matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. }) {
+        if parts.is_none() && !matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. }) {
             return None;
         }
         let read = |access: &Access| exprs.read(access.buffer, program.buffers[access.buffer].dtype, access.index.iter().copied());
         let (state, max) = (&self.update.compute.dst, self.update.compute.value[0]);
         let below = exprs.replace(running.below[n], &mut |exprs, id| match exprs.get(id) {
-            Expr::State(of) => state.get(*of as usize).map(&read),
+            Expr::State(of) if parts.is_none() || *of == 0 => state.get(*of as usize).map(&read),
             Expr::Item(_) => Some(max),
             _ => None,
         });
@@ -161,9 +194,12 @@ impl Blocks {
                 _ => return None,
             };
         }
-        let value = program.over_leaves(value, &there);
+        let value = exprs.replace(program.over_leaves(value, &there), &mut |exprs, id| match exprs.get(id) {
+            Expr::State(_) => parts.map(&read),
+            _ => None,
+        });
         let known = program.named(value).into_iter().all(|axis| there.contains(&axis));
-        (known && exprs.dtype(value) == program.buffers[to.buffer].dtype).then_some(value)
+        (known && exprs.dtype(value) == program.buffers[sum.init.compute.dst[0].buffer].dtype).then_some(value)
     }
 
     /// Whether loops over two axes are alike: those of the same invocations, or copies, or sides.
@@ -201,16 +237,28 @@ impl Item {
         Resumed { init: self.init.compute.clone(), compute }
     }
 
-    /// Whether one leaf alone reads what it has computed.
-    fn is_taken_once(&self, program: &Program, body: &Block) -> bool {
+    /// A compute like another, of the identity.
+    fn identity(&self, program: &Program, like: &Compute) -> Option<Compute> {
+        let Body::Reduce { monoid, .. } = &program.stages[self.stage].body else { return None };
+        Some(Compute { phase: Phase::Init, value: monoid.identity.clone(), ..like.clone() })
+    }
+
+    /// Whether invocations, or the columns of matrices, have parts of it, which are made one.
+    fn has_parts(&self, body: &Block) -> bool {
+        walk::nodes(body).any(|node| matches!(&node.kind, NodeKind::AllReduce(all) if all.stage == self.stage))
+    }
+
+    /// Whether updates of a stage alone read what it has computed.
+    fn is_taken_alone(&self, program: &Program, body: &Block, by: StageId) -> bool {
         let of = self.finish.compute.dst[0].buffer;
         let reads = |node: &&Node| match &node.kind {
+            NodeKind::Compute(c) if (c.stage, c.phase) == (by, Phase::Update) => false,
             NodeKind::Compute(c) => c.values().any(|value| program.exprs.reads(value).iter().any(|read| read.buffer == of)),
             NodeKind::Copy(c) => program.exprs.reads(c.value).iter().any(|read| read.buffer == of),
             NodeKind::AllReduce(all) => all.src.iter().any(|place| place.buffer == of),
             _ => false,
         };
-        walk::nodes(body).filter(reads).count() == 1
+        !walk::nodes(body).any(|node| reads(&node))
     }
 
     /// Whether it is there when another one begins.
@@ -237,5 +285,52 @@ impl Resumed {
         }
         block.iter_mut().flat_map(Node::blocks_mut).for_each(|inner| *inner = self.begin(std::mem::take(inner)));
         block
+    }
+}
+
+/// A buffer that lives around all blocks.
+struct Kept {
+    place: Access,
+    /// The loops that were around its life: each has its own elements.
+    owners: Vec<AxisId>,
+    /// What it holds at first.
+    first: Block,
+}
+
+impl Kept {
+    /// Puts its life within that of the state.
+    fn around(&self, program: &mut Program, body: Block, state: BufferId) -> Block {
+        let extents = self.owners.iter().map(|axis| program.axes[*axis].extent);
+        let shape = extents.chain(program.buffers[self.place.buffer].shape.iter().copied()).collect();
+        program.buffers[self.place.buffer].shape = shape;
+        let mut body = self.moved(body, state);
+        let of = |to: &mut Access| {
+            if to.buffer == self.place.buffer && to.index.len() < self.place.index.len() {
+                to.index.splice(0..0, self.place.index[..self.owners.len()].iter().copied());
+            }
+        };
+        walk::each_mut(&mut body, &mut |node| match &mut node.kind {
+            NodeKind::Compute(compute) => compute.dst.iter_mut().for_each(of),
+            NodeKind::AllReduce(all) => all.src.iter_mut().for_each(of),
+            _ => {}
+        });
+        body
+    }
+
+    fn moved(&self, block: Block, state: BufferId) -> Block {
+        let mut moved = Vec::new();
+        for mut node in block {
+            node.blocks_mut().for_each(|inner| *inner = self.moved(std::mem::take(inner), state));
+            match node.kind {
+                NodeKind::Alloc { buffer, body } if buffer == self.place.buffer => moved.extend(body),
+                NodeKind::Alloc { buffer, body } if buffer == state => {
+                    let body = self.first.iter().cloned().chain(body).collect();
+                    let body = vec![Node::new(NodeKind::Alloc { buffer: self.place.buffer, body }, node.span)];
+                    moved.push(Node::new(NodeKind::Alloc { buffer, body }, node.span));
+                }
+                _ => moved.push(node),
+            }
+        }
+        moved
     }
 }

@@ -163,6 +163,8 @@ pub struct Program {
     pub dealt: BTreeSet<BufferId>,
     /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
     pub strategies: BTreeMap<AxisId, How>,
+    /// Axes bound to workgroups that are counted downwards: their last value is that of the first workgroup.
+    pub down: BTreeSet<AxisId>,
     /// Axes of reductions past whose ends the items are the identity by themselves, once the stages that they read are computed there.
     pub neutral: BTreeSet<AxisId>,
     /// Online reductions over blocks of items, that stages within their nests compute.

@@ -87,6 +87,9 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
 pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     subgroups::check_level(nest, target)?;
     nest.levels.push(target.level);
+    if target.level == Level::Workgroup {
+        nest.program.down.extend(axes.iter().zip(&target.down).filter(|(_, down)| **down).map(|(axis, _)| *axis));
+    }
     let bound = match target.level {
         Level::Workgroup => axes.iter().copied().zip(target.slots.iter().map(|(s, _)| *s)).collect(),
         _ => fold(nest, axes, target, span)?,

@@ -253,7 +253,10 @@ impl Checks<'_> {
     /// Results are read only where they are whole.
     fn complete(&self, site: &Site<'_>, touch: &Touch, partial: &Partial) {
         let parts = partial.get(&touch.buffer).filter(|axes| !axes.is_empty());
-        if touch.writes || touch.role == Role::Update {
+        // A part may go on from itself.
+        let own = || site.touches.iter().any(|other| other.writes && (other.buffer, &other.index) == (touch.buffer, &touch.index));
+        let resumes = phase(site).is_some_and(|(_, phase)| phase == Phase::Resume) && own();
+        if touch.writes || touch.role == Role::Update || resumes {
             return;
         }
         if let Some(axes) = parts {

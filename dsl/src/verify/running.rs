@@ -2,7 +2,7 @@
 //! may take an item as the state, or add it to the state below the item's maximum, where
 //! - the maximum of each block begins from that of the block before, whose memory it has;
 //! - a sum that is taken as it is begins from the state below the new maximum, in the place of that state. It does so once for each block, and
-//!   nothing else reads it.
+//!   that update alone reads it. Where an all-reduce makes it of parts, each part goes on from itself.
 //!
 //! All of it is one invocation's (`owners`). Where a predicate of the reduction is false, the update does nothing; none fills what it reads.
 
@@ -11,7 +11,7 @@ use super::context::Checks;
 use super::reductions::phase;
 use super::site::Site;
 use crate::expr::{Expr, ExprId};
-use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Monoid, NodeKind, Phase, Pred, Running, StageId, Tail};
+use crate::nest::{Access, AxisId, Body, BufferId, Compute, Exec, Monoid, NodeKind, Phase, Pred, Running, StageId, Tail};
 use std::collections::HashSet;
 
 /// An update of a running reduction.
@@ -119,11 +119,15 @@ impl<'v> Checks<'v> {
         let maximum_is_there = self
             .item(update, 0)
             .is_some_and(|max| self.sites.iter().any(|end| phase(end) == Some((max, Phase::Finish)) && end.is_before(site)));
+        let [place] = &start.dst[..] else { return false };
+        let has_parts = self.sites.iter().any(|site| matches!(&site.node.kind, NodeKind::AllReduce(all) if all.stage == stage));
+        let parts = has_parts.then_some(place);
         in_order
             && maximum_is_there
+            && parts.is_none_or(|place| self.outlives_blocks(update, site, place.buffer))
             && self.is_once_a_block(update, site)
-            && self.is_read_once(item.buffer)
-            && self.so_far(update, n, site, (&item.index, &to.index)) == Some(*value)
+            && self.is_taken_alone(item.buffer, update.compute.stage)
+            && self.so_far(update, n, site, (&item.index, &to.index), parts) == Some(*value)
     }
 
     /// A buffer lives around all blocks, and between its life and a block are no loops but theirs.
@@ -154,11 +158,13 @@ impl<'v> Checks<'v> {
         }
     }
 
-    fn is_read_once(&self, buffer: BufferId) -> bool {
-        self.sites.iter().filter(|site| site.touches.iter().any(|touch| touch.buffer == buffer && !touch.writes)).count() == 1
+    /// Whether updates of a stage alone read a buffer.
+    fn is_taken_alone(&self, buffer: BufferId, by: StageId) -> bool {
+        let reads = |site: &&Site<'_>| site.touches.iter().any(|touch| touch.buffer == buffer && !touch.writes);
+        self.sites.iter().filter(reads).all(|site| phase(site) == Some((by, Phase::Update)))
     }
 
-    /// The state below the maximum at the update, where the loops around `site` stand for those around it: which ones do is told by where
+    /// The state, or the parts of it at a place, below the maximum at the update, where the loops around `site` stand for those around it: which ones do is told by where
     /// the item is read there, and written here.
     fn so_far(
         &self,
@@ -166,15 +172,14 @@ impl<'v> Checks<'v> {
         n: usize,
         site: &Site<'_>,
         (read, written): (&[ExprId], &[ExprId]),
+        parts: Option<&Access>,
     ) -> Option<ExprId> {
         let (program, exprs) = (self.program, &self.program.exprs);
         let here: HashSet<AxisId> = update.site.loops().map(|looped| looped.axis).collect();
         let there: HashSet<AxisId> = site.loops().map(|looped| looped.axis).collect();
+        let value_at = |place: &Access| exprs.read(place.buffer, program.buffers[place.buffer].dtype, place.index.iter().copied());
         let state = exprs.replace(*update.running.below.get(n)?, &mut |exprs, id| match exprs.get(id) {
-            Expr::State(of) => {
-                let place = update.compute.dst.get(*of as usize)?;
-                Some(exprs.read(place.buffer, program.buffers[place.buffer].dtype, place.index.iter().copied()))
-            }
+            Expr::State(of) if parts.is_none() || *of == 0 => update.compute.dst.get(*of as usize).map(&value_at),
             Expr::Item(_) => update.compute.value.first().copied(),
             _ => None,
         });
@@ -193,6 +198,9 @@ impl<'v> Checks<'v> {
                 _ => return None,
             }
         }
-        Some(program.over_leaves(state, &there))
+        Some(exprs.replace(program.over_leaves(state, &there), &mut |exprs, id| match exprs.get(id) {
+            Expr::State(_) => parts.map(&value_at),
+            _ => None,
+        }))
     }
 }

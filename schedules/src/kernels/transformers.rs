@@ -27,12 +27,14 @@ kernel! {
 
 kernel! {
     /// [`attention`](fn@attention) of halves as matrix units compute it: products are summed in f32, and the weights are rounded to f16
-    /// before they meet the values. Exponentials are of base 2.
+    /// before they meet the values. Exponentials are of base 2, and `scale` is above 0: the largest product is that of the largest weight.
     pub fn attention_mixed<B, N, M, D, E>(query: f16[B, N, D], key: f16[B, M, D], value: f16[B, M, E], scale: f32) -> output: f16[B, N, E] {
         let product[b, i, j]: f32[B, N, M] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
-        let score[b, i, j]: f32[B, N, M] = product[b, i, j] * (scale * 1.442_695_040_888_963_4);
-        let largest[b, i]: f32[B, N] = max(j in 0..M) { score[b, i, j] };
-        let weight[b, i, j]: f32[B, N, M] = (score[b, i, j] - largest[b, i]).exp2();
+        let largest[b, i]: f32[B, N] = max(j in 0..M) { product[b, i, j] };
+        let weight[b, i, j]: f32[B, N, M] = {
+            let factor = scale * 1.442_695_040_888_963_4;
+            product[b, i, j].mul_add(factor, -largest[b, i] * factor).exp2()
+        };
         let rounded[b, i, j]: f16[B, N, M] = weight[b, i, j] as f16;
         let total[b, i]: f32[B, N] = sum(j in 0..M) { weight[b, i, j] };
         output[b, i, e] = (sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
@@ -43,9 +45,11 @@ kernel! {
     /// [`attention_mixed`](fn@attention_mixed) of which each row sees the keys up to its own.
     pub fn causal_attention_mixed<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
         let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
-        let score[b, i, j]: f32[B, N, N] = product[b, i, j] * (scale * 1.442_695_040_888_963_4);
-        let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { score[b, i, j] };
-        let weight[b, i, j]: f32[B, N, N] = (score[b, i, j] - largest[b, i]).exp2();
+        let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { product[b, i, j] };
+        let weight[b, i, j]: f32[B, N, N] = {
+            let factor = scale * 1.442_695_040_888_963_4;
+            product[b, i, j].mul_add(factor, -largest[b, i] * factor).exp2()
+        };
         let rounded[b, i, j]: f16[B, N, N] = weight[b, i, j] as f16;
         let total[b, i]: f32[B, N] = sum(j in 0..i + 1) { weight[b, i, j] };
         output[b, i, e] = (sum(j in 0..i + 1) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
@@ -62,9 +66,11 @@ kernel! {
         scale: f32,
     ) -> output: f16[B, H, G, N, E] {
         let product[b, h, g, i, j]: f32[B, H, G, N, M] = sum(d in 0..D) { query[b, h, g, i, d] as f32 * key[b, h, j, d] as f32 };
-        let score[b, h, g, i, j]: f32[B, H, G, N, M] = product[b, h, g, i, j] * (scale * 1.442_695_040_888_963_4);
-        let largest[b, h, g, i]: f32[B, H, G, N] = max(j in 0..M) { score[b, h, g, i, j] };
-        let weight[b, h, g, i, j]: f32[B, H, G, N, M] = (score[b, h, g, i, j] - largest[b, h, g, i]).exp2();
+        let largest[b, h, g, i]: f32[B, H, G, N] = max(j in 0..M) { product[b, h, g, i, j] };
+        let weight[b, h, g, i, j]: f32[B, H, G, N, M] = {
+            let factor = scale * 1.442_695_040_888_963_4;
+            product[b, h, g, i, j].mul_add(factor, -largest[b, h, g, i] * factor).exp2()
+        };
         let rounded[b, h, g, i, j]: f16[B, H, G, N, M] = weight[b, h, g, i, j] as f16;
         let total[b, h, g, i]: f32[B, H, G, N] = sum(j in 0..M) { weight[b, h, g, i, j] };
         output[b, h, g, i, e] =

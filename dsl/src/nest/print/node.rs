@@ -17,7 +17,10 @@ impl Printer<'_> {
             Exec::Step(Step::First(0)) => format!("once {axis} = 0, if it is below {extent}"),
             Exec::Step(Step::First(n)) => format!("once {axis} = min({n}, {extent} - 1), if that is not negative"),
             Exec::Step(Step::Ahead(of, n)) => format!("once {axis} = min({} + {n}, {extent} - 1)", self.axis(of)),
-            Exec::Bind(level, slot) => format!("{}: {axis} in 0..{extent}{}", bound(level, slot), self.reduced(looped.axis)),
+            Exec::Bind(level, slot) => {
+                let down = if self.program.down.contains(&looped.axis) { ", downwards" } else { "" };
+                format!("{}: {axis} in 0..{extent}{down}{}", bound(level, slot), self.reduced(looped.axis))
+            }
         }
     }
 

@@ -36,16 +36,23 @@ pub(super) struct Sum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rescale {
     pub(super) function: Unary,
-    /// A literal above 0.
+    /// A literal above 0, or a number that is the same everywhere.
     pub(super) scale: Option<ExprId>,
 }
 
 impl Rescale {
-    /// The factor from what lies below `a` to what lies below `b`.
+    /// The factor from what lies below `a` to what lies below `b`. Below -inf lies nothing.
     pub(super) fn factor(self, exprs: &Exprs, a: ExprId, b: ExprId) -> ExprId {
         let difference = exprs.difference(a, b);
         let scaled = self.scale.map_or(difference, |scale| exprs.product(difference, scale));
-        exprs.unary(self.function, scaled)
+        let factor = exprs.unary(self.function, scaled);
+        if self.scale.is_none_or(|scale| matches!(exprs.get(scale), Expr::Const(_))) {
+            return factor;
+        }
+        // Times a number that is not above 0, -inf has no exponential, or an infinite one.
+        let number = |value: f64, like: ExprId| exprs.constant(Const::number(value, exprs.dtype(like)));
+        let nothing = exprs.compare(Compare::Eq, a, number(f64::NEG_INFINITY, a));
+        exprs.select(nothing, number(0.0, factor), factor)
     }
 }
 
@@ -314,20 +321,52 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `scale * (score - m)`.
-    fn exponential(&mut self, function: Unary, of: ExprId, under: Option<ExprId>) -> Result<(), Error> {
-        let (difference, scale) = match *self.exprs().get(of) {
-            Expr::Binary(Binary::Mul, a, b) if self.sees(a) => (a, Some(b)),
-            Expr::Binary(Binary::Mul, a, b) if self.sees(b) => (b, Some(a)),
-            _ => (of, None),
+    /// The scores, the maximum and what their difference is multiplied by, of an exponent: `(s - m) * scale`, also multiplied out, or as
+    /// `s.mul_add(scale, -m * scale)`; or `a.mul_add(b, -m)` for the score `a * b`.
+    fn exponent(&self, of: ExprId) -> Option<(ExprId, ExprId, Option<ExprId>)> {
+        let exprs = self.exprs();
+        let negated = |e: ExprId| if let Expr::Unary(Unary::Neg, of) = *exprs.get(e) { Some(of) } else { None };
+        // The other factor of a product with the maximum.
+        let scaled = |e: ExprId| match *exprs.get(e) {
+            Expr::Binary(Binary::Mul, a, b) if self.sees(a) => Some((a, b)),
+            Expr::Binary(Binary::Mul, a, b) if self.sees(b) => Some((b, a)),
+            _ => None,
         };
+        let subtracted = |e: ExprId| {
+            let plain = negated(e).map(|of| scaled(of).map_or((of, None), |(max, by)| (max, Some(by))));
+            plain.or_else(|| scaled(e).and_then(|(max, by)| Some((negated(max)?, Some(by)))))
+        };
+        match *exprs.get(of) {
+            Expr::MulAdd(a, b, c) => match subtracted(c)? {
+                (max, None) => Some((exprs.product(a, b), max, None)),
+                (max, Some(scale)) if scale == b => Some((a, max, Some(scale))),
+                (max, Some(scale)) if scale == a => Some((b, max, Some(scale))),
+                _ => None,
+            },
+            Expr::Binary(Binary::Sub, a, b) => match (scaled(b), exprs.get(a)) {
+                (None, _) => Some((a, b, None)),
+                (Some((max, scale)), Expr::Binary(Binary::Mul, score, by)) if *by == scale => Some((*score, max, Some(scale))),
+                (Some((max, scale)), Expr::Binary(Binary::Mul, by, score)) if *by == scale => Some((*score, max, Some(scale))),
+                _ => None,
+            },
+            Expr::Binary(Binary::Mul, ..) => {
+                let (difference, scale) = scaled(of)?;
+                let Expr::Binary(Binary::Sub, score, max) = *exprs.get(difference) else { return None };
+                Some((score, max, Some(scale)))
+            }
+            _ => None,
+        }
+    }
+
+    /// An exponential of `scale * (score - m)`.
+    fn exponential(&mut self, function: Unary, of: ExprId, under: Option<ExprId>) -> Result<(), Error> {
         if let Expr::Binary(Binary::Div, a, b) = *self.exprs().get(of)
             && self.sees(a) != self.sees(b)
         {
             let error = self.finder.error(format!("there is a division within the exponential of `{}`", self.finder.name));
             return Err(error.help("multiply by the reciprocal there, or divide the scores before their maximum is taken"));
         }
-        let Expr::Binary(Binary::Sub, score, max) = *self.exprs().get(difference) else { return Err(self.other()) };
+        let Some((score, max, scale)) = self.exponent(of) else { return Err(self.other()) };
         let is_max = matches!(self.exprs().get(max), Expr::Read(read) if read.buffer == self.finder.of.buffer);
         if !is_max || self.sees(score) {
             return Err(self.other());
@@ -368,11 +407,17 @@ impl Walk<'_, '_> {
                 let error = finder.error(format!("the factor within the exponential of `{}` is {}", finder.name, c.value()));
                 Err(error.help(format!("it must be above 0, so that the largest score has the largest exponential; or {before}")))
             }
-            Some(_) => {
-                let error = finder.error(format!("the factor within the exponential of `{}` is no literal", finder.name));
-                Err(error.note("it is not known to be above 0").help(before))
+            Some(_) if scale.is_some_and(|scale| self.varies(scale)) => {
+                let error = finder.error(format!("the factor within the exponential of `{}` is not the same everywhere", finder.name));
+                Err(error.note("one number brings all sums below a new maximum").help(before))
             }
+            Some(_) => Ok(()),
         }
+    }
+
+    /// Whether a value differs by place.
+    fn varies(&self, e: ExprId) -> bool {
+        !self.exprs().reads(e).is_empty() || self.exprs().uses_axis(e, &mut |_| true)
     }
 
     /// Whether a value is the score, where a condition holds.

@@ -332,6 +332,8 @@ pub struct Target {
     pub level: Level,
     /// The coordinates, and where they stand.
     pub slots: Vec<(Slot, SpanId)>,
+    /// Which of them count downwards, `x down`.
+    pub down: Vec<bool>,
     /// The whole.
     pub span: SpanId,
 }

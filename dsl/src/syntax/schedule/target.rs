@@ -21,12 +21,13 @@ pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
         return Err(error.help(help.unwrap_or_else(|| format!("the targets are {targets}"))));
     };
     let (slots, end) = cursor.inside(Delimiter::Parenthesis, |inside| {
-        let mut slots = vec![slot(inside)?];
+        let mut slots = vec![slot(inside, *level)?];
         while inside.eat(",").is_some() && !inside.is_empty() {
-            slots.push(slot(inside)?);
+            slots.push(slot(inside, *level)?);
         }
         Ok(slots)
     })?;
+    let (slots, down): (Vec<(Slot, SpanId)>, Vec<bool>) = slots.into_iter().unzip();
     if let Some((_, at)) = slots.iter().find(|(slot, _)| *slot == Slot::Linear && !matches!(level, Level::Thread)) {
         return Err(Error::new(*at, format!("`{name}` has no linear coordinate")).help("the coordinates are `x`, `y` and `z`"));
     }
@@ -36,10 +37,11 @@ pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
         let error = Error::new(*span, format!("lanes have no coordinate `{}`", format!("{slot:?}").to_lowercase()));
         return Err(error.help("the lanes of a subgroup stand in one row: write `lane(x)`"));
     }
-    Ok(Target { level: *level, slots, span })
+    Ok(Target { level: *level, slots, down, span })
 }
 
-fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
+/// A coordinate, and whether it counts downwards.
+fn slot(cursor: &mut Cursor<'_>, level: Level) -> Result<((Slot, SpanId), bool), Error> {
     let name = cursor.name("`x`, `y` or `z`")?;
     let slot = match name.as_str() {
         "x" => Slot::X,
@@ -51,7 +53,12 @@ fn slot(cursor: &mut Cursor<'_>) -> Result<(Slot, SpanId), Error> {
             return Err(Error::new(name.span, format!("there is no coordinate `{name}`")).help(help));
         }
     };
-    Ok((slot, name.span))
+    let down = cursor.eat_word("down");
+    if let Some(span) = down.filter(|_| level != Level::Workgroup) {
+        let error = Error::new(span, "only workgroups are counted downwards");
+        return Err(error.help("invocations of a workgroup run at once, and have no order: leave `down` out"));
+    }
+    Ok(((slot, name.span), down.is_some()))
 }
 
 /// `by: tree`, after the comma.

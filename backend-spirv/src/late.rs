@@ -1,0 +1,180 @@
+//! What only the last iteration of a loop is for goes behind the loop: the all-reduce of a sum that goes on from step to step
+//! ([`Monoid::goes_on`](tilewright_dsl::nest::Monoid::goes_on)), and what takes its result for a component of the state. Each step's
+//! replaces that of the step before, and the end alone reads it. An online softmax so adds up its rows' weights across a subgroup once.
+//!
+//! ```text
+//! for j_o                                                   for j_o
+//!   update part_acc += p                                      update part_acc += p
+//!   all-reduce part_all = sum of part_acc                     update m running= m_b
+//!   finish l_b = part_all                                   all-reduce part_all = sum of part_acc
+//!   update (m, l) running= (m_b, l_b)                       finish l_b = part_all
+//!                                                           update l running= l_b
+//! ```
+//!
+//! Without an iteration, the parts are what they began with, as the state is. No driver does this by itself: it must not move what invocations
+//! do together.
+
+use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::nest::{
+    AllReduce, AxisId, Block, Body, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space, Tail, walk,
+};
+
+/// Moves it, in all loops of a block.
+pub(crate) fn sink(program: &Program, block: Block) -> Block {
+    let mut sunk = Vec::new();
+    for mut node in block {
+        node.blocks_mut().for_each(|inner| *inner = sink(program, std::mem::take(inner)));
+        let mut behind = Vec::new();
+        if let NodeKind::Loop(looped) = &mut node.kind
+            && looped.exec == Exec::Serial
+        {
+            while let Some(late) = Late::find(program, looped) {
+                behind.extend(late.taken_out(&mut looped.body));
+            }
+        }
+        sunk.push(node);
+        sunk.extend(behind);
+    }
+    sunk
+}
+
+/// Leaves that can go behind a loop, by their places among its nodes.
+struct Late {
+    all: usize,
+    finish: usize,
+    update: usize,
+}
+
+impl Late {
+    fn find(program: &Program, looped: &Loop) -> Option<Late> {
+        let (mut nodes, mut once) = (Vec::new(), Vec::new());
+        walk::within(&looped.body, &mut |node, around| {
+            nodes.push(node);
+            once.push(around.iter().all(|l| matches!(l.exec, Exec::Bind(..) | Exec::Unroll | Exec::Matrix(_) | Exec::Lanes)));
+        });
+        let late = |all| Late::from(program, looped.axis, &nodes, all);
+        (0..nodes.len()).filter_map(late).find(|late| [late.all, late.finish, late.update].into_iter().all(|leaf| once[leaf]))
+    }
+
+    /// The leaves behind an all-reduce, if these and it can go.
+    fn from(program: &Program, axis: AxisId, nodes: &[&Node], all: usize) -> Option<Late> {
+        let NodeKind::AllReduce(reduction) = &nodes[all].kind else { return None };
+        let ([src], [dst]) = (&reduction.src[..], &reduction.dst[..]) else { return None };
+        let finish = only_reader(program, nodes, dst.buffer)?;
+        let stored = compute(nodes[finish], Phase::Finish).filter(|c| c.stage == reduction.stage && c.preds.is_empty())?;
+        let ([to], [_]) = (&stored.dst[..], &stored.value[..]) else { return None };
+        let (update, taken) = taker(program, nodes, to.buffer)?;
+        let Body::Reduce { monoid, .. } = &program.stages[taken.stage].body else { return None };
+        let last = taken.dst.len().checked_sub(1).filter(|last| *last > 0 && taken.given == 0)?;
+        let is_item = |e: &ExprId| matches!(program.exprs.get(*e), Expr::Item(n) if *n as usize == last);
+        let takes = monoid.combine.get(last).is_some_and(is_item)
+            && matches!(program.exprs.get(taken.value[last]), Expr::Read(read) if read.buffer == to.buffer);
+        // Without a predicate that could leave an iteration out.
+        let always = taken.preds.iter().all(|pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis));
+        let private = [src.buffer, dst.buffer, to.buffer, taken.dst[last].buffer].into_iter().all(|buffer| is_private(program, buffer));
+        let names_state = |e: &ExprId| program.exprs.any(*e, &mut |e| matches!(e, Expr::State(n) if *n as usize == last));
+        let state = taken.dst[last].buffer;
+        let is_read = nodes.iter().any(|node| reads(program, node, state)) || monoid.combine.iter().any(names_state);
+        let is_other = |(n, combine): (usize, &ExprId)| n != last && program.exprs.any(*combine, &mut |e| *e == Expr::Item(last as u32));
+        let is_read = is_read || monoid.combine.iter().enumerate().any(is_other);
+        let changes = nodes[all + 1..].iter().any(|node| node.writes().contains(&src.buffer));
+        let late = Late { all, finish, update };
+        let leaves = [all, finish, update];
+        let depends = leaves.iter().any(|leaf| named(program, nodes[*leaf], last).into_iter().any(|of| program.is_made_of(of, axis)));
+        (takes && always && private && !is_read && !changes && !depends && all < finish && finish < update).then_some(late)
+    }
+
+    /// Takes the leaves out of the loop's body, and gives them in the loops that are around them there.
+    fn taken_out(&self, body: &mut Block) -> Block {
+        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
+        let mut count = 0;
+        take(body, &mut Vec::new(), &mut count, &mut |n, node, around| {
+            let Some(at) = [self.all, self.finish, self.update].iter().position(|leaf| *leaf == n) else { return true };
+            let mut late = node.clone();
+            let stays = at == 2 && split_last(node, &mut late);
+            taken[at] = around.iter().rev().fold(vec![late], |body, (axis, exec, span)| {
+                vec![Node::new(NodeKind::Loop(Loop::new(*axis, *exec, body)), *span)]
+            });
+            stays
+        });
+        taken.concat()
+    }
+}
+
+/// Leaves the first components to one update, and the last one to the other.
+fn split_last(first: &mut Node, last: &mut Node) -> bool {
+    if let (NodeKind::Compute(first), NodeKind::Compute(last)) = (&mut first.kind, &mut last.kind) {
+        let count = first.dst.len() - 1;
+        (last.given, last.preds) = (count, Vec::new());
+        first.dst.truncate(count);
+        first.value.truncate(count);
+    }
+    true
+}
+
+/// The one update that takes a buffer for a component of its own. (Another one may list it among those that it is given.)
+fn taker<'n>(program: &Program, nodes: &[&'n Node], buffer: BufferId) -> Option<(usize, &'n Compute)> {
+    let readers = || nodes.iter().enumerate().filter(|(_, node)| reads(program, node, buffer));
+    let takes = |(n, node): (usize, &&'n Node)| Some((n, compute(node, Phase::Update).filter(|update| update.given == 0)?));
+    let mut takers = readers().filter_map(takes);
+    let (Some(taker), None) = (takers.next(), takers.next()) else { return None };
+    let is_given = |node: &Node| compute(node, Phase::Update).is_some_and(|c| c.stage == taker.1.stage && c.given >= taker.1.dst.len());
+    readers().all(|(n, node)| n == taker.0 || is_given(node)).then_some(taker)
+}
+
+/// A loop around a leaf.
+type Around = (AxisId, Exec, tilewright_dsl::diag::SpanId);
+
+/// Shows each node with its number in the order of [`walk::nodes`] and the loops around it; those for which `stays` is false are taken out.
+fn take(block: &mut Block, around: &mut Vec<Around>, count: &mut usize, stays: &mut dyn FnMut(usize, &mut Node, &[Around]) -> bool) {
+    block.retain_mut(|node| {
+        let n = *count;
+        *count += 1;
+        let stay = stays(n, node, around);
+        let looped = if let NodeKind::Loop(l) = &node.kind { Some((l.axis, l.exec, node.span)) } else { None };
+        around.extend(looped);
+        node.blocks_mut().for_each(|inner| take(inner, around, count, stays));
+        around.truncate(around.len() - usize::from(looped.is_some()));
+        stay
+    });
+}
+
+fn compute(node: &Node, phase: Phase) -> Option<&Compute> {
+    match &node.kind {
+        NodeKind::Compute(compute) if compute.phase == phase => Some(compute),
+        _ => None,
+    }
+}
+
+fn is_private(program: &Program, buffer: BufferId) -> bool {
+    matches!(program.buffers[buffer].space, Space::Register | Space::Fragment { .. })
+}
+
+/// The one node that reads a buffer.
+fn only_reader(program: &Program, nodes: &[&Node], buffer: BufferId) -> Option<usize> {
+    let mut readers = nodes.iter().enumerate().filter(|(_, node)| reads(program, node, buffer)).map(|(n, _)| n);
+    readers.next().filter(|_| readers.next().is_none())
+}
+
+/// Whether a node reads a buffer. (What an update combines with, its monoid says.)
+fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
+    let in_value = |e: ExprId| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
+    match &node.kind {
+        NodeKind::Compute(compute) => compute.values().any(in_value),
+        NodeKind::Copy(copy) => in_value(copy.value),
+        NodeKind::AllReduce(AllReduce { src, .. }) => src.iter().any(|place| place.buffer == buffer),
+        _ => false,
+    }
+}
+
+/// The axes that a leaf names; of an update, those of its component `last`.
+fn named(program: &Program, node: &Node, last: usize) -> Vec<AxisId> {
+    let (values, places): (Vec<ExprId>, Vec<_>) = match &node.kind {
+        NodeKind::Compute(c) if c.phase == Phase::Update => (vec![c.value[last]], vec![&c.dst[last]]),
+        NodeKind::Compute(c) => (c.value.clone(), c.dst.iter().collect()),
+        NodeKind::AllReduce(all) => (Vec::new(), all.src.iter().chain(&all.dst).collect()),
+        _ => return Vec::new(),
+    };
+    let indices = places.into_iter().flat_map(|place| place.index.iter().copied());
+    values.into_iter().chain(indices).flat_map(|e| program.named(e)).collect()
+}

@@ -1,0 +1,144 @@
+//! Masks: choices by the row and the column of an element, which are the same for all elements of most matrices.
+//!
+//! Where the condition moves by fixed steps, it holds everywhere if it holds in the corners. A branch takes the matrices of such a tile without
+//! it: one branch for all matrices that a subgroup has there, as what stands between branches is all that a driver can reorder.
+
+use super::Shape;
+use crate::Result;
+use crate::emit::Emit;
+use crate::resolve::Bound;
+use crate::resolve::values::ValueId;
+use tilewright_dsl::expr::{Compare, Expr, ExprId};
+use tilewright_dsl::nest::{AxisId, Compute, Exec, Loop, NodeKind, Side};
+
+/// A condition of choices, in a region that a branch has chosen.
+#[derive(Clone, Copy)]
+pub(super) struct Mask {
+    cond: ExprId,
+    /// Whether it holds for all elements there. Else for some.
+    everywhere: bool,
+}
+
+impl Mask {
+    /// The condition, where it holds for all elements.
+    pub(super) fn holds(self) -> Option<ExprId> {
+        self.everywhere.then_some(self.cond)
+    }
+}
+
+impl Emit<'_> {
+    /// Emits loops around one compute over matrices, if it has a mask: once with it, and once for tiles that lie wholly inside.
+    pub(crate) fn masked_tile(&mut self, l: &Loop) -> Result<bool> {
+        let Some((axes, compute)) = self.tile(l).filter(|_| self.matrices.mask.is_none()) else { return Ok(false) };
+        for value in &compute.value {
+            if let Some((cond, everywhere)) = self.mask_of(*value, &axes)? {
+                self.in_both(cond, everywhere, |e| e.unroll(l))?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The axes of loops that stand in nothing but each other, and are written out or sides of matrices, and the one compute in them.
+    fn tile<'l>(&self, l: &'l Loop) -> Option<(Vec<(AxisId, u32)>, &'l Compute)> {
+        let (mut looped, mut axes, mut sides) = (l, Vec::new(), 0);
+        loop {
+            sides += match looped.exec {
+                Exec::Unroll => 0,
+                Exec::Matrix(Side::Rows | Side::Columns) => 1,
+                _ => return None,
+            };
+            let extent = self.program.exprs.as_int(self.program.axes[looped.axis].extent)?;
+            axes.push((looped.axis, u32::try_from(extent).ok()?));
+            match &looped.body[..] {
+                [node] => match &node.kind {
+                    NodeKind::Loop(inner) => looped = inner,
+                    NodeKind::Compute(compute) if sides > 0 => return Some((axes, compute)),
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+    }
+
+    /// Emits what has a mask: for all elements inside, and for others.
+    pub(super) fn in_both(&mut self, cond: ExprId, everywhere: ValueId, f: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        let known = self.resolver.values.as_bool(everywhere);
+        let arm = |e: &mut Self, everywhere: bool| {
+            let outer = e.matrices.mask.replace(Mask { cond, everywhere });
+            let result = f(e);
+            e.matrices.mask = outer;
+            result
+        };
+        if let Some(known) = known {
+            return arm(self, known);
+        }
+        let everywhere = self.scalar(everywhere)?;
+        let whole = self.region(true, |e| arm(e, true))?;
+        let cut = self.region(true, |e| arm(e, false))?;
+        self.function.weigh(whole.weight.saturating_add(cut.weight));
+        self.select(everywhere, &whole.code, &cut.code);
+        Ok(())
+    }
+
+    /// The mask of a matrix's elements.
+    pub(super) fn mask_at(&mut self, value: ExprId, shape: Shape) -> Result<Option<(ExprId, ValueId)>> {
+        let axes: Vec<_> = shape.axes().collect();
+        self.mask_of(value, &axes)
+    }
+
+    /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them.
+    fn mask_of(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<(ExprId, ValueId)>> {
+        let exprs = &self.program.exprs;
+        let mut conditions = Vec::new();
+        exprs.any(value, &mut |e| {
+            if let Expr::Select(cond, ..) = e {
+                conditions.push(*cond);
+            }
+            false
+        });
+        for cond in conditions {
+            let Expr::Compare(op, a, b) = *exprs.get(cond) else { continue };
+            let is_index = |e: ExprId| exprs.is_index(e) && exprs.reads(e).is_empty();
+            if !axes.iter().any(|(axis, _)| self.counts(cond, *axis)) || !is_index(a) || !is_index(b) {
+                continue;
+            }
+            if let Some(steps) = self.resolving(|r| r.affine_steps(exprs.difference(a, b), axes))? {
+                let ends: Vec<_> = steps.iter().map(|step| self.last_to_hold(op, *step)).collect();
+                return Ok(Some((cond, self.in_corners(cond, axes, &ends)?)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// At which end of an axis a comparison holds last, by how the difference of its sides moves: at the far one or not; `None`: it is not known.
+    fn last_to_hold(&self, op: Compare, step: ValueId) -> Option<bool> {
+        let grows = self.resolver.values.as_int(step)? > 0;
+        match op {
+            Compare::Lt | Compare::Le => Some(grows),
+            Compare::Gt | Compare::Ge => Some(!grows),
+            Compare::Eq | Compare::Ne => None,
+        }
+    }
+
+    /// Whether a condition holds in the corners at these ends of the axes.
+    fn in_corners(&mut self, cond: ExprId, axes: &[(AxisId, u32)], ends: &[Option<bool>]) -> Result<ValueId> {
+        let mut all = self.resolver.values.boolean(true);
+        let is_wanted = |corner: &u32| ends.iter().enumerate().all(|(n, end)| end.is_none_or(|far| far == (corner >> n & 1 == 1)));
+        for corner in (0..1u32 << axes.len()).filter(is_wanted) {
+            self.resolver.forget();
+            let mut bound = Vec::new();
+            for (n, (axis, length)) in axes.iter().enumerate() {
+                let value = self.resolver.values.int(if corner >> n & 1 == 1 { i64::from(*length) - 1 } else { 0 });
+                bound.push((*axis, self.resolver.bind(*axis, Bound { value, owner: false })?));
+            }
+            let here = self.resolve(cond);
+            for (axis, before) in bound {
+                self.resolver.unbind(axis, before);
+            }
+            all = self.resolver.values.and(all, here?);
+        }
+        self.resolver.forget();
+        Ok(all)
+    }
+}
