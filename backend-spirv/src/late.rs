@@ -71,16 +71,19 @@ impl Late {
             && matches!(program.exprs.get(taken.value[last]), Expr::Read(read) if read.buffer == to.buffer);
         // Without a predicate that could leave an iteration out.
         let always = taken.preds.iter().all(|pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis));
-        let private = [src.buffer, dst.buffer, to.buffer, taken.dst[last].buffer].into_iter().all(|buffer| is_private(program, buffer));
+        let private =
+            [src.buffer, dst.buffer, to.buffer, taken.dst[last].buffer].into_iter().all(|buffer| is_private(program, buffer));
         let names_state = |e: &ExprId| program.exprs.any(*e, &mut |e| matches!(e, Expr::State(n) if *n as usize == last));
         let state = taken.dst[last].buffer;
         let is_read = nodes.iter().any(|node| reads(program, node, state)) || monoid.combine.iter().any(names_state);
-        let is_other = |(n, combine): (usize, &ExprId)| n != last && program.exprs.any(*combine, &mut |e| *e == Expr::Item(last as u32));
+        let is_other =
+            |(n, combine): (usize, &ExprId)| n != last && program.exprs.any(*combine, &mut |e| *e == Expr::Item(last as u32));
         let is_read = is_read || monoid.combine.iter().enumerate().any(is_other);
         let changes = nodes[all + 1..].iter().any(|node| node.writes().contains(&src.buffer));
         let late = Late { all, finish, update };
         let leaves = [all, finish, update];
-        let depends = leaves.iter().any(|leaf| named(program, nodes[*leaf], last).into_iter().any(|of| program.is_made_of(of, axis)));
+        let depends =
+            leaves.iter().any(|leaf| named(program, nodes[*leaf], last).into_iter().any(|of| program.is_made_of(of, axis)));
         (takes && always && private && !is_read && !changes && !depends && all < finish && finish < update).then_some(late)
     }
 
@@ -92,9 +95,10 @@ impl Late {
             let Some(at) = [self.all, self.finish, self.update].iter().position(|leaf| *leaf == n) else { return true };
             let mut late = node.clone();
             let stays = at == 2 && split_last(node, &mut late);
-            taken[at] = around.iter().rev().fold(vec![late], |body, (axis, exec, span)| {
-                vec![Node::new(NodeKind::Loop(Loop::new(*axis, *exec, body)), *span)]
-            });
+            taken[at] = around
+                .iter()
+                .rev()
+                .fold(vec![late], |body, (axis, exec, span)| vec![Node::new(NodeKind::Loop(Loop::new(*axis, *exec, body)), *span)]);
             stays
         });
         taken.concat()
@@ -118,7 +122,8 @@ fn taker<'n>(program: &Program, nodes: &[&'n Node], buffer: BufferId) -> Option<
     let takes = |(n, node): (usize, &&'n Node)| Some((n, compute(node, Phase::Update).filter(|update| update.given == 0)?));
     let mut takers = readers().filter_map(takes);
     let (Some(taker), None) = (takers.next(), takers.next()) else { return None };
-    let is_given = |node: &Node| compute(node, Phase::Update).is_some_and(|c| c.stage == taker.1.stage && c.given >= taker.1.dst.len());
+    let is_given =
+        |node: &Node| compute(node, Phase::Update).is_some_and(|c| c.stage == taker.1.stage && c.given >= taker.1.dst.len());
     readers().all(|(n, node)| n == taker.0 || is_given(node)).then_some(taker)
 }
 
@@ -126,7 +131,12 @@ fn taker<'n>(program: &Program, nodes: &[&'n Node], buffer: BufferId) -> Option<
 type Around = (AxisId, Exec, tilewright_dsl::diag::SpanId);
 
 /// Shows each node with its number in the order of [`walk::nodes`] and the loops around it; those for which `stays` is false are taken out.
-fn take(block: &mut Block, around: &mut Vec<Around>, count: &mut usize, stays: &mut dyn FnMut(usize, &mut Node, &[Around]) -> bool) {
+fn take(
+    block: &mut Block,
+    around: &mut Vec<Around>,
+    count: &mut usize,
+    stays: &mut dyn FnMut(usize, &mut Node, &[Around]) -> bool,
+) {
     block.retain_mut(|node| {
         let n = *count;
         *count += 1;

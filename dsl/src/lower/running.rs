@@ -25,7 +25,8 @@ use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::path::{Frame, Head, Path};
 use crate::nest::walk;
 use crate::nest::{
-    Access, AxisId, Block, Body, BufferId, Compute, Exec, Level, Monoid, Node, NodeKind, Phase, Pred, Program, Running, Space, StageId, Tail,
+    Access, AxisId, Block, Body, BufferId, Compute, Exec, Level, Monoid, Node, NodeKind, Phase, Pred, Program, Running, Space,
+    StageId, Tail,
 };
 use std::collections::HashSet;
 
@@ -81,7 +82,8 @@ impl Blocks {
         for n in 0..monoid.combine.len() {
             let new = program.exprs.add(Expr::Item(n as u32), program.exprs.dtype(monoid.combine[n]));
             monoid.combine[n] = if n == 0 { new } else { program.exprs.sum(running.below[n], new) };
-            let sum = self.item(program, body, n, Binary::Add).filter(|sum| n > 0 && sum.is_taken_alone(program, body, self.target));
+            let sum =
+                self.item(program, body, n, Binary::Add).filter(|sum| n > 0 && sum.is_taken_alone(program, body, self.target));
             let Some(sum) = sum.filter(|sum| max.is_before(sum, body)) else { continue };
             let (start, of_parts) = match sum.has_parts(body) {
                 // Of its own parts, as far as they have come.
@@ -151,7 +153,8 @@ impl Blocks {
     fn kept_parts(&self, program: &Program, sum: &Item) -> Option<Kept> {
         let [to] = &sum.init.compute.dst[..] else { return None };
         let is_private = matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
-        let life = sum.init.frames.iter().position(|frame| frame.head == Head::Alloc { buffer: to.buffer }).filter(|_| is_private)?;
+        let life =
+            sum.init.frames.iter().position(|frame| frame.head == Head::Alloc { buffer: to.buffer }).filter(|_| is_private)?;
         let mut owners = Vec::new();
         for (axis, exec) in sum.init.frames.get(self.within..life)?.iter().filter_map(Frame::as_loop) {
             match exec {

@@ -9,11 +9,11 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 queries a workgroup of eight subgroups, blocks of 128 keys.
-    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 128 == 0 {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 128);
+    /// 128 queries a workgroup of four subgroups, blocks of 64 keys.
+    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
-        tile(i: 16) => subgroup(x);
+        tile(i: 32) => subgroup(x);
         reorder(j_o, i, e);
         serial(j_o);
         compute_at(block_output, j_o, to: fragment);
@@ -27,10 +27,10 @@ schedule! {
         promote(query => q_f, at: workgroup, to: fragment);
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 32) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
         fragment(i, e, 16 x 16);
     }
 }
@@ -52,6 +52,61 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        fragment(i, e, 16 x 16);
+    }
+}
+
+schedule! {
+    /// 128 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row. Those of
+    /// the most blocks come first.
+    pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 128) => workgroup(y, x down);
+        reorder(j_o, i, e);
+        tile(i: 32) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
+        block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
+        weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16); }
+        block_output { tile(i: 32) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
+        fragment(i, e, 16 x 16);
+    }
+}
+
+schedule! {
+    /// 64 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own, for heads of 128 elements.
+    pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 64) => workgroup(y, x down);
+        reorder(j_o, i, e);
+        tile(i: 16) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: start, store: end);
         product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
@@ -63,71 +118,16 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row.
-    pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 64 == 0, finite(value) {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
-        tile(b: 1, i: 64) => workgroup(y, x);
-        reorder(j_o, i, e);
-        tile(i: 16) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: fragment);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
-        fragment(i, e, 16 x 16);
-    }
-}
-
-schedule! {
-    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys up to the row's own, for heads of 128 elements.
-    pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
-        tile(b: 1, i: 128) => workgroup(y, x);
-        reorder(j_o, i, e);
-        tile(i: 16) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: fragment);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
-        fragment(i, e, 16 x 16);
-    }
-}
-
-schedule! {
-    /// 128 queries a workgroup of four subgroups, blocks of 64 keys.
-    pub HEADS_64_KHR: attention_mixed for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 128 == 0 {
+    /// 128 queries a workgroup of four subgroups, blocks of 64 keys, whose weights go through shared memory 32 at a time.
+    pub HEADS_64_KHR: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
         tile(i: 32) => subgroup(x);
         reorder(j_o, i, e);
         serial(j_o);
         compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(part_total, j_o, to: shared);
-        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
         compute_at(weight, j_o, to: fragment);
         compute_at(block_largest, j_o, to: shared);
         compute_at(part_largest, j_o, to: shared);
@@ -139,26 +139,62 @@ schedule! {
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
         product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
         block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        part_largest, part_total { tile(i: 32) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 32) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
+        block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
+        part_largest { tile(i: 32) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
+        weight, rounded, p_s { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8); }
+        block_output {
+            tile(i: 32) => subgroup(x);
+            tile(j: 32 => j_p);
+            reorder(j_p, j, i, e);
+            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
+            mma(i, e, j, 16 x 8 x 16);
+            unroll(j_p, j);
+        }
         fragment(i, e, 16 x 8);
     }
 }
 
 schedule! {
     /// 64 queries a workgroup of four subgroups, blocks of 64 keys, for heads of 128 elements.
-    pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, M % 64 == 0, N % 64 == 0 {
+    pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
         tile(i: 16) => subgroup(x);
         reorder(j_o, i, e);
         serial(j_o);
         compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(part_total, j_o, to: shared);
+        compute_at(block_total, j_o, to: fragment);
         compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end early, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
+        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
+        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
+        fragment(i, e, 16 x 8);
+    }
+}
+
+schedule! {
+    /// [`HEADS_64_KHR`] up to the row's own key, the most blocks first.
+    pub CAUSAL_64_KHR: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 128) => workgroup(y, x down);
+        reorder(j_o, i, e);
+        tile(i: 32) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
         compute_at(weight, j_o, to: fragment);
         compute_at(block_largest, j_o, to: shared);
         compute_at(part_largest, j_o, to: shared);
@@ -168,58 +204,33 @@ schedule! {
         promote(query => q_f, at: workgroup, to: fragment);
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        part_largest, part_total { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
+        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
+        part_largest { tile(i: 32) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
+        weight, rounded, p_s { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8); }
+        block_output {
+            tile(i: 32) => subgroup(x);
+            tile(j: 32 => j_p);
+            reorder(j_p, j, i, e);
+            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
+            mma(i, e, j, 16 x 8 x 16);
+            unroll(j_p, j);
+        }
         fragment(i, e, 16 x 8);
     }
 }
 
 schedule! {
-    /// 64 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row.
-    pub CAUSAL_64_KHR: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 64 == 0, finite(value) {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
-        tile(b: 1, i: 64) => workgroup(y, x);
-        reorder(j_o, i, e);
-        tile(i: 16) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(part_total, j_o, to: shared);
-        compute_at(rounded, j_o, to: shared, row_pad: 8);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        part_largest, part_total { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
-        fragment(i, e, 16 x 8);
-    }
-}
-
-schedule! {
-    /// [`HEADS_128_KHR`] up to the row's own key.
+    /// [`HEADS_128_KHR`] up to the row's own key, the most blocks first.
     pub CAUSAL_128_KHR: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
-        tile(b: 1, i: 64) => workgroup(y, x);
+        tile(b: 1, i: 64) => workgroup(y, x down);
         reorder(j_o, i, e);
         tile(i: 16) => subgroup(x);
         serial(j_o);
         compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(part_total, j_o, to: shared);
+        compute_at(block_total, j_o, to: fragment);
         compute_at(rounded, j_o, to: shared, row_pad: 8);
         compute_at(weight, j_o, to: fragment);
         compute_at(block_largest, j_o, to: shared);
@@ -232,8 +243,8 @@ schedule! {
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
         product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
         block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        part_largest, part_total { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
+        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
+        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
         weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
         block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
         fragment(i, e, 16 x 8);

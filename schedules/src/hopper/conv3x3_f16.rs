@@ -24,11 +24,11 @@ schedule! {
 }
 
 schedule! {
-    /// The same with 128 channels a workgroup.
-    pub WINDOWS_128X128: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 32 == 0, OC % 128 == 0 {
+    /// The same with 128 channels a workgroup, and 64 channels at a time.
+    pub WINDOWS_128X128: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 64 == 0, OC % 128 == 0 {
         fuse(n, oh, ow => t);
         tile(t: 128, oc: 128) => workgroup(y, x);
-        tile(ic: 32 => k_o);
+        tile(ic: 64 => k_o);
         reorder(fh, fw, k_o, ic, t, oc);
         fuse(fh, fw, k_o => s);
         promote(input => x_s[t, ic], at: s, to: shared, row_pad: 8);

@@ -408,7 +408,8 @@ impl Walk<'_, '_> {
                 Err(error.help(format!("it must be above 0, so that the largest score has the largest exponential; or {before}")))
             }
             Some(_) if scale.is_some_and(|scale| self.varies(scale)) => {
-                let error = finder.error(format!("the factor within the exponential of `{}` is not the same everywhere", finder.name));
+                let error =
+                    finder.error(format!("the factor within the exponential of `{}` is not the same everywhere", finder.name));
                 Err(error.note("one number brings all sums below a new maximum").help(before))
             }
             Some(_) => Ok(()),
