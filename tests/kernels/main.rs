@@ -6,6 +6,7 @@
 mod all_reduce;
 mod attention;
 mod conv;
+mod down;
 mod drivers;
 mod drivers_halves;
 mod far;

@@ -1,6 +1,6 @@
 //! Softmax and attention whose maximum and sums are computed in one pass, against the plain definitions.
 
-use crate::harness::{check, nest};
+use crate::harness::{check, nest, profiles, variant};
 
 const SOFTMAX: &str = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
     let m[i]: f32[R] = max(k in 0..C) { x[i, k] };
@@ -235,4 +235,68 @@ fn copies_at_one_place() {
         serial(b, e);
     }";
     check(ATTENTION, schedule, &[&[("B", 1), ("N", 2), ("M", 2), ("D", 4), ("E", 2)]]);
+}
+
+/// What goes on from block to block: a number times the differences, of any sign, multiplied out or not. The maximum does so where all
+/// invocations of a workgroup have parts, and one the state.
+#[test]
+fn scaled_scores() {
+    let kernel = |exponent: &str| {
+        format!(
+            "fn k<R, C, E>(x: f32[R, C], v: f32[C, E], a: f32) -> y: f32[R, E] {{
+                let m[i]: f32[R] = max(j in 0..C) {{ x[i, j] }};
+                let p[i, j]: f32[R, C] = {exponent};
+                let l[i]: f32[R] = sum(j in 0..C) {{ p[i, j] }};
+                y[i, e] = sum(j in 0..C) {{ p[i, j] * v[j, e] }} / l[i];
+            }}"
+        )
+    };
+    let exponents = [
+        "((x[i, j] - m[i]) * a).exp()",
+        "(x[i, j] * (a * 0.5) - m[i] * (a * 0.5)).exp2()",
+        "x[i, j].mul_add(a, -m[i] * a).exp2()",
+        "x[i, j].mul_add(a, -(a * m[i])).exp()",
+    ];
+    let registers = "V: k for p where E == 4 {
+        decompose_online(m, l, y => m_b, l_b, y_b, block: 8);
+        tile(i: 8) => workgroup(x);
+        distribute(i => thread(x));
+        reorder(j_o, e);
+        unroll(e);
+        serial(j_o);
+        compute_at(y_b, j_o, to: register);
+        compute_at(l_b, j_o, to: register);
+        compute_at(p, j_o, to: register);
+        compute_at(m_b, j_o, to: register);
+        p, m_b, l_b { unroll(j); }
+        y_b { reorder(j, e); unroll(j, e); }
+    }";
+    let parts = "V: k for p where E == 4 {
+        decompose_online(m, l, y => m_b, l_b, y_b, block: 32);
+        tile(i: 1) => workgroup(x);
+        reorder(j_o, e);
+        unroll(e);
+        serial(j_o);
+        compute_at(y_b, j_o, to: register);
+        compute_at(l_b, j_o, to: register);
+        compute_at(p, j_o, to: shared);
+        compute_at(m_b, j_o, to: shared);
+        p { distribute(j => thread(x)); }
+        m_b, l_b { tile(j: 16 => j_r); distribute(j => thread(x), by: tree); }
+        y_b { tile(j: 16 => j_r); reorder(j_r, j, e); distribute(j => thread(x), by: tree); unroll(e); }
+    }";
+    for exponent in exponents {
+        for (schedule, goes_on) in [("V: k for p { decompose_online(m, l, y); }", 0), (registers, 2), (parts, 1)] {
+            let kernel = kernel(exponent);
+            assert_eq!(nest(&kernel, schedule).matches("resume ").count(), goes_on, "{schedule}");
+            for profile in profiles() {
+                let variant = variant(&kernel, schedule, &profile);
+                for (rows, columns) in [(3, 70), (9, 8), (1, 1), (2, 0)] {
+                    for a in [0.75, -0.5, 0.0] {
+                        variant.check(&[("R", rows), ("C", columns), ("E", 4)], &[a]);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -197,6 +197,10 @@ impl Blocks {
                 _ => return None,
             };
         }
+        // What else tells who has the state, others have not.
+        if program.named(value).into_iter().any(|axis| here.contains(&axis) && !there.contains(&axis)) {
+            return None;
+        }
         let value = exprs.replace(program.over_leaves(value, &there), &mut |exprs, id| match exprs.get(id) {
             Expr::State(_) => parts.map(&read),
             _ => None,

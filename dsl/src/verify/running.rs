@@ -41,16 +41,14 @@ impl<'v> Checks<'v> {
         for update in self.running_updates().iter().filter(|update| std::ptr::eq(update.site, site)) {
             let first = update.compute.given;
             let is_right = |n: usize| {
-                let (combine, item) = (update.monoid.combine[n], self.item_expr(update, n));
-                let resumed = || {
-                    let own = self.item(update, n);
-                    let mut all =
-                        self.sites.iter().filter(|site| phase(site).is_some_and(|p| own == Some(p.0) && p.1 == Phase::Resume));
-                    all.next().is_some_and(|site| self.is_resumed(update, n, site)) && all.next().is_none()
-                };
-                let added = self.program.exprs.sum(update.running.below[n], item);
-                let is_resumed = if n == 0 || combine == item { resumed() } else { combine == added };
-                is_resumed && (n > 0 || combine == item)
+                let (combine, item, own) = (update.monoid.combine[n], self.item_expr(update, n), self.item(update, n));
+                let resumes = |site: &&Site<'_>| phase(site).is_some_and(|p| own == Some(p.0) && p.1 == Phase::Resume);
+                let resumed: Vec<&Site<'_>> = self.sites.iter().filter(resumes).collect();
+                match &resumed[..] {
+                    [start] => combine == item && self.is_resumed(update, n, start),
+                    [] => n > 0 && combine == self.program.exprs.sum(update.running.below[n], item),
+                    _ => false,
+                }
             };
             let over = match &self.program.stages[stage].body {
                 Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).leaves,
@@ -197,6 +195,9 @@ impl<'v> Checks<'v> {
                 }
                 _ => return None,
             }
+        }
+        if program.named(state).into_iter().any(|axis| here.contains(&axis) && !there.contains(&axis)) {
+            return None;
         }
         Some(exprs.replace(program.over_leaves(state, &there), &mut |exprs, id| match exprs.get(id) {
             Expr::State(_) => parts.map(&value_at),

@@ -135,7 +135,6 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("a mask of the maximum that the sum does not have", "max(j in 0..C) { if j < i { x[i, j] } else { -f32::INFINITY } }", SUM),
     // A factor within.
     ("a factor that depends on the row", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * t[i]).exp() }"),
-    ("a factor that is computed", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * (a * 2.0)).exp() }"),
     ("a divisor within", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) / a).exp() }"),
     ("a factor of 0", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * 0.0).exp() }"),
     ("a negated difference", MAX, "sum(j in 0..C) { (-(x[i, j] - m[i])).exp() }"),

@@ -10,7 +10,7 @@ mod sources;
 
 use proc_macro2::{TokenStream, TokenTree};
 use sources::{Written, schedules};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 use tilewright::{Device, DynKernel, Error, Options, Rounding};
 use tilewright_differential::compare::compare;
@@ -19,12 +19,15 @@ use tilewright_differential::run::{Inputs, admits, launch};
 use tilewright_differential::wanted::wanted;
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm;
+use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::compile::decomposed;
+use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::nest::{Body, BufferId, Program as Nest, Stage, print};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::head;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Tokens;
-use tilewright_launch::Program;
+use tilewright_launch::{DType, Program};
 use tilewright_schedules::{catalog, lavapipe};
 
 /// The values of dims by name.
@@ -75,7 +78,7 @@ fn default_of(program: &Program, written: &[Written]) -> Tokens {
 /// Checks every variant of an entry of the catalog at those of the sizes at which its facts hold: two at least.
 fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
     let entry = catalog::ALL.iter().find(|e| e.name == entry).expect("an entry of the catalog");
-    let written = schedules();
+    let (written, mut asked) = (schedules(), Asked::default());
     for program in (entry.programs)().expect("they decode") {
         let name = key(&program);
         let variant = recompiled(&program, &written);
@@ -85,17 +88,55 @@ fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
         let sizes: Vec<Dims> = sizes.iter().copied().filter(holds).collect();
         assert!(sizes.len() >= 2, "{name:?} takes {} of the sizes", sizes.len());
         let loaded: Vec<DynKernel> = [Some(on_reference(&program)), on_vulkan(&program)].into_iter().flatten().collect();
-        sizes.iter().for_each(|dims| compare_at(&variant, &loaded, dims, scalars));
+        sizes.iter().for_each(|dims| compare_at(&variant, &loaded, asked.at(&variant, dims, scalars)));
     }
 }
 
-fn compare_at(variant: &compile::Variant, loaded: &[DynKernel], dims: Dims, scalars: &[f64]) {
+/// What is asked of the variants of a kernel with the same types and parameters at the same sizes: its evaluation takes longer than theirs.
+#[derive(Default)]
+struct Asked(Vec<Question>);
+
+struct Question {
+    /// Types, parameters, and how it is decomposed.
+    of: (Vec<DType>, Vec<(String, i64)>, String),
+    dims: Dims,
+    inputs: Inputs,
+    wanted: HashMap<BufferId, Tensor>,
+}
+
+impl Asked {
+    fn at(&mut self, variant: &compile::Variant, dims: Dims, scalars: &[f64]) -> &Question {
+        let algorithm = &variant.algorithm;
+        let types = algorithm.buffers.values().map(|buffer| buffer.dtype).collect();
+        let of = (types, algorithm.parameters.clone(), variant.decomposed.as_ref().map_or_else(String::new, definitions));
+        let known = self.0.iter().position(|q| q.dims == dims && q.of == of);
+        let at = known.unwrap_or_else(|| {
+            let inputs = Inputs::new(algorithm, dims, scalars, &|_| Fill::Small, &mut fastrand::Rng::new()).expect("shapes");
+            let wanted = wanted(algorithm, variant.decomposed.as_ref(), &inputs.given).expect("the evaluation");
+            self.0.push(Question { of, dims, inputs, wanted });
+            self.0.len() - 1
+        });
+        &self.0[at]
+    }
+}
+
+/// All definitions of a program, as text.
+fn definitions(program: &Nest) -> String {
+    let text = |e: ExprId| print::expr(program, e);
+    let stage = |stage: &Stage| {
+        let over = if let Body::Reduce { over, .. } = &stage.body { &over[..] } else { &[] };
+        let extents = stage.axes.iter().chain(over).map(|axis| text(program.axes[*axis].extent));
+        let values = stage.values().into_iter().map(text);
+        format!("{}: {}", stage.name, extents.chain(values).collect::<Vec<_>>().join(", "))
+    };
+    program.stages.values().map(stage).collect::<Vec<_>>().join("\n")
+}
+
+fn compare_at(variant: &compile::Variant, loaded: &[DynKernel], Question { dims, inputs, wanted, .. }: &Question) {
     let (name, algorithm) = (key(&variant.program), &variant.algorithm);
-    let inputs = Inputs::new(algorithm, dims, scalars, &|_| Fill::Small, &mut fastrand::Rng::new()).expect("shapes");
-    let wanted = wanted(algorithm, variant.decomposed.as_ref(), &inputs.given).expect("the evaluation");
     for kernel in loaded {
         let device = &kernel.device().info().name;
-        let results = launch(kernel, &variant.program, algorithm, &inputs);
+        let results = launch(kernel, &variant.program, algorithm, inputs);
         for (id, values) in results.unwrap_or_else(|e| panic!("{name:?} at {dims:?} on {device}: {e}")) {
             let unknown = compare(&algorithm.buffers[id], &wanted[&id], &values);
             let unknown = unknown.unwrap_or_else(|wrong| panic!("{name:?} at {dims:?} on {device}: {wrong}"));
