@@ -89,20 +89,31 @@ impl Late {
 
     /// Takes the leaves out of the loop's body, and gives them in the loops that are around them there.
     fn taken_out(&self, body: &mut Block) -> Block {
-        let mut taken = [Vec::new(), Vec::new(), Vec::new()];
-        let mut count = 0;
+        let (mut taken, mut count): (Vec<(Node, Vec<Around>)>, usize) = (Vec::new(), 0);
         take(body, &mut Vec::new(), &mut count, &mut |n, node, around| {
-            let Some(at) = [self.all, self.finish, self.update].iter().position(|leaf| *leaf == n) else { return true };
+            if ![self.all, self.finish, self.update].contains(&n) {
+                return true;
+            }
             let mut late = node.clone();
-            let stays = at == 2 && split_last(node, &mut late);
-            taken[at] = around
-                .iter()
-                .rev()
-                .fold(vec![late], |body, (axis, exec, span)| vec![Node::new(NodeKind::Loop(Loop::new(*axis, *exec, body)), *span)]);
+            let stays = n == self.update && split_last(node, &mut late);
+            taken.push((late, around.to_vec()));
             stays
         });
-        taken.concat()
+        let Ok([all, finish, update]) = <[(Node, Vec<Around>); 3]>::try_from(taken) else { return Vec::new() };
+        // What an all-reduce leaves may be there for one iteration alone of the loops around both.
+        let same = |(a, b): &(&Around, &Around)| a == b && !matches!(a.1, Exec::Matrix(_));
+        let common = all.1.iter().zip(&finish.1).take_while(same).count();
+        let both = [&all, &finish].into_iter().flat_map(|(node, around)| looped(vec![node.clone()], &around[common..])).collect();
+        [looped(both, &all.1[..common]), looped(vec![update.0], &update.1)].concat()
     }
+}
+
+/// A block in loops, the outermost first.
+fn looped(block: Block, around: &[Around]) -> Block {
+    around
+        .iter()
+        .rev()
+        .fold(block, |body, (axis, exec, span)| vec![Node::new(NodeKind::Loop(Loop::new(*axis, *exec, body)), *span)])
 }
 
 /// Leaves the first components to one update, and the last one to the other.

@@ -79,9 +79,10 @@ fn attention_in_fragments() {
         o_b { tile(i: ROWS) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); unroll(j); }
         fragment(i, e, SIDES);
     }";
-    for way in ["matrix", "shared"] {
+    // With several matrices of rows a subgroup, too.
+    for (way, rows) in [("matrix", "ROWS"), ("shared", "ROWS"), ("matrix", "32"), ("shared", "32")] {
         for rounded in ["fragment", "shared, row_pad: 8"] {
-            let schedule = schedule.replace("WAY", way).replace("ROUNDED", rounded);
+            let schedule = schedule.replace("WAY", way).replace("ROUNDED", rounded).replace("ROWS", rows);
             let has_both = |p: &Profile| p.has(Feature::MatrixReductions) || (way, rounded) == ("shared", "shared, row_pad: 8");
             for variant in variants_on(ATTENTION, &schedule, has_both) {
                 for (b, n, m) in [(1, 32, 16), (2, 64, 48)] {
