@@ -224,6 +224,7 @@ entries! {
     causal_attention_mixed(0.125) (B, N, D, E) {
         (1, 64, 64, 64)
         (1, 128, 64, 64)
+        (0, 256, 64, 64)
     }
     causal_attention_mixed_128(0.125) (B, N, D, E) {
         (1, 64, 128, 128)
