@@ -29,6 +29,10 @@ impl Mask {
 impl Emit<'_> {
     /// Emits loops around one compute over matrices, if it has a mask: once with it, and once for tiles that lie wholly inside.
     pub(crate) fn masked_tile(&mut self, l: &Loop) -> Result<bool> {
+        // Drivers for CPUs, whose subgroups are small, compile blocks without branches for minutes where they are as long.
+        if self.resolver.profile.subgroup.is_some_and(|size| size < 16) {
+            return Ok(false);
+        }
         let Some((axes, compute)) = self.tile(l).filter(|_| self.matrices.mask.is_none()) else { return Ok(false) };
         for value in &compute.value {
             if let Some((cond, everywhere)) = self.mask_of(*value, &axes)? {
