@@ -76,7 +76,7 @@ fn refused(what: &str, change: &dyn Fn(&Program, &mut Compute) -> bool) -> usize
 
 #[test]
 fn what_does_not_go_on() {
-    let begins_anew = refused("the identity instead of what was before", &|program, compute| {
+    let begins_anew = refused("an accumulator that begins with the identity", &|program, compute| {
         let Body::Reduce { monoid, .. } = &program.stages[compute.stage].body else { return false };
         let resumes = compute.phase == Phase::Resume;
         if resumes {
@@ -85,7 +85,7 @@ fn what_does_not_go_on() {
         resumes
     });
     assert_eq!(begins_anew, 3);
-    // Not below the new maximum: the product's other factor, or the difference of the same maximum.
+    // Without the factor that brings the sum below the new maximum.
     let not_below = refused("a sum below the old maximum", &|program, compute| {
         let first = compute.value.first().map(|value| program.exprs.get(*value).clone());
         match first {
@@ -95,11 +95,11 @@ fn what_does_not_go_on() {
         true
     });
     assert_eq!(not_below, 2);
-    let another = refused("the maximum of no block for a sum", &|program, compute| {
+    let another = refused("a result that is added to itself", &|program, compute| {
         let resumes = compute.phase == Phase::Resume;
         if resumes {
-            let zero = |value: &ExprId| program.exprs.sum(*value, *value);
-            compute.value = compute.value.iter().map(zero).collect();
+            let twice = |value: &ExprId| program.exprs.sum(*value, *value);
+            compute.value = compute.value.iter().map(twice).collect();
         }
         resumes
     });

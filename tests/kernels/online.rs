@@ -300,3 +300,28 @@ fn scaled_scores() {
         }
     }
 }
+
+/// Steps of two blocks, of which the second one may be past the end: what is computed there again is added to nothing.
+#[test]
+fn steps_of_two_blocks() {
+    let schedule = "V: attention for p where E == 16, D == 16, M % 16 == 0 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 16);
+        tile(b: 1, i: 1) => workgroup(y, x);
+        distribute(e => thread(x));
+        STEPS
+        compute_at(o_b, j_o, to: register);
+        compute_at(l_b, j_o, to: register);
+        compute_at(p, j_o, to: shared);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(s, j_o, to: shared);
+        s, p { distribute(j => thread(x)); }
+        m_b, l_b { distribute(j => thread(x), by: tree); }
+        o_b { distribute(e => thread(x)); }
+    }";
+    let sizes = [16, 48, 64, 0].map(|m| [("B", 1), ("N", 3), ("M", m), ("D", 16), ("E", 16)]);
+    for (steps, goes_on) in [("serial(j_o);", 2), ("tile(j_o: 2 => j_s); serial(j_s, j_o);", 2)] {
+        let schedule = schedule.replace("STEPS", steps);
+        assert_eq!(nest(ATTENTION, &schedule).matches("resume ").count(), goes_on, "{steps}");
+        check(ATTENTION, &schedule, &sizes.each_ref().map(|s| &s[..]));
+    }
+}

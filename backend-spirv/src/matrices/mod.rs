@@ -42,7 +42,7 @@ pub(crate) struct Matrices {
     of_rows: Vec<OfRows>,
     /// The variables that hold the row and the column of each element, by the sides of a matrix.
     coordinates: Vec<([u32; 2], [Id; 2])>,
-    /// The mask of what is emitted, where a branch has told it.
+    /// The mask whose condition a branch around has decided.
     mask: Option<Mask>,
     /// Types of matrices that no product has.
     kinds: Vec<(DType, Use, [u32; 2])>,

@@ -51,6 +51,8 @@ struct Blocks {
     update: Path,
     /// Where in it what stands within the accumulators' lives begins.
     within: usize,
+    /// Whether it takes every block in: no predicate leaves it out.
+    always: bool,
 }
 
 impl Blocks {
@@ -61,10 +63,12 @@ impl Blocks {
         let state =
             |frame: &Frame| matches!(frame.head, Head::Alloc { buffer } if update.compute.dst.iter().any(|to| to.buffer == buffer));
         let within = update.frames.iter().rposition(state)? + 1;
-        let blocks = Blocks { target, within, update };
+        let mut blocks = Blocks { target, within, update, always: true };
         // Where reads are filled past an end, items are no states. (Those that stages compute are the identity by themselves, or the state.)
-        let is_filled = |pred: &&Pred| pred.tail == Tail::RoundUp && !program.neutral.contains(&pred.axis);
-        let filled = blocks.update.compute.preds.iter().filter(is_filled).any(|pred| blocks.reduces(program, pred.axis));
+        let is_neutral = |pred: &&Pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis);
+        let reduced = |pred: &&Pred| blocks.reduces(program, pred.axis) && !is_neutral(pred);
+        let filled = blocks.update.compute.preds.iter().filter(reduced).any(|pred| pred.tail == Tail::RoundUp);
+        blocks.always = !blocks.update.compute.preds.iter().any(|pred| reduced(&pred));
         (!parts && !filled).then_some(blocks)
     }
 
@@ -86,6 +90,8 @@ impl Blocks {
                 self.item(program, body, n, Binary::Add).filter(|sum| n > 0 && sum.is_taken_alone(program, body, self.target));
             let Some(sum) = sum.filter(|sum| max.is_before(sum, body)) else { continue };
             let (start, of_parts) = match sum.has_parts(body) {
+                // What an update leaves out would be in its own parts all the same.
+                true if !self.always => continue,
                 // Of its own parts, as far as they have come.
                 true => match self.kept_parts(program, &sum) {
                     Some(parts) => (self.so_far(program, running, n, &sum, Some(&parts.place)), Some(parts)),

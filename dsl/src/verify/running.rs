@@ -5,6 +5,7 @@
 //!   that update alone reads it. Where an all-reduce makes it of parts, each part goes on from itself.
 //!
 //! All of it is one invocation's (`owners`). Where a predicate of the reduction is false, the update does nothing; none fills what it reads.
+//! Parts go on where there is no such predicate: they would keep what the update leaves out.
 
 use super::Rule;
 use super::context::Checks;
@@ -54,10 +55,7 @@ impl<'v> Checks<'v> {
                 Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).leaves,
                 Body::Map(_) => continue,
             };
-            let is_filled = |pred: &&Pred| pred.tail == Tail::RoundUp && !self.program.neutral.contains(&pred.axis);
-            let filled = site.preds().iter().filter(is_filled).any(|pred| {
-                over.contains(&pred.axis) || self.made_of([pred.axis], site).leaves.iter().any(|leaf| over.contains(leaf))
-            });
+            let filled = self.preds_of_blocks(update).iter().any(|pred| pred.tail == Tail::RoundUp);
             let whole =
                 site.loops().all(|looped| !over.contains(&looped.axis) || matches!(looped.exec, Exec::Serial | Exec::Unroll));
             let components = [0].into_iter().chain(first..update.compute.dst.len());
@@ -122,7 +120,7 @@ impl<'v> Checks<'v> {
         let parts = has_parts.then_some(place);
         in_order
             && maximum_is_there
-            && parts.is_none_or(|place| self.outlives_blocks(update, site, place.buffer))
+            && parts.is_none_or(|place| self.outlives_blocks(update, site, place.buffer) && self.preds_of_blocks(update).is_empty())
             && self.is_once_a_block(update, site)
             && self.is_taken_alone(item.buffer, update.compute.stage)
             && self.so_far(update, n, site, (&item.index, &to.index), parts) == Some(*value)
@@ -149,6 +147,14 @@ impl<'v> Checks<'v> {
         [site, update.site].iter().all(|site| site.loops_from(common).all(|looped| !over.contains(&looped.axis)))
     }
 
+    /// The update's predicates on axes of blocks, but for those past whose ends items are the identity by themselves.
+    fn preds_of_blocks(&self, update: &Update<'_, '_>) -> Vec<Pred> {
+        let over = self.blocks(update);
+        let is_neutral = |pred: &Pred| pred.tail == Tail::RoundUp && self.program.neutral.contains(&pred.axis);
+        let reduces = |axis: AxisId| self.made_of([axis], update.site).leaves.iter().chain([&axis]).any(|leaf| over.contains(leaf));
+        update.site.preds().iter().copied().filter(|pred| reduces(pred.axis) && !is_neutral(pred)).collect()
+    }
+
     fn blocks(&self, update: &Update<'_, '_>) -> HashSet<AxisId> {
         match &self.program.stages[update.compute.stage].body {
             Body::Reduce { over, .. } => self.made_of(over.iter().copied(), update.site).leaves.into_iter().collect(),
@@ -162,8 +168,8 @@ impl<'v> Checks<'v> {
         self.sites.iter().filter(reads).all(|site| phase(site) == Some((by, Phase::Update)))
     }
 
-    /// The state, or the parts of it at a place, below the maximum at the update, where the loops around `site` stand for those around it: which ones do is told by where
-    /// the item is read there, and written here.
+    /// What a sum must begin with at `site`: the state, or its own parts, below the new maximum. The update reads the sum where a finish writes
+    /// it, so the indices of both places pair the loops around the update with those around `site`.
     fn so_far(
         &self,
         update: &Update<'_, '_>,
