@@ -30,13 +30,8 @@ pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let threads = have.map_or(count, |have| count.min(have.max(1)));
     let parts = split::split(nest, axis, blame, &[None, Some((threads, blame))], None, &names, blame)?;
     for (part, level) in parts.into_iter().zip([Level::Workgroup, Level::Thread]) {
-        distribute::bind(
-            nest,
-            &[part],
-            &Target { level, slots: vec![(Slot::X, blame)], down: vec![false], span: blame },
-            None,
-            blame,
-        )?;
+        let target = Target { level, slots: vec![(Slot::X, blame)], down: vec![false], span: blame };
+        distribute::bind(nest, &[part], &target, None, blame)?;
     }
     Ok(())
 }
