@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::memory::{Memory, allocated};
 use crate::parking::Wait;
 use crate::region::Region;
-use crate::timing::Span;
+use crate::timing::{Span, Timed};
 use std::any::Any;
 use std::sync::Arc;
 use tilewright_launch::{Dispatch, Program};
@@ -51,8 +51,8 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Runs steps one after another, as far as they share memory with a hazard, and waits for the last.
     ///
-    /// Timed, no two steps overlap, and each has its span in the result; otherwise the result is empty.
-    fn submit(&self, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>>;
+    /// The result has the spans that are asked for: of each step; of all together, in one or several parts one after another; or none.
+    fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
 }
 
 /// A buffer of a backend.

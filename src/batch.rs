@@ -9,11 +9,12 @@ use crate::load::DynKernel;
 use crate::memory::{Memory, fresh_id};
 use crate::run::{InBatch, Launch, Target, timing};
 use crate::tensor::AnyTensor;
-use crate::timing::Timing;
+use crate::timing::{Span, Timed, Timing};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are
 /// one submission, or several where they have more than 8192 dispatches.
@@ -117,26 +118,35 @@ impl Batch {
     }
 
     /// Runs all launches and waits for them.
-    pub fn submit(self) -> Result<()> {
-        self.finish(false).map(drop)
+    pub fn submit(mut self) -> Result<()> {
+        self.finish(Timed::Nothing).map(drop)
     }
 
     /// Runs all launches, one after another without overlap, and returns the time of each.
-    pub fn submit_timed(self) -> Result<Vec<Timing>> {
-        self.finish(true)
+    pub fn submit_timed(mut self) -> Result<Vec<Timing>> {
+        let (steps, spans) = self.finish(Timed::Steps)?;
+        let timing = |(variant, range): (String, Range<usize>)| {
+            timing(&variant, steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]))
+        };
+        Ok(std::mem::take(&mut self.launches).into_iter().map(timing).collect())
     }
 
-    fn finish(mut self, timed: bool) -> Result<Vec<Timing>> {
+    /// Runs all launches, one after another without overlap, and returns the time from the beginning of the first to the end of the
+    /// last. The device's clock is read only there, which takes longer than some kernels do.
+    pub fn submit_timed_together(mut self) -> Result<Duration> {
+        let (_, spans) = self.finish(Timed::Whole)?;
+        let (begin, end) = (spans.first().map_or(0, |s| s.begin), spans.last().map_or(0, |s| s.end));
+        Ok(Duration::from_nanos(end.saturating_sub(begin)))
+    }
+
+    /// Runs all steps: these, and their spans.
+    fn finish(&mut self, timed: Timed) -> Result<(Arc<[Step]>, Vec<Span>)> {
         let steps: Arc<[Step]> = std::mem::take(&mut self.steps).into();
         let spans = self.device.submit(&steps, timed);
         // What is parked was submitted: it has contents once that has ended, and is in use until then.
         let ran = self.fresh.iter().filter(|memory| spans.is_ok() || memory.gate().is_parked());
         ran.for_each(|memory| memory.set_batch(0));
-        let spans = spans?;
-        let timing = |(variant, range): (String, Range<usize>)| {
-            timing(&variant, steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]))
-        };
-        Ok(std::mem::take(&mut self.launches).into_iter().map(timing).collect())
+        Ok((steps, spans?))
     }
 }
 

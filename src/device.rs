@@ -12,7 +12,7 @@ use crate::memory::{Memory, Pool, Quota, allocated, lock};
 use crate::parking::{Parking, Wait};
 use crate::region::Region;
 use crate::tensor::{AnyTensor, Tensor, elements};
-use crate::timing::Span;
+use crate::timing::{Span, Timed};
 use crate::{reference, vulkan};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -501,8 +501,8 @@ impl Device {
     }
 
     /// Runs steps and waits for them.
-    pub(crate) fn submit(&self, steps: &Arc<[Step]>, timed: bool) -> Result<Vec<Span>> {
-        if timed && !self.info().limits.timestamps {
+    pub(crate) fn submit(&self, steps: &Arc<[Step]>, timed: Timed) -> Result<Vec<Span>> {
+        if timed != Timed::Nothing && !self.info().limits.timestamps {
             return Err(Error::NoTimestamps { device: self.info().name.clone() });
         }
         if steps.is_empty() {

@@ -36,6 +36,8 @@ mod directives {
     mod decompose_winograd {}
     #[doc = include_str!("../docs/directives/distribute.md")]
     mod distribute {}
+    #[doc = include_str!("../docs/directives/emit.md")]
+    mod emit {}
     #[doc = include_str!("../docs/directives/fragment.md")]
     mod fragment {}
     #[doc = include_str!("../docs/directives/fuse.md")]

@@ -11,7 +11,7 @@ use crate::load::{DynKernel, Loadable};
 use crate::memory::{Memory, allocated};
 use crate::region::Region;
 use crate::tensor::{AnyTensor, elements};
-use crate::timing::{Span, Timing};
+use crate::timing::{Span, Timed, Timing};
 use std::sync::Arc;
 use tilewright_launch::{self as program, Dispatch, MOST, Program, Role};
 
@@ -59,7 +59,7 @@ impl Launch {
     /// Runs it alone and waits for it. Timed, its time comes back too.
     pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
         let steps: Arc<[Step]> = self.steps.into();
-        let spans = self.device.submit(&steps, timed);
+        let spans = self.device.submit(&steps, if timed { Timed::Steps } else { Timed::Nothing });
         self.device.give_temporaries(self.temporaries);
         let timing = timing(&self.variant, &steps, &spans?);
         Ok((self.outputs, timing))

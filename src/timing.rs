@@ -13,7 +13,18 @@ pub struct Timing {
     pub dispatches: Vec<(String, Duration)>,
 }
 
-/// When a dispatch began and ended, in nanoseconds of the device's clock.
+/// Of what a submission takes the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timed {
+    /// Of nothing: steps without a hazard between them may overlap.
+    Nothing,
+    /// Of each step, none of which overlaps another.
+    Steps,
+    /// From the beginning of the first step to the end of the last, of which no two overlap.
+    Whole,
+}
+
+/// When a dispatch, or several, began and ended, in nanoseconds of the device's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) begin: u64,

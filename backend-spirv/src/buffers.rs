@@ -11,7 +11,7 @@ use crate::hash::Map;
 use crate::module::{Id, Member, Type};
 use crate::resolve::values::ValueId;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
-use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::launch::{BufferUse, DType, Feature};
 use tilewright_dsl::nest::{BufferId, Space};
 
 /// The buffers of a dispatch.
@@ -98,10 +98,16 @@ impl Emit<'_> {
         self.profile.has(Feature::Address) && (self.native_f16() || !halves())
     }
 
+    /// Whether a buffer that is used so is marked as only read.
+    fn marks(&self, usage: &BufferUse) -> bool {
+        !usage.writes && !self.program.unmarked
+    }
+
     /// The block that a buffer in device memory is, seen as such vectors.
-    fn memory_block(&mut self, of: Id, stride: u32, read_only: bool) -> Id {
+    fn memory_block(&mut self, of: Id, stride: u32, usage: &BufferUse) -> Id {
         let array = self.module.ty(Type::Runtime(of, stride));
-        let coherent = self.resolver.uses.coherent && !read_only && !self.resolver.uses.matrices;
+        let coherent = self.resolver.uses.coherent && usage.writes && !self.resolver.uses.matrices;
+        let read_only = self.marks(usage);
         self.module.ty(Type::Block(vec![Member { of: array, offset: 0, read_only, coherent }]))
     }
 
@@ -144,7 +150,7 @@ impl Emit<'_> {
     /// The type of a pointer to a buffer, seen as such vectors.
     fn address_type(&mut self, buffer: BufferId, of: Id, stride: u32) -> Result<Id> {
         let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
-        let block = self.memory_block(of, stride, !usage.writes);
+        let block = self.memory_block(of, stride, &usage);
         Ok(self.module.pointer(StorageClass::PhysicalStorageBuffer, block))
     }
 
@@ -162,11 +168,11 @@ impl Emit<'_> {
 
     fn descriptor_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
         let Some((binding, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
-        let block = self.memory_block(of, stride, !usage.writes);
+        let block = self.memory_block(of, stride, &usage);
         let id = self.module.global(StorageClass::StorageBuffer, block, None);
         self.module.decorate(id, Decoration::DescriptorSet, &[0]);
         self.module.decorate(id, Decoration::Binding, &[binding]);
-        if !usage.writes {
+        if self.marks(&usage) {
             self.module.decorate(id, Decoration::NonWritable, &[]);
         }
         self.module.name(id, &self.program.buffers[buffer].name);

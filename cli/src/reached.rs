@@ -44,6 +44,8 @@ pub(crate) struct Timed {
     /// Launches that do not count, before those that do: clocks rise, caches fill.
     pub(crate) warm_up: u32,
     pub(crate) runs: u32,
+    /// What a run takes at least, in nanoseconds: it is as many launches. 0: each launch is a run.
+    pub(crate) least: u64,
     pub(crate) sets: u32,
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
@@ -89,8 +91,8 @@ impl Reached {
     /// Nanoseconds of launches of a module.
     pub(crate) fn time(&mut self, compiled: &Compiled, sizes: &Sizes, timed: Timed) -> Result<Vec<u64>, Trouble> {
         let kernel = self.load(compiled)?;
-        let Timed { warm_up, runs, sets, seed, clock } = timed;
-        let request = Request::Time { kernel, dims: sizes.0.clone(), warm_up, runs, sets, seed, clock };
+        let Timed { warm_up, runs, least, sets, seed, clock } = timed;
+        let request = Request::Time { kernel, dims: sizes.0.clone(), warm_up, runs, least, sets, seed, clock };
         Ok(self.ask(|client| client.time(request))?.1)
     }
 

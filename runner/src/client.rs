@@ -187,7 +187,7 @@ impl Client {
         }
     }
 
-    /// Times launches by [`Request::Time`]: which version ran, and the nanoseconds of each launch that counts.
+    /// Times launches by [`Request::Time`]: which version ran, and the nanoseconds of a launch in each run that counts.
     #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
     pub fn time(&mut self, request: Request) -> Result<(String, Vec<u64>), ClientError> {
         const WHAT: &str = "to time a kernel";

@@ -16,6 +16,7 @@ mod array;
 mod client;
 mod diagnosis;
 pub mod frame;
+mod launches;
 pub mod message;
 mod serve;
 mod worker;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tilewright_launch::DType;
 
 /// The version of the messages.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A request and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,8 +69,11 @@ pub enum Request {
         dims: Vec<(String, i64)>,
         /// Launches that do not count, before those that do.
         warm_up: u32,
-        /// Launches that count.
+        /// Runs that count.
         runs: u32,
+        /// What a run takes at least by the device's clock, in nanoseconds: it is as many launches, one after another, and its time is
+        /// theirs divided by their number, so that reading the clock does not count. 0, and by the processor's clock: a run is a launch.
+        least: u64,
         /// Sets of arguments that they take in turn.
         sets: u32,
         /// What the inputs are made from.

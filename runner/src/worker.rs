@@ -2,13 +2,12 @@
 
 use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
-use crate::message::{Answer, Array, Clock, Failure, FailureKind, Properties, Request, VERSION, Value};
-use cpu_time::ProcessTime;
+use crate::launches::{Launches, Wanted};
+use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, VERSION, Value};
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::ops::Range;
 use std::time::{Duration, Instant};
-use tilewright::{AnyTensor, Argument, Device, DeviceKind, DynKernel, Error, Options};
+use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
 /// Answers requests, one after another.
@@ -23,9 +22,6 @@ pub struct Worker {
     /// When the last launches that were timed had ended.
     busy: Option<Instant>,
 }
-
-/// How long a device that was idle is kept busy before launches count. A GPU's clock rises only then: an H200's is five times as slow at first.
-const WAKING: Duration = Duration::from_secs(1);
 
 /// How long a device can be idle and keep its clock.
 const IDLE: Duration = Duration::from_millis(100);
@@ -81,17 +77,18 @@ impl Worker {
                 None => Err(senseless(format!("there is no kernel {kernel}"))),
             },
             Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
-            Request::Time { kernel, dims, warm_up, runs, sets, seed, clock } => {
+            Request::Time { kernel, dims, warm_up, runs, least, sets, seed, clock } => {
+                let wanted = Wanted { warm_up, runs, least, sets, seed, clock };
                 if dims != self.sizes {
                     self.pool.clear();
                     self.sizes = dims;
                 }
-                let mut time = || self.time(kernel, [warm_up, runs], sets, seed, clock);
+                let mut time = || self.time(kernel, &wanted);
                 time().or_else(|failure| {
                     // Other kernels' tensors may have taken the room.
                     self.pool.clear();
                     if failure.kind == FailureKind::Refused {
-                        self.time(kernel, [warm_up, runs], sets, seed, clock)
+                        self.time(kernel, &wanted)
                     } else {
                         Err(failure)
                     }
@@ -148,51 +145,22 @@ impl Worker {
         Ok(Answer::Results(tensors.iter().map(Array::download).collect::<Result<_, _>>()?))
     }
 
-    fn time(&mut self, kernel: u32, [warm_up, runs]: [u32; 2], sets: u32, seed: u64, clock: Clock) -> Result<Answer, Failure> {
+    fn time(&mut self, kernel: u32, wanted: &Wanted) -> Result<Answer, Failure> {
         let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
-        if sets == 0 || runs == 0 {
+        if wanted.sets == 0 || wanted.runs == 0 {
             return Err(senseless("nothing is to be timed: neither `runs` nor `sets` can be 0"));
         }
         let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
         let pool = &mut self.pool;
-        let mut all =
-            (0..u64::from(sets)).map(|n| Set::new(kernel, &dims, pool, seed.wrapping_add(n))).collect::<Result<Vec<_>, _>>()?;
-        let launches = (u64::from(warm_up) + u64::from(runs)) as usize;
-        let has_clock = clock == Clock::Device && kernel.device().info().kind != DeviceKind::Cpu;
-        if has_clock && self.busy.is_none_or(|at| at.elapsed() > IDLE) {
-            let start = Instant::now();
-            while start.elapsed() < WAKING {
-                timed(kernel, &mut all, 0..warm_up.max(1) as usize)?;
-            }
-        }
-        let times = match clock {
-            Clock::Device => timed(kernel, &mut all, 0..launches)?,
-            Clock::Processor => (0..launches).map(|n| processor(kernel, &mut all, n)).collect::<Result<_, _>>()?,
-        };
+        let sets = (0..u64::from(wanted.sets)).map(|n| Set::new(kernel, &dims, pool, wanted.seed.wrapping_add(n)));
+        let mut launches = Launches { kernel, sets: sets.collect::<Result<_, _>>()? };
+        let awake = self.busy.is_some_and(|at| at.elapsed() <= IDLE);
+        let times = launches.times(wanted, awake);
         self.busy = Some(Instant::now());
-        let variant = times.first().map(|(variant, _)| variant.clone()).unwrap_or_default();
-        let nanoseconds = times.iter().skip(warm_up as usize).map(|(_, t)| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
-        Ok(Answer::Times { variant, nanoseconds: nanoseconds.collect() })
+        let (variant, nanoseconds) = times?;
+        Ok(Answer::Times { variant, nanoseconds })
     }
-}
-
-/// Launches in one submission, with the sets in turn: of each its version and what the device says that it took.
-fn timed(kernel: &DynKernel, sets: &mut [Set], launches: Range<usize>) -> Result<Vec<(String, Duration)>, Failure> {
-    let mut batch = kernel.device().batch();
-    for n in launches {
-        let count = sets.len();
-        let (arguments, outputs) = sets[n % count].both();
-        batch.run_dyn_into(kernel, arguments, outputs)?;
-    }
-    Ok(batch.submit_timed()?.into_iter().map(|t| (t.variant, t.total)).collect())
-}
-
-/// One launch by the processor's clock, the host's part of it included.
-fn processor(kernel: &DynKernel, sets: &mut [Set], launch: usize) -> Result<(String, Duration), Failure> {
-    let start = ProcessTime::now();
-    let variant = timed(kernel, sets, launch..launch + 1)?.pop().map(|(variant, _)| variant).unwrap_or_default();
-    Ok((variant, start.elapsed()))
 }
 
 /// The version of a loaded kernel that has no facts of its own: its shapes are those of all.

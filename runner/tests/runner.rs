@@ -63,17 +63,22 @@ fn programs_run_and_are_timed() {
     let results = client.run(kernel, arguments(), vec![vec![3]]).unwrap();
     assert_eq!(results, [floats(&[7.0, 9.0, 11.0]), integers(&[8, -7, 10])]);
 
-    let time = |runs, sets| Request::Time {
+    let time = |runs, least, sets| Request::Time {
         kernel,
         dims: vec![("N".into(), 33), ("shift".into(), 2)],
         warm_up: 2,
         runs,
+        least,
         sets,
         seed: 1,
         clock: Clock::Device,
     };
-    let (variant, times) = client.time(time(5, 2)).unwrap();
+    let (variant, times) = client.time(time(5, 0, 2)).unwrap();
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 5));
+    // Each run is many launches, whose time is divided.
+    let (variant, times) = client.time(time(3, 100_000_000, 2)).unwrap();
+    assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 3));
+    assert!(times.iter().all(|ns| *ns < 100_000_000), "{times:?}");
     client.unload(kernel).unwrap();
     let (kind, text) = failure(client.run(kernel, arguments(), vec![vec![3]]));
     assert_eq!((kind, text.as_str()), (FailureKind::Request, "there is no kernel 1"));
@@ -107,7 +112,7 @@ fn what_makes_no_sense_is_refused_and_the_runner_goes_on() {
     }
     assert!(failure(client.run(kernel, arguments(), vec![])).1.contains("0 shapes are given"));
     assert!(failure(client.run(kernel, arguments(), vec![vec![u64::MAX, 2]])).1.contains("too large"));
-    let time = |dims, runs| Request::Time { kernel, dims, warm_up: 0, runs, sets: 1, seed: 1, clock: Clock::Device };
+    let time = |dims, runs| Request::Time { kernel, dims, warm_up: 0, runs, least: 0, sets: 1, seed: 1, clock: Clock::Device };
     assert_eq!(failure(client.time(time(Vec::new(), 1))).1, "the dim N has no value");
     assert!(failure(client.time(time(vec![("N".into(), 1)], 0))).1.contains("nothing is to be timed"));
     assert_eq!(client.run(kernel, arguments(), vec![vec![3]]).unwrap().len(), 2);
@@ -160,7 +165,7 @@ fn runners_that_do_not_begin_are_errors() {
     );
     // The length, the number, and `Ok(Hello { version: 9, package: "" })`.
     let error = greeted(r"printf 'TWR\n\005\000\000\000\001\000\000\011\000'; exec sleep 60");
-    assert!(error.contains("speaks version 9 of the messages, and this program 2: install the same version"), "{error}");
+    assert!(error.contains("speaks version 9 of the messages, and this program 3: install the same version"), "{error}");
     let error = greeted(r"printf 'TWR\n\005\000\000\000\002\000\000\001\000'; exec sleep 60");
     assert!(error.contains("an answer to request 2 instead of 1"), "{error}");
     let error = greeted(r"printf 'TWR\n\003\000\000\000\001\000\004'; exec sleep 60");

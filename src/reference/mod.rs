@@ -10,7 +10,7 @@ use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use crate::parking::Wait;
 use crate::region::Region;
-use crate::timing::Span;
+use crate::timing::{Span, Timed};
 use std::any::Any;
 use std::sync::Once;
 use std::time::Instant;
@@ -192,12 +192,12 @@ impl Backend for ReferenceDevice {
 
     fn save_cache(&self) {}
 
-    fn submit(&self, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+    fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
         let (mut spans, deadline) = (Vec::new(), wait.deadline());
         for step in steps {
             let begin = self.now();
             self.run(step, deadline)?.ok_or_else(|| wait.over(backend::named(steps)))?;
-            if timed {
+            if timed != Timed::Nothing {
                 spans.push(Span { begin, end: self.now() });
             }
         }

@@ -27,7 +27,7 @@ use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use crate::parking::Wait;
 use crate::region::Region;
-use crate::timing::Span;
+use crate::timing::{Span, Timed};
 use ash::vk;
 use context::Context;
 use memory::Heap;
@@ -113,7 +113,7 @@ impl Backend for VulkanDevice {
         self.cache.save();
     }
 
-    fn submit(&self, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+    fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
         let spans = submit::submit(self, steps, timed, wait)?;
         self.context.check_messages()?;
         Ok(spans)

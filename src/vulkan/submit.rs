@@ -8,7 +8,7 @@ use crate::backend::{self, Piece, Step, Use};
 use crate::error::{Error, Result};
 use crate::launch::hazards::{Hazards, Touch};
 use crate::parking::Wait;
-use crate::timing::Span;
+use crate::timing::{Span, Timed};
 use ash::vk;
 use std::any::Any;
 use tilewright_launch::Addressing;
@@ -25,7 +25,7 @@ struct Own<'a> {
 const MOST_STEPS: usize = 8192;
 
 /// Runs steps and waits for the last, in one submission or, if there are many, in several.
-pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
     let mut spans: Vec<Span> = Vec::new();
     for part in steps.chunks(MOST_STEPS) {
         // Clocks of different queues cannot be compared: each submission begins where the one before it ended.
@@ -36,7 +36,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &
     Ok(spans)
 }
 
-fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wait) -> Result<Vec<Span>> {
+fn submit_part(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
     let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
@@ -49,27 +49,29 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: bool, wait: &mut Wa
         |session| {
             let spilled = spill.write(session, &steps)?;
             let pool = descriptor_pool(session, &steps)?;
-            if timed {
-                session.reset_queries(2 * steps.len() as u32)?;
+            let queries = queries(timed, steps.len());
+            if queries > 0 {
+                session.reset_queries(queries)?;
             }
             let mut hazards = Hazards::default();
             let mut offsets = spill.offsets.iter().copied();
             for (i, own) in steps.iter().enumerate() {
                 let uses = own.step.uses.iter().map(touch);
                 // Steps that are timed must not overlap, whatever they share.
-                if hazards.barrier_before(uses) || (timed && i > 0) {
+                if hazards.barrier_before(uses) || (timed != Timed::Nothing && i > 0) {
                     session.barrier(Stages::Compute, Stages::Compute);
                 }
                 session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
-                    stamp(session, timed, 2 * i as u32);
+                    let (each, whole) = (timed == Timed::Steps, timed == Timed::Whole);
+                    stamp(session, each || (whole && i == 0), if whole { 0 } else { 2 * i as u32 });
                     record(session, own, pool, &spilled, &mut offsets)?;
-                    stamp(session, timed, 2 * i as u32 + 1);
+                    stamp(session, each || (whole && i + 1 == steps.len()), if whole { 1 } else { 2 * i as u32 + 1 });
                     Ok(())
                 })?;
             }
             Ok(())
         },
-        |session| if timed { read_spans(session, steps.len()) } else { Ok(Vec::new()) },
+        |session| read_spans(session, queries(timed, steps.len())),
     )
 }
 
@@ -207,17 +209,29 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
     Ok(())
 }
 
-/// Writes a timestamp once all before it is finished.
-fn stamp(session: &Session, timed: bool, query: u32) {
-    if timed {
+/// Writes a timestamp, where it is wanted, once all before it is finished.
+fn stamp(session: &Session, wanted: bool, query: u32) {
+    if wanted {
         let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
         // SAFETY: recording; `reset_queries` made room for it.
         unsafe { session.context.device.cmd_write_timestamp(session.commands, stage, session.queries, query) };
     }
 }
 
-fn read_spans(session: &Session, steps: usize) -> Result<Vec<Span>> {
-    let mut ticks = vec![0u64; 2 * steps];
+/// How many timestamps are taken.
+fn queries(timed: Timed, steps: usize) -> u32 {
+    match timed {
+        Timed::Nothing => 0,
+        Timed::Steps => 2 * steps as u32,
+        Timed::Whole => 2,
+    }
+}
+
+fn read_spans(session: &Session, queries: u32) -> Result<Vec<Span>> {
+    if queries == 0 {
+        return Ok(Vec::new());
+    }
+    let mut ticks = vec![0u64; queries as usize];
     let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
     // SAFETY: the submission that wrote them is done.
     unsafe { session.context.device.get_query_pool_results(session.queries, 0, &mut ticks, flags) }

@@ -54,18 +54,28 @@ fn a_batch_can_be_larger_than_a_submission() {
     let device = options().validation(false).open().expect("opens");
     let kernel = load(&device, vec![axpy(WAYS[2])]).expect("loads");
     let x = device.upload([4], &[1.0f32; 4]).expect("uploads").into_any();
-    let mut batch = device.batch();
-    let mut last = batch.run_dyn(&kernel, args(&x, &x, 0.0)).expect("recorded").remove(0);
-    for _ in 0..9000 {
-        last = batch.run_dyn(&kernel, args(&x, &last, 1.0)).expect("recorded").remove(0);
-    }
+    let chain = || {
+        let mut batch = device.batch();
+        let mut last = batch.run_dyn(&kernel, args(&x, &x, 0.0)).expect("recorded").remove(0);
+        for _ in 0..9000 {
+            last = batch.run_dyn(&kernel, args(&x, &last, 1.0)).expect("recorded").remove(0);
+        }
+        (batch, last)
+    };
+    let is_right = |last: tilewright::AnyTensor| assert_eq!(last.download::<f32>().expect("downloads"), [9001.0; 4]);
     if device.info().limits.timestamps {
+        let (batch, last) = chain();
         let timings = batch.submit_timed().expect("runs");
         assert_eq!(timings.len(), 9001);
+        is_right(last);
+        let (batch, last) = chain();
+        assert!(!batch.submit_timed_together().expect("runs").is_zero(), "the time of several submissions");
+        is_right(last);
     } else {
+        let (batch, last) = chain();
         batch.submit().expect("runs");
+        is_right(last);
     }
-    assert_eq!(last.download::<f32>().expect("downloads"), [9001.0; 4]);
 }
 
 #[test]

@@ -154,7 +154,7 @@ impl<'a> Race<'a> {
     fn median(&self, reached: &mut Reached, n: usize, at: usize) -> Result<Option<f64>, Trouble> {
         let before = median(&self.times[n].samples[at]);
         let runs = before.map_or(1.0, |ns| (SAMPLE / ns.max(1.0)).clamp(1.0, LAUNCHES)) as u32;
-        let timed = Timed { warm_up: WARM_UP, runs, sets: 2, seed: self.tuning.seed, clock: self.tuning.clock };
+        let timed = Timed { warm_up: WARM_UP, runs, least: 0, sets: 2, seed: self.tuning.seed, clock: self.tuning.clock };
         let times = reached.time(&self.candidates[n].compiled, self.tuning.places[at].sizes, timed)?;
         Ok(median(&times.into_iter().map(|ns| ns as f64).collect::<Vec<_>>()))
     }

@@ -148,6 +148,8 @@ pub struct Program {
     pub prepared: Vec<Prepared>,
     /// Symbolic dims that are specialization constants of the words.
     pub pinned: Vec<DimId>,
+    /// What a dispatch only reads is not marked so (`emit(readonly: no)`).
+    pub unmarked: bool,
     /// The schedule's tuned constants.
     pub tuned: Vec<Tuned>,
     /// What the kernel states and needs, what the schedule's head states, and what the launch checks because a directive asked for it.

@@ -13,6 +13,7 @@ mod copies;
 pub(crate) mod decompose;
 pub mod default;
 pub mod distribute;
+pub(crate) mod emit;
 pub mod fragment;
 pub mod fuse;
 pub mod head;

@@ -3,7 +3,7 @@
 
 use super::im2col::decompose_im2col;
 use super::online::decompose_online;
-use super::statements::{pack, pin, precompute, specialize, strided, tune};
+use super::statements::{emit, pack, pin, precompute, specialize, strided, tune};
 use super::winograd::decompose_winograd;
 use super::{Directive, DirectiveKind, Item, Statement, StatementKind, mma, pipeline, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -31,7 +31,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 26] = [
+pub const DIRECTIVES: [Row; 27] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -52,6 +52,7 @@ pub const DIRECTIVES: [Row; 26] = [
     Row { name: "decompose_im2col", parse: Whole(decompose_im2col) },
     Row { name: "decompose_online", parse: Whole(decompose_online) },
     Row { name: "decompose_winograd", parse: Whole(decompose_winograd) },
+    Row { name: "emit", parse: Whole(|c| c.inside(Delimiter::Parenthesis, emit)) },
     Row { name: "pack", parse: Whole(|c| c.inside(Delimiter::Parenthesis, pack)) },
     Row { name: "pin", parse: Whole(pin) },
     Row { name: "precompute", parse: Whole(precompute) },

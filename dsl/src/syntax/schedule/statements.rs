@@ -28,6 +28,8 @@ pub enum StatementKind {
     Pack(Pack),
     /// `pin(K, N)`.
     Pin(Vec<Name>),
+    /// `emit(readonly: no)`: whether what a dispatch only reads is marked so in the words.
+    Emit(bool),
     /// `precompute(s, t)`.
     Precompute(Vec<Name>),
     /// `strided(x, y[0, 2])`.
@@ -157,6 +159,21 @@ pub(super) fn pin(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Er
         return Err(Error::new(end, "`pin` is given no dims").help("write `pin(K);`"));
     }
     Ok((StatementKind::Pin(names), end))
+}
+
+pub(super) fn emit(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
+    let key = cursor.name("`readonly`")?;
+    if key.as_str() != "readonly" {
+        let help = did_you_mean(&key.text, ["readonly"]).unwrap_or_else(|| "there is `readonly`".into());
+        return Err(Error::new(key.span, format!("`emit` has no `{key}`")).help(help));
+    }
+    cursor.expect(":")?;
+    let word = cursor.name("`yes` or `no`")?;
+    match word.as_str() {
+        "yes" => Ok(StatementKind::Emit(true)),
+        "no" => Ok(StatementKind::Emit(false)),
+        _ => Err(Error::new(word.span, format!("`readonly` cannot be `{word}`")).help("it is `yes` or `no`")),
+    }
 }
 
 pub(super) fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {

@@ -79,10 +79,26 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);
     statements::add(whole, &mut schedule, random);
+    count_down(&mut schedule, random);
     if random.u8(..100) < 12 {
         illegal::spoil(&mut schedule, random);
     }
     schedule
+}
+
+/// Now and then, workgroups are counted downwards.
+fn count_down(schedule: &mut Schedule, random: &mut Rng) {
+    let targets = schedule.blocks.iter_mut().flat_map(|b| &mut b.directives).filter_map(|d| d.target.as_mut());
+    for target in targets.filter(|target| target.level == "workgroup") {
+        for slot in &mut target.slots {
+            *slot = match *slot {
+                "x" if random.u8(..100) < 6 => "x down",
+                "y" if random.u8(..100) < 6 => "y down",
+                "z" if random.u8(..100) < 6 => "z down",
+                other => other,
+            };
+        }
+    }
 }
 
 /// A schedule in the making.

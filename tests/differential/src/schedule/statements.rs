@@ -42,6 +42,9 @@ pub(super) fn add(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
             alone(schedule, Directive::new("pin", [dim]), random);
         }
     }
+    if random.u8(..100) < 4 {
+        alone(schedule, Directive::new("emit", ["readonly: no".to_owned()]), random);
+    }
     if random.u8(..100) < 12 {
         for _ in 0..random.u8(1..=2) {
             schedule.versions.extend(version(kernel, schedule, random));

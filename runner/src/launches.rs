@@ -1,0 +1,100 @@
+//! Launches that are timed: by the device's clock or the processor's, one by one or many together.
+
+use crate::arguments::Set;
+use crate::message::{Clock, Failure};
+use cpu_time::ProcessTime;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+use tilewright::{Batch, DeviceKind, DynKernel};
+
+/// How long a device that was idle is kept busy before launches count. A GPU's clock rises only then: an H200's is five times as slow at first.
+const WAKING: Duration = Duration::from_secs(1);
+
+/// The most launches of a run.
+const TOGETHER: u64 = 1024;
+
+/// What is asked for: see [`crate::message::Request::Time`].
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) warm_up: u32,
+    pub(crate) runs: u32,
+    pub(crate) least: u64,
+    pub(crate) sets: u32,
+    pub(crate) seed: u64,
+    pub(crate) clock: Clock,
+}
+
+/// Launches of a kernel, with sets of arguments in turn.
+pub(crate) struct Launches<'a> {
+    pub(crate) kernel: &'a DynKernel,
+    pub(crate) sets: Vec<Set>,
+}
+
+/// The version that ran, and times.
+type Times<T> = Result<(String, Vec<T>), Failure>;
+
+impl Launches<'_> {
+    /// The nanoseconds of a launch in each run that counts.
+    pub(crate) fn times(&mut self, wanted: &Wanted, awake: bool) -> Times<u64> {
+        let (warm_up, all) = (wanted.warm_up as usize, wanted.warm_up as usize + wanted.runs as usize);
+        let (variant, times) = match wanted.clock {
+            Clock::Processor => self.by_processor(warm_up..all)?,
+            Clock::Device => {
+                if !awake && self.kernel.device().info().kind != DeviceKind::Cpu {
+                    let start = Instant::now();
+                    while start.elapsed() < WAKING {
+                        self.each(0..warm_up.max(1))?;
+                    }
+                }
+                self.by_device(wanted, warm_up..all)?
+            }
+        };
+        Ok((variant, times.iter().map(|t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)).collect()))
+    }
+
+    /// By the device's clock, after the launches before the first that counts.
+    fn by_device(&mut self, wanted: &Wanted, runs: Range<usize>) -> Times<Duration> {
+        if wanted.least == 0 {
+            let (variant, mut times) = self.each(0..runs.end)?;
+            return Ok((variant, times.split_off(runs.start.min(times.len()))));
+        }
+        let (variant, before) = self.each(0..runs.start.max(1))?;
+        let one = before.iter().min().map_or(0, Duration::as_nanos).max(1);
+        let count = u64::try_from(u128::from(wanted.least).div_ceil(one)).map_or(TOGETHER, |n| n.clamp(1, TOGETHER)) as usize;
+        if count == 1 {
+            return Ok((variant, self.each(runs)?.1));
+        }
+        let times = runs.map(|run| Ok(self.batch(run * count..(run + 1) * count)?.submit_timed_together()? / count as u32));
+        Ok((variant, times.collect::<Result<_, Failure>>()?))
+    }
+
+    /// In one submission, each by the device's timestamps.
+    fn each(&mut self, launches: Range<usize>) -> Times<Duration> {
+        let times = self.batch(launches)?.submit_timed()?;
+        let variant = times.first().map(|t| t.variant.clone()).unwrap_or_default();
+        Ok((variant, times.into_iter().map(|t| t.total).collect()))
+    }
+
+    /// By the processor's clock, the host's part of each launch included.
+    fn by_processor(&mut self, runs: Range<usize>) -> Times<Duration> {
+        let (mut variant, mut times) = (String::new(), Vec::new());
+        for launch in 0..runs.end {
+            let start = ProcessTime::now();
+            variant = self.each(launch..launch + 1)?.0;
+            if runs.contains(&launch) {
+                times.push(start.elapsed());
+            }
+        }
+        Ok((variant, times))
+    }
+
+    fn batch(&mut self, launches: Range<usize>) -> Result<Batch, Failure> {
+        let mut batch = self.kernel.device().batch();
+        for n in launches {
+            let count = self.sets.len();
+            let (arguments, outputs) = self.sets[n % count].both();
+            batch.run_dyn_into(self.kernel, arguments, outputs)?;
+        }
+        Ok(batch)
+    }
+}
