@@ -113,11 +113,22 @@ impl Emit<'_> {
             return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
         }
         let zero = self.resolver.values.int(0);
-        let Some((first, then, other)) = self.in_two(l)? else { return self.range(l.axis, zero..extent, &l.body) };
-        let end = self.resolver.values.apply(ValueOp::Binary(Binary::Min), &[first, extent]);
-        let start = self.resolver.values.apply(ValueOp::Binary(Binary::Max), &[first, zero]);
-        self.range(l.axis, zero..end, then)?;
-        self.range(l.axis, start..extent, other)
+        if let Some((first, then, other)) = self.in_two(l)? {
+            let [end, start] = self.cut_at(first, extent);
+            self.range(l.axis, zero..end, then)?;
+            return self.range(l.axis, start..extent, other);
+        }
+        let Some((first, conditions)) = self.whole_iterations(l, extent)? else { return self.range(l.axis, zero..extent, &l.body) };
+        let [end, start] = self.cut_at(first, extent);
+        self.in_whole(conditions, |e| e.range(l.axis, zero..end, &l.body))?;
+        self.range(l.axis, start..extent, &l.body)
+    }
+
+    /// The end of a first loop and the start of a second one that have some iterations between them, cut at any number.
+    fn cut_at(&mut self, first: ValueId, extent: ValueId) -> [ValueId; 2] {
+        let zero = self.resolver.values.int(0);
+        [(Binary::Min, extent), (Binary::Max, zero)]
+            .map(|(op, with)| self.resolver.values.apply(ValueOp::Binary(op), &[first, with]))
     }
 
     /// Of a loop around nothing but a branch that ends with an iteration: which that is, and the sides before and behind it. Each has a

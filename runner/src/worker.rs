@@ -87,11 +87,7 @@ impl Worker {
                 time().or_else(|failure| {
                     // Other kernels' tensors may have taken the room.
                     self.pool.clear();
-                    if failure.kind == FailureKind::Refused {
-                        self.time(kernel, &wanted)
-                    } else {
-                        Err(failure)
-                    }
+                    if failure.kind == FailureKind::Refused { self.time(kernel, &wanted) } else { Err(failure) }
                 })
             }
         }

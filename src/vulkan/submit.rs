@@ -53,7 +53,7 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut W
             if queries > 0 {
                 session.reset_queries(queries)?;
             }
-            let mut hazards = Hazards::default();
+            let (mut hazards, mut bound) = (Hazards::default(), vk::Pipeline::null());
             let mut offsets = spill.offsets.iter().copied();
             for (i, own) in steps.iter().enumerate() {
                 let uses = own.step.uses.iter().map(touch);
@@ -64,6 +64,14 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut W
                 session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
                     let (each, whole) = (timed == Timed::Steps, timed == Timed::Whole);
                     stamp(session, each || (whole && i == 0), if whole { 0 } else { 2 * i as u32 });
+                    // To bind a pipeline again takes an NVIDIA GPU as long as to start a small dispatch.
+                    if bound != own.pipeline.raw {
+                        bound = own.pipeline.raw;
+                        // SAFETY: recording; the pipeline is this device's and lives until the submission has ended.
+                        unsafe {
+                            session.context.device.cmd_bind_pipeline(session.commands, vk::PipelineBindPoint::COMPUTE, bound)
+                        };
+                    }
                     record(session, own, pool, &spilled, &mut offsets)?;
                     stamp(session, each || (whole && i + 1 == steps.len()), if whole { 1 } else { 2 * i as u32 + 1 });
                     Ok(())
@@ -142,7 +150,7 @@ fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::Descr
     if sets == 0 { Ok(vk::DescriptorPool::null()) } else { session.descriptor_pool(sets, buffers) }
 }
 
-/// Records the pieces of one step.
+/// Records the pieces of one step, whose pipeline is bound.
 fn record(
     session: &Session,
     own: &Own<'_>,
@@ -151,8 +159,6 @@ fn record(
     offsets: &mut dyn Iterator<Item = u64>,
 ) -> Result<()> {
     let (device, commands, pipeline) = (&session.context.device, session.commands, own.pipeline);
-    // SAFETY (this function): recording; pipeline, buffers and sets are this device's and live until the submission has ended.
-    unsafe { device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::COMPUTE, pipeline.raw) };
     let by_descriptor = pipeline.addressing == Addressing::Descriptor;
     if by_descriptor && !pipeline.spilled {
         bind(session, own, pool, None)?;
@@ -166,7 +172,7 @@ fn record(
             _ => push(session, pipeline, &piece.params),
         }
         let [x, y, z] = piece.groups;
-        // SAFETY: as above; the groups are within the device's limits.
+        // SAFETY: recording; buffers and sets are this device's and live until the submission has ended, and the groups are within its limits.
         unsafe { device.cmd_dispatch(commands, x, y, z) };
     }
     Ok(())

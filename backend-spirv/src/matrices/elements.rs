@@ -33,6 +33,7 @@ impl Emit<'_> {
     /// The matrix that a value is.
     pub(super) fn matrix_value(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
+        let value = self.unmasked(value);
         let dtype = exprs.dtype(value);
         if !self.varies(value, shape) {
             return self.same_in_all(value, shape);

@@ -7,6 +7,7 @@ use super::Shape;
 use crate::Result;
 use crate::emit::Emit;
 use crate::resolve::Bound;
+use crate::resolve::steps::Steps;
 use crate::resolve::values::ValueId;
 use tilewright_dsl::expr::{Compare, Expr, ExprId};
 use tilewright_dsl::nest::{AxisId, Compute, Exec, Loop, NodeKind, Side};
@@ -19,6 +20,13 @@ pub(super) struct Mask {
     everywhere: bool,
 }
 
+/// A comparison of indices: of the difference of its sides with 0.
+pub(super) struct Comparison {
+    pub(super) cond: ExprId,
+    pub(super) op: Compare,
+    pub(super) difference: ExprId,
+}
+
 impl Mask {
     /// The condition, where it holds for all elements.
     pub(super) fn holds(self) -> Option<ExprId> {
@@ -29,8 +37,7 @@ impl Mask {
 impl Emit<'_> {
     /// Emits loops around one compute over matrices, if it has a mask: once with it, and once for tiles that lie wholly inside.
     pub(crate) fn masked_tile(&mut self, l: &Loop) -> Result<bool> {
-        // Drivers for CPUs, whose subgroups are small, compile blocks without branches for minutes where they are as long.
-        if self.resolver.profile.subgroup.is_some_and(|size| size < 16) {
+        if !self.cuts_masks() {
             return Ok(false);
         }
         let Some((axes, compute)) = self.tile(l).filter(|_| self.matrices.mask.is_none()) else { return Ok(false) };
@@ -41,6 +48,12 @@ impl Emit<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether whole tiles are told apart. Drivers for CPUs, whose subgroups are small, compile blocks without branches for minutes where they
+    /// are as long.
+    pub(super) fn cuts_masks(&self) -> bool {
+        self.resolver.profile.subgroup.is_none_or(|size| size >= 16)
     }
 
     /// The axes of loops that stand in nothing but each other, and are written out or sides of matrices, and the one compute in them.
@@ -93,6 +106,20 @@ impl Emit<'_> {
 
     /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them.
     fn mask_of(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<(ExprId, ValueId)>> {
+        for Comparison { cond, op, difference } in self.comparisons(value, axes) {
+            if self.matrices.whole.contains(&cond) {
+                return Ok(Some((cond, self.resolver.values.boolean(true))));
+            }
+            if let Some(Steps { along, .. }) = self.resolving(|r| r.affine(difference, axes))? {
+                let ends: Vec<_> = along.iter().map(|step| self.last_to_hold(op, *step)).collect();
+                return Ok(Some((cond, self.in_corners(cond, axes, &ends)?)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The conditions of a value's choices that compare indices along some axes.
+    pub(super) fn comparisons(&self, value: ExprId, axes: &[(AxisId, u32)]) -> Vec<Comparison> {
         let exprs = &self.program.exprs;
         let mut conditions = Vec::new();
         exprs.any(value, &mut |e| {
@@ -101,18 +128,14 @@ impl Emit<'_> {
             }
             false
         });
-        for cond in conditions {
-            let Expr::Compare(op, a, b) = *exprs.get(cond) else { continue };
-            let is_index = |e: ExprId| exprs.is_index(e) && exprs.reads(e).is_empty();
-            if !axes.iter().any(|(axis, _)| self.counts(cond, *axis)) || !is_index(a) || !is_index(b) {
-                continue;
+        let is_index = |e: ExprId| exprs.is_index(e) && exprs.reads(e).is_empty();
+        let compared = |cond: ExprId| match *exprs.get(cond) {
+            Expr::Compare(op, a, b) if is_index(a) && is_index(b) && axes.iter().any(|(axis, _)| self.counts(cond, *axis)) => {
+                Some(Comparison { cond, op, difference: exprs.difference(a, b) })
             }
-            if let Some(steps) = self.resolving(|r| r.affine_steps(exprs.difference(a, b), axes))? {
-                let ends: Vec<_> = steps.iter().map(|step| self.last_to_hold(op, *step)).collect();
-                return Ok(Some((cond, self.in_corners(cond, axes, &ends)?)));
-            }
-        }
-        Ok(None)
+            _ => None,
+        };
+        conditions.into_iter().filter_map(compared).collect()
     }
 
     /// At which end of an axis a comparison holds last, by how the difference of its sides moves: at the far one or not; `None`: it is not known.

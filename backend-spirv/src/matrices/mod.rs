@@ -12,6 +12,7 @@ mod elements;
 mod masks;
 mod memory;
 mod rows;
+mod whole;
 
 use crate::Result;
 use crate::emit::Emit;
@@ -44,6 +45,8 @@ pub(crate) struct Matrices {
     coordinates: Vec<([u32; 2], [Id; 2])>,
     /// The mask whose condition a branch around has decided.
     mask: Option<Mask>,
+    /// Conditions that hold for all elements, in the iterations at hand of a loop around.
+    whole: Vec<ExprId>,
     /// Types of matrices that no product has.
     kinds: Vec<(DType, Use, [u32; 2])>,
     /// Which products there are.

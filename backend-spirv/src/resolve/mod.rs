@@ -26,7 +26,7 @@ mod reach;
 mod read;
 mod registers;
 mod scan;
-mod steps;
+pub(crate) mod steps;
 pub(crate) mod teams;
 pub(crate) mod values;
 

@@ -13,9 +13,9 @@ use tilewright_dsl::nest::{AxisDef, AxisId, AxisKind, Fate, Tail};
 
 /// Elements at fixed steps.
 pub(crate) struct Steps {
-    /// Where the first one is, in elements.
+    /// Where the first one is, in elements; or the value there.
     pub(crate) first: ValueId,
-    /// By how many elements the place moves along each axis.
+    /// By how many elements, or how much, it moves along each axis.
     pub(crate) along: SmallVec<[ValueId; 3]>,
 }
 
@@ -36,8 +36,8 @@ impl Resolver<'_> {
         Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns) })
     }
 
-    /// The steps by which a value moves along axes of these extents, if they are fixed.
-    pub(crate) fn affine_steps(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<SmallVec<[ValueId; 3]>>> {
+    /// A value at the beginning of axes of these extents, and the steps by which it moves along them, if they are fixed.
+    pub(crate) fn affine(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<Steps>> {
         let (bound, resolved) = (self.bound.clone(), std::mem::take(&mut self.resolved));
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
         for (axis, extent) in axes {
@@ -48,7 +48,7 @@ impl Resolver<'_> {
         let value = self.resolve_in(value, View::ALL);
         (self.bound, self.resolved) = (bound, resolved);
         let sum = self.values.as_sum(value?.0);
-        Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns).map(|steps| steps.along) })
+        Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns) })
     }
 
     /// The row-major index of a place that is not filled and, as far as it can leave its buffer, kept inside by numbers alone.

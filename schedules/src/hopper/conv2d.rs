@@ -9,10 +9,11 @@ schedule! {
     pub STRIDED_3: conv2d<T = f32, S = 2> for nvidia_hopper
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
-        tile(ow: 4, oc: 4) => thread(y, x);
+        tile(ow: COLUMNS, oc: 4) => thread(y, x);
         reorder(fh, fw, ic, ow, oc);
         unroll(fh, fw, ic, ow);
         vectorize(oc, 4);
+        tune COLUMNS in [1, 2, 4, 8] = 4;
     }
 }
 
@@ -21,17 +22,18 @@ schedule! {
     /// memory, 8x4 an invocation.
     pub IMPLICIT_GEMM: conv2d<T = f32> for nvidia_hopper where IC % 8 == 0, OC % 64 == 0 {
         fuse(n, oh, ow => t);
-        tile(t: 128 round_up, oc: 64) => workgroup(y, x);
+        tile(t: ROUNDS * 64 round_up, oc: 64) => workgroup(y, x);
         tile(ic: 8 => k_o);
         reorder(fh, fw, k_o, ic, t, oc);
         promote(input => x_s[ic, t], at: k_o, to: shared, row_pad: 4);
         promote(filter => w_s[ic, oc], at: k_o, to: shared);
-        split(t, [2, 16, 4] => t_r, t_t, t_v);
+        split(t, [ROUNDS, 16, 4] => t_r, t_t, t_v);
         split(oc, [16, 4] => oc_t, oc_v);
         distribute(t_t, oc_t => thread(y, x));
         promote(x_s => x_r[t_r, t_v], at: ic, to: register);
         promote(w_s => w_r[oc_v], at: ic, to: register);
         unroll(ic, t_r, t_v);
         vectorize(oc_v, 4);
+        tune ROUNDS in [1, 2] = 2;
     }
 }

@@ -5,6 +5,7 @@ pub mod attention_mixed;
 pub mod conv2d;
 pub mod conv3x3_f16;
 pub mod conv_f16;
+pub mod depthwise;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;

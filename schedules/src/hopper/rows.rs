@@ -5,33 +5,35 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Rows of 4096 elements, 16 of which are an invocation's.
+    /// Rows of 4096 elements, with 256 invocations for each.
     pub SOFTMAX_4096: softmax for nvidia_hopper where C == 4096 {
         tile(i: 1) => workgroup(x);
-        split(j, [4, 256, 4] => j_r, j_t, j);
+        split(j, [1024 / T, T, 4] => j_r, j_t, j);
         distribute(j_t => thread(x));
         unroll(j_r);
         vectorize(j, 4);
         compute_at(total, workgroup, to: register);
         compute_at(largest, workgroup, to: register);
         promote(x => x_r, at: workgroup, to: register);
-        x_r { split(j, [4, 256, 4] => r, t, v); distribute(t => thread(x)); unroll(r); vectorize(v, 4); }
-        largest, total { split(k, [4, 256, 4] => k_r, k_t, k); distribute(k_t => thread(x), by: subgroup); unroll(k_r, k); }
+        x_r { split(j, [1024 / T, T, 4] => r, t, v); distribute(t => thread(x)); unroll(r); vectorize(v, 4); }
+        largest, total { split(k, [1024 / T, T, 4] => k_r, k_t, k); distribute(k_t => thread(x), by: subgroup); unroll(k_r, k); }
+        tune T in [128, 256, 512, 1024] = 256;
     }
 }
 
 schedule! {
-    /// Rows of 4096 elements, 16 of which are an invocation's.
+    /// Rows of 4096 elements, with 256 invocations for each.
     pub LAYERNORM_4096: layernorm for nvidia_hopper where C == 4096 {
         tile(i: 1) => workgroup(x);
-        split(j, [4, 256, 4] => j_r, j_t, j);
+        split(j, [1024 / T, T, 4] => j_r, j_t, j);
         distribute(j_t => thread(x));
         unroll(j_r);
         vectorize(j, 4);
         compute_at(variance, workgroup, to: register);
         compute_at(mean, workgroup, to: register);
         promote(x => x_r, at: workgroup, to: register);
-        x_r { split(j, [4, 256, 4] => r, t, v); distribute(t => thread(x)); unroll(r); vectorize(v, 4); }
-        mean, variance { split(k, [4, 256, 4] => k_r, k_t, k); distribute(k_t => thread(x), by: subgroup); unroll(k_r, k); }
+        x_r { split(j, [1024 / T, T, 4] => r, t, v); distribute(t => thread(x)); unroll(r); vectorize(v, 4); }
+        mean, variance { split(k, [1024 / T, T, 4] => k_r, k_t, k); distribute(k_t => thread(x), by: subgroup); unroll(k_r, k); }
+        tune T in [128, 256, 512, 1024] = 256;
     }
 }

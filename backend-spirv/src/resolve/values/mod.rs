@@ -396,9 +396,23 @@ impl Values {
 
     /// Whether a value is made of another.
     pub(crate) fn depends(&self, id: ValueId, on: ValueId) -> bool {
+        self.made_of(id, |part| part == on)
+    }
+
+    /// Whether a value may differ between the invocations of a workgroup, at a place that all of them reach.
+    pub(crate) fn differs_in_workgroup(&self, id: ValueId) -> bool {
+        self.made_of(id, |part| match self.node(part).kind {
+            Kind::Coordinate(of) => !matches!(of, Coordinate::Workgroup(_) | Coordinate::GridWorkgroup(_)),
+            Kind::Lane(_) | Kind::Load(_) | Kind::Moment(_) => true,
+            _ => false,
+        })
+    }
+
+    /// Whether a value, or anything that it is made of, is such a one.
+    fn made_of(&self, id: ValueId, is: impl Fn(ValueId) -> bool) -> bool {
         let (mut open, mut seen) = (vec![id], Map::default());
         while let Some(id) = open.pop() {
-            if id == on {
+            if is(id) {
                 return true;
             }
             if !seen.insert(id, ()) {

@@ -1,0 +1,139 @@
+//! Loops around masks: the first iterations, in which all tiles of a workgroup lie wholly inside, have a loop of their own without the masks.
+//!
+//! The comparison of a mask moves by fixed steps along the axes of a tile, its subgroups and the loop. So it holds for all elements up to
+//! some iteration, whose number is the same for a whole workgroup. What stands between branches is all that a driver can reorder, so these
+//! iterations are as fast as those of a loop that has no mask.
+
+use super::masks::Comparison;
+use crate::Result;
+use crate::emit::Emit;
+use crate::resolve::values::ValueId;
+use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId};
+use tilewright_dsl::nest::{AxisId, Block, Exec, Level, Loop, NodeKind};
+
+/// A compute's masks, and the axes of the loops between it and the loop that is cut in two; `None`: some of these have no fixed extent.
+struct Masked {
+    axes: Option<Vec<(AxisId, u32)>>,
+    masks: Vec<Comparison>,
+}
+
+/// Where a walk from a loop to its masks stands.
+struct Walk {
+    axes: Vec<(AxisId, u32)>,
+    /// Whether all loops on the way have fixed extents.
+    is_fixed: bool,
+    in_matrices: bool,
+    found: Vec<Masked>,
+}
+
+impl Emit<'_> {
+    /// Of a serial loop of so many iterations: how many there are from the first on in which masks hold for all elements, and the
+    /// masks' conditions.
+    pub(crate) fn whole_iterations(&mut self, l: &Loop, extent: ValueId) -> Result<Option<(ValueId, Vec<ExprId>)>> {
+        let most = self.resolving(|r| r.extent(l.axis))?;
+        let most = [most, extent].map(|n| self.resolver.values.node(n).range.1).into_iter().min();
+        let Some(most) = most.and_then(|n| u32::try_from(n).ok()).filter(|_| self.cuts_masks()) else { return Ok(None) };
+        let mut walk = Walk { axes: vec![(l.axis, most)], is_fixed: true, in_matrices: false, found: Vec::new() };
+        self.masks_in(&l.body, &mut walk);
+        let (mut conditions, mut unknown, mut fewest) = (Vec::new(), Vec::new(), None);
+        for Masked { axes, masks } in walk.found {
+            for mask in masks {
+                let count = match &axes {
+                    Some(axes) => self.holds_for(&mask, axes)?,
+                    None => None,
+                };
+                let Some(count) = count else {
+                    unknown.push(mask.cond);
+                    continue;
+                };
+                fewest = Some(fewest.map_or(count, |fewest| self.resolver.values.extreme(Binary::Min, fewest, count)));
+                conditions.push(mask.cond);
+            }
+        }
+        conditions.retain(|cond| !unknown.contains(cond));
+        Ok(fewest.filter(|_| !conditions.is_empty()).map(|count| (count, conditions)))
+    }
+
+    /// Emits iterations in which conditions hold for all elements.
+    pub(crate) fn in_whole<T>(&mut self, conditions: Vec<ExprId>, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.matrices.whole.len();
+        self.matrices.whole.extend(conditions);
+        let result = f(self);
+        self.matrices.whole.truncate(before);
+        result
+    }
+
+    /// What a value is where its masks are known to hold.
+    pub(super) fn unmasked(&self, mut value: ExprId) -> ExprId {
+        let held = self.matrices.mask.and_then(super::Mask::holds);
+        while let Expr::Select(cond, inside, _) = *self.program.exprs.get(value)
+            && (held == Some(cond) || self.matrices.whole.contains(&cond))
+        {
+            value = inside;
+        }
+        value
+    }
+
+    /// Finds the masks of computes over matrices.
+    fn masks_in(&self, block: &Block, walk: &mut Walk) {
+        for node in block {
+            match &node.kind {
+                NodeKind::Alloc { body, .. } => self.masks_in(body, walk),
+                NodeKind::Branch { then, other, .. } => {
+                    self.masks_in(then, walk);
+                    self.masks_in(other, walk);
+                }
+                NodeKind::Loop(l) => self.masks_in_loop(l, walk),
+                NodeKind::Compute(c) if walk.in_matrices => {
+                    let masks: Vec<_> = c.value.iter().flat_map(|value| self.comparisons(*value, &walk.axes)).collect();
+                    if !masks.is_empty() {
+                        walk.found.push(Masked { axes: walk.is_fixed.then(|| walk.axes.clone()), masks });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn masks_in_loop(&self, l: &Loop, walk: &mut Walk) {
+        let before = (walk.is_fixed, walk.in_matrices);
+        let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent).and_then(|n| u32::try_from(n).ok());
+        let counts_all =
+            matches!(l.exec, Exec::Matrix(_) | Exec::Unroll | Exec::Bind(Level::Thread | Level::Subgroup | Level::Lane, _));
+        walk.is_fixed &= counts_all && extent.is_some();
+        walk.in_matrices |= matches!(l.exec, Exec::Matrix(_));
+        walk.axes.push((l.axis, extent.unwrap_or(0)));
+        self.masks_in(&l.body, walk);
+        walk.axes.pop();
+        (walk.is_fixed, walk.in_matrices) = before;
+    }
+
+    /// In how many iterations of the first axis, from the first on, a comparison holds everywhere on the others. `None`: it is not known, or
+    /// differs within a workgroup.
+    fn holds_for(&mut self, mask: &Comparison, axes: &[(AxisId, u32)]) -> Result<Option<ValueId>> {
+        // `first + steps <= room`, negated where the sides are the other way round.
+        let (sign, room) = match mask.op {
+            Compare::Le => (1, 0),
+            Compare::Lt => (1, -1),
+            Compare::Ge => (-1, 0),
+            Compare::Gt => (-1, -1),
+            Compare::Eq | Compare::Ne => return Ok(None),
+        };
+        let Some(moves) = self.resolving(|r| r.affine(mask.difference, axes))? else { return Ok(None) };
+        let values = &mut self.resolver.values;
+        let steps: Option<Vec<i64>> = moves.along.iter().map(|step| Some(values.as_int(*step)? * sign)).collect();
+        let Some((by, others)) = steps.as_deref().and_then(<[i64]>::split_first).filter(|(by, _)| **by > 0) else {
+            return Ok(None);
+        };
+        if values.differs_in_workgroup(moves.first) {
+            return Ok(None);
+        }
+        let farthest: i64 =
+            others.iter().zip(&axes[1..]).map(|(step, (_, extent))| (*step).max(0) * (i64::from(*extent) - 1)).sum();
+        // The last iteration in which it holds, and one more.
+        let (room, by, one) = (values.int(room - farthest), values.int(*by), values.int(1));
+        let left = if sign > 0 { values.minus(room, moves.first) } else { values.plus(room, moves.first) };
+        let last = values.floor_div(left, by);
+        Ok(Some(values.plus(last, one)))
+    }
+}
