@@ -8,6 +8,7 @@ use fastrand::Rng;
 use half::{bf16, f16};
 use std::collections::HashMap;
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
+use tilewright_dsl::cost::Cost;
 use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Space};
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Program};
@@ -16,6 +17,9 @@ use tilewright_runner::message::{self, Array};
 /// Operations and elements of a check, at most: the plain evaluation takes them one by one.
 const MOST: f64 = 2e6;
 
+/// The same where a launch takes nothing smaller.
+const MOST_OF_FEW: f64 = 4e7;
+
 /// How many sizes are tried.
 const TRIES: usize = 6000;
 
@@ -23,7 +27,7 @@ const TRIES: usize = 6000;
 const ODD: [i64; 16] = [1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31, 37, 41, 53, 67];
 
 /// Sizes that facts may ask for.
-const EVEN: [i64; 12] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256];
+const EVEN: [i64; 14] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024];
 
 /// Small sizes at which a launch takes a version: odd ones, as far as its facts allow them. `asked` are sizes that it takes.
 pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, profile: &Profile) -> Option<Sizes> {
@@ -40,15 +44,38 @@ pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, pr
             _ => asked.get(name).unwrap_or(1),
         };
         let sizes = Sizes(names.iter().map(|name| ((*name).to_owned(), pick(name))).collect());
-        let work = || Some(cost::totals(costs, program, &sizes, profile)?.flops + elements(program, &sizes)?);
-        let Some(work) = work().filter(|work| *work <= MOST) else { continue };
+        let Some(work) = work(costs, program, &sizes, profile).filter(|work| *work <= MOST) else { continue };
         let odd = sizes.0.iter().filter(|(_, value)| value % 2 == 1 && *value > 1).count();
         // More odd sizes first, then more work: a size of one tile hides what goes wrong between two.
         if best.as_ref().is_none_or(|(o, w, _)| (odd, work) > (*o, *w)) && compiled.taken(&sizes) == Ok(version) {
             best = Some((odd, work, sizes));
         }
     }
-    best.map(|(_, _, sizes)| sizes)
+    best.map(|(_, _, sizes)| sizes).or_else(|| {
+        let sizes = shrunk(compiled, version, &names, asked)?;
+        work(costs, program, &sizes, profile).filter(|work| *work <= MOST_OF_FEW).map(|_| sizes)
+    })
+}
+
+/// The sizes that are asked for, one after another made as small as a launch takes it with the others as they are.
+fn shrunk(compiled: &Compiled, version: usize, names: &[&str], asked: &Sizes) -> Option<Sizes> {
+    let mut sizes = Sizes(names.iter().map(|name| Some(((*name).to_owned(), asked.get(name)?))).collect::<Option<_>>()?);
+    for at in 0..names.len() {
+        let whole = sizes.0[at].1;
+        for value in ODD.into_iter().chain(EVEN).filter(|value| *value < whole) {
+            sizes.0[at].1 = value;
+            if compiled.taken(&sizes) == Ok(version) {
+                break;
+            }
+            sizes.0[at].1 = whole;
+        }
+    }
+    Some(sizes)
+}
+
+/// Operations and elements of a launch.
+fn work(costs: &[Cost], program: &Program, sizes: &Sizes, profile: &Profile) -> Option<f64> {
+    Some(cost::totals(costs, program, sizes, profile)?.flops + elements(program, sizes)?)
 }
 
 /// Elements of all tensors of a launch.

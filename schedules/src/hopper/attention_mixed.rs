@@ -52,8 +52,8 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
         product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
         block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
         weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
@@ -91,10 +91,10 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own, for heads of 128 elements.
-    pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
+    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys up to the row's own, for heads of 128 elements.
+    pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
-        tile(b: 1, i: 64) => workgroup(y, x down);
+        tile(b: 1, i: 128) => workgroup(y, x down);
         reorder(j_o, i, e);
         tile(i: 16) => subgroup(x);
         serial(j_o);
@@ -107,13 +107,14 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: start, store: end);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
         product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
         block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
         weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
         block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
         fragment(i, e, 16 x 16);
+        emit(readonly: no);
     }
 }
 

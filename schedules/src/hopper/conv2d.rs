@@ -5,7 +5,7 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 1x4x4 (OH x OW x OC) an invocation, the filter written out: small workgroups, so that a small image fills the GPU.
+    /// 1x2x4 (OH x OW x OC) an invocation, the filter written out: small workgroups, so that a small image fills the GPU.
     pub STRIDED_3: conv2d<T = f32, S = 2> for nvidia_hopper
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
@@ -13,7 +13,7 @@ schedule! {
         reorder(fh, fw, ic, ow, oc);
         unroll(fh, fw, ic, ow);
         vectorize(oc, 4);
-        tune COLUMNS in [1, 2, 4, 8] = 4;
+        tune COLUMNS in [1, 2, 4, 8] = 2;
     }
 }
 
