@@ -172,7 +172,14 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "depthwise",
         about: "3x3 depthwise convolution, NHWC",
-        programs: || programs(&[lavapipe::depthwise::PIXELS_4, lavapipe::depthwise::PIXELS_PINNED, kernels::depthwise::DEFAULT]),
+        programs: || {
+            programs(&[
+                hopper::depthwise::PIXELS,
+                lavapipe::depthwise::PIXELS_4,
+                lavapipe::depthwise::PIXELS_PINNED,
+                kernels::depthwise::DEFAULT,
+            ])
+        },
         dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96)],
         operations: |dim| 2.0 * 9.0 * dim("N") * dim("OH") * dim("OW") * dim("C"),
     },
