@@ -35,8 +35,9 @@ pub fn generate(floats16: bool, products: bool, random: &mut Rng) -> Profile {
 /// A profile of a device that multiplies matrices.
 fn matrices(random: &mut Rng) -> Profile {
     if random.u8(..100) < 15 {
-        let bundled = [Profile::mesa_lavapipe_26(), Profile::nvidia_ampere(), Profile::amd_rdna3(), Profile::intel_xe2()];
-        return random.choice(bundled).unwrap_or_else(Profile::mesa_lavapipe_26);
+        let bundled =
+            [Profile::mesa_lavapipe_26, Profile::nvidia_ampere, Profile::nvidia_hopper, Profile::amd_rdna3, Profile::intel_xe2];
+        return random.choice(bundled).unwrap_or(Profile::mesa_lavapipe_26)();
     }
     let (subgroup, shapes) = random.choice(MATRICES).unwrap_or(MATRICES[0]);
     let rows = shapes.iter().flat_map(|shape| {
@@ -51,6 +52,8 @@ fn matrices(random: &mut Rng) -> Profile {
     profile.matrices = rows.collect();
     let features = [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize, Feature::F16, Feature::Storage16];
     profile.features.extend(features);
+    let more = [Feature::MatrixReductions, Feature::MatrixConversions];
+    profile.features.extend(more.into_iter().filter(|_| random.u8(..100) < 55));
     profile
 }
 

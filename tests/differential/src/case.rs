@@ -17,6 +17,9 @@ const POINTS: i64 = 6_000;
 /// The same of products on matrix units, whose matrices are whole.
 const MATRIX_POINTS: i64 = 40_000;
 
+/// The same where rows of them are reduced: their columns are several matrices, and so are those of a second product.
+const ROW_POINTS: i64 = 150_000;
+
 /// The same of large cases, of which one in so many is.
 const LARGE_POINTS: i64 = 100_000;
 const LARGE: u64 = 32;
@@ -151,7 +154,11 @@ fn has_f16(kernel: &Kernel, generic: DType) -> bool {
 fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String, i64)> {
     let mut most = random.choice([4, 9, 9, 13, 17, 33, 40]).unwrap_or(9);
     let least = if random.u8(..100) < 6 { 0 } else { 1 };
-    let limit = if schedule.has("mma") { MATRIX_POINTS } else { POINTS };
+    let limit = match schedule.has("mma") {
+        true if schedule.has_key("fragment", "by") => ROW_POINTS,
+        true => MATRIX_POINTS,
+        false => POINTS,
+    };
     let mut dims = Vec::new();
     for attempt in 0..60 {
         dims = kernel.dims().map(|name| (name.to_owned(), random.i64(least..=most.max(1)))).collect();

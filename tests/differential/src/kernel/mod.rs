@@ -13,6 +13,7 @@ mod large;
 mod online;
 mod products;
 mod reads;
+mod rows;
 mod skeleton;
 pub mod text;
 pub mod tree;

@@ -85,7 +85,7 @@ impl Plan<'_> {
     }
 
     /// The block of the product, but for its subgroups.
-    fn sums(&mut self, random: &mut Rng) -> Vec<Directive> {
+    pub(super) fn sums(&mut self, random: &mut Rng) -> Vec<Directive> {
         let [i, j, k] = self.product.axes().clone();
         let mut made = Vec::new();
         let mut order = self.product.reduced().to_vec();

@@ -78,6 +78,16 @@ impl Product {
         &self.others[0]
     }
 
+    /// The tensors that are read, those of rows first.
+    pub(super) fn factors(&self) -> [&str; 2] {
+        self.factors.each_ref().map(|(tensor, _)| tensor.as_str())
+    }
+
+    /// How long the axes of rows, of columns and of the sum are.
+    pub(super) fn extents(&self) -> &[Expr; 3] {
+        &self.extents
+    }
+
     /// The other axes of the sum.
     pub(super) fn reduced(&self) -> &[String] {
         &self.others[1]
@@ -125,18 +135,18 @@ pub(super) fn schedule(
 
 /// What is chosen.
 pub(super) struct Plan<'p> {
-    kernel: &'p Kernel,
+    pub(super) kernel: &'p Kernel,
     stage: String,
     pub(super) product: &'p Product,
     /// Of matrices: M, N, K.
     pub(super) sides: [i64; 3],
     /// Rows and columns of a subgroup, and of a workgroup.
-    own: [i64; 2],
+    pub(super) own: [i64; 2],
     pub(super) tile: [i64; 2],
     /// Elements of the sum that are copied at a time.
     pub(super) depth: i64,
     /// Subgroups.
-    counts: [i64; 2],
+    pub(super) counts: [i64; 2],
     /// Which factors are copied.
     pub(super) copied: [bool; 2],
     /// Whether the result is.
@@ -319,10 +329,11 @@ impl Plan<'_> {
         self.multiple(row, 8);
     }
 
-    fn multiple(&mut self, size: &Expr, by: i64) {
+    pub(super) fn multiple(&mut self, size: &Expr, by: i64) {
         // Of `M + 2` and the like, nothing is stated.
         let ExprKind::Name(name) = &size.kind else { return };
-        if !self.kernel.dims().any(|dim| dim == name) {
+        let is_told = |fact: &Fact| matches!(fact, Fact::Size(left, "==", n) if left == size && n % by == 0);
+        if !self.kernel.dims().any(|dim| dim == name) || self.facts.iter().any(is_told) {
             return;
         }
         // One fact says all of a size.
@@ -405,7 +416,7 @@ impl Plan<'_> {
 }
 
 /// How a copy lies in shared memory, and how it is copied.
-fn laid(random: &mut Rng) -> Vec<(&'static str, String)> {
+pub(super) fn laid(random: &mut Rng) -> Vec<(&'static str, String)> {
     let mut keys = Vec::new();
     match random.u8(..100) {
         0..35 => keys.push(("row_pad", random.choice([8, 8, 8, 16, 4, 1]).unwrap_or(8).to_string())),
@@ -427,7 +438,7 @@ pub(super) fn tiled(tiles: impl IntoIterator<Item = Argument>, to: Option<(&'sta
     Directive { arguments: tiles.into_iter().collect(), target, ..Directive::new("tile", []) }
 }
 
-fn lcm(a: i64, b: i64) -> i64 {
+pub(super) fn lcm(a: i64, b: i64) -> i64 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);

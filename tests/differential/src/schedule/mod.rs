@@ -1,10 +1,11 @@
 //! Schedules: their tree and text, what the generator believes of a nest, and the directives it writes.
 //!
 //! A schedule grows stage by stage, those that read before those that are read: so a stage can be given a place in the nest of
-//! its readers ([`flow`] knows them). Products of matrices mostly go to matrix units, where the profile has some ([`mma`]). Other
-//! stages' directives are at random, or come in phases as people write them ([`phases`]), of those that are likely legal on the nest
-//! as it is then ([`nest`], [`places`], [`directives`]); then what is left over is placed ([`complete`]), mostly, and what was copied
-//! or computed within it may get a block ([`blocks`]). Some schedules are spoiled on purpose ([`illegal`]).
+//! its readers ([`flow`] knows them). Products of matrices mostly go to matrix units, where the profile has some ([`mma`]); where their
+//! rows are reduced, mostly the whole kernel does ([`rows`]). Other stages' directives are at random, or come in phases as people write
+//! them ([`phases`]), of those that are likely legal on the nest as it is then ([`nest`], [`places`], [`directives`]); then what is left
+//! over is placed ([`complete`]), mostly, and what was copied or computed within it may get a block ([`blocks`]). Some schedules are
+//! spoiled on purpose ([`illegal`]).
 
 mod blocks;
 mod complete;
@@ -22,6 +23,7 @@ mod owned;
 mod pack;
 mod phases;
 pub mod places;
+mod rows;
 mod statements;
 pub mod tree;
 mod winograd;
@@ -49,6 +51,12 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
         }
     }
     let whole = kernel;
+    if random.u8(..100) < 90
+        && let Some((blocks, facts)) = rows::schedule(kernel, generic, profile, schedule.facts.clone(), random)
+    {
+        (schedule.blocks, schedule.facts) = (blocks, facts);
+        return finished(whole, schedule, random);
+    }
     let mut kernel = kernel.clone();
     let decomposed = decompose::decompose(&mut kernel, &mut schedule.facts, random);
     let online = online::decompose(&mut kernel, random);
@@ -78,7 +86,12 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     let rewrites = decomposed.chain(packs.directives).chain(precomputed.iter().map(|name| directives::of("precompute", name)));
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);
-    statements::add(whole, &mut schedule, random);
+    finished(whole, schedule, random)
+}
+
+/// A schedule with what is said of the whole of it, or with something wrong.
+fn finished(kernel: &Kernel, mut schedule: Schedule, random: &mut Rng) -> Schedule {
+    statements::add(kernel, &mut schedule, random);
     count_down(&mut schedule, random);
     if random.u8(..100) < 12 {
         illegal::spoil(&mut schedule, random);

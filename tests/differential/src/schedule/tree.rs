@@ -100,9 +100,21 @@ impl Schedule {
     pub fn has(&self, name: &str) -> bool {
         self.blocks.iter().flat_map(|block| &block.directives).any(|directive| directive.name == name)
     }
+
+    /// Whether it has a directive of this name with this key.
+    pub fn has_key(&self, name: &str, key: &str) -> bool {
+        let has = |directive: &Directive| directive.name == name && directive.keys.iter().any(|(k, _)| *k == key);
+        self.blocks.iter().flat_map(|block| &block.directives).any(has)
+    }
 }
 
 impl Directive {
+    /// The same with a key.
+    pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Directive {
+        self.keys.push((key, value.into()));
+        self
+    }
+
     /// A directive of names.
     pub fn new(name: &'static str, axes: impl IntoIterator<Item = String>) -> Directive {
         let arguments = axes.into_iter().map(Argument::Name).collect();
