@@ -5,7 +5,7 @@ use crate::place::{Reach, start};
 use crate::sizes::Sizes;
 use crate::variant::Compiled;
 use std::collections::HashMap;
-use tilewright_runner::message::{Array, Clock, FailureKind, Properties, Request, Value};
+use tilewright_runner::message::{Array, Clock, FailureKind, Properties, Request, Timed, Value};
 use tilewright_runner::{Client, ClientError};
 
 /// Failures of a runner one after another, before it is given up.
@@ -36,19 +36,6 @@ pub(crate) enum Trouble {
     Unsupported(String),
     /// The runner or the device is given up.
     Over(Problem),
-}
-
-/// How launches are timed.
-#[derive(Clone, Copy)]
-pub(crate) struct Timed {
-    /// Launches that do not count, before those that do: clocks rise, caches fill.
-    pub(crate) warm_up: u32,
-    pub(crate) runs: u32,
-    /// What a run takes at least, in nanoseconds: it is as many launches. 0: each launch is a run.
-    pub(crate) least: u64,
-    pub(crate) sets: u32,
-    pub(crate) seed: u64,
-    pub(crate) clock: Clock,
 }
 
 impl Reached {
@@ -91,8 +78,7 @@ impl Reached {
     /// Nanoseconds of launches of a module.
     pub(crate) fn time(&mut self, compiled: &Compiled, sizes: &Sizes, timed: Timed) -> Result<Vec<u64>, Trouble> {
         let kernel = self.load(compiled)?;
-        let Timed { warm_up, runs, least, sets, seed, clock } = timed;
-        let request = Request::Time { kernel, dims: sizes.0.clone(), warm_up, runs, least, sets, seed, clock };
+        let request = Request::Time { kernel, dims: sizes.0.clone(), timed };
         Ok(self.ask(|client| client.time(request))?.1)
     }
 

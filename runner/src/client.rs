@@ -191,7 +191,7 @@ impl Client {
     #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
     pub fn time(&mut self, request: Request) -> Result<(String, Vec<u64>), ClientError> {
         const WHAT: &str = "to time a kernel";
-        let wanted = if let Request::Time { runs, .. } = &request { *runs as usize } else { 0 };
+        let wanted = if let Request::Time { timed, .. } = &request { timed.runs as usize } else { 0 };
         match self.ask(WHAT, request)? {
             Answer::Times { variant, nanoseconds } if nanoseconds.len() == wanted => Ok((variant, nanoseconds)),
             Answer::Times { nanoseconds, .. } => {

@@ -1,7 +1,7 @@
 //! Launches that are timed: by the device's clock or the processor's, one by one or many together.
 
 use crate::arguments::Set;
-use crate::message::{Clock, Failure};
+use crate::message::{Clock, Failure, Timed};
 use cpu_time::ProcessTime;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -12,17 +12,6 @@ const WAKING: Duration = Duration::from_secs(1);
 
 /// The most launches of a run.
 const TOGETHER: u64 = 1024;
-
-/// What is asked for: see [`crate::message::Request::Time`].
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted {
-    pub(crate) warm_up: u32,
-    pub(crate) runs: u32,
-    pub(crate) least: u64,
-    pub(crate) sets: u32,
-    pub(crate) seed: u64,
-    pub(crate) clock: Clock,
-}
 
 /// Launches of a kernel, with sets of arguments in turn.
 pub(crate) struct Launches<'a> {
@@ -35,9 +24,9 @@ type Times<T> = Result<(String, Vec<T>), Failure>;
 
 impl Launches<'_> {
     /// The nanoseconds of a launch in each run that counts.
-    pub(crate) fn times(&mut self, wanted: &Wanted, awake: bool) -> Times<u64> {
-        let (warm_up, all) = (wanted.warm_up as usize, wanted.warm_up as usize + wanted.runs as usize);
-        let (variant, times) = match wanted.clock {
+    pub(crate) fn times(&mut self, timed: &Timed, awake: bool) -> Times<u64> {
+        let (warm_up, all) = (timed.warm_up as usize, timed.warm_up as usize + timed.runs as usize);
+        let (variant, times) = match timed.clock {
             Clock::Processor => self.by_processor(warm_up..all)?,
             Clock::Device => {
                 if !awake && self.kernel.device().info().kind != DeviceKind::Cpu {
@@ -46,21 +35,21 @@ impl Launches<'_> {
                         self.each(0..warm_up.max(1))?;
                     }
                 }
-                self.by_device(wanted, warm_up..all)?
+                self.by_device(timed, warm_up..all)?
             }
         };
         Ok((variant, times.iter().map(|t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)).collect()))
     }
 
     /// By the device's clock, after the launches before the first that counts.
-    fn by_device(&mut self, wanted: &Wanted, runs: Range<usize>) -> Times<Duration> {
-        if wanted.least == 0 {
+    fn by_device(&mut self, timed: &Timed, runs: Range<usize>) -> Times<Duration> {
+        if timed.least == 0 {
             let (variant, mut times) = self.each(0..runs.end)?;
             return Ok((variant, times.split_off(runs.start.min(times.len()))));
         }
         let (variant, before) = self.each(0..runs.start.max(1))?;
         let one = before.iter().min().map_or(0, Duration::as_nanos).max(1);
-        let count = u64::try_from(u128::from(wanted.least).div_ceil(one)).map_or(TOGETHER, |n| n.clamp(1, TOGETHER)) as usize;
+        let count = u64::try_from(u128::from(timed.least).div_ceil(one)).map_or(TOGETHER, |n| n.clamp(1, TOGETHER)) as usize;
         if count == 1 {
             return Ok((variant, self.each(runs)?.1));
         }

@@ -67,20 +67,27 @@ pub enum Request {
         kernel: u32,
         /// The symbolic dims by name.
         dims: Vec<(String, i64)>,
-        /// Launches that do not count, before those that do.
-        warm_up: u32,
-        /// Runs that count.
-        runs: u32,
-        /// What a run takes at least by the device's clock, in nanoseconds: it is as many launches, one after another, and its time is
-        /// theirs divided by their number, so that reading the clock does not count. 0, and by the processor's clock: a run is a launch.
-        least: u64,
-        /// Sets of arguments that they take in turn.
-        sets: u32,
-        /// What the inputs are made from.
-        seed: u64,
-        /// The clock.
-        clock: Clock,
+        /// How.
+        timed: Timed,
     },
+}
+
+/// How launches are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timed {
+    /// Launches that do not count, before those that do: clocks rise, caches fill.
+    pub warm_up: u32,
+    /// Runs that count.
+    pub runs: u32,
+    /// What a run takes at least by the device's clock, in nanoseconds: it is as many launches, one after another, and its time is theirs
+    /// divided by their number. 0, and by the processor's clock: a run is a launch.
+    pub least: u64,
+    /// Sets of arguments that the launches take in turn.
+    pub sets: u32,
+    /// What the inputs are made from.
+    pub seed: u64,
+    /// The clock.
+    pub clock: Clock,
 }
 
 /// What times launches.

@@ -2,8 +2,8 @@
 
 use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
-use crate::launches::{Launches, Wanted};
-use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, VERSION, Value};
+use crate::launches::Launches;
+use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, Timed, VERSION, Value};
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::time::{Duration, Instant};
@@ -77,17 +77,16 @@ impl Worker {
                 None => Err(senseless(format!("there is no kernel {kernel}"))),
             },
             Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
-            Request::Time { kernel, dims, warm_up, runs, least, sets, seed, clock } => {
-                let wanted = Wanted { warm_up, runs, least, sets, seed, clock };
+            Request::Time { kernel, dims, timed } => {
                 if dims != self.sizes {
                     self.pool.clear();
                     self.sizes = dims;
                 }
-                let mut time = || self.time(kernel, &wanted);
+                let mut time = || self.time(kernel, &timed);
                 time().or_else(|failure| {
                     // Other kernels' tensors may have taken the room.
                     self.pool.clear();
-                    if failure.kind == FailureKind::Refused { self.time(kernel, &wanted) } else { Err(failure) }
+                    if failure.kind == FailureKind::Refused { self.time(kernel, &timed) } else { Err(failure) }
                 })
             }
         }
@@ -141,18 +140,18 @@ impl Worker {
         Ok(Answer::Results(tensors.iter().map(Array::download).collect::<Result<_, _>>()?))
     }
 
-    fn time(&mut self, kernel: u32, wanted: &Wanted) -> Result<Answer, Failure> {
+    fn time(&mut self, kernel: u32, timed: &Timed) -> Result<Answer, Failure> {
         let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
-        if wanted.sets == 0 || wanted.runs == 0 {
+        if timed.sets == 0 || timed.runs == 0 {
             return Err(senseless("nothing is to be timed: neither `runs` nor `sets` can be 0"));
         }
         let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
         let pool = &mut self.pool;
-        let sets = (0..u64::from(wanted.sets)).map(|n| Set::new(kernel, &dims, pool, wanted.seed.wrapping_add(n)));
+        let sets = (0..u64::from(timed.sets)).map(|n| Set::new(kernel, &dims, pool, timed.seed.wrapping_add(n)));
         let mut launches = Launches { kernel, sets: sets.collect::<Result<_, _>>()? };
         let awake = self.busy.is_some_and(|at| at.elapsed() <= IDLE);
-        let times = launches.times(wanted, awake);
+        let times = launches.times(timed, awake);
         self.busy = Some(Instant::now());
         let (variant, nanoseconds) = times?;
         Ok(Answer::Times { variant, nanoseconds })

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tilewright::{DType, kernel};
-use tilewright_runner::message::{Array, Clock, FailureKind, Request, Value};
+use tilewright_runner::message::{Array, Clock, FailureKind, Request, Timed, Value};
 use tilewright_runner::{Client, ClientError};
 
 kernel! {
@@ -66,12 +66,7 @@ fn programs_run_and_are_timed() {
     let time = |runs, least, sets| Request::Time {
         kernel,
         dims: vec![("N".into(), 33), ("shift".into(), 2)],
-        warm_up: 2,
-        runs,
-        least,
-        sets,
-        seed: 1,
-        clock: Clock::Device,
+        timed: Timed { warm_up: 2, runs, least, sets, seed: 1, clock: Clock::Device },
     };
     let (variant, times) = client.time(time(5, 0, 2)).unwrap();
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 5));
@@ -112,7 +107,8 @@ fn what_makes_no_sense_is_refused_and_the_runner_goes_on() {
     }
     assert!(failure(client.run(kernel, arguments(), vec![])).1.contains("0 shapes are given"));
     assert!(failure(client.run(kernel, arguments(), vec![vec![u64::MAX, 2]])).1.contains("too large"));
-    let time = |dims, runs| Request::Time { kernel, dims, warm_up: 0, runs, least: 0, sets: 1, seed: 1, clock: Clock::Device };
+    let once = |runs| Timed { warm_up: 0, runs, least: 0, sets: 1, seed: 1, clock: Clock::Device };
+    let time = |dims, runs| Request::Time { kernel, dims, timed: once(runs) };
     assert_eq!(failure(client.time(time(Vec::new(), 1))).1, "the dim N has no value");
     assert!(failure(client.time(time(vec![("N".into(), 1)], 0))).1.contains("nothing is to be timed"));
     assert_eq!(client.run(kernel, arguments(), vec![vec![3]]).unwrap().len(), 2);

@@ -62,9 +62,8 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut W
                     session.barrier(Stages::Compute, Stages::Compute);
                 }
                 session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
-                    let (each, whole) = (timed == Timed::Steps, timed == Timed::Whole);
-                    stamp(session, each || (whole && i == 0), if whole { 0 } else { 2 * i as u32 });
-                    // To bind a pipeline again takes an NVIDIA GPU as long as to start a small dispatch.
+                    let [before, after] = stamps(timed, i, steps.len());
+                    stamp(session, before);
                     if bound != own.pipeline.raw {
                         bound = own.pipeline.raw;
                         // SAFETY: recording; the pipeline is this device's and lives until the submission has ended.
@@ -73,7 +72,7 @@ fn submit_part(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut W
                         };
                     }
                     record(session, own, pool, &spilled, &mut offsets)?;
-                    stamp(session, each || (whole && i + 1 == steps.len()), if whole { 1 } else { 2 * i as u32 + 1 });
+                    stamp(session, after);
                     Ok(())
                 })?;
             }
@@ -216,8 +215,8 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
 }
 
 /// Writes a timestamp, where it is wanted, once all before it is finished.
-fn stamp(session: &Session, wanted: bool, query: u32) {
-    if wanted {
+fn stamp(session: &Session, query: Option<u32>) {
+    if let Some(query) = query {
         let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
         // SAFETY: recording; `reset_queries` made room for it.
         unsafe { session.context.device.cmd_write_timestamp(session.commands, stage, session.queries, query) };
@@ -230,6 +229,15 @@ fn queries(timed: Timed, steps: usize) -> u32 {
         Timed::Nothing => 0,
         Timed::Steps => 2 * steps as u32,
         Timed::Whole => 2,
+    }
+}
+
+/// Which of them are taken before and after a step.
+fn stamps(timed: Timed, step: usize, steps: usize) -> [Option<u32>; 2] {
+    match timed {
+        Timed::Nothing => [None; 2],
+        Timed::Steps => [0, 1].map(|n| Some(2 * step as u32 + n)),
+        Timed::Whole => [(step == 0).then_some(0), (step + 1 == steps).then_some(1)],
     }
 }
 

@@ -1,8 +1,8 @@
 //! Loops around masks: the first iterations, in which all tiles of a workgroup lie wholly inside, have a loop of their own without the masks.
 //!
 //! The comparison of a mask moves by fixed steps along the axes of a tile, its subgroups and the loop. So it holds for all elements up to
-//! some iteration, whose number is the same for a whole workgroup. What stands between branches is all that a driver can reorder, so these
-//! iterations are as fast as those of a loop that has no mask.
+//! some iteration, whose number is the same for a whole workgroup. What stands between branches is all that a driver can reorder: it can
+//! reorder these iterations as those of a loop that has no mask.
 
 use super::masks::Comparison;
 use crate::Result;
@@ -30,16 +30,22 @@ impl Emit<'_> {
     /// Of a serial loop of so many iterations: how many there are from the first on in which masks hold for all elements, and the
     /// masks' conditions.
     pub(crate) fn whole_iterations(&mut self, l: &Loop, extent: ValueId) -> Result<Option<(ValueId, Vec<ExprId>)>> {
+        if !self.resolver.uses.matrices || !self.cuts_masks() {
+            return Ok(None);
+        }
+        let mut walk = Walk { axes: Vec::new(), is_fixed: true, in_matrices: false, found: Vec::new() };
+        self.masks_in(&l.body, &mut walk);
+        if walk.found.is_empty() {
+            return Ok(None);
+        }
         let most = self.resolving(|r| r.extent(l.axis))?;
         let most = [most, extent].map(|n| self.resolver.values.node(n).range.1).into_iter().min();
-        let Some(most) = most.and_then(|n| u32::try_from(n).ok()).filter(|_| self.cuts_masks()) else { return Ok(None) };
-        let mut walk = Walk { axes: vec![(l.axis, most)], is_fixed: true, in_matrices: false, found: Vec::new() };
-        self.masks_in(&l.body, &mut walk);
+        let Some(most) = most.and_then(|n| u32::try_from(n).ok()) else { return Ok(None) };
         let (mut conditions, mut unknown, mut fewest) = (Vec::new(), Vec::new(), None);
         for Masked { axes, masks } in walk.found {
             for mask in masks {
                 let count = match &axes {
-                    Some(axes) => self.holds_for(&mask, axes)?,
+                    Some(axes) => self.holds_for(&mask, (l.axis, most), axes)?,
                     None => None,
                 };
                 let Some(count) = count else {
@@ -108,9 +114,9 @@ impl Emit<'_> {
         (walk.is_fixed, walk.in_matrices) = before;
     }
 
-    /// In how many iterations of the first axis, from the first on, a comparison holds everywhere on the others. `None`: it is not known, or
-    /// differs within a workgroup.
-    fn holds_for(&mut self, mask: &Comparison, axes: &[(AxisId, u32)]) -> Result<Option<ValueId>> {
+    /// In how many iterations of a loop, from the first on, a comparison holds everywhere on other axes. `None`: it is not known, or differs
+    /// within a workgroup.
+    fn holds_for(&mut self, mask: &Comparison, looped: (AxisId, u32), axes: &[(AxisId, u32)]) -> Result<Option<ValueId>> {
         // `first + steps <= room`, negated where the sides are the other way round.
         let (sign, room) = match mask.op {
             Compare::Le => (1, 0),
@@ -119,7 +125,8 @@ impl Emit<'_> {
             Compare::Gt => (-1, -1),
             Compare::Eq | Compare::Ne => return Ok(None),
         };
-        let Some(moves) = self.resolving(|r| r.affine(mask.difference, axes))? else { return Ok(None) };
+        let all = [&[looped], axes].concat();
+        let Some(moves) = self.resolving(|r| r.affine(mask.difference, &all))? else { return Ok(None) };
         let values = &mut self.resolver.values;
         let steps: Option<Vec<i64>> = moves.along.iter().map(|step| Some(values.as_int(*step)? * sign)).collect();
         let Some((by, others)) = steps.as_deref().and_then(<[i64]>::split_first).filter(|(by, _)| **by > 0) else {
@@ -128,8 +135,7 @@ impl Emit<'_> {
         if values.differs_in_workgroup(moves.first) {
             return Ok(None);
         }
-        let farthest: i64 =
-            others.iter().zip(&axes[1..]).map(|(step, (_, extent))| (*step).max(0) * (i64::from(*extent) - 1)).sum();
+        let farthest: i64 = others.iter().zip(axes).map(|(step, (_, extent))| (*step).max(0) * (i64::from(*extent) - 1)).sum();
         // The last iteration in which it holds, and one more.
         let (room, by, one) = (values.int(room - farthest), values.int(*by), values.int(1));
         let left = if sign > 0 { values.minus(room, moves.first) } else { values.plus(room, moves.first) };

@@ -9,12 +9,13 @@ use crate::exit::{Exit, Problem};
 use crate::options::Bench;
 use crate::output;
 use crate::place::runners;
-use crate::reached::{Reached, Timed, Trouble};
+use crate::reached::{Reached, Trouble};
 use crate::sizes::Sizes;
 use crate::tune::median;
 use crate::variant::Compiled;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
+use tilewright_runner::message::Timed;
 
 /// Launches before those that count.
 const WARM_UP: u32 = 5;

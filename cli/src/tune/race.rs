@@ -4,9 +4,10 @@ use super::cache::Cache;
 use super::space::Candidate;
 use super::{Place, Tuning, median};
 use crate::exit::Problem;
-use crate::reached::{Reached, Timed, Trouble};
+use crate::reached::{Reached, Trouble};
 use indicatif::ProgressBar;
 use std::time::Instant;
+use tilewright_runner::message::Timed;
 
 /// Samples of each candidate that is not out.
 const SAMPLES: usize = 7;
