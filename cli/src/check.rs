@@ -57,9 +57,10 @@ pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, pr
     })
 }
 
-/// The sizes that are asked for, one after another made as small as a launch takes it with the others as they are.
+/// The sizes that are asked for, one after another made as small as a launch takes it with the others as they are. None is 0: nothing would be
+/// checked.
 fn shrunk(compiled: &Compiled, version: usize, names: &[&str], asked: &Sizes) -> Option<Sizes> {
-    let mut sizes = Sizes(names.iter().map(|name| Some(((*name).to_owned(), asked.get(name)?))).collect::<Option<_>>()?);
+    let mut sizes = Sizes(names.iter().map(|name| Some(((*name).to_owned(), asked.get(name)?.max(1)))).collect::<Option<_>>()?);
     for at in 0..names.len() {
         let whole = sizes.0[at].1;
         for value in ODD.into_iter().chain(EVEN).filter(|value| *value < whole) {
@@ -70,7 +71,7 @@ fn shrunk(compiled: &Compiled, version: usize, names: &[&str], asked: &Sizes) ->
             sizes.0[at].1 = whole;
         }
     }
-    Some(sizes)
+    (compiled.taken(&sizes) == Ok(version)).then_some(sizes)
 }
 
 /// Operations and elements of a launch.

@@ -214,7 +214,7 @@ fn what_no_small_size_can_check_is_measured_only_if_that_is_asked_for() {
     file.write(
         "src/schedules.rs",
         &SCHEDULES
-            .replace("matmul for vulkan_1_1 {\n        tile", "matmul for vulkan_1_1 where N == 4096, K == 2048 {\n        tile"),
+            .replace("matmul for vulkan_1_1 {\n        tile", "matmul for vulkan_1_1 where N == 8192, K == 4096 {\n        tile"),
     );
     let path = file.arg("src/schedules.rs");
     let tuned = run(&["tune", &path, "--size", "M=0", "--json"]).ends(1).json();

@@ -302,3 +302,22 @@ fn digits_of_clamped_blocks() {
     }";
     check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 3), ("M", 9)], &[("N", 2), ("M", 16)], &[("N", 0), ("M", 3)]]);
 }
+
+/// A copy in registers of a copy in registers, in a loop that is written out: past the inner one's end it has what is nearest, as memory has.
+#[test]
+fn copies_of_copies_past_their_end() {
+    let kernel = "fn k<M>(x: f32[3], z: f32[M]) -> y: f32[M] {
+        let s[i]: f32[M] = sum(k in 0..3) { x.clamp()[3] * x[k] } + z[i];
+        y[i] = s[i] * 2.0;
+    }";
+    let schedule = "V: k for p {
+        root(s);
+        s {
+            promote(x => outer, at: workgroup, to: register);
+            unroll(k);
+            promote(outer => inner, at: k, to: register);
+            serial(i);
+        }
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 5)]]);
+}

@@ -86,10 +86,6 @@ impl Resolver<'_> {
 
     /// An index of which a lane at least is past an end of a dimension: its flat number would be that of another element.
     pub(crate) fn past_end(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Option<Past>> {
-        // What has no predicates is within its extents.
-        if self.preds.is_empty() {
-            return Ok(None);
-        }
         let view = view.of_register();
         let inside = |r: &mut Self| {
             let index = r.index(index, view)?;
