@@ -132,7 +132,7 @@ impl Batch {
     }
 
     /// Runs all launches, one after another without overlap, and returns the time from the beginning of the first to the end of the
-    /// last. The device's clock is read only there, which takes longer than some kernels do.
+    /// last. The device's clock is read only there: to read it around each launch takes time too, which counts for short kernels.
     pub fn submit_timed_together(mut self) -> Result<Duration> {
         let (_, spans) = self.finish(Timed::Whole)?;
         let (begin, end) = (spans.first().map_or(0, |s| s.begin), spans.last().map_or(0, |s| s.end));
