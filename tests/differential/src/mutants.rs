@@ -257,7 +257,13 @@ impl Subject {
 
     /// Its mutants.
     pub fn mutants(&self) -> Vec<Mutant> {
-        mutants(&self.variant.nest)
+        let mut all = mutants(&self.variant.nest);
+        // Where a workgroup is one subgroup, the barriers of both are the same.
+        let is_one = |local: [u32; 3]| self.profile.subgroup.is_some_and(|size| local.iter().product::<u32>() <= size);
+        if self.variant.nest.plan.iter().any(|dispatch| is_one(dispatch.local)) {
+            all.retain(|mutant| mutant.kind != Kind::Scope);
+        }
+        all
     }
 
     /// Who finds a mutant.
