@@ -92,7 +92,7 @@ fn attention_in_blocks() {
     }
 }
 
-const CAUSAL: &str =
+pub(crate) const CAUSAL: &str =
     "fn causal<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
     let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
     let score[b, i, j]: f32[B, N, N] = product[b, i, j] * scale;

@@ -1,6 +1,6 @@
 //! Reductions along the rows of matrices, and fragments of sums that are factors.
 
-use crate::fragment::variants_on;
+use crate::fragment::{CAUSAL, variants_on};
 use crate::harness::variant;
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
@@ -124,6 +124,34 @@ fn slices_of_fragments() {
     for variant in variants_on(ATTENTION, schedule, |_| true) {
         for (b, n, m) in [(1, 32, 32), (2, 64, 96)] {
             variant.check(&[("B", b), ("N", n), ("M", m), ("D", 16), ("E", 16)], &[0.25]);
+        }
+    }
+}
+
+/// Neither divides the other: the rows of a workgroup end within a block, where weights are found to be 0 by way of shared memory.
+#[test]
+fn causal_rows_that_end_within_a_block() {
+    let schedule = "V: causal for p where D == 16, E == 16, N % 96 == 0, finite(value) {
+        decompose_online(largest, total, output => m_b, l_b, o_b, block: 48);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        reorder(j_o, i, e);
+        tile(i: 16) => subgroup(x);
+        serial(j_o);
+        compute_at(o_b, j_o, to: fragment);
+        compute_at(l_b, j_o, to: fragment);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(m_b, j_o, to: fragment);
+        compute_at(product, j_o, to: fragment);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, SHAPE); }
+        m_b, l_b { tile(i: 16) => subgroup(x); fragment(i, j, SIDES, by: shared); }
+        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, SIDES); }
+        o_b { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); }
+        fragment(i, e, SIDES);
+    }";
+    for variant in variants_on(CAUSAL, schedule, |_| true) {
+        for (b, n) in [(1, 96), (2, 96)] {
+            variant.check(&[("B", b), ("N", n), ("D", 16), ("E", 16)], &[0.25]);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Stages of one dispatch share it. Where one of them has fewer values than there are invocations, a predicate holds the
 //! inactive ones back: they run along, as barriers need them to.
 
-use crate::nest::path::{Frame, Path};
+use crate::nest::path::Path;
 use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Block, BufferId, Exec, How, Level, Loop, NodeKind, Phase, Pred, Program, Slot, StageId, Tail};
 use crate::profile::Profile;
@@ -88,30 +88,41 @@ impl Asked {
 
 /// The coordinates of a workgroup's invocations that no loop around a stage's whole compute counts: along each, all run it alike.
 pub fn lacks(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> Vec<(Level, Slot)> {
-    let asked = Asked::of(program, block);
     let Some(path) = Path::open(block, stage, Phase::Whole) else { return Vec::new() };
-    let mut bound: Vec<(Level, Slot)> = path.frames.iter().filter_map(Frame::level).collect();
-    // Together, the lanes of a subgroup compute matrices.
-    if path.frames.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_))))) {
-        bound.push((Level::Lane, Slot::X));
-    }
-    let slots = |level: Level| [Slot::X, Slot::Y, Slot::Z].map(|slot| (level, slot));
-    let mut all = match asked.lanes || asked.subgroups != [1; 3] {
-        true => slots(Level::Subgroup).to_vec(),
-        false => slots(Level::Thread).to_vec(),
+    let loops = path.frames.iter().filter_map(|f| Some(f.as_loop()?.1));
+    uncounted(program, block, loops, subgroup).into_iter().map(|(level, slot, _)| (level, slot)).collect()
+}
+
+/// The coordinates of a workgroup's invocations that none of these loops counts, each with how many there are along it.
+pub fn uncounted(
+    program: &Program,
+    block: &Block,
+    loops: impl Iterator<Item = Exec>,
+    subgroup: Option<u32>,
+) -> Vec<(Level, Slot, u32)> {
+    let asked = Asked::of(program, block);
+    let counted = loops.filter_map(|exec| match exec {
+        Exec::Bind(level, slot) => Some((level, slot)),
+        // Together, the lanes of a subgroup compute matrices.
+        Exec::Matrix(_) => Some((Level::Lane, Slot::X)),
+        _ => None,
+    });
+    let counted: Vec<(Level, Slot)> = counted.collect();
+    // Subgroups and lanes lie in one row.
+    let in_row = asked.lanes || asked.subgroups != [1; 3];
+    let (level, row) = if in_row { (Level::Subgroup, Slot::X) } else { (Level::Thread, Slot::Linear) };
+    let is_counted = |(level, slot): (Level, Slot)| {
+        let counts = |(l, s): &(Level, Slot)| {
+            *l == level && (*s == slot || *s == Slot::Linear) || *l == Level::Thread && (*s == row || *s == Slot::Linear)
+        };
+        counted.iter().any(counts)
     };
-    if asked.lanes || asked.subgroups != [1; 3] {
-        all.push((Level::Lane, Slot::X));
-    }
-    let told = |(level, slot): &(Level, Slot)| {
-        let width = asked.width(*level, *slot, subgroup);
-        width == Some(1)
-            || bound
-                .iter()
-                .any(|(l, s)| l == level && (s == slot || *s == Slot::Linear) || (*l, *s) == (Level::Thread, Slot::Linear))
-    };
-    all.retain(|place| !told(place));
-    all
+    let lane = in_row.then_some((Level::Lane, Slot::X));
+    let all = [Slot::X, Slot::Y, Slot::Z].map(|slot| (level, slot)).into_iter().chain(lane);
+    all.filter(|place| !is_counted(*place))
+        .filter_map(|(level, slot)| Some((level, slot, asked.width(level, slot, subgroup)?)))
+        .filter(|(_, _, width)| *width != 1)
+        .collect()
 }
 
 /// Adds predicates on axes that are bound to more invocations than they have values.

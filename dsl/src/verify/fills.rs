@@ -112,7 +112,8 @@ impl Checks<'_> {
     fn is_identity(&self, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
         let (program, plain) = (self.program, Prover::on_leaves(self.program));
         let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
-        let past = Past { program, plain, excess, given: [&[past], &case.given[..]].concat(), assumed: OnceCell::new() };
+        let beyond = plain.assuming(past, true);
+        let past = Past { program, plain, excess, beyond, given: &case.given, assumed: OnceCell::new() };
         let wanted = at_fill(program, identity, &|_| false);
         matches!((past.evaluate(case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
             || past.assumed().is_impossible()
@@ -126,25 +127,38 @@ struct Past<'p> {
     plain: Prover<'p>,
     /// How far the axis is past its extent: not negative.
     excess: Option<Poly>,
-    /// What holds at these points.
-    given: Vec<ExprId>,
-    /// A prover that knows it, made when it is needed.
+    /// What knows that the axis is past its extent.
+    beyond: Prover<'p>,
+    /// What holds besides, at the points of the case.
+    given: &'p [ExprId],
+    /// A prover that knows that, too, made when it is needed.
     assumed: OnceCell<Prover<'p>>,
 }
 
 impl<'p> Past<'p> {
     fn assumed(&self) -> &Prover<'p> {
+        let [first, rest @ ..] = self.given else { return &self.beyond };
         self.assumed.get_or_init(|| {
-            let (first, rest) = (self.plain.assuming(self.given[0], true), &self.given[1..]);
+            let first = self.beyond.assuming(*first, true);
             rest.iter().fold(first, |prover, given| prover.assuming(*given, true))
         })
+    }
+
+    /// Whether a comparison holds, or does not. What the case says besides is asked second: the item was told most of it, and facts can make
+    /// a claim harder to see.
+    fn decided(&self, cond: ExprId) -> Option<bool> {
+        let first = decided(self.program, &self.beyond, cond);
+        if first.is_some() || self.given.is_empty() {
+            return first;
+        }
+        decided(self.program, self.assumed(), cond)
     }
 
     /// What is known of an item.
     fn evaluate(&self, item: ExprId) -> Known {
         known_by(self.program, item, &|e| match self.program.exprs.get(e) {
             Expr::Read(read) => self.beyond(read),
-            Expr::Select(cond, yes, no) => match decided(self.program, self.assumed(), *cond) {
+            Expr::Select(cond, yes, no) => match self.decided(*cond) {
                 Some(true) => Some(self.evaluate(*yes)),
                 Some(false) => Some(self.evaluate(*no)),
                 None => None,

@@ -22,7 +22,7 @@ mod names;
 mod node;
 
 use node::barrier;
-pub(crate) use node::bound;
+pub(crate) use node::{bound, level, slot};
 
 use super::walk;
 use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Node, NodeKind, Program, Split};

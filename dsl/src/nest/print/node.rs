@@ -151,20 +151,26 @@ fn how(how: How) -> &'static str {
 }
 
 /// What a loop is bound to: `thread x`.
-pub(crate) fn bound(level: Level, slot: Slot) -> String {
-    let level = match level {
+pub(crate) fn bound(of: Level, along: Slot) -> String {
+    format!("{} {}", level(of), slot(along))
+}
+
+pub(crate) fn level(level: Level) -> &'static str {
+    match level {
         Level::Workgroup => "workgroup",
         Level::Subgroup => "subgroup",
         Level::Lane => "lane",
         Level::Thread => "thread",
-    };
-    let slot = match slot {
+    }
+}
+
+pub(crate) fn slot(slot: Slot) -> &'static str {
+    match slot {
         Slot::X => "x",
         Slot::Y => "y",
         Slot::Z => "z",
         Slot::Linear => "linear",
-    };
-    format!("{level} {slot}")
+    }
 }
 
 pub(super) fn barrier(of: Scope, part: Part) -> String {

@@ -107,37 +107,38 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     if is_fragment || !program.is_together(copy.buffer) {
         return Ok(());
     }
-    let shared = program.buffers[copy.buffer].space == Space::Shared;
-    let name = program.buffers[copy.buffer].name.clone();
+    let name = &program.buffers[copy.buffer].name;
     for dispatch in &program.plan {
-        let Some((slots, matrices)) = slots_of(&dispatch.body, copy) else { continue };
-        let mut local = local::size(program, &dispatch.body, profile.subgroup);
+        let Some(loops) = loops_of(&dispatch.body, copy) else { continue };
+        let local = local::size(program, &dispatch.body, profile.subgroup);
         if let Some((what, guaranteed)) = profile.too_large(local) {
             return Err(Error::new(copy.span, format!("with the copy `{name}`, {what}")).help(guaranteed));
         }
-        // A subgroup computes matrices together.
-        if let (true, Some(size)) = (matrices, profile.subgroup) {
-            local = if slots.is_empty() { [local[0] / size.max(1), 1, 1] } else { [1; 3] };
-        }
-        for (n, (slot, letter)) in [(Slot::X, "x"), (Slot::Y, "y"), (Slot::Z, "z")].into_iter().enumerate() {
-            if local[n] > 1 && !slots.contains(&slot) && !slots.contains(&Slot::Linear) {
-                let count = local[n];
-                if program.dealt.contains(&copy.buffer) {
-                    let what = format!("{count} invocations in `{letter}` would all have the same part of `{name}`");
-                    let help = format!("distribute an axis of it to them: `{name} {{ distribute(… => thread({letter})); }}`");
-                    return Err(Error::new(copy.span, what).help(help));
-                }
-                if !shared {
-                    let what = format!("{count} invocations in `{letter}` have no part in the reduction of `{name}`");
-                    return Err(Error::new(copy.span, what).help("distribute its reduction to them too, or write `to: shared`"));
-                }
-                let what = format!("{count} invocations in `{letter}` would all copy the same part of `{name}`");
-                let help = format!("distribute an axis of the copy to them: `{name} {{ distribute(… => thread({letter})); }}`");
-                return Err(Error::new(copy.span, what).help(help));
-            }
+        if let Some(place) = local::uncounted(program, &dispatch.body, loops.into_iter(), profile.subgroup).first() {
+            return Err(all_alike(program, copy, *place));
         }
     }
     Ok(())
+}
+
+/// Along a coordinate, all invocations would do the same for a copy.
+fn all_alike(program: &Program, copy: &Copied, (level, slot, count): (Level, Slot, u32)) -> Error {
+    let (name, word, letter) = (&program.buffers[copy.buffer].name, print::level(level), print::slot(slot));
+    let who = match level {
+        Level::Subgroup => format!("{count} subgroups in `{letter}`"),
+        Level::Lane => format!("{count} lanes"),
+        Level::Thread | Level::Workgroup => format!("{count} invocations in `{letter}`"),
+    };
+    let (what, of) = if program.dealt.contains(&copy.buffer) {
+        ("would all have the same part of", "it")
+    } else if program.buffers[copy.buffer].space == Space::Shared {
+        ("would all copy the same part of", "the copy")
+    } else {
+        let error = Error::new(copy.span, format!("{who} have no part in the reduction of `{name}`"));
+        return error.help("distribute its reduction to them too, or write `to: shared`");
+    };
+    let error = Error::new(copy.span, format!("{who} {what} `{name}`"));
+    error.help(format!("distribute an axis of {of} to them: `{name} {{ distribute(… => {word}({letter})); }}`"))
 }
 
 /// No subgroup is left out of what is computed on matrices. (Of sums, lowering says it.)
@@ -158,20 +159,13 @@ pub(super) fn by_all_subgroups(program: &Program) -> Applied {
     Err(error.help("give all stages of the dispatch as many subgroups"))
 }
 
-/// What the loops around the copy's compute are bound to, within the life of the copy, if it stands there; and whether some are over the
-/// sides of matrices.
-fn slots_of(block: &Block, copy: &Copied) -> Option<(Vec<Slot>, bool)> {
-    let slot = |l: &Around| match l.exec {
-        Exec::Bind(Level::Workgroup, _) => None,
-        Exec::Bind(_, slot) => Some(slot),
-        _ => None,
-    };
+/// How the loops around the copy's compute run, within the life of the copy, if it stands there.
+fn loops_of(block: &Block, copy: &Copied) -> Option<Vec<Exec>> {
     let (mut found, mut outside) = (None, 0);
     walk::within(block, &mut |node, around| match &node.kind {
         NodeKind::Alloc { buffer, .. } if *buffer == copy.buffer => outside = around.len(),
         NodeKind::Compute(c) if c.stage == copy.stage && c.phase == Phase::Whole && found.is_none() => {
-            let matrices = around.iter().any(|l| matches!(l.exec, Exec::Matrix(_)));
-            found = Some((around.iter().skip(outside).filter_map(slot).collect(), matrices));
+            found = Some(around.iter().skip(outside).map(|l| l.exec).collect());
         }
         _ => {}
     });
