@@ -44,6 +44,9 @@ struct Options {
     /// Only the cases in whose kernel or schedule this text stands; given several times, each of them.
     #[arg(long)]
     with: Vec<String>,
+    /// Only the cases for devices with subgroups of so many lanes, as that has which runs them.
+    #[arg(long)]
+    subgroup: Option<u32>,
     /// Every so many cases run on Vulkan too; 0: none.
     #[arg(long, default_value_t = 20)]
     vulkan_every: u64,
@@ -239,7 +242,9 @@ impl Run<'_> {
                 let case = Case::new(self.options.seed, number);
                 let pair = case.pair();
                 let has = |text: &String| pair.kernel.contains(text) || pair.schedule.contains(text);
-                let verdict = self.options.with.iter().all(has).then(|| self.judge.judge(&case, self.orders(number)));
+                let fits = self.options.subgroup.is_none_or(|lanes| case.profile.subgroup == Some(lanes));
+                let is_wanted = fits && self.options.with.iter().all(has);
+                let verdict = is_wanted.then(|| self.judge.judge(&case, self.orders(number)));
                 (case, verdict)
             });
             judged.ok()?.join().ok()
