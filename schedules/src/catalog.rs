@@ -220,6 +220,7 @@ pub const ALL: [Entry; 41] = [
                 hopper::ANY,
                 ampere::matmul_f16::ANY,
                 rdna3::matmul_f16::ANY,
+                lavapipe::matmul_f16::ROWS_64,
                 lavapipe::matmul_f16::ROWS_32,
                 lavapipe::matmul_f16::ANY,
                 xe2::matmul_f16::ANY,

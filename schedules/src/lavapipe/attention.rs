@@ -1,5 +1,6 @@
 //! Attention in one dispatch, with all that an invocation's rows need in registers: what a workgroup's 32 rows read of keys and values is the
-//! same, and each access serves eight invocations. With four rows each, Mesa 25 is fastest; from Mesa 26 on, one row each is.
+//! same, and each access serves eight invocations. With four rows each, Mesa 25 is fastest; from Mesa 26 on, one row each is, with 8 rows a
+//! workgroup.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::{mesa_lavapipe, mesa_lavapipe_26};
@@ -29,10 +30,11 @@ schedule! {
 }
 
 schedule! {
-    /// One row an invocation, from Mesa 26 on, whose accesses cost less and whose registers are fewer. The sizes are the driver's to know.
-    pub ROW: attention<T = f32> for mesa_lavapipe_26 where D == 64, E == 64, M % 4 == 0, N % 32 == 0 {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 4);
-        tile(b: 1, i: 32) => workgroup(y, x);
+    /// One row an invocation, eight keys at a time, from Mesa 26 on, whose accesses cost less and whose registers are fewer. The sizes are the
+    /// driver's to know.
+    pub ROW: attention<T = f32> for mesa_lavapipe_26 where D == 64, E == 64, M % 8 == 0, N % 8 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 8);
+        tile(b: 1, i: 8) => workgroup(y, x);
         distribute(i => thread(x));
         tile(e: 4 => e_o);
         reorder(j_o, e_o, e);

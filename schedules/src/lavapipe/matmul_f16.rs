@@ -24,12 +24,25 @@ schedule! {
 }
 
 schedule! {
-    /// Without matrix units, which the driver makes of many instructions: eight invocations over 32 columns, 32 rows of four columns each,
+    /// Without matrix units, which the driver makes of many instructions: eight invocations over 32 columns, 64 rows of four columns each,
     /// row by row. What is held of `b` serves them all, and the sizes are the driver's to know.
-    pub ROWS_32: matmul_f16 for mesa_lavapipe_26 where M % 32 == 0, N % 32 == 0, K % 4 == 0 {
+    pub ROWS_64: matmul_f16 for mesa_lavapipe_26 where M % 64 == 0, N % 32 == 0, K % 2 == 0 {
+        tile(i: 64, j: 32) => workgroup(y, x);
+        tile(j: 4) => thread(x);
+        tile(k: 2 => k_o);
+        vectorize(j, 4);
+        reorder(k_o, i, j, k);
+        unroll(i, j, k);
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// [`ROWS_64`] with 32 rows each.
+    pub ROWS_32: matmul_f16 for mesa_lavapipe_26 where M % 32 == 0, N % 32 == 0, K % 2 == 0 {
         tile(i: 32, j: 32) => workgroup(y, x);
         tile(j: 4) => thread(x);
-        tile(k: 4 => k_o);
+        tile(k: 2 => k_o);
         vectorize(j, 4);
         reorder(k_o, i, j, k);
         unroll(i, j, k);
