@@ -9,7 +9,7 @@ use crate::exit::{Exit, Problem};
 use crate::options::Bench;
 use crate::output;
 use crate::place::runners;
-use crate::reached::{Reached, Trouble};
+use crate::reached::{LEAST, Reached, Trouble};
 use crate::sizes::Sizes;
 use crate::tune::median;
 use crate::variant::Compiled;
@@ -19,9 +19,6 @@ use tilewright_runner::message::Timed;
 
 /// Launches before those that count.
 const WARM_UP: u32 = 5;
-
-/// What a run takes at least, in nanoseconds: to read an H200's clock around each launch costs 0.7 us.
-const LEAST: u64 = 200_000;
 
 /// The version of what `--json` prints.
 const VERSION: u32 = 1;

@@ -4,7 +4,7 @@ use super::cache::Cache;
 use super::space::Candidate;
 use super::{Place, Tuning, median};
 use crate::exit::Problem;
-use crate::reached::{Reached, Trouble};
+use crate::reached::{LEAST, Reached, Trouble};
 use indicatif::ProgressBar;
 use std::time::Instant;
 use tilewright_runner::message::Timed;
@@ -18,11 +18,11 @@ const ENOUGH: usize = 3;
 /// How many times the best time is slow.
 const SLOW: f64 = 1.5;
 
-/// Nanoseconds of launches in one sample, about.
+/// Nanoseconds of runs in one sample, about.
 const SAMPLE: f64 = 2e7;
 
-/// Launches in a sample, at most.
-const LAUNCHES: f64 = 50.0;
+/// Runs in a sample, at most.
+const RUNS: f64 = 50.0;
 
 /// Launches before those of a sample.
 const WARM_UP: u32 = 2;
@@ -151,11 +151,12 @@ impl<'a> Race<'a> {
         Ok(())
     }
 
-    /// The median of some launches of a candidate at a place: as many as a sample takes, by what is known of it.
+    /// The median launch of some runs of a candidate at a place: as many as a sample takes, by what is known of it. Short launches fill a run
+    /// together: between submissions that are soon over, a GPU's clock falls.
     fn median(&self, reached: &mut Reached, n: usize, at: usize) -> Result<Option<f64>, Trouble> {
         let before = median(&self.times[n].samples[at]);
-        let runs = before.map_or(1.0, |ns| (SAMPLE / ns.max(1.0)).clamp(1.0, LAUNCHES)) as u32;
-        let timed = Timed { warm_up: WARM_UP, runs, least: 0, sets: 2, seed: self.tuning.seed, clock: self.tuning.clock };
+        let runs = before.map_or(1.0, |ns| (SAMPLE / ns.max(LEAST as f64)).clamp(1.0, RUNS)) as u32;
+        let timed = Timed { warm_up: WARM_UP, runs, least: LEAST, sets: 2, seed: self.tuning.seed, clock: self.tuning.clock };
         let times = reached.time(&self.candidates[n].compiled, self.tuning.places[at].sizes, timed)?;
         Ok(median(&times.into_iter().map(|ns| ns as f64).collect::<Vec<_>>()))
     }
