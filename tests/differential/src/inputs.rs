@@ -12,7 +12,7 @@ pub enum Fill {
     Small,
     /// Integers of all bits, and floats with NaN, infinities and both zeros among them.
     Wild,
-    /// Integers in `0..n`: indices.
+    /// Whole numbers in `0..n`: indices.
     Below(i64),
     /// Floats in 1/2..2: what a kernel divides by, or takes the logarithm of.
     Positive,
@@ -32,6 +32,7 @@ pub fn random_value(dtype: DType, fill: Fill, random: &mut Rng) -> Value {
             let any = random.u32(..);
             Value::Int(i64::from(random.choice([any, u32::MAX, 0, 5]).unwrap_or(0)))
         }
+        (dtype, Fill::Below(n)) if dtype.is_float() => Value::float(random.i64(0..n.max(1)) as f64),
         (DType::I32, _) => Value::Int(random.i64(-100..=100)),
         (DType::U32, _) => Value::Int(random.i64(0..=100)),
         (_, Fill::Wild) if random.u8(..4) == 0 => Value::float(random.choice(ODD).unwrap_or(0.0)),
