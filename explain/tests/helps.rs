@@ -3,9 +3,11 @@
 //! A help is followed where it names a whole directive, or the first argument of the one at fault (`promote(p => p_s[j, *], …)`), or says
 //! to leave it out. Others speak of several places, or of what only the author knows.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use tilewright_explain::source::Source;
 use tilewright_explain::{Given, explain};
 
@@ -19,15 +21,10 @@ struct Wrong {
     help: String,
 }
 
-/// The errors of a program's schedules, by their names.
-fn errors(file: &Path, text: &str) -> BTreeMap<String, Vec<Wrong>> {
-    let Ok(source) = Source::open(file) else { return BTreeMap::new() };
-    let of = |schedule: &&str| {
-        let subject = source.subject(schedule).ok()?;
-        let told = explain(&subject, &Given::default());
-        Some((schedule.to_string(), told.errors.iter().filter_map(|error| wrong(&source.place(error), text)).collect()))
-    };
-    source.schedules().iter().filter_map(of).collect()
+/// The errors of a schedule, if there is one of that name.
+fn errors(source: &Source, schedule: &str, text: &str) -> Option<Vec<Wrong>> {
+    let told = explain(&source.subject(schedule).ok()?, &Given::default());
+    Some(told.errors.iter().filter_map(|error| wrong(&source.place(error), text)).collect())
 }
 
 /// Reads an error of this very file.
@@ -112,53 +109,60 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         .collect()
 }
 
+/// How many helps of a program were followed, and what did not compile then. `new`: where programs are written.
+fn failures(file: &Path, new: &Path) -> (usize, Vec<String>) {
+    let text = fs::read_to_string(file).expect("a program");
+    let (mut count, mut failures) = (0, Vec::new());
+    let Ok(source) = Source::open(file) else { return (0, failures) };
+    for schedule in source.schedules() {
+        for wrong in errors(&source, schedule, &text).unwrap_or_default() {
+            for (written, program) in followed(&text, &wrong) {
+                count += 1;
+                fs::write(new, &program).expect("a file");
+                let left = Source::open(new).ok().and_then(|source| errors(&source, schedule, &program));
+                let left = left.map(|left| left.iter().map(|w| format!("{} / {}", w.message, w.help)).collect::<Vec<_>>());
+                if left.as_ref().is_some_and(Vec::is_empty) {
+                    continue;
+                }
+                let left = left.map_or("no schedule".into(), |left| left.join("\n  "));
+                let (file, Wrong { message, help, .. }) = (file.display(), &wrong);
+                failures.push(format!("{file}, {schedule}: {message}\n  help: {help}\n  written: {written}\n  {left}"));
+            }
+        }
+    }
+    (count, failures)
+}
+
 #[test]
 fn helps_can_be_followed() {
     let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui");
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("helps");
     let _ = fs::remove_dir_all(&copy);
-    fs::create_dir_all(copy.join("support")).expect("a folder");
-    fs::write(copy.join("Cargo.toml"), "").expect("a file");
     let files = |folder: &str| -> Vec<PathBuf> {
+        fs::create_dir_all(copy.join(folder)).expect("a folder");
         let found = fs::read_dir(ui.join(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
         let mut found: Vec<PathBuf> = found.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
         found.sort();
         found
     };
+    let of_copy = |file: &Path| copy.join(file.strip_prefix(&ui).expect("a program of the folder"));
     for file in files("support") {
-        fs::copy(&file, copy.join("support").join(file.file_name().expect("a name"))).expect("a copy");
+        fs::copy(&file, of_copy(&file)).expect("a copy");
     }
-    let (mut count, mut failures) = (0, Vec::new());
-    for folder in ["directives", "promote", "compute_at", "pipeline"] {
-        fs::create_dir_all(copy.join(folder)).expect("a folder");
-        for file in files(folder) {
-            let text = fs::read_to_string(&file).expect("a program");
-            let new = copy.join(folder).join(file.file_name().expect("a name"));
-            for (schedule, wrongs) in errors(&file, &text) {
-                for wrong in &wrongs {
-                    for (written, program) in followed(&text, wrong) {
-                        count += 1;
-                        fs::write(&new, &program).expect("a file");
-                        let left = errors(&new, &program).remove(&schedule);
-                        let name = format!("{folder}/{}", file.file_stem().expect("a name").to_string_lossy());
-                        match left {
-                            Some(left) if left.is_empty() => {}
-                            left => failures.push(format!(
-                                "{name}, {schedule}: {}\n  help: {}\n  written: {written}\n  {}",
-                                wrong.message,
-                                wrong.help,
-                                left.map_or("no schedule".into(), |left| left
-                                    .iter()
-                                    .map(|w| format!("{} / {}", w.message, w.help))
-                                    .collect::<Vec<_>>()
-                                    .join("\n  "))
-                            )),
-                        }
-                    }
-                }
-            }
+    fs::write(copy.join("Cargo.toml"), "").expect("a file");
+    let programs: Vec<PathBuf> = ["directives", "promote", "compute_at", "pipeline"].into_iter().flat_map(files).collect();
+    let (next, all) = (AtomicUsize::new(0), Mutex::new((0, Vec::new())));
+    let work = || {
+        while let Some(file) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (count, failures) = failures(file, &of_copy(file));
+            let mut all = all.lock().expect("no thread has panicked");
+            all.0 += count;
+            all.1.extend(failures);
         }
-    }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let (count, failures) = all.into_inner().expect("no thread has panicked");
     assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
     assert!(count >= 10, "{count} helps were followed");
 }
