@@ -19,7 +19,7 @@ struct Line {
     sizes: String,
     device: String,
     driver: String,
-    /// What a run took at least: that of another time is measured again.
+    /// [`LEAST`] when it was measured: with another one, it is measured again.
     least: u64,
     nanoseconds: f64,
 }

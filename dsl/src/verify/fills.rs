@@ -112,8 +112,8 @@ impl Checks<'_> {
     fn is_identity(&self, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
         let (program, plain) = (self.program, Prover::on_leaves(self.program));
         let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
-        let beyond = plain.assuming(past, true);
-        let past = Past { program, plain, excess, beyond, given: &case.given, assumed: OnceCell::new() };
+        let (given, [beyond, assumed]) = (&case.given[..], [const { OnceCell::new() }; 2]);
+        let past = Past { program, plain, excess, past, given, beyond, assumed };
         let wanted = at_fill(program, identity, &|_| false);
         matches!((past.evaluate(case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
             || past.assumed().is_impossible()
@@ -127,27 +127,33 @@ struct Past<'p> {
     plain: Prover<'p>,
     /// How far the axis is past its extent: not negative.
     excess: Option<Poly>,
-    /// What knows that the axis is past its extent.
-    beyond: Prover<'p>,
+    /// That the axis is past its extent.
+    past: ExprId,
     /// What holds besides, at the points of the case.
     given: &'p [ExprId],
-    /// A prover that knows that, too, made when it is needed.
+    /// A prover that knows the first, made when it is needed.
+    beyond: OnceCell<Prover<'p>>,
+    /// One that knows both.
     assumed: OnceCell<Prover<'p>>,
 }
 
 impl<'p> Past<'p> {
+    fn beyond(&self) -> &Prover<'p> {
+        self.beyond.get_or_init(|| self.plain.assuming(self.past, true))
+    }
+
     fn assumed(&self) -> &Prover<'p> {
-        let [first, rest @ ..] = self.given else { return &self.beyond };
+        let [first, rest @ ..] = self.given else { return self.beyond() };
         self.assumed.get_or_init(|| {
-            let first = self.beyond.assuming(*first, true);
+            let first = self.beyond().assuming(*first, true);
             rest.iter().fold(first, |prover, given| prover.assuming(*given, true))
         })
     }
 
-    /// Whether a comparison holds, or does not. What the case says besides is asked second: the item was told most of it, and facts can make
-    /// a claim harder to see.
+    /// Whether a comparison holds, or does not. The case's own facts are used second: most of them are in the item already, and facts can
+    /// make a claim harder to prove.
     fn decided(&self, cond: ExprId) -> Option<bool> {
-        let first = decided(self.program, &self.beyond, cond);
+        let first = decided(self.program, self.beyond(), cond);
         if first.is_some() || self.given.is_empty() {
             return first;
         }
@@ -157,7 +163,7 @@ impl<'p> Past<'p> {
     /// What is known of an item.
     fn evaluate(&self, item: ExprId) -> Known {
         known_by(self.program, item, &|e| match self.program.exprs.get(e) {
-            Expr::Read(read) => self.beyond(read),
+            Expr::Read(read) => self.filled(read),
             Expr::Select(cond, yes, no) => match self.decided(*cond) {
                 Some(true) => Some(self.evaluate(*yes)),
                 Some(false) => Some(self.evaluate(*no)),
@@ -168,7 +174,7 @@ impl<'p> Past<'p> {
     }
 
     /// The fill of a read that lies outside.
-    fn beyond(&self, read: &Read) -> Option<Known> {
+    fn filled(&self, read: &Read) -> Option<Known> {
         let Outside::Fill(value, sides) = &read.outside else { return None };
         let dimensions = || self.program.dimensions(read).zip(sides).map(|((index, n), sides)| (index, n, *sides));
         // As far outside as the axis is past its extent: that takes no search.

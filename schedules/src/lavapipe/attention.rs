@@ -1,6 +1,5 @@
-//! Attention in one dispatch, with all that an invocation's rows need in registers: what a workgroup's 32 rows read of keys and values is the
-//! same, and each access serves eight invocations. With four rows each, Mesa 25 is fastest; from Mesa 26 on, one row each is, with 8 rows a
-//! workgroup.
+//! Attention in one dispatch, with all that an invocation's rows need in registers: the rows of a workgroup read the same keys and values, and
+//! each access serves eight invocations. Mesa 25 is fastest with four rows each, and Mesa 26 with one.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::{mesa_lavapipe, mesa_lavapipe_26};

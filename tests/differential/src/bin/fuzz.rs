@@ -44,7 +44,7 @@ struct Options {
     /// Only the cases in whose kernel or schedule this text stands; given several times, each of them.
     #[arg(long)]
     with: Vec<String>,
-    /// Only the cases for devices with subgroups of so many lanes, as that has which runs them.
+    /// Only the cases whose profile has subgroups of this many lanes, for a run on a device that has them.
     #[arg(long)]
     subgroup: Option<u32>,
     /// Every so many cases run on Vulkan too; 0: none.
