@@ -47,6 +47,31 @@ fn weights_of_scores() {
     }
 }
 
+/// Comparisons of an element's row and column, of all kinds and at several slopes, also where whole matrices lie far from the line.
+#[test]
+fn choices_by_rows_and_columns() {
+    let schedule = "V: chosen for p where M % 32 == 0, N % 32 == 0, K % 16 == 0 {
+        tile(i: 32, j: 32) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        compute_at(s, workgroup, to: fragment);
+        s { tile(i: 16) => subgroup(x); reorder(k, i, j); mma(i, j, k, SHAPE); }
+        fragment(i, j, SIDES);
+    }";
+    for op in ["<", "<=", ">", ">=", "==", "!="] {
+        let kernel = format!(
+            "fn chosen<M, N, K>(a: f16[M, K], b: f16[N, K]) -> w: f32[M, N] {{
+                let s[i, j]: f32[M, N] = sum(k in 0..K) {{ a[i, k] as f32 * b[j, k] as f32 }};
+                w[i, j] = if 3 * i {op} 2 * j + 5 {{ s[i, j] }} else {{ if i {op} j {{ s[i, j] * 2.0 }} else {{ if j {op} 40 {{ -s[i, j] }} else {{ j as f32 }} }} }};
+            }}"
+        );
+        for variant in variants(&kernel, schedule) {
+            for (m, n) in [(32, 32), (96, 160)] {
+                variant.check(&[("M", m), ("N", n), ("K", 16)], &[]);
+            }
+        }
+    }
+}
+
 const ATTENTION: &str =
     "fn attention<T: f32 | f16, B, N, M, D, E>(query: T[B, N, D], key: T[B, M, D], value: T[B, M, E], scale: f32)
     -> output: f32[B, N, E] {

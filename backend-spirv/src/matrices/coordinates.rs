@@ -1,7 +1,7 @@
 //! Which row and which column an element of a matrix is.
 //!
-//! Which elements an invocation has is the device's affair. So matrices of their rows and of their columns are loaded with stride 0, once,
-//! from an array 0, 1, 2 … in shared memory.
+//! Which elements an invocation has is the device's affair. So matrices of their rows and of their columns are loaded with stride 0 from an
+//! array 0, 1, 2 … in shared memory, which is written once.
 
 use super::Shape;
 use crate::Result;
@@ -10,17 +10,18 @@ use crate::emit::Emit;
 use crate::module::Id;
 use crate::resolve::values::{Coordinate, ValueId};
 use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op, Scope, SelectionControl, StorageClass};
-use tilewright_dsl::expr::{Expr, ExprId};
+use tilewright_dsl::expr::{Const, Expr, ExprId};
 use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::AxisId;
 
 impl Emit<'_> {
-    /// The sides that a value counts besides the places that it reads, each with the variable of its elements and its length.
-    pub(super) fn counted_sides(&mut self, value: ExprId, shape: Shape) -> Result<Vec<(AxisId, Id, u32)>> {
+    /// The sides that a value counts besides the places that it reads and conditions that are known, each with the variable of its elements
+    /// and its length.
+    pub(super) fn counted_sides(&mut self, value: ExprId, known: &[ExprId], shape: Shape) -> Result<Vec<(AxisId, Id, u32)>> {
         let mut counted = Vec::new();
-        for (at, (axis, length)) in shape.axes().enumerate() {
-            if self.counts(value, axis) {
-                counted.push((axis, self.coordinates(shape)?[at], length));
+        for ((axis, length), steps) in shape.axes().zip([[1, 0], [0, 1]]) {
+            if self.counts_unless(value, axis, known) {
+                counted.push((axis, self.own_parts(shape, steps)?, length));
             }
         }
         Ok(counted)
@@ -28,37 +29,51 @@ impl Emit<'_> {
 
     /// Whether a value is made of a side, other than by the places that it reads.
     pub(super) fn counts(&self, value: ExprId, side: AxisId) -> bool {
+        self.counts_unless(value, side, &[])
+    }
+
+    fn counts_unless(&self, value: ExprId, side: AxisId, known: &[ExprId]) -> bool {
         let exprs = &self.program.exprs;
         match exprs.get(value) {
+            _ if known.contains(&value) => false,
             Expr::Read(_) => false,
             Expr::Axis(axis) => self.program.is_made_of(*axis, side),
-            expr => expr.operands().into_iter().any(|operand| self.counts(operand, side)),
+            expr => expr.operands().into_iter().any(|operand| self.counts_unless(operand, side, known)),
         }
     }
 
-    /// The variables of the rows and the columns of a matrix's elements.
-    fn coordinates(&mut self, shape: Shape) -> Result<[Id; 2]> {
+    /// The variable of `a row + b column` of each element. It is made again in each region: all that is kept takes registers.
+    pub(super) fn own_parts(&mut self, shape: Shape, steps: [i64; 2]) -> Result<Id> {
         let sides = [shape.rows.1, shape.columns.1];
-        if let Some((_, known)) = self.matrices.coordinates.iter().find(|(of, _)| *of == sides) {
+        if let Some((.., known)) = self.matrices.own_parts.iter().find(|(of, by, _)| (*of, *by) == (sides, steps)) {
             return Ok(*known);
         }
         let shape = Shape { dtype: DType::F32, role: Use::MatrixAccumulatorKHR, ..shape };
-        let (ty, numbers) = (self.matrix_type(shape)?, self.numbers(sides[0].max(sides[1]))?);
-        let mut made = [0; 2];
-        for (variable, layout) in made.iter_mut().zip([Layout::ColumnMajorKHR, Layout::RowMajorKHR]) {
+        let (ty, numbers, level) = (self.matrix_type(shape)?, self.numbers(sides[0].max(sides[1]))?, self.level());
+        let mut sum = None;
+        for (step, layout) in steps.into_iter().zip([Layout::ColumnMajorKHR, Layout::RowMajorKHR]).filter(|(step, _)| *step != 0) {
             let (layout, stride) = (self.module.uint(layout as u32), self.module.uint(0));
-            let access = self.shared_operands();
-            let operands = [&[numbers, layout, stride], &access[..]].concat();
-            let matrix = self.ins(0, Op::CooperativeMatrixLoadKHR, ty, &operands);
-            *variable = self.variable(ty);
-            self.function.at(0).op(Op::Store, &[*variable, matrix]);
+            let operands: Vec<u32> = [numbers, layout, stride].into_iter().chain(self.shared_operands()).collect();
+            let coordinates = self.ins(level, Op::CooperativeMatrixLoadKHR, ty, &operands);
+            let by = self.constant(Const::number(step as f64, DType::F32))?;
+            let by = self.module.composite(ty, &[by]);
+            let part = if step == 1 { coordinates } else { self.ins(level, Op::FMul, ty, &[coordinates, by]) };
+            sum = Some(match sum {
+                None => part,
+                Some(before) => self.ins(level, Op::FAdd, ty, &[before, part]),
+            });
         }
-        self.matrices.coordinates.push((sides, made));
-        Ok(made)
+        let Some(sum) = sum else { return Err(self.defect("elements that neither side counts")) };
+        let variable = self.kept(ty, sum);
+        self.matrices.own_parts.push((sides, steps, variable));
+        Ok(variable)
     }
 
     /// A pointer to 0, 1, 2 … in shared memory, which the invocations write at the start of the dispatch.
     fn numbers(&mut self, count: u32) -> Result<Id> {
+        if let Some((_, known)) = self.matrices.numbers.iter().find(|(of, _)| *of == count) {
+            return Ok(*known);
+        }
         let invocations = self.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul).max(1);
         let array = self.shared_array(usize::MAX, DType::F32, count)?;
         let of = self.scalar_type(DType::F32)?;
@@ -76,7 +91,9 @@ impl Emit<'_> {
         self.function.at(0).op(Op::ControlBarrier, &[scope, scope, semantics]);
         self.written.barriers += 1;
         let zero = self.module.uint(0);
-        Ok(self.ins(0, Op::AccessChain, pointer, &[array, zero]))
+        let first = self.ins(0, Op::AccessChain, pointer, &[array, zero]);
+        self.matrices.numbers.push((count, first));
+        Ok(first)
     }
 
     /// Writes an index into its own element of an array of so many, if it has one.

@@ -157,7 +157,9 @@ impl Emit<'_> {
     /// All elements of an invocation. `holds` is a condition that is known to hold for each.
     fn compute_elements(&mut self, of: &Elements<'_>, holds: Option<ExprId>) -> Result<()> {
         let dtype = of.shape.dtype;
-        let counted = self.counted_sides(of.value, of.shape)?;
+        let compared = self.thresholds(of.value, holds, of.shape)?;
+        let known: Vec<ExprId> = compared.iter().map(|threshold| threshold.cond).chain(holds).collect();
+        let counted = self.counted_sides(of.value, &known, of.shape)?;
         self.over_elements(of.ty, |e, at| {
             e.resolver.forget();
             let mut bound = Vec::new();
@@ -183,6 +185,10 @@ impl Emit<'_> {
             if let Some(holds) = holds {
                 let known = e.resolver.values.boolean(true);
                 e.resolver.presume(holds, known);
+            }
+            for threshold in &compared {
+                let value = e.compared(at, threshold)?;
+                e.resolver.presume(threshold.cond, value);
             }
             let computed = e.resolve(of.value)?;
             let mut computed = e.scalar(computed)?;
@@ -231,7 +237,7 @@ impl Emit<'_> {
     }
 
     /// A variable that holds a matrix.
-    fn kept(&mut self, ty: Id, matrix: Id) -> Id {
+    pub(super) fn kept(&mut self, ty: Id, matrix: Id) -> Id {
         let variable = self.variable(ty);
         self.function.here().op(Op::Store, &[variable, matrix]);
         variable

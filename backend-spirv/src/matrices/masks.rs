@@ -104,11 +104,18 @@ impl Emit<'_> {
         self.mask_of(value, &axes)
     }
 
-    /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them.
+    /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them. (Where a loop is cut
+    /// in two by it, few tiles are whole in the iterations that are left.)
     fn mask_of(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<(ExprId, ValueId)>> {
         for Comparison { cond, op, difference } in self.comparisons(value, axes) {
-            if self.matrices.whole.contains(&cond) {
-                return Ok(Some((cond, self.resolver.values.boolean(true))));
+            match self.matrices.cut.iter().find(|(of, _)| *of == cond) {
+                Some((_, true)) => return Ok(Some((cond, self.resolver.values.boolean(true)))),
+                Some((_, false)) => continue,
+                None => {}
+            }
+            // Sides that differ in the corners may be equal between them.
+            if op == Compare::Ne {
+                continue;
             }
             if let Some(Steps { along, .. }) = self.resolving(|r| r.affine(difference, axes))? {
                 let ends: Vec<_> = along.iter().map(|step| self.last_to_hold(op, *step)).collect();

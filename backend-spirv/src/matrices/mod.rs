@@ -12,6 +12,7 @@ mod elements;
 mod masks;
 mod memory;
 mod rows;
+mod thresholds;
 mod whole;
 
 use crate::Result;
@@ -41,12 +42,14 @@ pub(crate) struct Matrices {
     loaded: Loaded,
     /// What was computed of rows alone, at places where fragments and memory are read, and has not changed since.
     of_rows: Vec<OfRows>,
-    /// The variables that hold the row and the column of each element, by the sides of a matrix.
-    coordinates: Vec<([u32; 2], [Id; 2])>,
+    /// Pointers to so many numbers 0, 1, 2 … in shared memory.
+    numbers: Vec<(u32, Id)>,
+    /// The variables that hold `a row + b column` of each element, by the sides of a matrix and by a and b.
+    own_parts: Vec<([u32; 2], [i64; 2], Id)>,
     /// The mask whose condition a branch around has decided.
     mask: Option<Mask>,
-    /// Conditions that hold for all elements, in the iterations at hand of a loop around.
-    whole: Vec<ExprId>,
+    /// Conditions by which a loop around is cut in two, and whether they hold for all elements in the iterations at hand.
+    cut: Vec<(ExprId, bool)>,
     /// Types of matrices that no product has.
     kinds: Vec<(DType, Use, [u32; 2])>,
     /// Which products there are.
@@ -90,6 +93,7 @@ impl Matrices {
         self.loaded.clear();
         self.of_rows.clear();
         self.converted.clear();
+        self.own_parts.clear();
     }
 
     fn side(&self, wanted: Side) -> Option<(AxisId, u32)> {

@@ -60,12 +60,12 @@ impl Emit<'_> {
         Ok(fewest.filter(|_| !conditions.is_empty()).map(|count| (count, conditions)))
     }
 
-    /// Emits iterations in which conditions hold for all elements.
-    pub(crate) fn in_whole<T>(&mut self, conditions: Vec<ExprId>, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let before = self.matrices.whole.len();
-        self.matrices.whole.extend(conditions);
+    /// Emits iterations in which conditions hold for all elements, or those that are left.
+    pub(crate) fn in_part<T>(&mut self, conditions: &[ExprId], whole: bool, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.matrices.cut.len();
+        self.matrices.cut.extend(conditions.iter().map(|cond| (*cond, whole)));
         let result = f(self);
-        self.matrices.whole.truncate(before);
+        self.matrices.cut.truncate(before);
         result
     }
 
@@ -73,7 +73,7 @@ impl Emit<'_> {
     pub(super) fn unmasked(&self, mut value: ExprId) -> ExprId {
         let held = self.matrices.mask.and_then(super::Mask::holds);
         while let Expr::Select(cond, inside, _) = *self.program.exprs.get(value)
-            && (held == Some(cond) || self.matrices.whole.contains(&cond))
+            && (held == Some(cond) || self.matrices.cut.contains(&(cond, true)))
         {
             value = inside;
         }

@@ -1,0 +1,88 @@
+//! Comparisons of indices, element by element of a matrix.
+//!
+//! Most move by fixed steps along rows and columns: as `a row + b column + first <= 0` does. Each element's own part, `a row + b column`, is the
+//! same for all matrices of a shape. An element compares its own with a threshold that its matrix has, and all of it is done in f32:
+//! conversions between floats and integers are as slow as exponentials on many devices.
+
+use super::Shape;
+use super::masks::Comparison;
+use crate::Result;
+use crate::chunks::Chunks;
+use crate::emit::Emit;
+use crate::module::Id;
+use crate::resolve::values::ValueId;
+use rspirv::spirv::Op;
+use tilewright_dsl::expr::{Binary, Compare, ExprId};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
+
+/// Integers up to here are exact in f32.
+const EXACT: i64 = 1 << 24;
+
+/// A comparison of an element's own part with its matrix's threshold.
+pub(super) struct Threshold {
+    pub(super) cond: ExprId,
+    op: Compare,
+    /// The variable of the elements' own parts.
+    own: Id,
+    threshold: Id,
+}
+
+impl Emit<'_> {
+    /// The comparisons in a value that are ones with a threshold, but for one that is known to hold.
+    pub(super) fn thresholds(&mut self, value: ExprId, holds: Option<ExprId>, shape: Shape) -> Result<Vec<Threshold>> {
+        let axes: Vec<_> = shape.axes().collect();
+        let mut found = Vec::new();
+        for Comparison { cond, op, difference } in self.comparisons(value, &axes) {
+            if Some(cond) == holds {
+                continue;
+            }
+            let Some(moves) = self.resolving(|r| r.affine(difference, &axes))? else { continue };
+            let values = &self.resolver.values;
+            let steps: Option<Vec<i64>> = moves.along.iter().map(|step| values.as_int(*step)).collect();
+            let Some(steps) = steps else { continue };
+            let own = steps.iter().zip(&axes).fold(Bounds::of(0), |sum, (step, (_, length))| {
+                sum.plus(Bounds::of(*step).times(Bounds(0, i64::from(*length) - 1)))
+            });
+            if own == Bounds::of(0) {
+                continue;
+            }
+            let Some(threshold) = self.threshold(moves.first, own)? else { continue };
+            let own = self.own_parts(shape, [steps[0], steps.get(1).copied().unwrap_or(0)])?;
+            found.push(Threshold { cond, op, own, threshold });
+        }
+        Ok(found)
+    }
+
+    /// What elements' own parts within some bounds are compared with, as f32: past the bounds, all thresholds are alike.
+    fn threshold(&mut self, first: ValueId, own: Bounds) -> Result<Option<Id>> {
+        let values = &mut self.resolver.values;
+        let zero = values.int(0);
+        let room = values.minus(zero, first);
+        if !own.is_within(Bounds(1 - EXACT, EXACT - 1)) || !values.node(room).range.is_within(REACH) {
+            return Ok(None);
+        }
+        let [low, high] = [own.0 - 1, own.1 + 1].map(|n| values.int(n));
+        let least = values.extreme(Binary::Max, room, low);
+        let clamped = values.extreme(Binary::Min, least, high);
+        let (clamped, float, level) = (self.scalar(clamped)?, self.scalar_type(DType::F32)?, self.level());
+        Ok(Some(self.ins(level, Op::ConvertSToF, float, &[clamped])))
+    }
+
+    /// Compares an element's own part.
+    pub(super) fn compared(&mut self, at: Id, of: &Threshold) -> Result<ValueId> {
+        let own = self.element_of(of.own, at, DType::F32)?;
+        let (truth, level) = (self.module.bool_type(), self.level());
+        let op = match of.op {
+            Compare::Eq => Op::FOrdEqual,
+            Compare::Ne => Op::FUnordNotEqual,
+            Compare::Lt => Op::FOrdLessThan,
+            Compare::Le => Op::FOrdLessThanEqual,
+            Compare::Gt => Op::FOrdGreaterThan,
+            Compare::Ge => Op::FOrdGreaterThanEqual,
+        };
+        let id = self.ins(level, op, truth, &[own, of.threshold]);
+        let value = self.resolver.values.moment(DType::Bool, 1, level);
+        self.define(value, Chunks::one(id));
+        Ok(value)
+    }
+}
