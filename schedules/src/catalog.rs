@@ -379,6 +379,7 @@ pub const ALL: [Entry; 41] = [
             programs(&[
                 hopper::attention_mixed::HEADS_128,
                 hopper::attention_mixed::HEADS_128_KHR,
+                hopper::attention_mixed::HEADS_128_KHR_64,
                 ampere::attention_mixed::HEADS_128,
                 rdna3::attention_mixed::HEADS_128,
                 xe2::attention_mixed::HEADS_128,
@@ -426,6 +427,7 @@ pub const ALL: [Entry; 41] = [
             programs(&[
                 hopper::attention_mixed::CAUSAL_128,
                 hopper::attention_mixed::CAUSAL_128_KHR,
+                hopper::attention_mixed::CAUSAL_128_KHR_64,
                 ampere::attention_mixed::CAUSAL_128,
                 rdna3::attention_mixed::CAUSAL_128,
                 xe2::attention_mixed::CAUSAL_128,

@@ -128,6 +128,39 @@ fn slices_of_fragments() {
     }
 }
 
+/// What the rows' sums store in shared memory lies over the parts of the maxima, which nobody needs any more.
+#[test]
+fn sums_over_the_parts_of_maxima() {
+    let schedule = "V: attention for p where D == 16, E == 16, M % 32 == 0, N % 32 == 0 {
+        decompose_online(largest, total, output => m_b, l_b, o_b, block: 32);
+        tile(b: 1, i: 32) => workgroup(y, x);
+        tile(i: ROWS) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: fragment);
+        compute_at(l_b, j_o, to: fragment);
+        compute_at(rounded, j_o, to: shared, row_pad: 8);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(m_p, j_o, to: shared);
+        compute_at(score, j_o, to: fragment);
+        score { tile(i: ROWS) => subgroup(x); reorder(d, i, j); mma(i, j, d, SHAPE); }
+        m_b { split(j, [_, COLUMNS] => j_r, j); rfactor(j => m_p); tile(i: ROWS) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        l_b { tile(i: ROWS) => subgroup(x); fragment(i, j, SIDES, by: shared); }
+        m_p { tile(i: ROWS) => subgroup(x); reorder(j_r, i, j); fragment(i, j, SIDES); unroll(j_r); }
+        weight, rounded { tile(i: ROWS) => subgroup(x); fragment(i, j, SIDES); }
+        o_b { tile(i: ROWS) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); unroll(j); }
+        fragment(i, e, SIDES);
+    }";
+    for (variant, columns) in variants_on(ATTENTION, schedule, |_| true).zip([8, 16, 8]) {
+        let (rounded, parts, largest, sums) = (32 * (32 + 8) * 2, 32 * columns * 4, 32 * 4, 32 * 4);
+        assert_eq!(variant.program.requires.shared_bytes, rounded + parts + largest + sums);
+        for (b, n, m) in [(1, 32, 32), (2, 64, 96), (1, 32, 0)] {
+            variant.check(&[("B", b), ("N", n), ("M", m), ("D", 16), ("E", 16)], &[0.25]);
+        }
+    }
+}
+
 /// Neither divides the other: the rows of a workgroup end within a block, where weights are found to be 0 by way of shared memory.
 #[test]
 fn causal_rows_that_end_within_a_block() {

@@ -14,7 +14,7 @@ use rspirv::spirv::{
 };
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{AllReduce, How, Monoid, Scope};
+use tilewright_dsl::nest::{AllReduce, BufferId, How, Monoid, Scope, Scratch};
 
 impl Emit<'_> {
     /// An all-reduce in loops over the sides of matrices.
@@ -29,7 +29,7 @@ impl Emit<'_> {
         let matrix = self.ins(level, Op::Load, ty, &[variable]);
         let rows = match c.how {
             How::Matrix => self.rows_by_instruction(&monoid, matrix, shape)?,
-            _ => self.rows_in_shared(&monoid, matrix, shape)?,
+            _ => self.rows_in_shared(c, &monoid, matrix, shape)?,
         };
         let variable = self.fragment(dst.buffer, &dst.index, shape)?;
         self.keep(dst.buffer, variable, rows);
@@ -106,16 +106,29 @@ impl Emit<'_> {
 
     /// Each lane combines the elements of some rows. What the rows of the last matrix came to is loaded before the barrier behind which the
     /// next ones' are written.
-    fn rows_in_shared(&mut self, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
+    fn rows_in_shared(&mut self, c: &AllReduce, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
         let size = self.resolver.fixed_subgroup()?;
         let invocations = self.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul);
         let subgroups = (invocations / size.max(1)).max(1);
         let (rows, columns) = (shape.rows.1, shape.columns.1);
-        let elements = self.shared_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
+        let lies = match c.scratch {
+            Some(Scratch { buffer, part, row, column }) => Lies { elements: Elements::Over(buffer), part, row, column },
+            None => {
+                let array = self.shared_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
+                Lies { elements: Elements::Own(array), part: i64::from(rows * columns), row: columns.into(), column: 1 }
+            }
+        };
         let results = self.shared_array(usize::MAX - 2, shape.dtype, subgroups.saturating_mul(rows))?;
         let subgroup = self.resolver.coordinate_value(Coordinate::Subgroup, subgroups.into());
-        let [first, first_row] = [rows * columns, rows].map(|n| self.resolver.values.scaled(subgroup, n.into()));
-        let operands = self.lying(elements, shape.dtype, (first, Layout::RowMajorKHR, columns))?;
+        let [first, first_row] = [lies.part, rows.into()].map(|n| self.resolver.values.scaled(subgroup, n));
+        if let Elements::Over(buffer) = lies.elements {
+            self.resolver.reads.forget(buffer);
+            self.matrices.forget();
+            self.barrier(Scope::Subgroup)?;
+        }
+        let (layout, stride) =
+            if lies.column == 1 { (Layout::RowMajorKHR, lies.row) } else { (Layout::ColumnMajorKHR, lies.column) };
+        let operands = self.lying(lies.elements, shape.dtype, (first, layout, stride))?;
         self.function.here().op(Op::CooperativeMatrixStoreKHR, &[&[operands[0], matrix], &operands[1..]].concat());
         self.barrier(Scope::Subgroup)?;
         let lane = self.resolver.coordinate_value(Coordinate::SubgroupLane, size.into());
@@ -124,10 +137,10 @@ impl Emit<'_> {
             let row = self.resolver.values.plus(lane, begin);
             let count = self.resolver.values.int(rows.into());
             let inside = self.resolver.values.less(row, count);
-            self.under(inside, |e| e.combine_row(monoid, shape, [elements, results], (row, [first, first_row])))?;
+            self.under(inside, |e| e.combine_row(monoid, shape, (lies, results), (row, [first, first_row])))?;
         }
         self.barrier(Scope::Subgroup)?;
-        let operands = self.lying(results, shape.dtype, (first_row, Layout::ColumnMajorKHR, 0))?;
+        let operands = self.lying(Elements::Own(results), shape.dtype, (first_row, Layout::ColumnMajorKHR, 0))?;
         let (ty, level) = (self.matrix_type(shape)?, self.level());
         Ok(self.ins(level, Op::CooperativeMatrixLoadKHR, ty, &operands))
     }
@@ -136,17 +149,19 @@ impl Emit<'_> {
         &mut self,
         monoid: &Monoid,
         shape: Shape,
-        [elements, results]: [Id; 2],
+        (lies, results): (Lies, Id),
         (row, [first, first_row]): (ValueId, [ValueId; 2]),
     ) -> Result<()> {
-        let columns = shape.columns.1;
-        let begin = self.resolver.values.scaled(row, columns.into());
+        let begin = self.resolver.values.scaled(row, lies.row);
         let begin = self.resolver.values.plus(first, begin);
         let mut all = None;
-        for column in 0..columns {
-            let column = self.resolver.values.int(column.into());
+        for column in 0..shape.columns.1 {
+            let column = self.resolver.values.int(i64::from(column) * lies.column);
             let at = self.resolver.values.plus(begin, column);
-            let next = self.get(&[vec![(elements, shape.dtype)]], at)?;
+            let next = match lies.elements {
+                Elements::Own(array) => self.get(&[vec![(array, shape.dtype)]], at)?,
+                Elements::Over(buffer) => vec![vec![self.element_over(buffer, shape.dtype, at)?]],
+            };
             all = Some(match all {
                 None => next,
                 Some(before) => self.combined_each(monoid, before, next)?,
@@ -156,13 +171,51 @@ impl Emit<'_> {
         self.put(&[vec![(results, shape.dtype)]], to, &all.unwrap_or_default())
     }
 
-    /// A pointer into a shared array, a layout and a stride, and how memory is accessed.
-    fn lying(&mut self, array: Id, dtype: DType, (first, layout, stride): (ValueId, Layout, u32)) -> Result<Vec<Id>> {
-        let of = self.scalar_type(dtype)?;
-        let pointer = self.module.pointer(StorageClass::Workgroup, of);
-        let (level, first) = (self.level(), self.scalar(first)?);
-        let place = self.ins(level, Op::AccessChain, pointer, &[array, first]);
+    /// An element that lies over a shared buffer.
+    fn element_over(&mut self, buffer: BufferId, dtype: DType, at: ValueId) -> Result<ValueId> {
+        let level = self.level();
+        let place = self.place(buffer, at, 1, level)?;
+        let operands: Vec<u32> = [place.pointer].into_iter().chain(self.shared_operands()).collect();
+        let loaded = self.ins(level, Op::Load, place.of, &operands);
+        let chunks = self.after_load(loaded, dtype, 1, level, false)?;
+        Ok(self.now(dtype, chunks))
+    }
+
+    /// A pointer to elements in shared memory, a layout and a stride, and how memory is accessed.
+    fn lying(&mut self, elements: Elements, dtype: DType, (first, layout, stride): (ValueId, Layout, i64)) -> Result<Vec<Id>> {
+        let level = self.level();
+        let (place, stride) = match elements {
+            Elements::Own(array) => {
+                let of = self.scalar_type(dtype)?;
+                let (pointer, first) = (self.module.pointer(StorageClass::Workgroup, of), self.scalar(first)?);
+                (self.ins(level, Op::AccessChain, pointer, &[array, first]), stride)
+            }
+            Elements::Over(buffer) => {
+                let group = self.resolver.uses.shared_group(buffer);
+                let first = self.resolver.values.divided(first, group.into());
+                (self.place(buffer, first, group, level)?.pointer, stride / i64::from(group))
+            }
+        };
+        let stride = u32::try_from(stride).map_err(|_| self.defect("a stride past 2^32"))?;
         let [layout, stride] = [layout as u32, stride].map(|n| self.module.uint(n));
         Ok([place, layout, stride].into_iter().chain(self.shared_operands()).collect())
     }
+}
+
+/// How the elements of matrices lie: those of each subgroup `part` behind those of the one before, rows and columns at fixed steps.
+#[derive(Clone, Copy)]
+struct Lies {
+    elements: Elements,
+    part: i64,
+    row: i64,
+    column: i64,
+}
+
+/// Where the elements of a matrix lie in shared memory.
+#[derive(Clone, Copy)]
+enum Elements {
+    /// In an array of their own.
+    Own(Id),
+    /// Over those of a buffer.
+    Over(BufferId),
 }

@@ -206,7 +206,7 @@ impl Distributed<'_> {
 
     fn node(&self, how: How, scope: Scope, over: &[Frame], (src, dst): (&[Access], &[Access])) -> AllReduce {
         let over = over.iter().filter_map(|f| f.as_loop().map(|(axis, _)| axis)).collect();
-        AllReduce { stage: self.stage, scope, how, src: src.to_vec(), dst: dst.to_vec(), over, preds: Vec::new() }
+        AllReduce { stage: self.stage, scope, how, src: src.to_vec(), dst: dst.to_vec(), over, preds: Vec::new(), scratch: None }
     }
 
     /// Whether the items read a buffer.

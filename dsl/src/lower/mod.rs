@@ -11,10 +11,12 @@
 //! 5. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
 //! 6. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 7. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
+//! 7. [`scratch`]: what all-reduces store lies over shared buffers that nobody needs then. After barriers, as indices tell which
+//!    subgroup touches an element when nothing moves any more.
+//! 8. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 8. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
-//! 9. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
+//! 9. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
+//! 10. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
 
 pub mod accumulate;
 mod all_reduce;
@@ -27,6 +29,7 @@ mod matrices;
 mod peel;
 mod pipeline;
 mod running;
+mod scratch;
 mod shared_limit;
 pub mod solve;
 
@@ -42,6 +45,7 @@ pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     pipeline::run(program)?;
     peel::run(program)?;
     barriers::run(program, profile);
+    scratch::run(program, profile);
     local::run(program, profile);
     matrices::check(program)?;
     shared_limit::check(program, profile)

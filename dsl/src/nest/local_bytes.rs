@@ -29,13 +29,16 @@ impl Program {
     }
 
     /// The shared memory that an all-reduce needs in a workgroup of so many invocations: one state an invocation, or a subgroup, for
-    /// each lane; of the rows of matrices, all elements and the results of each subgroup.
+    /// each lane; of the rows of matrices, the results of each subgroup and all elements, unless these lie over a buffer.
     pub fn all_reduce_bytes(&self, reduction: &AllReduce, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
         let state: i64 = reduction.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
         let subgroup = profile.subgroup.map_or(1, i64::from);
         let subgroups = (invocations / subgroup).max(1);
         let of_matrix = reduction.src.first().and_then(|place| match self.buffers[place.buffer].space {
-            Space::Fragment { rows, columns, .. } => Some(i64::from(rows).saturating_mul(i64::from(columns) + 1)),
+            Space::Fragment { rows, columns, .. } => {
+                let own = if reduction.scratch.is_some() { 0 } else { i64::from(columns) };
+                Some(i64::from(rows).saturating_mul(own + 1))
+            }
             _ => None,
         });
         let states = match (reduction.how, reduction.scope, of_matrix) {

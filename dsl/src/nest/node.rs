@@ -295,6 +295,22 @@ pub struct AllReduce {
     pub over: Vec<AxisId>,
     /// Of atomics: what can run past its extent here, where nothing is written.
     pub preds: Vec<Pred>,
+    /// Of rows of matrices, by a tree: where in shared memory their elements lie. Otherwise in memory of its own.
+    pub scratch: Option<Scratch>,
+}
+
+/// A shared buffer over whose elements those of a matrix lie while nobody needs it: element (r, c) of subgroup s is element
+/// `s part + r row + c column`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// From a subgroup's first element to the next one's.
+    pub part: i64,
+    /// From row to row.
+    pub row: i64,
+    /// From column to column.
+    pub column: i64,
 }
 
 /// How a reduction across invocations is done.

@@ -305,7 +305,12 @@ impl Checks<'_> {
     }
 
     /// The slot (and its count), of a level that counts, whose value is the index divided by a number, rounded down; and that number.
-    fn teller(&self, site: &Site<'_>, index: ExprId, counts: &impl Fn(Level) -> bool) -> Option<((Level, Slot, i64), i64)> {
+    pub(super) fn teller(
+        &self,
+        site: &Site<'_>,
+        index: ExprId,
+        counts: &impl Fn(Level) -> bool,
+    ) -> Option<((Level, Slot, i64), i64)> {
         let mut sum = self.sum(index);
         let (mut slot, mut below) = (None, 0);
         while let Some((axis, times)) = sum.axes.pop_first() {

@@ -22,7 +22,7 @@
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
 //! 10. `parts`: who arrives at a barrier waits at it, once. `hazards`: between accesses of different invocations to shared memory, one of
 //!     which writes, stands a barrier with both its parts (`ways`), on every path and around every loop.
-//! 11. `races`: no two invocations write one element.
+//! 11. `races`: no two invocations write one element. `scratch`: all-reduces store over no buffer that is needed.
 //! 12. `values`: a leaf computes what its stage says, with tensors in place of their `copies`; a stage that is computed where it is read
 //!     computes what the algorithm's stage says (`placed`).
 //! 13. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
@@ -50,6 +50,7 @@ mod reductions;
 mod region;
 mod running;
 mod scope;
+mod scratch;
 mod sides;
 mod signs;
 mod site;
@@ -188,6 +189,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
                 checks.hazards();
             }
             checks.races();
+            checks.scratch();
             checks.values();
         }
         errors.extend(checks.errors.into_inner());

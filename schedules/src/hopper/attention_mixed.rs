@@ -107,14 +107,13 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
         product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
         block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
         weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
         block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
         fragment(i, e, 16 x 16);
-        emit(readonly: no);
     }
 }
 
@@ -156,8 +155,46 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup of four subgroups, blocks of 64 keys, for heads of 128 elements.
-    pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, M % 64 == 0 {
+    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements. Weights go through shared memory 16 at a time.
+    pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 128) => workgroup(y, x);
+        tile(i: 16) => subgroup(x);
+        reorder(j_o, i, e);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
+        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
+        weight, rounded, p_s { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
+        block_output {
+            tile(i: 16) => subgroup(x);
+            tile(j: 16 => j_p);
+            reorder(j_p, j, i, e);
+            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
+            mma(i, e, j, 16 x 8 x 16);
+            unroll(j_p, j);
+        }
+        fragment(i, e, 16 x 8);
+        emit(readonly: no);
+    }
+}
+
+schedule! {
+    /// [`HEADS_128_KHR`] with 64 queries a workgroup, of four subgroups, for numbers of queries that 128 does not divide.
+    pub HEADS_128_KHR_64: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
         tile(i: 16) => subgroup(x);
@@ -224,7 +261,45 @@ schedule! {
 
 schedule! {
     /// [`HEADS_128_KHR`] up to the row's own key, the most blocks first.
-    pub CAUSAL_128_KHR: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
+    pub CAUSAL_128_KHR: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+        tile(b: 1, i: 128) => workgroup(y, x down);
+        reorder(j_o, i, e);
+        tile(i: 16) => subgroup(x);
+        serial(j_o);
+        compute_at(block_output, j_o, to: fragment);
+        compute_at(block_total, j_o, to: fragment);
+        compute_at(rounded, j_o, to: fragment);
+        compute_at(weight, j_o, to: fragment);
+        compute_at(block_largest, j_o, to: shared);
+        compute_at(part_largest, j_o, to: shared);
+        compute_at(product, j_o, to: fragment);
+        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
+        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
+        promote(query => q_f, at: workgroup, to: fragment);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
+        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
+        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
+        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
+        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
+        weight, rounded, p_s { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
+        block_output {
+            tile(i: 16) => subgroup(x);
+            tile(j: 16 => j_p);
+            reorder(j_p, j, i, e);
+            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
+            mma(i, e, j, 16 x 8 x 16);
+            unroll(j_p, j);
+        }
+        fragment(i, e, 16 x 8);
+        emit(readonly: no);
+    }
+}
+
+schedule! {
+    /// [`CAUSAL_128_KHR`] with 64 queries a workgroup.
+    pub CAUSAL_128_KHR_64: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x down);
         reorder(j_o, i, e);

@@ -140,6 +140,7 @@ impl Average {
             dst: vec![access(self.total, &[])],
             over: vec![parts[1]],
             preds: Vec::new(),
+            scratch: None,
         };
         let total = b.read(self.total, &[]);
         let mean = average(b, total, n);

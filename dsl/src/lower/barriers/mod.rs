@@ -26,6 +26,7 @@ use crate::facts::Prover;
 use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Part, Program, Scope, Slot, Space, walk};
 use crate::profile::Profile;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// Places the barriers of every dispatch.
 pub fn run(program: &mut Program, profile: &Profile) {
@@ -34,16 +35,46 @@ pub fn run(program: &mut Program, profile: &Profile) {
         // One invocation waits for nobody.
         let local = super::local::size(program, &dispatch.body, profile.subgroup);
         if local != [1; 3] && shares(program, &dispatch.body) {
-            let prover = Prover::new(program);
-            let invocations = local.into_iter().fold(1u32, u32::saturating_mul);
-            let subgroups = profile.subgroup.and_then(|size| invocations.checked_div(size)).map_or(0, i64::from);
-            let place = Place { program, prover, subgroups, around: RefCell::default() };
+            let place = Place::new(program, profile, local);
             place.block(&mut dispatch.body);
             apart::run(&place, dispatch);
         }
         walk_blocks(&mut dispatch.body, &mut |block| block.retain(|node| !is_hint(node)));
     }
     program.plan = plan;
+}
+
+/// The elements of a shared buffer that a subgroup has to itself: `runs` times `run` elements, one after another, each `stride` behind the
+/// one before. The next subgroup's begin `run` behind.
+pub(super) struct Share {
+    pub(super) buffer: BufferId,
+    pub(super) run: i64,
+    pub(super) stride: i64,
+    pub(super) runs: i64,
+}
+
+/// The buffers all touches of which tell the subgroup, and the shares that these have.
+pub(super) fn shares_of(program: &Program, profile: &Profile, body: &Block) -> Vec<Share> {
+    let place = Place::new(program, profile, super::local::size(program, body, profile.subgroup));
+    let mut owners: BTreeMap<BufferId, Option<Owner>> = BTreeMap::new();
+    walk::within(body, &mut |node, around| {
+        *place.around.borrow_mut() = around.iter().map(|l| (l.axis, l.exec)).collect();
+        for touch in place.touches(&node.kind) {
+            let owner = owners.entry(touch.buffer).or_insert(touch.owner);
+            *owner = owner.filter(|owner| touch.owner == Some(*owner));
+        }
+    });
+    let part = |(buffer, owner): (BufferId, Option<Owner>)| {
+        let (owner, b) = (owner?, &program.buffers[buffer]);
+        let mut shape: Vec<i64> = b.shape.iter().map(|n| program.exprs.as_int(*n)).collect::<Option<_>>()?;
+        *shape.last_mut()? += i64::from(b.row_pad);
+        let product = |extents: &[i64]| extents.iter().try_fold(1i64, |all, n| all.checked_mul(*n));
+        let (runs, step) = (product(&shape[..owner.dimension])?, product(&shape[owner.dimension + 1..])?);
+        let (run, stride) = (owner.times.checked_mul(step)?, shape[owner.dimension].checked_mul(step)?);
+        let is_plain = b.versions == 1 && b.swizzle == 0 && owner.count.checked_mul(run)? <= stride;
+        is_plain.then_some(Share { buffer, run, stride, runs })
+    };
+    owners.into_iter().filter_map(part).collect()
 }
 
 /// Whether a nest has shared memory.
@@ -129,7 +160,13 @@ struct Place<'p> {
     around: RefCell<Vec<(AxisId, Exec)>>,
 }
 
-impl Place<'_> {
+impl<'p> Place<'p> {
+    fn new(program: &'p Program, profile: &Profile, local: [u32; 3]) -> Place<'p> {
+        let invocations = local.into_iter().fold(1u32, u32::saturating_mul);
+        let subgroups = profile.subgroup.and_then(|size| invocations.checked_div(size)).map_or(0, i64::from);
+        Place { program, prover: Prover::new(program), subgroups, around: RefCell::default() }
+    }
+
     fn block(&self, block: &mut Block) -> Ends {
         self.block_and_lead(block).0
     }

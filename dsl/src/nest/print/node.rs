@@ -130,7 +130,9 @@ impl Printer<'_> {
         let (dst, src, monoid) = (self.places(&reduction.dst), self.places(&reduction.src), self.monoid(reduction.stage));
         let axes = reduction.over.iter().map(|axis| self.axis(*axis)).collect::<Vec<_>>().join(", ");
         let (how, scope, preds) = (how(reduction.how), scope(reduction.scope), self.preds(&reduction.preds));
-        format!("all-reduce {dst} = {monoid} of {src} over {axes}, across the {scope} by {how}{preds}")
+        let over =
+            reduction.scratch.map(|scratch| format!(", in {}", self.program.buffers[scratch.buffer].name)).unwrap_or_default();
+        format!("all-reduce {dst} = {monoid} of {src} over {axes}, across the {scope} by {how}{over}{preds}")
     }
 }
 

@@ -1,0 +1,121 @@
+//! What an all-reduce of matrices' rows stores in shared memory lies over a shared buffer that nobody needs at that time, if there is one: its
+//! lanes then take no bytes but those of the results.
+//!
+//! Each subgroup stores its matrices over elements that it alone touches ([`barriers::shares_of`]). So it waits for itself: a barrier of
+//! subgroups stands before what the all-reduce stores, and another one behind what it reads. No other subgroup has anything to do with it.
+//!
+//! Nobody needs a buffer outside its life, and in its life before all touches or behind them, where no loop repeats both.
+
+use super::barriers::{self, Share};
+use crate::nest::{AllReduce, Block, BufferId, Exec, How, Node, NodeKind, Program, Scratch, Space, walk};
+use crate::profile::Profile;
+
+/// Places what the all-reduces of every dispatch store.
+pub(super) fn run(program: &mut Program, profile: &Profile) {
+    let mut plan = std::mem::take(&mut program.plan);
+    for dispatch in &mut plan {
+        if !walk::nodes(&dispatch.body).any(|node| matrices(program, node).is_some()) {
+            continue;
+        }
+        let (shares, leaves) = (barriers::shares_of(program, profile, &dispatch.body), leaves(&dispatch.body));
+        let found: Vec<Option<Scratch>> =
+            leaves.iter().map(|leaf| shares.iter().find_map(|share| lies_over(program, share, leaf, &leaves))).collect();
+        let mut found = found.into_iter();
+        walk::each_mut(&mut dispatch.body, &mut |node| {
+            if node.blocks().next().is_none() {
+                let scratch = found.next().flatten();
+                if let NodeKind::AllReduce(reduction) = &mut node.kind {
+                    reduction.scratch = scratch;
+                }
+            }
+        });
+    }
+    program.plan = plan;
+}
+
+/// A leaf, its place among all, and the nodes around it, each with the block of it that the leaf is in.
+struct Leaf<'n> {
+    at: usize,
+    node: &'n Node,
+    around: Vec<(&'n Node, usize)>,
+}
+
+impl Leaf<'_> {
+    /// How many nodes are around both.
+    fn common(&self, other: &Leaf<'_>) -> usize {
+        let same = |(a, b): &(&(&Node, usize), &(&Node, usize))| std::ptr::eq(a.0, b.0) && a.1 == b.1;
+        self.around.iter().zip(&other.around).take_while(same).count()
+    }
+
+    /// Whether a branch runs one of both alone.
+    fn excludes(&self, other: &Leaf<'_>) -> bool {
+        let depth = self.common(other);
+        self.around.get(depth).zip(other.around.get(depth)).is_some_and(|(a, b)| std::ptr::eq(a.0, b.0))
+    }
+}
+
+fn leaves(body: &Block) -> Vec<Leaf<'_>> {
+    fn go<'n>(block: &'n Block, around: &mut Vec<(&'n Node, usize)>, found: &mut Vec<Leaf<'n>>) {
+        for node in block {
+            if node.blocks().next().is_none() {
+                found.push(Leaf { at: found.len(), node, around: around.clone() });
+            }
+            for (n, inner) in node.blocks().enumerate() {
+                around.push((node, n));
+                go(inner, around, found);
+                around.pop();
+            }
+        }
+    }
+    let mut found = Vec::new();
+    go(body, &mut Vec::new(), &mut found);
+    found
+}
+
+/// The sides of the matrices that an all-reduce stores, and their buffer.
+fn matrices(program: &Program, node: &Node) -> Option<([i64; 2], BufferId)> {
+    let NodeKind::AllReduce(AllReduce { how: How::Tree, src, .. }) = &node.kind else { return None };
+    let buffer = src.first()?.buffer;
+    match program.buffers[buffer].space {
+        Space::Fragment { rows, columns, .. } => Some(([rows.into(), columns.into()], buffer)),
+        _ => None,
+    }
+}
+
+/// How what an all-reduce stores lies in a subgroup's share of a buffer, if it can.
+fn lies_over(program: &Program, share: &Share, leaf: &Leaf<'_>, leaves: &[Leaf<'_>]) -> Option<Scratch> {
+    let ([rows, columns], matrix) = matrices(program, leaf.node)?;
+    let [row, column] = match share {
+        Share { run, .. } if rows.checked_mul(columns)? <= *run => [columns, 1],
+        Share { run, stride, runs, .. } if rows <= *run && columns <= *runs => [1, *stride],
+        Share { run, stride, runs, .. } if columns <= *run && rows <= *runs => [*stride, 1],
+        _ => return None,
+    };
+    let (buffer, dtype) = (share.buffer, program.buffers[matrix].dtype);
+    // Matrices' rows (or columns) are stored at multiples of 16 bytes.
+    let is_aligned = |n: i64| n * i64::from(dtype.bytes()) % 16 == 0;
+    let fits = program.buffers[buffer].dtype == dtype && is_aligned(share.run) && is_aligned(row.max(column));
+    (fits && is_dead(program, buffer, leaf, leaves)).then_some(Scratch { buffer, part: share.run, row, column })
+}
+
+/// Whether nobody needs a buffer's elements at a leaf.
+fn is_dead(program: &Program, buffer: BufferId, leaf: &Leaf<'_>, leaves: &[Leaf<'_>]) -> bool {
+    let is_life = |(node, _): &(&Node, usize)| matches!(node.kind, NodeKind::Alloc { buffer: of, .. } if of == buffer);
+    let Some(life) = leaf.around.iter().rposition(is_life) else { return true };
+    let is_within = |other: &&Leaf<'_>| leaf.common(other) > life && !leaf.excludes(other);
+    let touches: Vec<&Leaf<'_>> = leaves.iter().filter(is_within).filter(|other| touches(program, other.node, buffer)).collect();
+    let repeats = |(node, _): &(&Node, usize)| matches!(&node.kind, NodeKind::Loop(l) if matches!(l.exec, Exec::Serial | Exec::Unroll) && !program.is_single(l.axis));
+    let repeated = |other: &&Leaf<'_>| leaf.around[life..leaf.common(other)].iter().any(repeats);
+    let is_before = |other: &&Leaf<'_>| other.at < leaf.at;
+    !touches.iter().any(repeated) && (touches.iter().all(is_before) || !touches.iter().any(is_before))
+}
+
+fn touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
+    let reads = |e| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
+    match &node.kind {
+        NodeKind::Compute(compute) => compute.dst.iter().any(|place| place.buffer == buffer) || compute.values().any(reads),
+        NodeKind::Copy(copy) => copy.dst == buffer || reads(copy.value),
+        NodeKind::AllReduce(reduction) => reduction.src.iter().chain(&reduction.dst).any(|place| place.buffer == buffer),
+        NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => false,
+    }
+}

@@ -1,0 +1,101 @@
+//! What all-reduces store over shared buffers: within a part that the subgroup alone touches, at a time when nobody needs the buffer.
+
+use super::Rule;
+use super::context::Checks;
+use super::site::{Site, Touch};
+use crate::nest::{AllReduce, Exec, Level, NodeKind, Scratch, Space};
+
+impl Checks<'_> {
+    /// All of it.
+    pub(super) fn scratch(&self) {
+        for site in self.sites {
+            if let NodeKind::AllReduce(reduction) = &site.node.kind
+                && let Some(scratch) = reduction.scratch
+            {
+                let refuse = |why: &str| {
+                    let (line, name) = (self.line(site), self.buffer(scratch.buffer));
+                    self.refuse(Rule::Race, site.span(), format!("`{line}` stores over `{name}`, {why}"));
+                };
+                if !self.is_stored(reduction, scratch) {
+                    refuse("where no such matrix can be stored");
+                }
+                if self.touches_of(scratch).any(|touch| !self.is_in_part(reduction, touch, scratch)) {
+                    refuse("in which other subgroups may touch the same elements");
+                }
+                if !self.is_dead(site, scratch) {
+                    refuse("which is needed then");
+                }
+            }
+        }
+    }
+
+    fn touches_of(&self, scratch: Scratch) -> impl Iterator<Item = (&Site<'_>, &Touch)> {
+        let touches = self.sites.iter().flat_map(|site| site.touches.iter().map(move |touch| (site, touch)));
+        touches.filter(move |(_, touch)| touch.buffer == scratch.buffer)
+    }
+
+    /// The elements from one to the next along each dimension, and before all of them how many there are; `None`: they are not known, or
+    /// not regular.
+    fn strides_over(&self, scratch: Scratch) -> Option<Vec<i64>> {
+        let buffer = &self.program.buffers[scratch.buffer];
+        let (mut strides, mut pad) = (vec![1i64], i64::from(buffer.row_pad));
+        for extent in buffer.shape.iter().rev() {
+            let extent = self.program.exprs.as_int(*extent)?.checked_add(std::mem::take(&mut pad))?;
+            strides.push(strides.last()?.checked_mul(extent)?);
+        }
+        strides.reverse();
+        Some(strides).filter(|_| buffer.space == Space::Shared && buffer.versions == 1 && buffer.swizzle == 0)
+    }
+
+    /// Whether elements can be stored there as matrices are.
+    fn is_stored(&self, reduction: &AllReduce, scratch: Scratch) -> bool {
+        let [src] = &reduction.src[..] else { return false };
+        let [own, over] = [src.buffer, scratch.buffer].map(|buffer| self.program.buffers[buffer].dtype);
+        let is_aligned = |n: i64| n * i64::from(own.bytes()) % 16 == 0;
+        let Space::Fragment { rows, columns, .. } = *self.space(src.buffer) else { return false };
+        let by_rows = scratch.column == 1 && scratch.row >= columns.into() && is_aligned(scratch.row);
+        let by_columns = scratch.row == 1 && scratch.column >= rows.into() && is_aligned(scratch.column);
+        let subgroups = self.profile.subgroup.and_then(|size| self.invocations().checked_div(size.into())).unwrap_or(0);
+        let reach = [(subgroups, scratch.part), (rows.into(), scratch.row), (columns.into(), scratch.column)];
+        let last: i64 = reach.iter().map(|(n, step)| (n - 1).saturating_mul(*step)).fold(0, i64::saturating_add);
+        let inside = self.strides_over(scratch).is_some_and(|strides| scratch.part >= 0 && last < strides[0]);
+        own == over && (by_rows || by_columns) && is_aligned(scratch.part) && inside
+    }
+
+    /// Whether what is touched, and the elements of the matrix, are in the same part of one subgroup.
+    fn is_in_part(&self, reduction: &AllReduce, (site, touch): (&Site<'_>, &Touch), scratch: Scratch) -> bool {
+        let [src] = &reduction.src[..] else { return false };
+        let Space::Fragment { rows, columns, .. } = *self.space(src.buffer) else { return false };
+        let (Some(strides), Some(size)) = (self.strides_over(scratch), self.profile.subgroup.map(i64::from)) else { return false };
+        let reach = [(rows, scratch.row), (columns, scratch.column)];
+        touch.index.iter().enumerate().any(|(dimension, index)| {
+            let told = self.teller(site, *index, &|level| level == Level::Subgroup);
+            let Some(((.., count), times)) = told else { return false };
+            let (all, outer, run) = (strides[0], strides[dimension], times * strides[dimension + 1]);
+            // What moves by whole runs moves from one to the next, and the rest stays in one.
+            let (by_runs, within): (Vec<_>, Vec<_>) = reach.into_iter().partition(|(_, step)| *step == outer);
+            let last = |sides: &[(u32, i64)]| sides.iter().map(|(n, step)| (i64::from(*n) - 1) * step).sum::<i64>();
+            count * size == self.invocations()
+                && run == scratch.part
+                && count * run <= outer
+                && last(&within) < run
+                && last(&by_runs) < all
+        })
+    }
+
+    /// Whether the buffer's life is over, or all touches in it are before the all-reduce or behind it, in whatever iteration.
+    fn is_dead(&self, site: &Site<'_>, scratch: Scratch) -> bool {
+        let Some(life) = site.life(scratch.buffer) else { return true };
+        let within: Vec<&Site<'_>> =
+            self.touches_of(scratch).map(|(other, _)| other).filter(|other| other.common(site) > life).collect();
+        let repeats = |other: &&Site<'_>| {
+            let common = &site.around[life..site.common(other)];
+            common.iter().any(|around| match &around.node.kind {
+                NodeKind::Loop(looped) => matches!(looped.exec, Exec::Serial | Exec::Unroll) && !self.single(looped.axis),
+                _ => false,
+            })
+        };
+        let is_before = |other: &&Site<'_>| other.is_before(site);
+        !within.iter().any(repeats) && (within.iter().all(is_before) || !within.iter().any(is_before))
+    }
+}
