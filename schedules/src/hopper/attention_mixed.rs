@@ -25,7 +25,7 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
         product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
         block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
