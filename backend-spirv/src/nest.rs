@@ -118,10 +118,10 @@ impl Emit<'_> {
             self.range(l.axis, zero..end, then)?;
             return self.range(l.axis, start..extent, other);
         }
-        let Some((first, conditions)) = self.whole_iterations(l, extent)? else { return self.range(l.axis, zero..extent, &l.body) };
-        let [end, start] = self.cut_at(first, extent);
-        self.in_part(&conditions, true, |e| e.range(l.axis, zero..end, &l.body))?;
-        self.in_part(&conditions, false, |e| e.range(l.axis, start..extent, &l.body))
+        let Some(whole) = self.whole_iterations(l, extent)? else { return self.range(l.axis, zero..extent, &l.body) };
+        let [end, start] = self.cut_at(whole.count, extent);
+        self.in_part(&whole.conditions, true, |e| e.range(l.axis, zero..end, &l.body))?;
+        self.in_part(&whole.ending, false, |e| e.range(l.axis, start..extent, &l.body))
     }
 
     /// The end of a first loop and the start of a second one that have some iterations between them, cut at any number.

@@ -14,14 +14,22 @@ use tilewright_dsl::expr::{Const, Expr, ExprId};
 use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::AxisId;
 
+/// The variables of `a row + b column` of a matrix's elements, by a and b.
+pub(super) type OwnParts = Vec<([i64; 2], Id)>;
+
 impl Emit<'_> {
-    /// The sides that a value counts besides the places that it reads and conditions that are known, each with the variable of its elements
+    /// The sides that a value counts besides the places that it reads and parts that are known, each with the variable of its elements
     /// and its length.
-    pub(super) fn counted_sides(&mut self, value: ExprId, known: &[ExprId], shape: Shape) -> Result<Vec<(AxisId, Id, u32)>> {
+    pub(super) fn counted_sides(
+        &mut self,
+        (value, known): (ExprId, &[ExprId]),
+        shape: Shape,
+        own: &mut OwnParts,
+    ) -> Result<Vec<(AxisId, Id, u32)>> {
         let mut counted = Vec::new();
         for ((axis, length), steps) in shape.axes().zip([[1, 0], [0, 1]]) {
             if self.counts_unless(value, axis, known) {
-                counted.push((axis, self.own_parts(shape, steps)?, length));
+                counted.push((axis, self.own_parts(shape, steps, own)?, length));
             }
         }
         Ok(counted)
@@ -42,12 +50,12 @@ impl Emit<'_> {
         }
     }
 
-    /// The variable of `a row + b column` of each element. It is made again in each region: all that is kept takes registers.
-    pub(super) fn own_parts(&mut self, shape: Shape, steps: [i64; 2]) -> Result<Id> {
-        let sides = [shape.rows.1, shape.columns.1];
-        if let Some((.., known)) = self.matrices.own_parts.iter().find(|(of, by, _)| (*of, *by) == (sides, steps)) {
-            return Ok(*known);
+    /// The variable of `a row + b column` of each element. It is made where it is needed: what is kept takes registers.
+    pub(super) fn own_parts(&mut self, shape: Shape, steps: [i64; 2], known: &mut OwnParts) -> Result<Id> {
+        if let Some((_, variable)) = known.iter().find(|(of, _)| *of == steps) {
+            return Ok(*variable);
         }
+        let sides = [shape.rows.1, shape.columns.1];
         let shape = Shape { dtype: DType::F32, role: Use::MatrixAccumulatorKHR, ..shape };
         let (ty, numbers, level) = (self.matrix_type(shape)?, self.numbers(sides[0].max(sides[1]))?, self.level());
         let mut sum = None;
@@ -65,7 +73,7 @@ impl Emit<'_> {
         }
         let Some(sum) = sum else { return Err(self.defect("elements that neither side counts")) };
         let variable = self.kept(ty, sum);
-        self.matrices.own_parts.push((sides, steps, variable));
+        known.push((steps, variable));
         Ok(variable)
     }
 

@@ -5,14 +5,13 @@
 //! of one type are dealt alike. So all that a value reads is brought to matrices of one type, and a loop over the elements of an invocation
 //! computes one from those of the others.
 
-use super::masks::Mask;
 use super::{OfRows, Shape};
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
 use crate::resolve::Bound;
-use rspirv::spirv::{LoopControl, Op, StorageClass};
+use rspirv::spirv::{CooperativeMatrixUse as Use, LoopControl, Op, StorageClass};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::Space;
@@ -132,7 +131,13 @@ impl Emit<'_> {
     /// A value of the elements of other matrices. It is computed on matrices of the widest type in it, so that none is rounded on the way.
     fn each_element(&mut self, value: ExprId, result: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
-        let wide = result.dtype == DType::F32 || has_type(exprs, value, DType::F32, &mut Vec::new());
+        // Coordinates are sums in f32, and matrices of one type alone are dealt alike.
+        let counts = result.axes().any(|(side, _)| self.counts(value, side));
+        if counts && result.role != Use::MatrixAccumulatorKHR {
+            let error = self.error("the rows and columns of a factor's elements are not known");
+            return Err(error.help("place it in shared memory, and let `mma` read it from there"));
+        }
+        let wide = counts || result.dtype == DType::F32 || has_type(exprs, value, DType::F32, &mut Vec::new());
         let dtype = if wide { DType::F32 } else { result.dtype };
         let shape = Shape { dtype, ..result };
         let ty = self.matrix_type(shape)?;
@@ -140,10 +145,10 @@ impl Emit<'_> {
         self.sources(value, shape, &mut sources)?;
         let variables: Vec<(ExprId, Id)> = sources.into_iter().map(|(source, matrix)| (source, self.kept(ty, matrix))).collect();
         let made = self.variable(ty);
-        // Elements are computed without any memory, so what was loaded stays.
+        // Computing elements writes no memory, so what was loaded stays.
         let (loaded, of_rows) = (std::mem::take(&mut self.matrices.loaded), std::mem::take(&mut self.matrices.of_rows));
         let elements = Elements { value, shape, ty, sources: &variables, made };
-        let compute = |e: &mut Self| e.compute_elements(&elements, e.matrices.mask.and_then(Mask::holds));
+        let compute = |e: &mut Self| e.compute_elements(&elements);
         match self.mask_at(value, shape)?.filter(|_| self.matrices.mask.is_none()) {
             None => compute(self)?,
             Some((cond, everywhere)) => self.in_both(cond, everywhere, compute)?,
@@ -154,12 +159,15 @@ impl Emit<'_> {
         self.converted(matrix, shape, result.dtype)
     }
 
-    /// All elements of an invocation. `holds` is a condition that is known to hold for each.
-    fn compute_elements(&mut self, of: &Elements<'_>, holds: Option<ExprId>) -> Result<()> {
+    /// All elements of an invocation.
+    fn compute_elements(&mut self, of: &Elements<'_>) -> Result<()> {
         let dtype = of.shape.dtype;
-        let compared = self.thresholds(of.value, holds, of.shape)?;
-        let known: Vec<ExprId> = compared.iter().map(|threshold| threshold.cond).chain(holds).collect();
-        let counted = self.counted_sides(of.value, &known, of.shape)?;
+        let (hold, mut own_parts) = (self.hold(), Vec::new());
+        let compared = self.thresholds((of.value, &hold), of.shape, &mut own_parts)?;
+        let sources = of.sources.iter().map(|(source, _)| *source);
+        let known: Vec<ExprId> =
+            compared.iter().map(|threshold| threshold.cond).chain(hold.iter().copied()).chain(sources).collect();
+        let counted = self.counted_sides((of.value, &known), of.shape, &mut own_parts)?;
         self.over_elements(of.ty, |e, at| {
             e.resolver.forget();
             let mut bound = Vec::new();
@@ -182,9 +190,9 @@ impl Emit<'_> {
                 e.define(held, Chunks::one(element));
                 e.resolver.presume(*source, held);
             }
-            if let Some(holds) = holds {
+            for cond in &hold {
                 let known = e.resolver.values.boolean(true);
-                e.resolver.presume(holds, known);
+                e.resolver.presume(*cond, known);
             }
             for threshold in &compared {
                 let value = e.compared(at, threshold)?;

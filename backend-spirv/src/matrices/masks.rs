@@ -105,7 +105,7 @@ impl Emit<'_> {
     }
 
     /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them. (Where a loop is cut
-    /// in two by it, few tiles are whole in the iterations that are left.)
+    /// in two as it ends, few tiles are whole in the iterations that are left.)
     fn mask_of(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<(ExprId, ValueId)>> {
         for Comparison { cond, op, difference } in self.comparisons(value, axes) {
             match self.matrices.cut.iter().find(|(of, _)| *of == cond) {

@@ -44,8 +44,6 @@ pub(crate) struct Matrices {
     of_rows: Vec<OfRows>,
     /// Pointers to so many numbers 0, 1, 2 … in shared memory.
     numbers: Vec<(u32, Id)>,
-    /// The variables that hold `a row + b column` of each element, by the sides of a matrix and by a and b.
-    own_parts: Vec<([u32; 2], [i64; 2], Id)>,
     /// The mask whose condition a branch around has decided.
     mask: Option<Mask>,
     /// Conditions by which a loop around is cut in two, and whether they hold for all elements in the iterations at hand.
@@ -93,7 +91,6 @@ impl Matrices {
         self.loaded.clear();
         self.of_rows.clear();
         self.converted.clear();
-        self.own_parts.clear();
     }
 
     fn side(&self, wanted: Side) -> Option<(AxisId, u32)> {

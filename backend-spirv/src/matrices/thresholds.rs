@@ -5,6 +5,7 @@
 //! conversions between floats and integers are as slow as exponentials on many devices.
 
 use super::Shape;
+use super::coordinates::OwnParts;
 use super::masks::Comparison;
 use crate::Result;
 use crate::chunks::Chunks;
@@ -28,12 +29,17 @@ pub(super) struct Threshold {
 }
 
 impl Emit<'_> {
-    /// The comparisons in a value that are ones with a threshold, but for one that is known to hold.
-    pub(super) fn thresholds(&mut self, value: ExprId, holds: Option<ExprId>, shape: Shape) -> Result<Vec<Threshold>> {
+    /// The comparisons in a value that are ones with a threshold, but for those that are known to hold.
+    pub(super) fn thresholds(
+        &mut self,
+        (value, hold): (ExprId, &[ExprId]),
+        shape: Shape,
+        own_parts: &mut OwnParts,
+    ) -> Result<Vec<Threshold>> {
         let axes: Vec<_> = shape.axes().collect();
-        let mut found = Vec::new();
+        let mut found: Vec<Threshold> = Vec::new();
         for Comparison { cond, op, difference } in self.comparisons(value, &axes) {
-            if Some(cond) == holds {
+            if hold.contains(&cond) || found.iter().any(|known| known.cond == cond) {
                 continue;
             }
             let Some(moves) = self.resolving(|r| r.affine(difference, &axes))? else { continue };
@@ -47,7 +53,7 @@ impl Emit<'_> {
                 continue;
             }
             let Some(threshold) = self.threshold(moves.first, own)? else { continue };
-            let own = self.own_parts(shape, [steps[0], steps.get(1).copied().unwrap_or(0)])?;
+            let own = self.own_parts(shape, [steps[0], steps.get(1).copied().unwrap_or(0)], own_parts)?;
             found.push(Threshold { cond, op, own, threshold });
         }
         Ok(found)

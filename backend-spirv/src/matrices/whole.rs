@@ -17,6 +17,15 @@ struct Masked {
     masks: Vec<Comparison>,
 }
 
+/// The first iterations of a loop, in which masks hold for all elements.
+pub(crate) struct WholeIterations {
+    pub(crate) count: ValueId,
+    /// What holds in them.
+    pub(crate) conditions: Vec<ExprId>,
+    /// What ends with the last of them.
+    pub(crate) ending: Vec<ExprId>,
+}
+
 /// Where a walk from a loop to its masks stands.
 struct Walk {
     axes: Vec<(AxisId, u32)>,
@@ -27,9 +36,8 @@ struct Walk {
 }
 
 impl Emit<'_> {
-    /// Of a serial loop of so many iterations: how many there are from the first on in which masks hold for all elements, and the
-    /// masks' conditions.
-    pub(crate) fn whole_iterations(&mut self, l: &Loop, extent: ValueId) -> Result<Option<(ValueId, Vec<ExprId>)>> {
+    /// The iterations of a serial loop of so many in which masks hold for all elements.
+    pub(crate) fn whole_iterations(&mut self, l: &Loop, extent: ValueId) -> Result<Option<WholeIterations>> {
         if !self.resolver.uses.matrices || !self.cuts_masks() {
             return Ok(None);
         }
@@ -53,11 +61,13 @@ impl Emit<'_> {
                     continue;
                 };
                 fewest = Some(fewest.map_or(count, |fewest| self.resolver.values.extreme(Binary::Min, fewest, count)));
-                conditions.push(mask.cond);
+                conditions.push((mask.cond, count));
             }
         }
-        conditions.retain(|cond| !unknown.contains(cond));
-        Ok(fewest.filter(|_| !conditions.is_empty()).map(|count| (count, conditions)))
+        conditions.retain(|(cond, _)| !unknown.contains(cond));
+        let Some(count) = fewest.filter(|_| !conditions.is_empty()) else { return Ok(None) };
+        let ending = conditions.iter().filter(|(_, own)| *own == count).map(|(cond, _)| *cond).collect();
+        Ok(Some(WholeIterations { count, conditions: conditions.into_iter().map(|(cond, _)| cond).collect(), ending }))
     }
 
     /// Emits iterations in which conditions hold for all elements, or those that are left.
@@ -69,11 +79,17 @@ impl Emit<'_> {
         result
     }
 
+    /// The conditions that hold for all elements here.
+    pub(super) fn hold(&self) -> Vec<ExprId> {
+        let whole = self.matrices.cut.iter().filter(|(_, whole)| *whole).map(|(cond, _)| *cond);
+        self.matrices.mask.and_then(super::Mask::holds).into_iter().chain(whole).collect()
+    }
+
     /// What a value is where its masks are known to hold.
     pub(super) fn unmasked(&self, mut value: ExprId) -> ExprId {
-        let held = self.matrices.mask.and_then(super::Mask::holds);
+        let hold = self.hold();
         while let Expr::Select(cond, inside, _) = *self.program.exprs.get(value)
-            && (held == Some(cond) || self.matrices.cut.contains(&(cond, true)))
+            && hold.contains(&cond)
         {
             value = inside;
         }
