@@ -38,12 +38,41 @@ const SCHEDULE: &str = "V: attention for nvidia_hopper where D == 16, E == 16, M
     fragment(i, e, 16 x 8);
 }";
 
+fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
+    let mut spans = Spans::new();
+    let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
+    let schedule = syntax::parse(schedule.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
+    let compiled = compile(&kernel, &schedule, &Profile::nvidia_hopper()).map_err(|e| e.texts(&spans))?;
+    Ok(compiled.program)
+}
+
 fn program() -> (Program, Profile) {
-    let (mut spans, profile) = (Spans::new(), Profile::nvidia_hopper());
-    let kernel = syntax::kernel::parse(KERNEL.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
-    let schedule = syntax::parse(SCHEDULE.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
-    let compiled = compile(&kernel, &schedule, &profile).map_err(|e| e.texts(&spans)).expect("it compiles");
-    (compiled.program, profile)
+    (compiled(KERNEL, SCHEDULE).expect("it compiles"), Profile::nvidia_hopper())
+}
+
+/// A copy in two buffers, of which each subgroup has rows of its own, is none that anything lies over.
+#[test]
+fn copies_in_two_buffers() {
+    let kernel = KERNEL.replace("value: f16[M, E])", "value: f16[M, E], bias: f32[M, N])").replace(
+        "let m[i]",
+        "let t[i, j]: f32[N, M] = s[i, j] + bias[j, i];
+    let m[i]",
+    );
+    let kernel = kernel.replace("{ s[i, j] }", "{ t[i, j] }").replace("(s[i, j] - m[i])", "(t[i, j] - m[i])");
+    let schedule = SCHEDULE
+        .replace("compute_at(m_p, j_o, to: shared);", "compute_at(t, j_o, to: fragment);")
+        .replace("compute_at(m_b, j_o, to: shared);", "compute_at(m_b, j_o, to: fragment);")
+        .replace("m_p { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }", "")
+        .replace("p, r {", "p, r, t {")
+        .replace("l_b {", "m_b, l_b {")
+        .replace(
+            "m_b { split(j, [_, 8] => j_r, j); rfactor(j => m_p); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }",
+            "pipeline(j_o, b_s, buffers: 2, prefetch: register); b_s { tile(i: 16) => subgroup(x); distribute(j_o_j => lane(x)); unroll(i); }",
+        )
+        .replace("compute_at(s, j_o, to: fragment);", "compute_at(s, j_o, to: fragment); promote(bias => b_s, at: j_o, to: shared);");
+    let program = compiled(&kernel, &schedule).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(program.buffers[named(&program, "b_s")].versions, 2);
+    assert!(!print::plan(&program).contains("by tree, in b_s"));
 }
 
 /// The local buffer of a name.

@@ -112,23 +112,21 @@ impl Emit<'_> {
         let subgroups = (invocations / size.max(1)).max(1);
         let (rows, columns) = (shape.rows.1, shape.columns.1);
         let lies = match c.scratch {
-            Some(Scratch { buffer, part, row, column }) => Lies { elements: Elements::Over(buffer), part, row, column },
+            Some(Scratch { buffer, part, row, column }) => Strides { room: Room::Over(buffer), part, row, column },
             None => {
                 let array = self.shared_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
-                Lies { elements: Elements::Own(array), part: i64::from(rows * columns), row: columns.into(), column: 1 }
+                Strides { room: Room::Own(array), part: i64::from(rows * columns), row: columns.into(), column: 1 }
             }
         };
         let results = self.shared_array(usize::MAX - 2, shape.dtype, subgroups.saturating_mul(rows))?;
         let subgroup = self.resolver.coordinate_value(Coordinate::Subgroup, subgroups.into());
         let [first, first_row] = [lies.part, rows.into()].map(|n| self.resolver.values.scaled(subgroup, n));
-        if let Elements::Over(buffer) = lies.elements {
-            self.resolver.reads.forget(buffer);
-            self.matrices.forget();
+        if c.scratch.is_some() {
             self.barrier(Scope::Subgroup)?;
         }
         let (layout, stride) =
             if lies.column == 1 { (Layout::RowMajorKHR, lies.row) } else { (Layout::ColumnMajorKHR, lies.column) };
-        let operands = self.lying(lies.elements, shape.dtype, (first, layout, stride))?;
+        let operands = self.lying(lies.room, shape.dtype, (first, layout, stride))?;
         self.function.here().op(Op::CooperativeMatrixStoreKHR, &[&[operands[0], matrix], &operands[1..]].concat());
         self.barrier(Scope::Subgroup)?;
         let lane = self.resolver.coordinate_value(Coordinate::SubgroupLane, size.into());
@@ -140,7 +138,7 @@ impl Emit<'_> {
             self.under(inside, |e| e.combine_row(monoid, shape, (lies, results), (row, [first, first_row])))?;
         }
         self.barrier(Scope::Subgroup)?;
-        let operands = self.lying(Elements::Own(results), shape.dtype, (first_row, Layout::ColumnMajorKHR, 0))?;
+        let operands = self.lying(Room::Own(results), shape.dtype, (first_row, Layout::ColumnMajorKHR, 0))?;
         let (ty, level) = (self.matrix_type(shape)?, self.level());
         Ok(self.ins(level, Op::CooperativeMatrixLoadKHR, ty, &operands))
     }
@@ -149,7 +147,7 @@ impl Emit<'_> {
         &mut self,
         monoid: &Monoid,
         shape: Shape,
-        (lies, results): (Lies, Id),
+        (lies, results): (Strides, Id),
         (row, [first, first_row]): (ValueId, [ValueId; 2]),
     ) -> Result<()> {
         let begin = self.resolver.values.scaled(row, lies.row);
@@ -158,9 +156,9 @@ impl Emit<'_> {
         for column in 0..shape.columns.1 {
             let column = self.resolver.values.int(i64::from(column) * lies.column);
             let at = self.resolver.values.plus(begin, column);
-            let next = match lies.elements {
-                Elements::Own(array) => self.get(&[vec![(array, shape.dtype)]], at)?,
-                Elements::Over(buffer) => vec![vec![self.element_over(buffer, shape.dtype, at)?]],
+            let next = match lies.room {
+                Room::Own(array) => self.get(&[vec![(array, shape.dtype)]], at)?,
+                Room::Over(buffer) => vec![vec![self.element_over(buffer, shape.dtype, at)?]],
             };
             all = Some(match all {
                 None => next,
@@ -182,15 +180,15 @@ impl Emit<'_> {
     }
 
     /// A pointer to elements in shared memory, a layout and a stride, and how memory is accessed.
-    fn lying(&mut self, elements: Elements, dtype: DType, (first, layout, stride): (ValueId, Layout, i64)) -> Result<Vec<Id>> {
+    fn lying(&mut self, room: Room, dtype: DType, (first, layout, stride): (ValueId, Layout, i64)) -> Result<Vec<Id>> {
         let level = self.level();
-        let (place, stride) = match elements {
-            Elements::Own(array) => {
+        let (place, stride) = match room {
+            Room::Own(array) => {
                 let of = self.scalar_type(dtype)?;
                 let (pointer, first) = (self.module.pointer(StorageClass::Workgroup, of), self.scalar(first)?);
                 (self.ins(level, Op::AccessChain, pointer, &[array, first]), stride)
             }
-            Elements::Over(buffer) => {
+            Room::Over(buffer) => {
                 let group = self.resolver.uses.shared_group(buffer);
                 let first = self.resolver.values.divided(first, group.into());
                 (self.place(buffer, first, group, level)?.pointer, stride / i64::from(group))
@@ -204,8 +202,8 @@ impl Emit<'_> {
 
 /// How the elements of matrices lie: those of each subgroup `part` behind those of the one before, rows and columns at fixed steps.
 #[derive(Clone, Copy)]
-struct Lies {
-    elements: Elements,
+struct Strides {
+    room: Room,
     part: i64,
     row: i64,
     column: i64,
@@ -213,7 +211,7 @@ struct Lies {
 
 /// Where the elements of a matrix lie in shared memory.
 #[derive(Clone, Copy)]
-enum Elements {
+enum Room {
     /// In an array of their own.
     Own(Id),
     /// Over those of a buffer.

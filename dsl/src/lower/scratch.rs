@@ -4,7 +4,8 @@
 //! Each subgroup stores its matrices over elements that it alone touches ([`barriers::shares_of`]). So it waits for itself: a barrier of
 //! subgroups stands before what the all-reduce stores, and another one behind what it reads. No other subgroup has anything to do with it.
 //!
-//! Nobody needs a buffer outside its life, and in its life before all touches or behind them, where no loop repeats both.
+//! Nobody needs a buffer outside its life, and in its life before all touches or behind them, where no loop is around both. So that stays true
+//! where a backend moves the all-reduce behind loops that are around it: it passes no touch of the buffer in its life.
 
 use super::barriers::{self, Share};
 use crate::nest::{AllReduce, Block, BufferId, Exec, How, Node, NodeKind, Program, Scratch, Space, walk};
@@ -85,17 +86,21 @@ fn matrices(program: &Program, node: &Node) -> Option<([i64; 2], BufferId)> {
 /// How what an all-reduce stores lies in a subgroup's share of a buffer, if it can.
 fn lies_over(program: &Program, share: &Share, leaf: &Leaf<'_>, leaves: &[Leaf<'_>]) -> Option<Scratch> {
     let ([rows, columns], matrix) = matrices(program, leaf.node)?;
-    let [row, column] = match share {
-        Share { run, .. } if rows.checked_mul(columns)? <= *run => [columns, 1],
-        Share { run, stride, runs, .. } if rows <= *run && columns <= *runs => [1, *stride],
-        Share { run, stride, runs, .. } if columns <= *run && rows <= *runs => [*stride, 1],
-        _ => return None,
+    let Share { buffer, run, stride, runs } = *share;
+    let [row, column] = if rows.checked_mul(columns)? <= run {
+        [columns, 1]
+    } else if rows <= run && columns <= runs {
+        [1, stride]
+    } else if columns <= run && rows <= runs {
+        [stride, 1]
+    } else {
+        return None;
     };
-    let (buffer, dtype) = (share.buffer, program.buffers[matrix].dtype);
+    let dtype = program.buffers[matrix].dtype;
     // Matrices' rows (or columns) are stored at multiples of 16 bytes.
     let is_aligned = |n: i64| n * i64::from(dtype.bytes()) % 16 == 0;
-    let fits = program.buffers[buffer].dtype == dtype && is_aligned(share.run) && is_aligned(row.max(column));
-    (fits && is_dead(program, buffer, leaf, leaves)).then_some(Scratch { buffer, part: share.run, row, column })
+    let fits = program.buffers[buffer].dtype == dtype && is_aligned(run) && is_aligned(row.max(column));
+    (fits && is_dead(program, buffer, leaf, leaves)).then_some(Scratch { buffer, part: run, row, column })
 }
 
 /// Whether nobody needs a buffer's elements at a leaf.
@@ -104,7 +109,8 @@ fn is_dead(program: &Program, buffer: BufferId, leaf: &Leaf<'_>, leaves: &[Leaf<
     let Some(life) = leaf.around.iter().rposition(is_life) else { return true };
     let is_within = |other: &&Leaf<'_>| leaf.common(other) > life && !leaf.excludes(other);
     let touches: Vec<&Leaf<'_>> = leaves.iter().filter(is_within).filter(|other| touches(program, other.node, buffer)).collect();
-    let repeats = |(node, _): &(&Node, usize)| matches!(&node.kind, NodeKind::Loop(l) if matches!(l.exec, Exec::Serial | Exec::Unroll) && !program.is_single(l.axis));
+    let repeats =
+        |(node, _): &(&Node, usize)| matches!(&node.kind, NodeKind::Loop(l) if matches!(l.exec, Exec::Serial | Exec::Unroll));
     let repeated = |other: &&Leaf<'_>| leaf.around[life..leaf.common(other)].iter().any(repeats);
     let is_before = |other: &&Leaf<'_>| other.at < leaf.at;
     !touches.iter().any(repeated) && (touches.iter().all(is_before) || !touches.iter().any(is_before))
@@ -113,7 +119,10 @@ fn is_dead(program: &Program, buffer: BufferId, leaf: &Leaf<'_>, leaves: &[Leaf<
 fn touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
     let reads = |e| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
     match &node.kind {
-        NodeKind::Compute(compute) => compute.dst.iter().any(|place| place.buffer == buffer) || compute.values().any(reads),
+        NodeKind::Compute(compute) => {
+            let indices = compute.dst.iter().flat_map(|place| place.index.iter().copied());
+            compute.dst.iter().any(|place| place.buffer == buffer) || compute.values().chain(indices).any(reads)
+        }
         NodeKind::Copy(copy) => copy.dst == buffer || reads(copy.value),
         NodeKind::AllReduce(reduction) => reduction.src.iter().chain(&reduction.dst).any(|place| place.buffer == buffer),
         NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => false,

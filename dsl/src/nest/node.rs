@@ -295,7 +295,7 @@ pub struct AllReduce {
     pub over: Vec<AxisId>,
     /// Of atomics: what can run past its extent here, where nothing is written.
     pub preds: Vec<Pred>,
-    /// Of rows of matrices, by a tree: where in shared memory their elements lie. Otherwise in memory of its own.
+    /// Of rows of matrices, by a tree: where in shared memory their elements lie. `None`: in memory of its own.
     pub scratch: Option<Scratch>,
 }
 

@@ -34,8 +34,7 @@ impl Checks<'_> {
         touches.filter(move |(_, touch)| touch.buffer == scratch.buffer)
     }
 
-    /// The elements from one to the next along each dimension, and before all of them how many there are; `None`: they are not known, or
-    /// not regular.
+    /// How many elements the buffer has, and then the step along each dimension; `None`: they are not known, or not regular.
     fn strides_over(&self, scratch: Scratch) -> Option<Vec<i64>> {
         let buffer = &self.program.buffers[scratch.buffer];
         let (mut strides, mut pad) = (vec![1i64], i64::from(buffer.row_pad));
@@ -71,15 +70,11 @@ impl Checks<'_> {
         touch.index.iter().enumerate().any(|(dimension, index)| {
             let told = self.teller(site, *index, &|level| level == Level::Subgroup);
             let Some(((.., count), times)) = told else { return false };
-            let (all, outer, run) = (strides[0], strides[dimension], times * strides[dimension + 1]);
+            let (outer, run) = (strides[dimension], times * strides[dimension + 1]);
             // What moves by whole runs moves from one to the next, and the rest stays in one.
-            let (by_runs, within): (Vec<_>, Vec<_>) = reach.into_iter().partition(|(_, step)| *step == outer);
-            let last = |sides: &[(u32, i64)]| sides.iter().map(|(n, step)| (i64::from(*n) - 1) * step).sum::<i64>();
-            count * size == self.invocations()
-                && run == scratch.part
-                && count * run <= outer
-                && last(&within) < run
-                && last(&by_runs) < all
+            let within = reach.into_iter().filter(|(_, step)| *step != outer);
+            let last: i64 = within.map(|(n, step)| (i64::from(n) - 1) * step).sum();
+            count * size == self.invocations() && run == scratch.part && count * run <= outer && last < run
         })
     }
 
@@ -91,7 +86,7 @@ impl Checks<'_> {
         let repeats = |other: &&Site<'_>| {
             let common = &site.around[life..site.common(other)];
             common.iter().any(|around| match &around.node.kind {
-                NodeKind::Loop(looped) => matches!(looped.exec, Exec::Serial | Exec::Unroll) && !self.single(looped.axis),
+                NodeKind::Loop(looped) => matches!(looped.exec, Exec::Serial | Exec::Unroll),
                 _ => false,
             })
         };

@@ -30,8 +30,7 @@ pub(super) fn run(place: &Place<'_>, dispatch: &mut Dispatch) {
         return;
     }
     let before = cfg!(debug_assertions).then(|| dispatch.clone());
-    let mut apart = Apart { place, owners: BTreeMap::new(), in_place: in_place(place.program, &dispatch.body) };
-    apart.find_owners(&dispatch.body);
+    let apart = Apart { place, owners: place.owners(&dispatch.body), in_place: in_place(place.program, &dispatch.body) };
     apart.steps(&mut dispatch.body);
     debug_assert!(before.is_none_or(|before| dispatch.with_whole_barriers() == before), "barriers have other places");
 }
@@ -45,18 +44,6 @@ struct Apart<'a, 'p> {
 }
 
 impl Apart<'_, '_> {
-    fn find_owners(&mut self, block: &Block) {
-        for node in block {
-            for touch in self.place.touches(&node.kind) {
-                let owner = self.owners.entry(touch.buffer).or_insert(touch.owner);
-                *owner = owner.filter(|owner| touch.owner == Some(*owner));
-            }
-            let depth = self.place.enter(node);
-            node.blocks().for_each(|inner| self.find_owners(inner));
-            self.place.leave(depth);
-        }
-    }
-
     fn steps(&self, block: &mut Block) {
         for node in block {
             let depth = self.place.enter(node);

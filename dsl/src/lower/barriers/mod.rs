@@ -44,8 +44,8 @@ pub fn run(program: &mut Program, profile: &Profile) {
     program.plan = plan;
 }
 
-/// The elements of a shared buffer that a subgroup has to itself: `runs` times `run` elements, one after another, each `stride` behind the
-/// one before. The next subgroup's begin `run` behind.
+/// The elements of a shared buffer that a subgroup has to itself: of subgroup s, the elements `n stride + s run + e`, where n is below `runs`
+/// and e below `run`.
 pub(super) struct Share {
     pub(super) buffer: BufferId,
     pub(super) run: i64,
@@ -56,25 +56,19 @@ pub(super) struct Share {
 /// The buffers all touches of which tell the subgroup, and the shares that these have.
 pub(super) fn shares_of(program: &Program, profile: &Profile, body: &Block) -> Vec<Share> {
     let place = Place::new(program, profile, super::local::size(program, body, profile.subgroup));
-    let mut owners: BTreeMap<BufferId, Option<Owner>> = BTreeMap::new();
-    walk::within(body, &mut |node, around| {
-        *place.around.borrow_mut() = around.iter().map(|l| (l.axis, l.exec)).collect();
-        for touch in place.touches(&node.kind) {
-            let owner = owners.entry(touch.buffer).or_insert(touch.owner);
-            *owner = owner.filter(|owner| touch.owner == Some(*owner));
-        }
-    });
     let part = |(buffer, owner): (BufferId, Option<Owner>)| {
         let (owner, b) = (owner?, &program.buffers[buffer]);
+        if b.versions != 1 || b.swizzle != 0 {
+            return None;
+        }
         let mut shape: Vec<i64> = b.shape.iter().map(|n| program.exprs.as_int(*n)).collect::<Option<_>>()?;
         *shape.last_mut()? += i64::from(b.row_pad);
         let product = |extents: &[i64]| extents.iter().try_fold(1i64, |all, n| all.checked_mul(*n));
         let (runs, step) = (product(&shape[..owner.dimension])?, product(&shape[owner.dimension + 1..])?);
         let (run, stride) = (owner.times.checked_mul(step)?, shape[owner.dimension].checked_mul(step)?);
-        let is_plain = b.versions == 1 && b.swizzle == 0 && owner.count.checked_mul(run)? <= stride;
-        is_plain.then_some(Share { buffer, run, stride, runs })
+        (owner.count.checked_mul(run)? <= stride).then_some(Share { buffer, run, stride, runs })
     };
-    owners.into_iter().filter_map(part).collect()
+    place.owners(body).into_iter().filter_map(part).collect()
 }
 
 /// Whether a nest has shared memory.
@@ -318,6 +312,20 @@ impl<'p> Place<'p> {
             note(read.buffer, &read.index, false);
         }
         found
+    }
+
+    /// The subgroup that has an element to itself, of each shared buffer of which it is the same in all accesses.
+    fn owners(&self, block: &Block) -> BTreeMap<BufferId, Option<Owner>> {
+        let mut owners: BTreeMap<BufferId, Option<Owner>> = BTreeMap::new();
+        walk::within(block, &mut |node, around| {
+            *self.around.borrow_mut() = around.iter().map(|l| (l.axis, l.exec)).collect();
+            for touch in self.touches(&node.kind) {
+                let owner = owners.entry(touch.buffer).or_insert(touch.owner);
+                *owner = owner.filter(|owner| touch.owner == Some(*owner));
+            }
+        });
+        self.around.borrow_mut().clear();
+        owners
     }
 
     /// The subgroup that an index tells, if it tells all of a workgroup's apart.
