@@ -7,9 +7,6 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 use tilewright::{Batch, DeviceKind, DynKernel};
 
-/// How long a device that was idle is kept busy before launches count. A GPU's clock rises only then: an H200's is five times as slow at first.
-const WAKING: Duration = Duration::from_secs(1);
-
 /// The most launches of a run.
 const TOGETHER: u64 = 1024;
 
@@ -23,15 +20,15 @@ pub(crate) struct Launches<'a> {
 type Times<T> = Result<(String, Vec<T>), Failure>;
 
 impl Launches<'_> {
-    /// The nanoseconds of a launch in each run that counts.
-    pub(crate) fn times(&mut self, timed: &Timed, awake: bool) -> Times<u64> {
+    /// The nanoseconds of a launch in each run that counts. Before that, the device is kept busy for so long.
+    pub(crate) fn times(&mut self, timed: &Timed, waking: Duration) -> Times<u64> {
         let (warm_up, all) = (timed.warm_up as usize, timed.warm_up as usize + timed.runs as usize);
         let (variant, times) = match timed.clock {
             Clock::Processor => self.by_processor(warm_up..all)?,
             Clock::Device => {
-                if !awake && self.kernel.device().info().kind != DeviceKind::Cpu {
+                if self.kernel.device().info().kind != DeviceKind::Cpu {
                     let start = Instant::now();
-                    while start.elapsed() < WAKING {
+                    while start.elapsed() < waking {
                         self.each(0..warm_up.max(1))?;
                     }
                 }

@@ -18,6 +18,7 @@ mod diagnosis;
 pub mod frame;
 mod launches;
 pub mod message;
+mod rest;
 mod serve;
 mod worker;
 

@@ -4,9 +4,10 @@ use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
 use crate::launches::Launches;
 use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, Timed, VERSION, Value};
+use crate::rest::Rest;
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
@@ -19,12 +20,8 @@ pub struct Worker {
     pool: Pool,
     /// Of which sizes the pool's tensors are.
     sizes: Sizes,
-    /// When the last launches that were timed had ended.
-    busy: Option<Instant>,
+    rest: Rest,
 }
-
-/// How long a device can be idle and keep its clock.
-const IDLE: Duration = Duration::from_millis(100);
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
@@ -150,9 +147,9 @@ impl Worker {
         let pool = &mut self.pool;
         let sets = (0..u64::from(timed.sets)).map(|n| Set::new(kernel, &dims, pool, timed.seed.wrapping_add(n)));
         let mut launches = Launches { kernel, sets: sets.collect::<Result<_, _>>()? };
-        let awake = self.busy.is_some_and(|at| at.elapsed() <= IDLE);
-        let times = launches.times(timed, awake);
-        self.busy = Some(Instant::now());
+        let start = Instant::now();
+        let times = launches.times(timed, self.rest.until(start));
+        self.rest.busy(start, Instant::now());
         let (variant, nanoseconds) = times?;
         Ok(Answer::Times { variant, nanoseconds })
     }
