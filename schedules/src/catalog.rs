@@ -213,7 +213,7 @@ pub const ALL: [Entry; 41] = [
             use hopper::matmul_f16 as hopper;
             programs(&[
                 hopper::PINNED_128X128,
-                hopper::PINNED_64X128,
+                hopper::PINNED_128X64,
                 hopper::TILES_128X128,
                 hopper::PADDED_RESULT,
                 hopper::PADDED_128X128,

@@ -32,9 +32,9 @@ schedule! {
 }
 
 schedule! {
-    /// The same with 64x128 a workgroup: up to about 1024x1024, where fewer tiles would leave cores idle, it stands first among those to load.
-    pub PINNED_64X128: matmul_f16 for nvidia_hopper where M % 64 == 0, N % 128 == 0, K % 64 == 0 {
-        tile(i: 64, j: 128) => workgroup(y, x);
+    /// The same with 128x64 a workgroup: up to about 1024x1024, where fewer tiles would leave cores idle, it stands first among those to load.
+    pub PINNED_128X64: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 64 == 0 {
+        tile(i: 128, j: 64) => workgroup(y, x);
         tile(k: STEP => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
@@ -44,9 +44,10 @@ schedule! {
         mma(i, j, k, 16 x 16 x 16);
         unroll(k);
         tune STEP in [16, 32, 64] = 64;
-        tune ROWS in [32, 64] = 32;
-        tune COLUMNS in [32, 64] = 64;
+        tune ROWS in [32, 64] = 64;
+        tune COLUMNS in [32, 64] = 32;
         pin(N, K);
+        emit(readonly: no);
     }
 }
 
