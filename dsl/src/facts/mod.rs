@@ -185,6 +185,13 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
+    /// The same prover, apart from it. Which claims a prover sees to hold can depend on what it was asked before: who must find the same as
+    /// another asks one that was asked nothing.
+    #[must_use]
+    pub fn afresh(&self) -> Prover<'p> {
+        self.within([])
+    }
+
     /// `a >= 0`.
     pub fn nonneg<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
         self.less_equal(0, a)

@@ -118,7 +118,7 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
     let is_sure = |index: ExprId| !program.is_clamped_apart(index);
     program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
         Expr::Select(cond, _, element) => match *exprs.get(*cond) {
-            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && is_sure(a) && is_sure(b) && prover.less(a, b) => {
+            Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && is_sure(a) && is_sure(b) && prover.afresh().less(a, b) => {
                 Some(inside(program, prover, *element))
             }
             _ => None,
@@ -126,7 +126,7 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
         Expr::Read(read @ Read { buffer, index, outside: outside @ (Outside::Clamp(sides) | Outside::Fill(_, sides)) }) => {
             let needed = |((index, extent), (low, high)): ((ExprId, ExprId), &(bool, bool))| {
                 let is_sure = is_sure(index);
-                (*low && !(is_sure && prover.nonneg(index)), *high && !(is_sure && prover.less(index, extent)))
+                (*low && !(is_sure && prover.afresh().nonneg(index)), *high && !(is_sure && prover.afresh().less(index, extent)))
             };
             let left: Sides = program.dimensions(read).zip(sides).map(needed).collect();
             if left == *sides {
@@ -193,7 +193,7 @@ impl Work<'_> {
         let passed: BTreeSet<usize> = passed.iter().chain(&known).copied().collect();
         let leaves = Prover::on_leaves(self.program);
         let full = passed.iter().fold(leaves, |prover, n| prover.assuming(self.peels[*n].cond, true));
-        if !full.is_impossible() {
+        if !full.afresh().is_impossible() {
             keep_inside(self.program, &full, &mut then);
         }
         let then = self.within(then, around, &[], &passed);

@@ -103,7 +103,7 @@ impl Walk<'_> {
         let same = a.value == b.value && a.finish == b.finish;
         let pairs = || a.values().zip(b.values());
         // Where no tile is full, the first side never runs.
-        same || full.is_impossible()
+        same || full.afresh().is_impossible()
             || (is_plain && a.values().count() == b.values().count() && pairs().all(|(a, b)| self.same_inside(a, b, full)))
     }
 
@@ -137,7 +137,7 @@ impl Walk<'_> {
             && exprs.is_index(a)
             && is_sure(a)
             && is_sure(b)
-            && full.less(a, b)
+            && full.afresh().less(a, b)
         {
             value = element;
         }
@@ -159,8 +159,8 @@ impl Walk<'_> {
             && self.program.dimensions(got).zip(sides(&got.outside).iter().zip(&sides(&wanted.outside))).all(
                 |((index, extent), (got, wanted))| {
                     let is_sure = !self.program.is_clamped_apart(index);
-                    (got.0 == wanted.0 || (wanted.0 && is_sure && full.nonneg(index)))
-                        && (got.1 == wanted.1 || (wanted.1 && is_sure && full.less(index, extent)))
+                    (got.0 == wanted.0 || (wanted.0 && is_sure && full.afresh().nonneg(index)))
+                        && (got.1 == wanted.1 || (wanted.1 && is_sure && full.afresh().less(index, extent)))
                 },
             )
     }
