@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Without an iteration, the parts are what they began with, as the state is. No driver does this by itself: it must not move what invocations
-//! do together. What an all-reduce stores over a shared buffer ([`Scratch`](tilewright_dsl::nest::Scratch)) passes no touch of that buffer then.
+//! do together. Where an all-reduce stores over a shared buffer ([`Scratch`](tilewright_dsl::nest::Scratch)), no access to that buffer lies
+//! between its old place and its new one.
 
 use tilewright_dsl::expr::{Expr, ExprId};
 use tilewright_dsl::nest::{

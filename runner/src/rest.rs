@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// A rest after which a device is as slow as it can be, and as long as it takes to wake.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Rests that are shorter in all change nothing.
+/// Rests that add up to less are ignored.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 /// The time for which a device was idle and has not been kept busy since.
@@ -24,7 +24,7 @@ impl Rest {
         if all < SHORTEST { Duration::ZERO } else { all }
     }
 
-    /// It was busy from then to then.
+    /// Notes that it was busy between two instants.
     pub(crate) fn busy(&mut self, from: Instant, to: Instant) {
         self.left = self.all(from).saturating_sub(to - from);
         self.last = Some(to);

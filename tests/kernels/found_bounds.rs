@@ -598,19 +598,3 @@ fn digits_of_clamped_places() {
     }";
     check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 9), ("M", 4)], &[("N", 14), ("M", 3)], &[("N", 0), ("M", 2)]]);
 }
-
-/// What a peel's full tiles need no clamp for, the verifier finds out by the same questions in another order.
-#[test]
-fn clamps_that_full_tiles_do_not_need() {
-    let kernel = "fn k<N, M, K>(x: f32[N, K], z: f32[M]) -> y: f32[6, M] {
-        const t: f32[1, 2] = [[0.75, 0.25]];
-        let s[i, j]: f32[K, N] = x.clamp()[1, j.max(i - 4)].max(t[0, i % 2]);
-        y[i, j] = z[j] + s.clamp()[j, 1];
-    }";
-    let schedule = "V: k for p where K >= 5 {
-        tile(j: 2 peel) => workgroup(y);
-        distribute(j => workgroup(x));
-        serial(i);
-    }";
-    check(kernel, schedule, &[&[("N", 1), ("M", 1), ("K", 5)], &[("N", 3), ("M", 10), ("K", 5)], &[("N", 2), ("M", 4), ("K", 12)]]);
-}

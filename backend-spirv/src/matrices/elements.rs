@@ -131,7 +131,7 @@ impl Emit<'_> {
     /// A value of the elements of other matrices. It is computed on matrices of the widest type in it, so that none is rounded on the way.
     fn each_element(&mut self, value: ExprId, result: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
-        // Coordinates are sums in f32, and matrices of one type alone are dealt alike.
+        // Coordinates are accumulators of f32. Only matrices of the same type give an invocation the same elements.
         let counts = result.axes().any(|(side, _)| self.counts(value, side));
         if counts && result.role != Use::MatrixAccumulatorKHR {
             let error = self.error("the rows and columns of a factor's elements are not known");

@@ -104,8 +104,8 @@ impl Emit<'_> {
         self.mask_of(value, &axes)
     }
 
-    /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them. (Where a loop is cut
-    /// in two as it ends, few tiles are whole in the iterations that are left.)
+    /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them. It is not asked
+    /// for behind the iterations in which it holds everywhere: few tiles are whole there.
     fn mask_of(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<(ExprId, ValueId)>> {
         for Comparison { cond, op, difference } in self.comparisons(value, axes) {
             match self.matrices.cut.iter().find(|(of, _)| *of == cond) {

@@ -185,8 +185,8 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
-    /// The same prover, apart from it. Which claims a prover sees to hold can depend on what it was asked before: who must find the same as
-    /// another asks one that was asked nothing.
+    /// A copy, to be asked. What a prover can prove may depend on the questions before: where a pass and the verifier must agree, each asks a
+    /// fresh copy of a prover that is itself never asked.
     #[must_use]
     pub fn afresh(&self) -> Prover<'p> {
         self.within([])

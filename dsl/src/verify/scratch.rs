@@ -71,7 +71,7 @@ impl Checks<'_> {
             let told = self.teller(site, *index, &|level| level == Level::Subgroup);
             let Some(((.., count), times)) = told else { return false };
             let (outer, run) = (strides[dimension], times * strides[dimension + 1]);
-            // What moves by whole runs moves from one to the next, and the rest stays in one.
+            // Steps of `outer` lead to the next run of the same subgroup. All others must stay within one run.
             let within = reach.into_iter().filter(|(_, step)| *step != outer);
             let last: i64 = within.map(|(n, step)| (i64::from(n) - 1) * step).sum();
             count * size == self.invocations() && run == scratch.part && count * run <= outer && last < run
