@@ -248,7 +248,7 @@ fn try_variant(
     let mut dims = solve::solve(program, &shapes, &bound.sizes)?;
     let shapes = check::shapes(program, &dims, &shapes)?;
     strides::strides(program, &mut dims, &shapes, given)?;
-    check::facts(program, &dims)?;
+    check::facts(program, &dims, &bound.scalars)?;
     if !is_idle(program, &shapes) {
         let has_groups = |dispatch: &Dispatch| dispatch.grid.iter().all(|size| size.eval(&dims) != Some(0));
         let runs = |dispatch: &Dispatch| has_groups(dispatch) && !writes_nothing(dispatch, &shapes);

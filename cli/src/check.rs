@@ -9,6 +9,7 @@ use half::{bf16, f16};
 use std::collections::HashMap;
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
 use tilewright_dsl::cost::Cost;
+use tilewright_dsl::lower::launch::scalar_index;
 use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Space};
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Program};
@@ -99,13 +100,16 @@ impl Case {
     pub(crate) fn new(
         algorithm: &nest::Program,
         decomposed: Option<&nest::Program>,
-        sizes: &Sizes,
+        (program, sizes): (&Program, &Sizes),
         seed: u64,
     ) -> Result<Case, String> {
         let mut rng = Rng::with_seed(seed);
         let mut given = sizes.0.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
         for (id, scalar) in algorithm.scalars.iter() {
-            given.scalars.insert(id, one(scalar.dtype));
+            let value = one(scalar.dtype);
+            let number = program.sample(scalar_index(algorithm, id), value.number());
+            let number = number.ok_or_else(|| format!("no number was found that the facts take for `{}`", scalar.name))?;
+            given.scalars.insert(id, if number == value.number() { value } else { typed(scalar.dtype, number) });
         }
         let shapes = shapes(algorithm, &given)?;
         let shape = |id: BufferId| shapes.get(&id).cloned().unwrap_or_default();
@@ -239,14 +243,23 @@ fn one(dtype: DType) -> Value {
     }
 }
 
+/// A number as a value of a type.
+fn typed(dtype: DType, number: f64) -> Value {
+    match dtype {
+        DType::F16 => Value::float(f16::from_f64(number).to_f64()),
+        DType::BF16 => Value::float(bf16::from_f64(number).to_f64()),
+        DType::F32 => Value::float(f64::from(number as f32)),
+        DType::Bool => Value::Bool(number != 0.0),
+        _ => Value::Int(number as i64),
+    }
+}
+
 /// A value that its dtype holds exactly: floats from -1 to 1, small integers.
 fn random(dtype: DType, rng: &mut Rng) -> Value {
     let float = rng.f64() * 2.0 - 1.0;
     match dtype {
         DType::Bool => Value::Bool(rng.bool()),
-        DType::F16 => Value::float(f16::from_f64(float).to_f64()),
-        DType::BF16 => Value::float(bf16::from_f64(float).to_f64()),
-        DType::F32 => Value::float(f64::from(float as f32)),
+        DType::F16 | DType::BF16 | DType::F32 => typed(dtype, float),
         DType::I32 | DType::I8 => Value::Int(rng.i64(-100..=100)),
         DType::U32 | DType::U8 => Value::Int(rng.i64(0..=100)),
     }

@@ -16,7 +16,7 @@ use tilewright_dsl::syntax::profile;
 use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind, Tune};
 use tilewright_dsl::variant;
 use tilewright_explain::source::{Source, SourceError, Subject};
-use tilewright_launch::{Program, Relation, Role};
+use tilewright_launch::{Program, Role};
 
 impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Problem {
@@ -105,10 +105,8 @@ fn refusal(program: &Program, sizes: &Sizes) -> Option<String> {
     if let Some(why) = outer.map(|t| dims.shape(t)).find_map(Result::err) {
         return Some(why);
     }
-    let holds =
-        |left: Option<i64>, relation: Relation, right: Option<i64>| left.zip(right).is_some_and(|(l, r)| relation.holds(l, r));
-    let of = |c: &tilewright_launch::Condition| holds(c.left.eval(dims.values()), c.relation, c.right.eval(dims.values()));
-    program.facts.iter().find(|fact| !of(&fact.condition)).map(|fact| format!("`{}` does not hold", fact.text))
+    let fails = program.facts.iter().find(|fact| !fact.condition.holds_of_sizes(dims.values()));
+    fails.map(|fact| format!("`{}` does not hold", fact.text))
 }
 
 /// What a device runs of a program, as a hash: lines of files have no part in it.

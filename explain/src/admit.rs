@@ -28,11 +28,7 @@ fn shapes(program: &Program, dims: &[i64]) -> Option<String> {
 }
 
 fn facts(program: &Program, dims: &[i64]) -> Option<String> {
-    let fails = program.facts.iter().find(|fact| {
-        let condition = &fact.condition;
-        let sides = condition.left.eval(dims).zip(condition.right.eval(dims));
-        !sides.is_some_and(|(left, right)| condition.relation.holds(left, right))
-    });
+    let fails = program.facts.iter().find(|fact| !fact.condition.holds_of_sizes(dims));
     fails.map(|fact| format!("`{}` does not hold", fact.text))
 }
 

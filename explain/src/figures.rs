@@ -95,7 +95,7 @@ impl Known {
             let said = given.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
             let value = match &dim.derived {
                 Some(size) => known.eval(size),
-                None => said.or_else(|| equated(launched, known.0.len())),
+                None => said.or_else(|| launched.facts.iter().find_map(|fact| fact.condition.equates(known.0.len()))),
             };
             known.0.push(value);
         }
@@ -163,17 +163,6 @@ impl Known {
             cost,
         }
     }
-}
-
-/// The value that a fact gives a dim: `IC == 3`.
-fn equated(launched: &launch::Program, dim: usize) -> Option<i64> {
-    let value = |c: &launch::Condition| match (&c.left, c.relation, &c.right) {
-        (Size::Dim(d), launch::Relation::Eq, Size::Const(n)) | (Size::Const(n), launch::Relation::Eq, Size::Dim(d)) => {
-            (*d as usize == dim).then_some(*n)
-        }
-        _ => None,
-    };
-    launched.facts.iter().find_map(|fact| value(&fact.condition))
 }
 
 /// Of a profile that says the rates that are needed: flops per nanosecond are GFLOP/s, bytes per nanosecond GB/s.

@@ -54,6 +54,20 @@ impl Program {
         self.dims.get(*d as usize).filter(|dim| dim.derived.is_none() && !told).map(|_| *d as usize)
     }
 
+    /// A number that the facts take for a scalar, as far as they say something of that: the wanted one where they take it.
+    pub fn sample(&self, scalar: u32, wanted: f64) -> Option<f64> {
+        let named = self.facts.iter().filter_map(|fact| match fact.condition {
+            Condition::Scalar { scalar: of, bits, .. } if of == scalar => Some(f64::from_bits(bits)),
+            _ => None,
+        });
+        let named: Vec<f64> = named.collect();
+        let between = named.iter().flat_map(|a| named.iter().map(move |b| (a + b) / 2.0));
+        let beside = named.iter().flat_map(|n| [n / 2.0, n * 2.0, n + 1.0, n - 1.0]);
+        let is_float = self.scalars.get(scalar as usize).is_some_and(|s| s.dtype.is_float());
+        let mut numbers = [wanted, 1.0, 0.0, -1.0].into_iter().chain(between).chain(beside).filter(|n| is_float || n.fract() == 0.0);
+        numbers.find(|n| self.facts.iter().all(|fact| fact.condition.holds_of_scalar(scalar, *n)))
+    }
+
     /// Whether a dim is a stride that a launch reads off a tensor.
     pub fn is_stride(&self, dim: usize) -> bool {
         self.tensors.iter().flat_map(|t| t.strides.iter().flatten()).any(|stride| self.free_stride(stride) == Some(dim))
@@ -136,6 +150,17 @@ pub struct Scalar {
     pub dtype: DType,
 }
 
+impl Scalar {
+    /// The value of the 32 bits as which it travels.
+    pub fn value(&self, bits: u32) -> f64 {
+        match self.dtype {
+            DType::F32 | DType::F16 | DType::BF16 => f64::from(f32::from_bits(bits)),
+            DType::I32 | DType::I8 => f64::from(bits as i32),
+            DType::U32 | DType::U8 | DType::Bool => f64::from(bits),
+        }
+    }
+}
+
 /// A symbolic or derived dim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dim {
@@ -173,15 +198,58 @@ pub struct Fact {
     pub needed: bool,
 }
 
-/// A comparison of two sizes.
+/// What a fact says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Condition {
-    /// The left side.
-    pub left: Size,
-    /// How the sides compare.
-    pub relation: Relation,
-    /// The right side.
-    pub right: Size,
+pub enum Condition {
+    /// A comparison of two sizes.
+    Sizes {
+        /// The left side.
+        left: Size,
+        /// How the sides compare.
+        relation: Relation,
+        /// The right side.
+        right: Size,
+    },
+    /// A comparison of a scalar with a number.
+    Scalar {
+        /// The left side: an index into [`Program::scalars`].
+        scalar: u32,
+        /// How the sides compare.
+        relation: Relation,
+        /// The right side: the bits of an f64.
+        bits: u64,
+    },
+}
+
+impl Condition {
+    /// Whether it holds of sizes. What is said of a scalar is not asked.
+    pub fn holds_of_sizes(&self, dims: &[i64]) -> bool {
+        match self {
+            Condition::Sizes { left, relation, right } => {
+                left.eval(dims).zip(right.eval(dims)).is_some_and(|(left, right)| relation.holds(left, right))
+            }
+            Condition::Scalar { .. } => true,
+        }
+    }
+
+    /// The value that it gives a dim: `IC == 3`.
+    pub fn equates(&self, dim: usize) -> Option<i64> {
+        match self {
+            Condition::Sizes { left: Size::Dim(d), relation: Relation::Eq, right: Size::Const(n) }
+            | Condition::Sizes { left: Size::Const(n), relation: Relation::Eq, right: Size::Dim(d) } => {
+                (*d as usize == dim).then_some(*n)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it holds of a scalar, if it says something of that.
+    pub fn holds_of_scalar(&self, of: u32, value: f64) -> bool {
+        match self {
+            Condition::Scalar { scalar, relation, bits } if *scalar == of => relation.holds(value, f64::from_bits(*bits)),
+            _ => true,
+        }
+    }
 }
 
 /// An integer whose values 32 bits must hold.

@@ -157,7 +157,7 @@ pub enum Relation {
 
 impl Relation {
     /// Whether `a` stands in this relation to `b`.
-    pub fn holds(self, a: i64, b: i64) -> bool {
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Relation::Eq => a == b,
             Relation::Ne => a != b,

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tilewright::Scalar as Number;
 use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Result, bf16, f16};
-use tilewright_launch::{Argument as Position, Condition, Program, Relation, Role, Size, Tensor};
+use tilewright_launch::{Argument as Position, Program, Role, Size, Tensor};
 
 /// Sizes by name.
 pub type Sizes = Vec<(String, i64)>;
@@ -25,7 +25,7 @@ impl<'a> Dims<'a> {
     pub fn new(program: &'a Program, known: &dyn Fn(&str) -> Option<i64>) -> Result<Dims<'a>, String> {
         let mut values = Vec::new();
         for (n, dim) in program.dims.iter().enumerate() {
-            let said = || known(&dim.name).or_else(|| equated(program, n));
+            let said = || known(&dim.name).or_else(|| program.facts.iter().find_map(|fact| fact.condition.equates(n)));
             // Nothing but other strides depends on a stride.
             let value = match &dim.derived {
                 Some(size) => size.eval(&values),
@@ -98,17 +98,6 @@ impl<'a> Dims<'a> {
     }
 }
 
-/// The value that a fact gives a dim: `IC == 3`.
-fn equated(program: &Program, dim: usize) -> Option<i64> {
-    let value = |c: &Condition| match (&c.left, c.relation, &c.right) {
-        (Size::Dim(d), Relation::Eq, Size::Const(n)) | (Size::Const(n), Relation::Eq, Size::Dim(d)) => {
-            (*d as usize == dim).then_some(*n)
-        }
-        _ => None,
-    };
-    program.facts.iter().find_map(|fact| value(&fact.condition))
-}
-
 /// Random inputs that several sets share, as long as the sizes are the same.
 #[derive(Default)]
 pub struct Pool {
@@ -155,7 +144,7 @@ impl Set {
         let mut arguments = Vec::new();
         for position in &program.arguments {
             arguments.push(match position {
-                Position::Scalar(i) => Owned::Scalar(one(program.scalars[*i as usize].dtype)),
+                Position::Scalar(i) => Owned::Scalar(scalar(program, *i)?),
                 Position::Dim(i) => {
                     let value = dims.values.get(*i as usize).and_then(|n| usize::try_from(*n).ok());
                     Owned::Size(value.ok_or("a dim that is an argument has no value")?)
@@ -201,17 +190,19 @@ impl Set {
     }
 }
 
-fn one(dtype: DType) -> Number {
-    match dtype {
-        DType::F16 => f16::ONE.into(),
-        DType::BF16 => bf16::ONE.into(),
-        DType::I32 => 1i32.into(),
-        DType::U32 => 1u32.into(),
-        DType::I8 => 1i8.into(),
-        DType::U8 => 1u8.into(),
-        DType::Bool => true.into(),
-        _ => 1f32.into(),
-    }
+fn scalar(program: &Program, of: u32) -> Result<Number, String> {
+    let Some(wanted) = program.scalars.get(of as usize) else { return Err(format!("there is no scalar {of}")) };
+    let number = program.sample(of, 1.0).ok_or_else(|| format!("no number was found that the facts take for `{}`", wanted.name))?;
+    Ok(match wanted.dtype {
+        DType::F16 => f16::from_f64(number).into(),
+        DType::BF16 => bf16::from_f64(number).into(),
+        DType::I32 => (number as i32).into(),
+        DType::U32 => (number as u32).into(),
+        DType::I8 => (number as i8).into(),
+        DType::U8 => (number as u8).into(),
+        DType::Bool => (number != 0.0).into(),
+        _ => (number as f32).into(),
+    })
 }
 
 /// Floats from -1 to 1, small whole numbers.

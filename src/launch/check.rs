@@ -5,7 +5,7 @@ use super::{Refusal, text};
 use crate::device::Limits;
 use crate::memory::allocated;
 use crate::region::Region;
-use tilewright_launch::{Addressing, Dispatch, Feature, MOST, Program, REACH, Role, Tensor};
+use tilewright_launch::{Addressing, Condition, Dispatch, Feature, MOST, Program, REACH, Role, Tensor};
 
 /// The shapes of all tensors for these dims, compared with those given; `given[i]` belongs to `program.tensors[i]`.
 pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Result<Vec<Vec<usize>>, Refusal> {
@@ -82,18 +82,26 @@ fn bytes_of(tensor: &Tensor, shape: &[usize], is_read: bool) -> u64 {
     allocated(elements.saturating_mul(tensor.dtype.bytes().into()).min(u64::MAX - 16))
 }
 
-/// The facts and limits of a variant.
-pub(crate) fn facts(program: &Program, dims: &[i64]) -> Result<(), Refusal> {
+/// The facts and limits of a variant. `scalars`: the bits of each.
+pub(crate) fn facts(program: &Program, dims: &[i64], scalars: &[u32]) -> Result<(), Refusal> {
     for fact in &program.facts {
-        let c = &fact.condition;
-        let holds = c.left.eval(dims).zip(c.right.eval(dims)).is_some_and(|(l, r)| c.relation.holds(l, r));
+        let (holds, values) = match &fact.condition {
+            Condition::Sizes { left, right, .. } => {
+                let named = if fact.needed { text::are } else { text::values };
+                (fact.condition.holds_of_sizes(dims), named(program, dims, [left, right]))
+            }
+            Condition::Scalar { scalar, .. } => {
+                let bits = scalars.get(*scalar as usize).copied().unwrap_or_default();
+                let value = program.scalars.get(*scalar as usize).map_or(f64::NAN, |scalar| scalar.value(bits));
+                let verb = if fact.needed { "is" } else { "=" };
+                (fact.condition.holds_of_scalar(*scalar, value), text::scalar(program, *scalar, value, verb))
+            }
+        };
         if !holds && fact.needed {
-            let values = text::are(program, dims, [&c.left, &c.right]);
-            let sizes = if values.is_empty() { String::new() } else { format!("; {values}") };
-            return Err(Refusal::needed(format!("needs `{}`{sizes}", fact.text)));
+            let values = if values.is_empty() { String::new() } else { format!("; {values}") };
+            return Err(Refusal::needed(format!("needs `{}`{values}", fact.text)));
         }
         if !holds {
-            let values = text::values(program, dims, [&c.left, &c.right]);
             let with = if values.is_empty() { String::new() } else { format!(" for {values}") };
             return Err(Refusal::variant(format!("`{}` does not hold{with}", fact.text)));
         }
@@ -159,7 +167,7 @@ mod tests {
     #[test]
     fn a_fact_that_fails_names_the_values() {
         let dims = solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
-        assert_eq!(facts(&conv(), &dims), Err(Refusal::variant("`OW % 4 == 0` does not hold for OW = 3".into())));
+        assert_eq!(facts(&conv(), &dims, &[]), Err(Refusal::variant("`OW % 4 == 0` does not hold for OW = 3".into())));
     }
 
     #[test]
@@ -167,16 +175,16 @@ mod tests {
         let mut program = conv();
         program.facts[0].needed = true;
         let dims = solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
-        assert_eq!(facts(&program, &dims), Err(Refusal::needed("needs `OW % 4 == 0`; OW is 3".into())));
+        assert_eq!(facts(&program, &dims, &[]), Err(Refusal::needed("needs `OW % 4 == 0`; OW is 3".into())));
     }
 
     #[test]
     fn a_limit_is_within_32_bits() {
         let within = solve(&conv(), &[&[1, (1 << 21) - 1, 9, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
-        assert_eq!(facts(&conv(), &within), Ok(()));
+        assert_eq!(facts(&conv(), &within, &[]), Ok(()));
         let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
         let reason = "`n * ih * 1024` can be 2147483648, and indices have 32 bits, for N = 1, IH = 2097152";
-        assert_eq!(facts(&conv(), &beyond), Err(Refusal::variant(reason.into())));
+        assert_eq!(facts(&conv(), &beyond, &[]), Err(Refusal::variant(reason.into())));
     }
 
     #[test]

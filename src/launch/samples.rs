@@ -59,7 +59,7 @@ pub(crate) fn conv() -> Program {
         ],
         facts: vec![Fact {
             text: "OW % 4 == 0".into(),
-            condition: Condition { left: bin(Size::FloorMod, dim(5), lit(4)), relation: Relation::Eq, right: lit(0) },
+            condition: Condition::Sizes { left: bin(Size::FloorMod, dim(5), lit(4)), relation: Relation::Eq, right: lit(0) },
             needed: false,
         }],
         limits: vec![Limit {

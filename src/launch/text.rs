@@ -36,6 +36,11 @@ fn named<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'
     named.into_iter().filter_map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// A scalar's name and value, joined in the same way.
+pub(super) fn scalar(program: &Program, scalar: u32, value: f64, verb: &str) -> String {
+    program.scalars.get(scalar as usize).map_or_else(String::new, |scalar| format!("{} {verb} {value:?}", scalar.name))
+}
+
 /// A dim's name.
 pub(super) fn dim_name(program: &Program, dim: u32) -> String {
     program.dims.get(dim as usize).map_or_else(|| "?".to_owned(), |d| d.name.clone())

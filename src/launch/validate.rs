@@ -2,7 +2,7 @@
 
 use super::solve::{dims_of, is_known};
 use super::strides;
-use tilewright_launch::{Addressing, Argument, Dispatch, ParamValue, Program, Role, Size};
+use tilewright_launch::{Addressing, Argument, Condition, Dispatch, ParamValue, Program, Role, Size};
 
 /// The first contradiction in a program.
 pub(crate) fn validate(program: &Program) -> Result<(), String> {
@@ -100,11 +100,17 @@ fn derive(program: &Program, known: &mut [bool]) {
     }
 }
 
-/// Sizes name dims that exist.
+/// Sizes name dims that exist, and facts scalars.
 fn sizes(program: &Program) -> Result<(), String> {
     let shapes = program.tensors.iter().flat_map(|t| t.shape.iter().chain(t.strides.iter().flatten()));
-    let facts = program.facts.iter().flat_map(|f| [&f.condition.left, &f.condition.right]);
-    shapes.chain(facts).chain(program.limits.iter().flat_map(|l| [&l.least, &l.most])).try_for_each(|s| size(program, s))
+    let limits = program.limits.iter().flat_map(|l| [&l.least, &l.most]);
+    shapes.chain(limits).try_for_each(|s| size(program, s))?;
+    program.facts.iter().try_for_each(|fact| match &fact.condition {
+        Condition::Sizes { left, right, .. } => size(program, left).and_then(|()| size(program, right)),
+        Condition::Scalar { scalar, .. } => {
+            ensure((*scalar as usize) < program.scalars.len(), || format!("there is no scalar {scalar}"))
+        }
+    })
 }
 
 fn size(program: &Program, size: &Size) -> Result<(), String> {

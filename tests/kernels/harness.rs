@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use tilewright::{Argument, Device, DynKernel, Options};
+use tilewright::{Argument, Device, DynKernel, Options, Scalar};
 use tilewright_differential::compare::compare;
 use tilewright_differential::compile::Refusal;
 pub use tilewright_differential::inputs::Fill;
@@ -189,8 +189,27 @@ impl Variant {
         self.on_each(dims, &|kernel, arguments| kernel.variant_for(arguments).expect("a version").to_owned())
     }
 
-    /// What each device makes of the variant and of arguments for these dims. It has no scalars.
+    /// Why a launch at these dims with a scalar is refused, on each device.
+    pub fn refusals_of(&self, dims: &[(&str, i64)], scalar: impl Into<Scalar>) -> Vec<String> {
+        self.on_each_with(dims, Some(scalar.into()), &|kernel, arguments| kernel.run(arguments).expect_err("a refusal").to_string())
+    }
+
+    /// The version that a launch at these dims with a scalar takes, on each device.
+    pub fn taken_with(&self, dims: &[(&str, i64)], scalar: impl Into<Scalar>) -> Vec<String> {
+        self.on_each_with(dims, Some(scalar.into()), &|kernel, arguments| kernel.variant_for(arguments).expect("a version").to_owned())
+    }
+
     fn on_each(&self, dims: &[(&str, i64)], ask: &dyn Fn(&DynKernel, Vec<Argument<'_>>) -> String) -> Vec<String> {
+        self.on_each_with(dims, None, ask)
+    }
+
+    /// What each device makes of the variant and of arguments for these dims. All scalars are the one that is given.
+    fn on_each_with(
+        &self,
+        dims: &[(&str, i64)],
+        scalar: Option<Scalar>,
+        ask: &dyn Fn(&DynKernel, Vec<Argument<'_>>) -> String,
+    ) -> Vec<String> {
         let one = |kernel: &DynKernel| {
             let tensors = arguments(kernel.device(), &self.algorithm, dims).expect("tensors");
             let mut rest = tensors.iter();
@@ -199,7 +218,8 @@ impl Variant {
                     let dim = dims.iter().find(|(name, _)| *name == self.algorithm.dims[*id].name).expect("a value");
                     Argument::Size(usize::try_from(dim.1).expect("a size"))
                 }
-                _ => Argument::Read(rest.next().expect("a tensor")),
+                nest::Argument::Scalar(_) => Argument::Scalar(scalar.expect("a scalar")),
+                nest::Argument::Tensor(_) => Argument::Read(rest.next().expect("a tensor")),
             };
             ask(kernel, self.algorithm.arguments.iter().map(argument).collect())
         };

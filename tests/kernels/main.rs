@@ -30,6 +30,7 @@ mod im2col;
 mod index;
 mod instead;
 mod lines;
+mod masked_scores;
 mod matmul;
 mod mma;
 mod mma_conv;

@@ -193,9 +193,8 @@ fn dims(program: &Program, n: usize) -> Vec<i64> {
             Some(derived) => derived.eval(&dims).unwrap_or(-1),
             None => SIZES[(n + n / SIZES.len() * at) % SIZES.len()],
         };
-        let is = |fact: &&Fact| fact.condition.relation == Relation::Eq && fact.condition.left == Size::Dim(at as u32);
-        if let Some(Size::Const(value)) = program.facts.iter().find(is).map(|fact| &fact.condition.right) {
-            dims[at] = *value;
+        if let Some(value) = program.facts.iter().find_map(|fact| fact.condition.equates(at)) {
+            dims[at] = value;
         }
     }
     dims
@@ -203,10 +202,7 @@ fn dims(program: &Program, n: usize) -> Vec<i64> {
 
 /// Whether a launch of these dims is taken, and small.
 fn admits(program: &Program, dims: &[i64]) -> bool {
-    let holds = |fact: &Fact| {
-        let sides = fact.condition.left.eval(dims).zip(fact.condition.right.eval(dims));
-        sides.is_some_and(|(left, right)| fact.condition.relation.holds(left, right))
-    };
+    let holds = |fact: &Fact| fact.condition.holds_of_sizes(dims);
     let elements = |tensor: &Tensor| tensor.shape.iter().try_fold(1i64, |n, size| n.checked_mul(size.eval(dims)?));
     let small = |tensor| elements(tensor).is_some_and(|n| (0..1 << 16).contains(&n));
     dims.iter().all(|dim| *dim >= 0) && program.tensors.iter().all(small) && program.facts.iter().all(holds)

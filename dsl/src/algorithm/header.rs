@@ -76,6 +76,9 @@ impl Checker<'_> {
             let is_known = [left, right].iter().all(|side| self.program.exprs.as_int(*side).is_some());
             self.program.owe(text, if is_known { State::Proved } else { State::CheckedAtLaunch }, span);
         }
+        for bound in self.program.bounds.clone() {
+            self.program.owe(bound.text, State::CheckedAtLaunch, bound.span);
+        }
         if self.prove
             && let Some(conditions) = Prover::new(&self.program).contradiction()
         {

@@ -35,6 +35,7 @@ mod reductions;
 pub mod signature;
 mod sizes;
 pub(crate) mod stated;
+mod stated_scalars;
 mod types;
 mod values;
 

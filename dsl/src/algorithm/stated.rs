@@ -1,8 +1,10 @@
-//! What `where` states, of a kernel and in a schedule's head: comparisons of sizes, and `finite(x)`.
+//! What `where` states, of a kernel and in a schedule's head: comparisons of sizes, of scalars with numbers ([`stated_scalars`]), and
+//! `finite(x)`.
 //!
-//! Refused: facts that are neither; sizes that are made of something else than dims, parameters and whole numbers; names that the
+//! Refused: facts that are none of these; sizes that are made of something else than dims, parameters and whole numbers; names that the
 //! kernel does not have.
 
+use super::stated_scalars;
 use crate::diag::{Error, did_you_mean, list};
 use crate::expr::{Binary, ExprId};
 use crate::nest::{Buffer, Condition, Program, Space, Strided, print};
@@ -39,6 +41,9 @@ pub(crate) fn equated(kernel: &Kernel, fact: &Expr) -> Option<(Name, i64)> {
 
 /// Notes one fact. `needed`: a kernel's, which holds for all its schedules.
 pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(), Error> {
+    if let Some(noted) = stated_scalars::note(program, fact, needed) {
+        return noted;
+    }
     match &fact.kind {
         ExprKind::Compare(op, _, a, b) => {
             let (left, right) = (size(program, a)?, size(program, b)?);
@@ -55,11 +60,11 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
         ExprKind::Call { function, args } if function.text == "finite" => finite(program, args, fact),
         _ => Err(Error::new(fact.span, "this is no fact")
-            .help("a fact compares two sizes, `OW % 8 == 0`, or says `finite(x)` of a tensor")),
+            .help("a fact compares two sizes, `OW % 8 == 0`, or a scalar with a number, `scale > 0.0`, or says `finite(x)` of a tensor")),
     }
 }
 
-fn relation(op: crate::expr::Compare) -> Relation {
+pub(super) fn relation(op: crate::expr::Compare) -> Relation {
     use crate::expr::Compare;
     match op {
         Compare::Eq => Relation::Eq,

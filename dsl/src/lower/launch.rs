@@ -136,8 +136,14 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
     for c in &program.conditions {
         let mut side = |e| must(e, c.span, &|| format!("a side of `{}`", c.text));
         let (left, right) = (side(c.left), side(c.right));
-        let condition = launch::Condition { left, relation: c.relation, right };
+        let condition = launch::Condition::Sizes { left, relation: c.relation, right };
         facts.push(launch::Fact { text: c.text.clone(), condition, needed: c.needed });
+    }
+    // What is computed of an input alone has no scalars.
+    for b in program.bounds.iter().filter(|b| program.arguments.contains(&nest::Argument::Scalar(b.scalar))) {
+        let (scalar, bits) = (scalar_index(program, b.scalar), b.value.to_bits());
+        let condition = launch::Condition::Scalar { scalar, relation: b.relation, bits };
+        facts.push(launch::Fact { text: b.text.clone(), condition, needed: b.needed });
     }
     let solve = solve::plan(program).unwrap_or_else(|missing| {
         for dim in missing {

@@ -1,82 +1,93 @@
-//! What an expression is where some of its reads give 0: the question behind every filled copy and rounded-up tile.
+//! What an expression is where some of its reads give 0, or something else that is told: the question behind every filled copy and rounded-up
+//! tile.
 
 use super::Program;
-use crate::expr::{Binary, Expr, ExprId, Outside, Read, Unary};
+pub use super::known::Known;
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::DType;
-
-/// What is known of a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Known {
-    /// It is this.
-    Exactly(f64),
-    /// It is neither an infinity nor NaN.
-    Finite,
-    /// Nothing.
-    Nothing,
-}
 
 /// What is known of `expr` where the reads that `filled` names give 0.
 pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
     known_by(program, expr, &|e| match program.exprs.get(e) {
-        Expr::Read(read) if filled(read) => Some(Known::Exactly(0.0)),
+        Expr::Read(read) if filled(read) => Some(Known::exactly(0.0)),
         _ => None,
     })
 }
 
-/// What is known of `expr` by what `told` knows of its parts. Only rules that hold for every rounding are used; the sign
-/// of a zero does not count.
+/// What is known of `expr` by what `told` knows of its parts.
 pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option<Known>) -> Known {
-    use Known::{Exactly, Finite, Nothing};
     if let Some(known) = told(expr) {
         return known;
     }
     let part = |e: ExprId| known_by(program, e, told);
     let dtype = program.exprs.dtype(expr);
-    let opaque = if dtype.is_float() { Nothing } else { Finite };
     match program.exprs.get(expr) {
-        Expr::Const(c) if c.value().is_nan() => Nothing,
-        Expr::Const(c) => Exactly(c.value()),
+        Expr::Const(c) => Known::exactly(c.value()).flushed(dtype),
+        Expr::Scalar(scalar) => program.known_of_scalar(*scalar),
         Expr::Read(read) if program.finite.contains(&read.buffer) => match &read.outside {
-            Outside::Fill(fill, _) if matches!(part(*fill), Nothing) => Nothing,
-            Outside::Fill(fill, _) if matches!(part(*fill), Exactly(v) if !v.is_finite()) => Nothing,
-            _ => Finite,
+            Outside::Fill(fill, _) => part(*fill).or(Known::finite(dtype)),
+            _ => Known::finite(dtype),
         },
-        Expr::Binary(op, a, b) => match (op, part(*a), part(*b)) {
-            (Binary::Mul | Binary::MulHi, a, b) if is_zero_product(a, b) => Exactly(0.0),
-            (Binary::Add, Exactly(0.0), other) | (Binary::Add | Binary::Sub, other, Exactly(0.0)) => other,
-            (Binary::Div, Exactly(0.0), Exactly(x)) if dtype.is_float() && x != 0.0 && x.is_finite() => Exactly(0.0),
-            (Binary::Max, Exactly(x), Exactly(y)) => Exactly(x.max(y)),
-            (Binary::Min, Exactly(x), Exactly(y)) => Exactly(x.min(y)),
-            _ => opaque,
-        },
-        Expr::Unary(op, a) => match (op, part(*a)) {
-            (
-                Unary::Neg | Unary::Abs | Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil,
-                Exactly(0.0),
-            ) => Exactly(0.0),
-            (Unary::Erf | Unary::CountOnes, Exactly(0.0)) => Exactly(0.0),
-            (Unary::Neg, Exactly(x)) if dtype.is_float() => Exactly(-x),
-            (Unary::Abs, Exactly(x)) if dtype.is_float() => Exactly(x.abs()),
-            _ => opaque,
-        },
-        Expr::Cast(to, a) => match part(*a) {
-            Exactly(0.0) => Exactly(0.0),
-            // Every value of the narrower floats is one of f32.
-            known if *to == DType::F32 && program.exprs.dtype(*a).is_float() => known,
-            _ => opaque,
-        },
-        Expr::Select(_, a, b) => match (part(*a), part(*b)) {
-            (a, b) if a == b => a,
-            _ => opaque,
-        },
-        Expr::MulAdd(a, b, c) if is_zero_product(part(*a), part(*b)) => part(*c),
-        _ => opaque,
+        Expr::Binary(op, a, b) => binary(*op, part(*a), part(*b), dtype),
+        Expr::Unary(op, a) => unary(*op, part(*a), dtype),
+        Expr::Cast(to, a) => cast(*to, part(*a), program.exprs.dtype(*a)),
+        Expr::Select(cond, a, b) => {
+            let other = match program.exprs.get(*cond) {
+                // `if x == -inf { a } else { x }` is not -inf where `a` is not.
+                Expr::Compare(Compare::Eq, x, c) if x == b => part(*c).value().map_or(part(*b), |c| part(*b).except(c)),
+                _ => part(*b),
+            };
+            part(*a).or(other)
+        }
+        Expr::MulAdd(a, b, c) => {
+            let product = part(*a).times(part(*b));
+            if product.is(0.0) { part(*c) } else { product.rounded(dtype).plus(part(*c)).rounded(dtype) }
+        }
+        _ => Known::any(dtype),
     }
 }
 
-/// Whether a product is 0: 0 times infinity is not.
-fn is_zero_product(a: Known, b: Known) -> bool {
-    let is_finite = |known| known == Known::Finite || matches!(known, Known::Exactly(x) if x.is_finite());
-    let is_zero = |known| known == Known::Exactly(0.0);
-    is_zero(a) && is_finite(b) || is_zero(b) && is_finite(a)
+/// Whether both are the same one value.
+pub fn is_same(a: Known, b: Known) -> bool {
+    a.value().is_some() && a.value() == b.value()
+}
+
+fn binary(op: Binary, a: Known, b: Known, dtype: DType) -> Known {
+    match op {
+        Binary::Add if a.is(0.0) || b.is(0.0) => a.plus(b),
+        Binary::Add => a.plus(b).rounded(dtype),
+        Binary::Sub if b.is(0.0) => a,
+        Binary::Sub => a.plus(b.negative()).rounded(dtype),
+        Binary::Mul => a.times(b).rounded(dtype),
+        Binary::MulHi if a.is(0.0) || b.is(0.0) => Known::exactly(0.0),
+        Binary::Div if a.is(0.0) && dtype.is_float() && b.is_finite() && !b.can_be_zero() => Known::exactly(0.0),
+        Binary::Max => a.extreme(b, true),
+        Binary::Min => a.extreme(b, false),
+        _ => Known::any(dtype),
+    }
+}
+
+fn unary(op: Unary, a: Known, dtype: DType) -> Known {
+    match op {
+        Unary::Neg if dtype.is_float() => a.negative(),
+        Unary::Abs if dtype.is_float() => a.magnitude(),
+        Unary::Exp | Unary::Exp2 => a.exponential(dtype),
+        Unary::Neg | Unary::Abs if a.is(0.0) => a,
+        Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil | Unary::Erf | Unary::CountOnes
+            if a.is(0.0) =>
+        {
+            a
+        }
+        _ => Known::any(dtype),
+    }
+}
+
+fn cast(to: DType, a: Known, from: DType) -> Known {
+    match (a.is(0.0), from.is_float(), to.is_float()) {
+        (true, ..) => Known::exactly(0.0),
+        // Every value of the narrower floats is one of f32.
+        (_, true, true) if to == DType::F32 => a,
+        (_, _, true) => a.rounded(to),
+        _ => Known::any(to),
+    }
 }

@@ -87,8 +87,11 @@
 //! ([`Buffer::versions`]), the one of a step is that of the step's number.
 
 mod axis;
+mod bounds;
 pub mod build;
+pub mod defined;
 pub mod fill;
+pub mod known;
 mod local_bytes;
 mod monoid;
 mod node;
@@ -102,6 +105,7 @@ pub mod walk;
 mod whole;
 
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
+pub use bounds::Bound;
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use node::{
     Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Part, Phase, Pred, Scope, Scratch,
@@ -154,6 +158,8 @@ pub struct Program {
     pub tuned: Vec<Tuned>,
     /// What the kernel states and needs, what the schedule's head states, and what the launch checks because a directive asked for it.
     pub conditions: Vec<Condition>,
+    /// The same of scalars.
+    pub bounds: Vec<Bound>,
     /// Tensors that the kernel or the schedule's head says hold neither infinities nor NaN.
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.

@@ -21,7 +21,7 @@ use super::renamed::Renamed;
 use crate::arena::Id;
 use crate::diag::{Error, SpanId, list};
 use crate::expr::{Expr, ExprId, Read};
-use crate::nest::fill::{Known, at_fill};
+use crate::nest::fill::at_fill;
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, BufferId, Fate, Program, Space, StageId, State, print};
 use crate::syntax::Name;
 use crate::syntax::schedule::Im2col;
@@ -124,7 +124,7 @@ fn define(program: &mut Program, stage: StageId, name: String, of: &Convolution,
     let value = own.expr(program, of.input);
     let dtype = program.exprs.dtype(value);
     let buffer = convolution::define(program, stage, name, axes, Body::Map(value), (dtype, span));
-    if dtype.is_float() && at_fill(program, value, &|_| false) == Known::Finite {
+    if dtype.is_float() && at_fill(program, value, &|_| false).is_finite() {
         program.finite.push(buffer);
     }
     let index: Vec<ExprId> = of.axes.iter().map(|axis| program.exprs.axis(*axis)).collect();

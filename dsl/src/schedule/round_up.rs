@@ -4,7 +4,7 @@
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
-use crate::nest::fill::{Known, at_fill, known_by};
+use crate::nest::fill::{Known, at_fill, is_same, known_by};
 use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
 
 /// The help for any item.
@@ -33,17 +33,17 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
     for (item, identity) in items {
         let value = at_fill(program, *item, &filled);
         let wanted = at_fill(program, *identity, &|_| false);
-        if matches!((value, wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b) {
+        if is_same(value, wanted) {
             continue;
         }
         let name = nest.name(axis);
         // Would it be, if all tensors were finite?
         let finite = known_by(program, *item, &|e| match program.exprs.get(e) {
-            Expr::Read(read) => Some(if filled(read) { Known::Exactly(0.0) } else { Known::Finite }),
+            Expr::Read(read) => Some(if filled(read) { Known::exactly(0.0) } else { Known::finite(program.exprs.dtype(e)) }),
             _ => None,
         });
-        let (why, help) = match (value, finite == wanted) {
-            (Known::Exactly(v), _) => {
+        let (why, help) = match (value.value(), is_same(finite, wanted)) {
+            (Some(v), _) => {
                 (format!("past the end of `{name}` the item is {v}, and the identity of `{}` another value", monoid.name), GUARD)
             }
             (_, true) => (unproved(name, &format!("`{}`: 0 times an infinity is not 0", monoid.name)), FINITE),

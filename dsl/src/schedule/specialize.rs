@@ -45,8 +45,9 @@ impl Specialize<'_> {
 
     /// The facts as text, from a program that was compiled under them.
     pub(crate) fn under(&self, program: &Program) -> String {
-        let own = program.conditions.iter().filter(|c| self.statement.holds(c.span));
-        own.map(|c| c.text.as_str()).collect::<Vec<_>>().join(", ")
+        let of_sizes = program.conditions.iter().map(|c| (c.span, &c.text));
+        let all = of_sizes.chain(program.bounds.iter().map(|b| (b.span, &b.text)));
+        all.filter(|(span, _)| self.statement.holds(*span)).map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// What is wrong under the facts alone is blamed on them.
@@ -83,12 +84,14 @@ impl Specialize<'_> {
 
     /// Whether the facts follow from what a program knows.
     fn holds_in(&self, program: &Program) -> bool {
-        let mut program = Program { exprs: program.exprs.clone(), dims: program.dims.clone(), ..known(program) };
+        let (exprs, dims, scalars) = (program.exprs.clone(), program.dims.clone(), program.scalars.clone());
+        let mut program = Program { exprs, dims, scalars, ..known(program) };
         self.facts.iter().all(|fact| {
-            let before = program.conditions.len();
+            let (before, bounds) = (program.conditions.len(), program.bounds.len());
             let noted = stated::note(&mut program, fact, false).is_ok();
+            let stated = program.bounds.split_off(bounds);
             let follows = |at| Prover::new(&program).is_redundant(at);
-            let holds = noted && (before..program.conditions.len()).all(follows);
+            let holds = noted && (before..program.conditions.len()).all(follows) && stated.iter().all(|bound| program.implies(bound));
             program.conditions.truncate(before);
             holds
         })
@@ -97,8 +100,8 @@ impl Specialize<'_> {
 
 /// What is known of a program's sizes, without its nests.
 fn known(program: &Program) -> Program {
-    let (parameters, conditions) = (program.parameters.clone(), program.conditions.clone());
-    Program { parameters, conditions, ..Program::default() }
+    let (parameters, conditions, bounds) = (program.parameters.clone(), program.conditions.clone(), program.bounds.clone());
+    Program { parameters, conditions, bounds, ..Program::default() }
 }
 
 /// That a fact is one that a launch can tell.

@@ -8,8 +8,9 @@ use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::expr::{Compare, Expr, ExprId, Exprs, Outside, Read};
 use crate::facts::{Poly, Prover};
-use crate::nest::fill::{Known, at_fill, known_by};
-use crate::nest::{AxisId, Body, NodeKind, Phase, Program, Space};
+use crate::nest::defined::known_of;
+use crate::nest::fill::{Known, at_fill, is_same, known_by};
+use crate::nest::{AxisId, Body, BufferId, NodeKind, Phase, Program, Space};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -113,16 +114,31 @@ impl Checks<'_> {
         let (program, plain) = (self.program, Prover::on_leaves(self.program));
         let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
         let (given, [beyond, assumed]) = (&case.given[..], [const { OnceCell::new() }; 2]);
-        let past = Past { program, plain, excess, past, given, beyond, assumed };
+        let past = Past { checks: self, program, axis, plain, excess, past, given, beyond, assumed };
         let wanted = at_fill(program, identity, &|_| false);
-        matches!((past.evaluate(case.item), wanted), (Known::Exactly(a), Known::Exactly(b)) if a == b)
-            || past.assumed().is_impossible()
+        is_same(past.evaluate(case.item), wanted) || past.assumed().is_impossible()
+    }
+}
+
+impl Checks<'_> {
+    /// Whether no predicate of a leaf that writes a buffer leaves elements as they were: each leaves out what is no element, or items of a
+    /// reduction.
+    fn is_whole(&self, buffer: BufferId) -> bool {
+        let made_of = |index: &ExprId, axis: AxisId| self.program.exprs.uses_axis(*index, &mut |a| self.program.passes(a, axis));
+        self.sites.iter().all(|site| {
+            let Some(touch) = site.touches.iter().find(|touch| touch.writes && touch.buffer == buffer) else { return true };
+            let reduced = self.reduced(site);
+            let tells = |axis: AxisId| touch.index.iter().any(|index| made_of(index, axis));
+            site.preds().iter().all(|pred| tells(pred.axis) || reduced.iter().any(|own| self.program.passes(*own, pred.axis)))
+        })
     }
 }
 
 /// The points at which an axis is past its extent.
-struct Past<'p> {
+struct Past<'p, 'v> {
+    checks: &'p Checks<'v>,
     program: &'p Program,
+    axis: AxisId,
     /// What holds everywhere.
     plain: Prover<'p>,
     /// How far the axis is past its extent: not negative.
@@ -137,7 +153,7 @@ struct Past<'p> {
     assumed: OnceCell<Prover<'p>>,
 }
 
-impl<'p> Past<'p> {
+impl<'p> Past<'p, '_> {
     fn beyond(&self) -> &Prover<'p> {
         self.beyond.get_or_init(|| self.plain.assuming(self.past, true))
     }
@@ -163,7 +179,7 @@ impl<'p> Past<'p> {
     /// What is known of an item.
     fn evaluate(&self, item: ExprId) -> Known {
         known_by(self.program, item, &|e| match self.program.exprs.get(e) {
-            Expr::Read(read) => self.filled(read),
+            Expr::Read(read) => self.filled(read).or_else(|| self.defined(read)),
             Expr::Select(cond, yes, no) => match self.decided(*cond) {
                 Some(true) => Some(self.evaluate(*yes)),
                 Some(false) => Some(self.evaluate(*no)),
@@ -171,6 +187,13 @@ impl<'p> Past<'p> {
             },
             _ => None,
         })
+    }
+
+    /// What is known of an element that the axis does not tell: it is one that is defined.
+    fn defined(&self, read: &Read) -> Option<Known> {
+        let told = |index: &ExprId| self.program.exprs.uses_axis(*index, &mut |a| self.program.passes(a, self.axis));
+        let is_inside = read.outside == Outside::Never && !self.program.finite.contains(&read.buffer);
+        (is_inside && !read.index.iter().any(told)).then(|| known_of(self.program, read.buffer, &|buffer| self.checks.is_whole(buffer)))
     }
 
     /// The fill of a read that lies outside.
@@ -315,15 +338,22 @@ impl Trace<'_, '_> {
     /// What a writer puts where `read` reads.
     fn value_at(&self, writer: &Site<'_>, touch: &Touch, read: &Read) -> Option<Case> {
         let value = match &writer.node.kind {
-            NodeKind::Compute(compute) if compute.phase == Phase::Whole => match self.checks.program.stages[compute.stage].body {
-                Body::Map(_) => *compute.value.first()?,
-                Body::Reduce { .. } => return None,
+            NodeKind::Compute(compute) => match (&self.checks.program.stages[compute.stage].body, compute.phase) {
+                (Body::Map(_), Phase::Whole) => *compute.value.first()?,
+                // Of what a reduction stores, the masked elements are known.
+                (Body::Reduce { .. }, Phase::Whole) => compute.finish.filter(|finish| self.is_masked(*finish))?,
+                (Body::Reduce { .. }, Phase::Finish) => *compute.value.first().filter(|value| self.is_masked(**value))?,
+                _ => return None,
             },
             NodeKind::Copy(copy) => copy.value,
             _ => return None,
         };
         let places = self.places(touch, read)?;
         Some(self.moved(value, writer, &places))
+    }
+
+    fn is_masked(&self, value: ExprId) -> bool {
+        matches!(self.checks.program.exprs.get(value), Expr::Select(..))
     }
 
     /// The reader's indices for the writer's axes.

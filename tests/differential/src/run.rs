@@ -167,10 +167,7 @@ pub fn dim_values(program: &launch::Program, dims: &[(&str, i64)]) -> Option<Vec
 /// Whether a program's facts hold for sizes. `None`: a dim has no value.
 pub fn admits(program: &launch::Program, dims: &[(&str, i64)]) -> Option<bool> {
     let values = dim_values(program, dims)?;
-    let mut conditions = program.facts.iter().map(|fact| &fact.condition);
-    let broken =
-        conditions.try_fold(false, |broken, c| Some(broken || !c.relation.holds(c.left.eval(&values)?, c.right.eval(&values)?)));
-    broken.map(|broken| !broken)
+    Some(program.facts.iter().all(|fact| fact.condition.holds_of_sizes(&values)))
 }
 
 fn scalar(value: Value, dtype: DType) -> Scalar {

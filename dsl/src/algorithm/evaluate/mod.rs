@@ -151,6 +151,12 @@ impl Machine<'_> {
                 return Err(format!("the kernel needs `{}`, which does not hold", c.text));
             }
         }
+        for bound in self.program.bounds.iter().filter(|bound| bound.needed) {
+            let given = self.given.scalars.get(&bound.scalar).map(|given| given.number());
+            if !given.is_some_and(|given| bound.relation.holds(given, bound.value)) {
+                return Err(format!("the kernel needs `{}`, which does not hold", bound.text));
+            }
+        }
         Ok(())
     }
 

@@ -4,17 +4,29 @@
 //! its own where they make it 0, as `p * v` is for a `v` without infinities: so it stays a sum of products.
 
 use super::recognize::{expanded, sees, without_totals};
+use super::scores::{self, Scores};
 use super::stages::{Decomposition, above_nothing};
 use crate::arena::Id;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Compare, Const, Expr, ExprId, Outside};
 use crate::facts::Prover;
-use crate::nest::fill::{Known, at_fill};
+use crate::nest::fill::at_fill;
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, Monoid, Program, Space, Stage, StageId};
 use crate::schedule::hull::largest;
 use crate::schedule::pack::rewrite::guard;
 use crate::schedule::winograd::stages::replaced;
+use crate::syntax::Name;
 use std::collections::HashMap;
+
+/// What the user wants of blocks.
+pub(super) struct Wanted<'w> {
+    /// Names for the stages of the members.
+    pub(super) names: Vec<String>,
+    /// How many items a block has.
+    pub(super) size: i64,
+    /// The scores that are to be masked.
+    pub(super) masked: Option<&'w Name>,
+}
 
 /// The stages of a block, on the axes of the kernel's until they are made.
 pub(super) struct Blocks {
@@ -23,30 +35,32 @@ pub(super) struct Blocks {
     max: BufferId,
     /// The maximum, what is pointwise, the sums.
     stages: Vec<Blocked>,
+    /// The scores that have the mask for all.
+    scores: Option<Scores>,
     /// Whether each stage has a place within another's nest, and not a dispatch of its own.
     pub(super) computed_within: bool,
     span: SpanId,
 }
 
 /// A stage of a block.
-struct Blocked {
-    name: String,
+pub(super) struct Blocked {
+    pub(super) name: String,
     /// The buffer that it takes over from a pointwise stage of the kernel.
-    buffer: Option<BufferId>,
+    pub(super) buffer: Option<BufferId>,
     parallel: Vec<AxisId>,
     /// The items' axis, and the most that its range can be.
-    over: AxisId,
+    pub(super) over: AxisId,
     most: ExprId,
-    value: ExprId,
-    mask: Option<Mask>,
+    pub(super) value: ExprId,
+    pub(super) mask: Option<Mask>,
     reduction: Option<Reduction>,
 }
 
 /// What stands for items beyond the range.
 #[derive(Clone, Copy)]
-struct Mask {
+pub(super) struct Mask {
     /// Where the range ends, over the parallel axes.
-    end: ExprId,
+    pub(super) end: ExprId,
     nothing: f64,
     /// Whether the items are that by themselves, once what they read past the end is any number.
     implied: bool,
@@ -64,8 +78,7 @@ impl Blocks {
         program: &Program,
         whole: &Decomposition<'_>,
         hidden: &[StageId],
-        names: &[String],
-        size: i64,
+        Wanted { names, size, masked }: &Wanted<'_>,
     ) -> Result<Blocks, Error> {
         let totals: Vec<BufferId> = whole.of.sums.iter().map(|sum| program.stages[sum.stage].buffer).collect();
         let max = program.stages[whole.of.max].buffer;
@@ -90,7 +103,7 @@ impl Blocks {
             let inlined = |buffer| sees(program, buffer, max) && shared.iter().all(|of| of.buffer != Some(buffer));
             let (value, _) = without_totals(program, expanded(program, lift[0], &inlined), over, &totals);
             let nothing = if n == 0 { f64::NEG_INFINITY } else { 0.0 };
-            let passes = !Prover::new(program).divides(size, extent);
+            let passes = !Prover::new(program).divides(*size, extent);
             let mask = passes.then_some(Mask { end: extent, nothing, implied: false });
             let in_target = whole.in_target(n);
             let in_target = stage.axes.iter().map(|axis| *in_target.get(axis).unwrap_or(axis)).collect();
@@ -98,11 +111,17 @@ impl Blocks {
             let (name, parallel) = (names[n].clone(), stage.axes.clone());
             members.push(Blocked { name, buffer: None, parallel, over: range, most, value, mask, reduction });
         }
-        mask(program, whole, &mut shared, &mut members[1..]);
+        let scores = match masked {
+            Some(name) => Some(mask_scores(program, whole, (name, *size), hidden, &mut shared, &mut members)?),
+            None => {
+                mask(program, whole, &mut shared, &mut members[1..]);
+                None
+            }
+        };
         let sums = members.split_off(1);
         let stages: Vec<Blocked> = members.into_iter().chain(shared).chain(sums).collect();
         let computed_within = stages.iter().all(|stage| whole.placed.contains(&stage.name));
-        Ok(Blocks { size, max, stages, computed_within, span: whole.span })
+        Ok(Blocks { size: *size, max, stages, scores, computed_within, span: whole.span })
     }
 
     /// How many stages there are.
@@ -112,6 +131,9 @@ impl Blocks {
 
     /// Makes the stages in the places before the target, and the target's range over blocks. Gives the target's items.
     pub(super) fn make(&self, program: &mut Program, target: StageId) -> Vec<ExprId> {
+        if let Some(scores) = &self.scores {
+            scores.mask(program);
+        }
         let first = target.index() - self.count();
         let (mut made, mut members) = (HashMap::new(), Vec::new());
         for (n, blocked) in self.stages.iter().enumerate() {
@@ -279,7 +301,7 @@ fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], su
     }
     let mut masked: Vec<BufferId> = Vec::new();
     let is_nothing =
-        |value: ExprId, masked: &[BufferId]| at_fill(program, value, &|read| masked.contains(&read.buffer)) == Known::Exactly(0.0);
+        |value: ExprId, masked: &[BufferId]| at_fill(program, value, &|read| masked.contains(&read.buffer)) .is(0.0);
     for of in shared.iter_mut() {
         if !is_nothing(of.value, &masked) {
             of.mask = whole.of.sums.iter().find_map(|sum| end_of(program, of, sum.stage));
@@ -293,6 +315,25 @@ fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], su
     } else {
         shared.iter_mut().for_each(|of| of.mask = None);
     }
+}
+
+/// Masks the scores instead of all that reads them.
+fn mask_scores(
+    program: &Program,
+    whole: &Decomposition<'_>,
+    wanted: (&Name, i64),
+    hidden: &[StageId],
+    shared: &mut [Blocked],
+    members: &mut [Blocked],
+) -> Result<Scores, Error> {
+    let end = |of: &Blocked| whole.of.sums.iter().find_map(|sum| end_of(program, of, sum.stage));
+    shared.iter_mut().for_each(|of| of.mask = end(of));
+    let stages: Vec<&Blocked> = members[..1].iter().chain(&*shared).chain(&members[1..]).collect();
+    let gone: Vec<StageId> = whole.merged().chain(hidden.iter().copied()).collect();
+    let scores = scores::scores(program, whole, wanted, &stages, &gone)?;
+    shared.iter_mut().for_each(|of| of.mask = None);
+    members.iter_mut().filter_map(|of| of.mask.as_mut()).for_each(|mask| mask.implied = true);
+    Ok(scores)
 }
 
 /// Where the range of a sum ends, over the axes of an intermediate that it reads.

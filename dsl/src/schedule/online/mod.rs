@@ -1,15 +1,16 @@
-//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`: a maximum and sums of exponentials below it, in one pass over the scores, as
+//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64, mask: s)`: a maximum and sums of exponentials below it, in one pass over the scores, as
 //! softmax and attention need them (Milakov and Gimelshein, 2018; Dao and others, *FlashAttention*, 2022). Whenever the maximum grows, what
 //! was summed below the old one is brought below the new one by a factor.
 //!
 //! It rewrites the algebra, before there are nests: the last member's stage computes all of them ([`stages`]), item by item, or from blocks of
-//! items that other stages reduce ([`blocks`]). Directives schedule these as any.
+//! items that other stages reduce ([`blocks`]), masked where they pass the range: in the scores, if those are named ([`scores`]). Directives schedule these as any.
 //!
 //! Refused: a member that is no maximum, or no sum over the same range whose items see the scores through the exponential alone
 //! ([`recognize`]); a member that something else reads, where the last one has other axes; names that are used.
 
 mod blocks;
 mod recognize;
+mod scores;
 mod stages;
 
 use super::{number, placement};
@@ -19,6 +20,7 @@ use crate::schedule::convolution::check_names;
 use crate::schedule::pack::Rewritten;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Item, Online, Schedule, Statement, StatementKind};
+use blocks::Wanted;
 use stages::Decomposition;
 
 /// Whether a schedule decomposes something.
@@ -61,7 +63,8 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], placed: Vec<Stri
         Some(blocks) => {
             check_names(program, &blocks.names)?;
             let size = number::positive(program, &blocks.size, "a block")?;
-            Some((blocks.names.iter().map(|name| name.text.clone()).collect(), size))
+            let names = blocks.names.iter().map(|name| name.text.clone()).collect();
+            Some(Wanted { names, size, masked: blocks.masked.as_ref() })
         }
     };
     let of = recognize::online(program, &online.members)?;

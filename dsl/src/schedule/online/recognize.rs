@@ -5,6 +5,7 @@ use crate::algorithm::inline::rewrite;
 use crate::diag::{Error, list};
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::facts::Prover;
+use crate::nest::fill::{Known, known_by};
 use crate::nest::points::{both, points};
 use crate::nest::print;
 use crate::nest::{AxisId, Body, BufferId, Program, Stage, StageId};
@@ -42,11 +43,17 @@ pub(super) struct Rescale {
 
 impl Rescale {
     /// The factor from what lies below `a` to what lies below `b`. Below -inf lies nothing.
-    pub(super) fn factor(self, exprs: &Exprs, a: ExprId, b: ExprId) -> ExprId {
+    pub(super) fn factor(self, program: &Program, a: ExprId, b: ExprId) -> ExprId {
+        let exprs = &program.exprs;
         let difference = exprs.difference(a, b);
         let scaled = self.scale.map_or(difference, |scale| exprs.product(difference, scale));
         let factor = exprs.unary(self.function, scaled);
-        if self.scale.is_none_or(|scale| matches!(exprs.get(scale), Expr::Const(_))) {
+        let told = |e: ExprId| match e {
+            _ if e == a => Some(Known::exactly(f64::NEG_INFINITY)),
+            _ if e == b => Some(Known::finite(exprs.dtype(b))),
+            _ => None,
+        };
+        if known_by(program, factor, &told).is(0.0) {
             return factor;
         }
         // Times a number that is not above 0, -inf has no exponential, or an infinite one.

@@ -11,7 +11,7 @@
 //! | `l_b[j_o, i]`, `o_b[j_o, i, e]` | | the sums of a block, below its maximum |
 //! | `o[i, e]` | over `j`, of `(s, 1, v)` | over `j_o`, of `(m_b, l_b, o_b)` |
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Wanted};
 use super::recognize::{Online, Sum, expanded, renamed, sees};
 use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId};
@@ -27,8 +27,8 @@ pub(super) struct Decomposition<'d> {
     pub(super) of: Online,
     /// The members' names, for errors.
     pub(super) members: &'d [Name],
-    /// Names for the stages of a block, and its items.
-    pub(super) blocks: Option<(Vec<String>, i64)>,
+    /// The blocks that are wanted.
+    pub(super) blocks: Option<Wanted<'d>>,
     /// The stages that the schedule places within others.
     pub(super) placed: Vec<String>,
     pub(super) span: SpanId,
@@ -53,8 +53,8 @@ impl Decomposition<'_> {
         let score = renamed(&program.exprs, self.score(program), &self.last().axes);
         let weights = self.of.sums.iter().map(|sum| renamed(&program.exprs, sum.weight, &self.to_target(sum)));
         let mut lift: Vec<ExprId> = [score].into_iter().chain(weights).collect();
-        let monoid = self.monoid(&program.exprs, &lift);
-        let blocks = self.blocks.as_ref().map(|(names, size)| Blocks::new(program, self, &hidden, names, *size)).transpose()?;
+        let monoid = self.monoid(program, &lift);
+        let blocks = self.blocks.as_ref().map(|wanted| Blocks::new(program, self, &hidden, wanted)).transpose()?;
 
         let opened = blocks.as_ref().map_or(0, Blocks::count);
         open_before(program, self.target(), opened);
@@ -62,7 +62,7 @@ impl Decomposition<'_> {
         let target = moved(self.target());
         if let Some(blocks) = blocks {
             if blocks.computed_within {
-                let below = self.below(&program.exprs, &lift);
+                let below = self.below(program, &lift);
                 program.running.push(Running { target: program.stages[target].buffer, below });
             }
             lift = blocks.make(program, target);
@@ -211,13 +211,14 @@ impl Decomposition<'_> {
     }
 
     /// Two states become one below the larger maximum. A factor is 0 where its maximum is -inf, also where both are.
-    fn monoid(&self, exprs: &Exprs, lift: &[ExprId]) -> Monoid {
+    fn monoid(&self, program: &Program, lift: &[ExprId]) -> Monoid {
+        let exprs = &program.exprs;
         let dtype = |n: usize| exprs.dtype(lift[n]);
         let state = |n: usize| exprs.add(Expr::State(n as u32), dtype(n));
         let item = |n: usize| exprs.add(Expr::Item(n as u32), dtype(n));
         let max = exprs.binary(Binary::Max, state(0), item(0));
         let base = above_nothing(exprs, max);
-        let factors = [state(0), item(0)].map(|max| self.of.rescale.factor(exprs, max, base));
+        let factors = [state(0), item(0)].map(|max| self.of.rescale.factor(program, max, base));
         let sum = |n: usize| {
             let [old, new] = factors.map(|factor| exprs.cast(dtype(n), factor));
             exprs.sum(exprs.product(state(n), old), exprs.product(item(n), new))
@@ -233,10 +234,11 @@ impl Decomposition<'_> {
     }
 
     /// The state below an item's maximum that is no less than its own.
-    fn below(&self, exprs: &Exprs, lift: &[ExprId]) -> Vec<ExprId> {
+    fn below(&self, program: &Program, lift: &[ExprId]) -> Vec<ExprId> {
+        let exprs = &program.exprs;
         let state = |n: usize| exprs.add(Expr::State(n as u32), exprs.dtype(lift[n]));
         let base = above_nothing(exprs, exprs.add(Expr::Item(0), exprs.dtype(lift[0])));
-        let factor = self.of.rescale.factor(exprs, state(0), base);
+        let factor = self.of.rescale.factor(program, state(0), base);
         let sum = |n: usize| exprs.product(state(n), exprs.cast(exprs.dtype(lift[n]), factor));
         [state(0)].into_iter().chain((1..lift.len()).map(sum)).collect()
     }

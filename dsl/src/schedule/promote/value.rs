@@ -9,7 +9,7 @@ use super::{Wanted, as_read};
 use crate::algorithm::literal;
 use crate::diag::{Error, Errors};
 use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
-use crate::nest::fill::{Known, at_fill, known_by};
+use crate::nest::fill::{Known, at_fill, is_same, known_by};
 use crate::nest::{AxisId, AxisKind, Body, BufferId, Fate, Program, State, Tail};
 use crate::schedule::StageNest;
 
@@ -152,8 +152,7 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
                 Expr::Read(read) => filled(nest, read, pred.axis),
                 _ => None,
             });
-            let right = at_fill(program, *identity, &|_| false);
-            if matches!((known, right), (Known::Exactly(a), Known::Exactly(b)) if a == b) {
+            if is_same(known, at_fill(program, *identity, &|_| false)) {
                 continue;
             }
             let (name, copy) = (nest.name(pred.axis), &wanted.name);
@@ -188,10 +187,10 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
 /// What a read is past the end of an axis.
 fn filled(nest: &StageNest<'_>, read: &Read, axis: AxisId) -> Option<Known> {
     if let Some(copy) = nest.copies.iter().find(|c| c.buffer == read.buffer) {
-        return copy.filled.iter().find(|(a, _)| *a == axis).map(|(_, value)| Known::Exactly(*value));
+        return copy.filled.iter().find(|(a, _)| *a == axis).map(|(_, value)| Known::exactly(*value));
     }
     let depends = read.index.iter().any(|i| nest.program.exprs.uses_axis(*i, &mut |a| nest.program.passes(a, axis)));
-    depends.then_some(Known::Exactly(0.0))
+    depends.then_some(Known::exactly(0.0))
 }
 
 /// The axes past whose end a copy holds its fill.
@@ -212,7 +211,7 @@ pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footpri
 /// So that a copy of what is finite is known to be.
 pub(super) fn inherit_finite(program: &mut Program, source: BufferId, copy: BufferId, value: ExprId) {
     let finite = at_fill(program, value, &|_| false);
-    let whole = program.finite.contains(&source) && matches!(finite, Known::Finite);
+    let whole = program.finite.contains(&source) && finite.is_finite();
     if whole && !program.finite.contains(&copy) {
         program.finite.push(copy);
     }

@@ -1,4 +1,4 @@
-//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`.
+//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64, mask: s)`.
 
 use super::StatementKind;
 use crate::diag::{Error, SpanId, list};
@@ -22,6 +22,8 @@ pub struct Blocks {
     pub names: Vec<Name>,
     /// Items of a block.
     pub size: Expr,
+    /// The scores, if they are -inf past the range, instead of what reads them being masked.
+    pub masked: Option<Name>,
 }
 
 const FORM: &str = "it is written `decompose_online(m, l)`: the maximum and the sums of exponentials below it; or \
@@ -70,16 +72,15 @@ fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
         let name = cursor.name("a name for what a member is of a block, or `block`").map_err(form)?;
         if name.text == "block" && cursor.eat(":").is_some() {
             let size = expr::arithmetic(cursor)?;
-            cursor.eat(",");
             if names.len() != members.len() {
                 let (count, all) = (names.len(), list(members));
                 let error = Error::new(name.span, format!("{all} need a name each for their blocks, and {count} are written"));
                 return Err(error.help(FORM));
             }
-            return Ok(Blocks { names, size });
+            return Ok(Blocks { names, size, masked: masked(cursor)? });
         }
         if cursor.peek(":") {
-            return Err(Error::new(name.span, format!("there is no key `{name}`")).help("the only key is `block`"));
+            return Err(Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and `mask`, in this order"));
         }
         names.push(name);
         if cursor.eat(",").is_none() {
@@ -87,4 +88,18 @@ fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
             return Err(error.help(FORM));
         }
     }
+}
+
+/// `mask: s`, if it is written.
+fn masked(cursor: &mut Cursor<'_>) -> Result<Option<Name>, Error> {
+    if cursor.eat(",").is_none() || cursor.is_empty() {
+        return Ok(None);
+    }
+    let key = cursor.name("`mask`").map_err(form)?;
+    if key.text != "mask" || cursor.eat(":").is_none() {
+        return Err(Error::new(key.span, format!("there is no key `{key}`")).help("behind `block` there is `mask: s`, with the scores for `s`"));
+    }
+    let scores = cursor.name("the scores").map_err(form)?;
+    cursor.eat(",");
+    Ok(Some(scores))
 }

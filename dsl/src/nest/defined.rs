@@ -1,0 +1,62 @@
+//! Which values the elements of an intermediate can have, by its definition.
+
+use super::fill::known_by;
+use super::known::Known;
+use super::{AxisId, Body, BufferId, Program, Space};
+use crate::expr::{Expr, ExprId, Outside};
+use crate::facts::Prover;
+use crate::launch::MOST;
+
+/// Definitions that read definitions are followed so far.
+const MAX_DEPTH: u32 = 8;
+
+/// Which values the elements can have, of buffers all of whose elements `is_whole` says to be written before they are read. (A running maximum
+/// begins where the blocks before ended, so it is one of the same values.)
+pub fn known_of(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool) -> Known {
+    of_buffer(program, buffer, is_whole, 0)
+}
+
+fn of_buffer(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool, depth: u32) -> Known {
+    let dtype = program.buffers[buffer].dtype;
+    // What is updated in place has other values before.
+    let is_made_once =
+        matches!(program.buffers[buffer].space, Space::Temporary | Space::Shared | Space::Register | Space::Fragment { .. });
+    let stage = program.definition(buffer).map(|stage| &program.stages[stage]);
+    let Some(stage) = stage.filter(|stage| stage.buffer == buffer && is_made_once && is_whole(buffer) && depth < MAX_DEPTH) else {
+        return Known::any(dtype);
+    };
+    let known = |value: ExprId, state: Option<Known>| {
+        known_by(program, value, &|e| match program.exprs.get(e) {
+            Expr::State(0) => state,
+            Expr::Read(read) if !program.finite.contains(&read.buffer) => {
+                let inside = of_buffer(program, read.buffer, is_whole, depth + 1);
+                match read.outside {
+                    Outside::Fill(fill, _) => Some(inside.or(known_by(program, fill, &|_| None))),
+                    _ => Some(inside),
+                }
+            }
+            _ => None,
+        })
+    };
+    match &stage.body {
+        Body::Map(value) => known(*value, None),
+        Body::Reduce { monoid, over, lift, finish } => {
+            let [item] = lift[..] else { return Known::any(dtype) };
+            let (item, own) = (known(item, None), program.exprs.dtype(item));
+            let result = match monoid.name.as_str() {
+                "sum" => item.summed(over.iter().map(|axis| extent(program, *axis)).product(), own),
+                "max" | "min" => item.or(known(monoid.identity[0], None)),
+                _ => Known::any(own),
+            };
+            known(*finish, Some(result))
+        }
+    }
+}
+
+/// The most values that an axis can have: of a symbolic extent, a power of two that facts keep it within.
+fn extent(program: &Program, axis: AxisId) -> f64 {
+    let extent = program.axes[axis].extent;
+    let bounded = |power: &i64| Prover::new(program).less_equal(extent, program.exprs.int(*power));
+    let known = program.exprs.as_int(extent).or_else(|| [1 << 10, 1 << 16, 1 << 20].into_iter().find(bounded));
+    known.unwrap_or(MOST) as f64
+}

@@ -1,0 +1,238 @@
+//! Which values a number can have: an interval of finite ones, and whether it can be an infinity or NaN.
+//!
+//! Only what holds for every rounding that Vulkan allows is used. So a result is as wide as a few units in the last place make it, and a number
+//! too small for the type's exponents can be 0, as devices may flush it. The sign of a zero does not count.
+
+use crate::launch::{DType, Relation};
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The least and the largest finite value that it can have; `None`: it has none.
+    finite: Option<(f64, f64)>,
+    /// Whether it can be -inf.
+    least: bool,
+    /// Whether it can be +inf.
+    most: bool,
+    /// Whether it can be NaN.
+    nan: bool,
+}
+
+/// The least number above 0 of a float type that devices do not flush to 0; the largest; and by what part of itself a result may be off:
+/// several units in the last place, as of a division.
+fn of_floats(dtype: DType) -> (f64, f64, f64) {
+    match dtype {
+        DType::F16 => (2f64.powi(-14), 65504.0, 2f64.powi(-8)),
+        DType::BF16 => (f64::from(f32::MIN_POSITIVE), f64::from(half::bf16::MAX), 2f64.powi(-5)),
+        _ => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX), 2f64.powi(-21)),
+    }
+}
+
+impl Known {
+    const NOTHING: Known = Known { finite: None, least: false, most: false, nan: false };
+
+    /// It is this.
+    pub fn exactly(value: f64) -> Known {
+        Known {
+            finite: value.is_finite().then_some((value, value)),
+            least: value == f64::NEG_INFINITY,
+            most: value == f64::INFINITY,
+            nan: value.is_nan(),
+        }
+    }
+
+    /// It is between these, which are part of it.
+    pub fn within(low: f64, high: f64) -> Known {
+        Known { finite: (low <= high).then_some((low, high)), ..Known::NOTHING }
+    }
+
+    /// It is no infinity and not NaN.
+    pub fn finite(dtype: DType) -> Known {
+        match dtype {
+            DType::I32 => Known::within(i32::MIN.into(), i32::MAX.into()),
+            DType::U32 => Known::within(0.0, u32::MAX.into()),
+            DType::I8 => Known::within(i8::MIN.into(), i8::MAX.into()),
+            DType::U8 => Known::within(0.0, u8::MAX.into()),
+            DType::Bool => Known::within(0.0, 1.0),
+            DType::F32 | DType::F16 | DType::BF16 => Known::within(-of_floats(dtype).1, of_floats(dtype).1),
+        }
+    }
+
+    /// It is any value of its type.
+    pub fn any(dtype: DType) -> Known {
+        let is_float = dtype.is_float();
+        Known { least: is_float, most: is_float, nan: is_float, ..Known::finite(dtype) }
+    }
+
+    /// The one value that it has.
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Known { finite: Some((low, high)), least: false, most: false, nan: false } => (low == high).then_some(low),
+            Known { finite: None, least: true, most: false, nan: false } => Some(f64::NEG_INFINITY),
+            Known { finite: None, least: false, most: true, nan: false } => Some(f64::INFINITY),
+            _ => None,
+        }
+    }
+
+    /// Whether it is this.
+    pub fn is(self, value: f64) -> bool {
+        self.value() == Some(value)
+    }
+
+    /// Whether it is no infinity and not NaN.
+    pub fn is_finite(self) -> bool {
+        !self.least && !self.most && !self.nan
+    }
+
+    /// Whether it can be NaN.
+    pub fn can_be_nan(self) -> bool {
+        self.nan
+    }
+
+    /// Whether it has no value.
+    pub fn is_impossible(self) -> bool {
+        self.finite.is_none() && self.is_finite()
+    }
+
+    /// One of both.
+    pub fn or(self, other: Known) -> Known {
+        let finite = match (self.finite, other.finite) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, None) | (None, one) => one,
+        };
+        Known { finite, least: self.least || other.least, most: self.most || other.most, nan: self.nan || other.nan }
+    }
+
+    /// The same, unless it is this infinity.
+    pub fn except(self, infinity: f64) -> Known {
+        Known { least: self.least && infinity != f64::NEG_INFINITY, most: self.most && infinity != f64::INFINITY, ..self }
+    }
+
+    /// The same, if it stands in a relation to a number; NaN stands in none.
+    pub fn that_is(self, relation: Relation, number: f64) -> Known {
+        let (low, high) = match relation {
+            Relation::Ne => return self,
+            Relation::Eq => (number, number),
+            Relation::Lt | Relation::Le => (f64::NEG_INFINITY, number),
+            Relation::Gt | Relation::Ge => (number, f64::INFINITY),
+        };
+        let least = self.least && relation.holds(f64::NEG_INFINITY, number);
+        let most = self.most && relation.holds(f64::INFINITY, number);
+        let finite = self.finite.map(|(a, b)| (a.max(low), b.min(high))).filter(|(a, b)| a <= b);
+        let is_open = |end: f64| end == number && !relation.holds(end, number);
+        let finite = finite.filter(|(a, b)| a < b || !is_open(*a));
+        Known { finite, least, most, nan: false }
+    }
+
+    /// The negative.
+    pub fn negative(self) -> Known {
+        Known { finite: self.finite.map(|(low, high)| (-high, -low)), least: self.most, most: self.least, nan: self.nan }
+    }
+
+    /// The absolute value.
+    pub fn magnitude(self) -> Known {
+        let of = |(low, high): (f64, f64)| (low.max(-high).max(0.0), high.max(-low));
+        Known { finite: self.finite.map(of), least: false, most: self.least || self.most, nan: self.nan }
+    }
+
+    /// As a result in a type: rounded, and perhaps flushed to 0 or beyond the largest.
+    pub fn rounded(self, dtype: DType) -> Known {
+        let Some((low, high)) = self.finite else { return self };
+        if !dtype.is_float() {
+            let of = Known::finite(dtype);
+            let fits = of.finite.is_some_and(|(least, most)| least <= low && high <= most);
+            return if fits { self } else { of };
+        }
+        let (_, most, part) = of_floats(dtype);
+        let (low, high) = (low - low.abs() * part, high + high.abs() * part);
+        let finite = Some((low.clamp(-most, most), high.clamp(-most, most)));
+        Known { finite, least: self.least || low < -most, most: self.most || high > most, nan: self.nan }.flushed(dtype)
+    }
+
+    /// As an operand: devices may take a number too small for the type's exponents for 0.
+    pub fn flushed(self, dtype: DType) -> Known {
+        let least = if dtype.is_float() { of_floats(dtype).0 } else { 0.0 };
+        let of = |(low, high): (f64, f64)| {
+            let low = if low > 0.0 && low < least { 0.0 } else { low };
+            (low, if high < 0.0 && high > -least { 0.0 } else { high })
+        };
+        Known { finite: self.finite.map(of), ..self }
+    }
+
+    /// The sum, before it is rounded.
+    pub fn plus(self, other: Known) -> Known {
+        if self.is(0.0) || other.is(0.0) {
+            return if self.is(0.0) { other } else { self };
+        }
+        let finite = self.finite.zip(other.finite).map(|((a, b), (c, d))| (a + c, b + d));
+        let opposite = self.least && other.most || self.most && other.least;
+        Known {
+            finite,
+            // Any finite value and an infinity are that infinity.
+            least: self.least && !other.is(f64::INFINITY) || other.least && !self.is(f64::INFINITY),
+            most: self.most && !other.is(f64::NEG_INFINITY) || other.most && !self.is(f64::NEG_INFINITY),
+            nan: self.nan || other.nan || opposite,
+        }
+    }
+
+    /// The product, before it is rounded.
+    pub fn times(self, other: Known) -> Known {
+        let finite = self.finite.zip(other.finite).map(|((a, b), (c, d))| {
+            let corners = [a * c, a * d, b * c, b * d];
+            (corners.into_iter().fold(f64::INFINITY, f64::min), corners.into_iter().fold(f64::NEG_INFINITY, f64::max))
+        });
+        let (one, two) = (self.signs(), other.signs());
+        let (infinite, others) = ((self.least || self.most), (other.least || other.most));
+        // An infinity times what is above or below 0.
+        let grows = |same: bool| {
+            let pairs = [(self.most, two, 0), (self.least, two, 1), (other.most, one, 0), (other.least, one, 1)];
+            pairs.into_iter().any(|(is, [above, below], flip)| is && if same == (flip == 0) { above } else { below })
+        };
+        let zero_of_infinity = infinite && other.can_be_zero() || others && self.can_be_zero();
+        Known { finite, least: grows(false), most: grows(true), nan: self.nan || other.nan || zero_of_infinity }
+    }
+
+    /// Whether it can be above 0, and below.
+    fn signs(self) -> [bool; 2] {
+        let (low, high) = self.finite.unwrap_or((0.0, 0.0));
+        [self.most || high > 0.0, self.least || low < 0.0]
+    }
+
+    /// Whether it can be 0.
+    pub fn can_be_zero(self) -> bool {
+        self.finite.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0)
+    }
+
+    /// Whether it is finite and above 0.
+    pub fn is_above_zero(self) -> bool {
+        self.is_finite() && self.finite.is_some_and(|(low, _)| low > 0.0)
+    }
+
+    /// The larger, or the smaller, of both.
+    pub fn extreme(self, other: Known, largest: bool) -> Known {
+        if !largest {
+            return self.negative().extreme(other.negative(), true).negative();
+        }
+        let both = self.or(other);
+        // It is no less than what each of them is at least.
+        let at_least = |of: Known| if of.least || of.nan { f64::NEG_INFINITY } else { of.finite.map_or(f64::INFINITY, |(low, _)| low) };
+        let low = at_least(self).max(at_least(other));
+        let finite = both.finite.map(|(a, b)| (a.max(low), b)).filter(|(a, b)| a <= b);
+        Known { finite, least: both.least && low == f64::NEG_INFINITY, ..both }
+    }
+
+    /// A power with this exponent, of a number above 1.
+    pub fn exponential(self, dtype: DType) -> Known {
+        let zero = if self.least { Known::exactly(0.0) } else { Known::NOTHING };
+        let finite = if self.finite.is_some() { Known::within(0.0, of_floats(dtype).1) } else { Known::NOTHING };
+        Known { most: self.most || self.finite.is_some_and(|(_, high)| high > 0.0), nan: self.nan, ..zero.or(finite) }
+    }
+
+    /// The sum of at most so many of these, in any order, rounded after each.
+    pub fn summed(self, count: f64, dtype: DType) -> Known {
+        let Some((low, high)) = self.finite.filter(|_| self.is_finite() && dtype.is_float()) else { return Known::any(dtype) };
+        let growth = (1.0 + of_floats(dtype).2).powf(count);
+        let ends = [low.min(0.0) * count * growth, high.max(0.0) * count * growth];
+        if ends.iter().all(|end| end.is_finite()) { Known::within(ends[0], ends[1]).rounded(dtype) } else { Known::any(dtype) }
+    }
+}

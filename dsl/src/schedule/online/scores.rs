@@ -1,0 +1,212 @@
+//! `mask: s`: the scores are -inf past the range, where the maximum does not count them, and no item that is made of them is masked once more.
+//!
+//! That is right where an item of the score -inf is 0. It is, as `(s * scale - m * scale).exp()`, for a `scale` that is above 0 and a maximum
+//! that is finite: so bounds of `scale` have to be stated, and what the scores are made of to be finite.
+//!
+//! Refused: what is no stage whose elements the maximum takes as they are, or something else reads; blocks that pass its end; and items that are
+//! not proved to be 0.
+
+use super::blocks::Blocked;
+use super::stages::Decomposition;
+use crate::diag::{Error, list};
+use crate::expr::{Compare, Const, Expr, ExprId, Outside, Read};
+use crate::facts::Prover;
+use crate::nest::defined::known_of;
+use crate::nest::fill::known_by;
+use crate::nest::known::Known;
+use crate::nest::print;
+use crate::nest::{AxisId, Body, BufferId, Program, Space, StageId};
+use crate::schedule::winograd::stages::replaced;
+use crate::syntax::Name;
+use std::collections::HashMap;
+
+/// Scores that are masked.
+pub(super) struct Scores {
+    buffer: BufferId,
+    /// Whether an element counts, on the axes of its stage.
+    counts: ExprId,
+}
+
+/// Looks at the scores.
+struct Finder<'f> {
+    program: &'f Program,
+    whole: &'f Decomposition<'f>,
+    name: &'f Name,
+    stage: StageId,
+}
+
+/// The scores of a name. `stages`: the block's, the maximum first; `gone`: those of the kernel's whose place they take.
+pub(super) fn scores(
+    program: &Program,
+    whole: &Decomposition<'_>,
+    (name, size): (&Name, i64),
+    stages: &[&Blocked],
+    gone: &[StageId],
+) -> Result<Scores, Error> {
+    let temporary = |id: &StageId| program.buffers[program.stages[*id].buffer].space == Space::Temporary;
+    let Some(stage) = program.stages.ids().find(|id| program.stages[*id].name == name.text) else {
+        let names = list(program.stages.ids().filter(temporary).map(|id| program.stages[id].name.as_str()));
+        return Err(Error::new(name.span, format!("there is no stage `{name}`")).help(format!("the stages are {names}")));
+    };
+    let finder = Finder { program, whole, name, stage };
+    let (end, over) = finder.end(stages)?;
+    finder.check_readers(stages, gone, end)?;
+    finder.check_blocks(stages, over, size)?;
+    finder.check_items(stages)?;
+    let exprs = &program.exprs;
+    Ok(Scores { buffer: program.stages[stage].buffer, counts: exprs.compare(Compare::Lt, exprs.axis(over), end) })
+}
+
+impl Scores {
+    /// Puts the mask into the stage.
+    pub(super) fn mask(&self, program: &mut Program) {
+        let Some(stage) = program.definition(self.buffer) else { return };
+        let nothing = program.exprs.constant(Const::number(f64::NEG_INFINITY, program.buffers[self.buffer].dtype));
+        let exprs = &program.exprs;
+        let value = match &mut program.stages[stage].body {
+            Body::Map(value) => value,
+            Body::Reduce { finish, .. } => finish,
+        };
+        *value = exprs.select(self.counts, *value, nothing);
+    }
+}
+
+impl Finder<'_> {
+    fn error(&self, what: String) -> Error {
+        Error::new(self.name.span, what)
+    }
+
+    fn buffer(&self) -> BufferId {
+        self.program.stages[self.stage].buffer
+    }
+
+    /// The stage's own axes for those at which it is read, if each index is an axis, once.
+    fn own(&self, read: &Read) -> Option<HashMap<AxisId, ExprId>> {
+        let exprs = &self.program.exprs;
+        let mut own = HashMap::new();
+        for (index, axis) in read.index.iter().zip(&self.program.stages[self.stage].axes) {
+            let Expr::Axis(at) = *exprs.get(*index) else { return None };
+            if own.insert(at, exprs.axis(*axis)).is_some() {
+                return None;
+            }
+        }
+        (read.outside == Outside::Never).then_some(own)
+    }
+
+    fn reads(&self, value: ExprId) -> Vec<Read> {
+        self.program.exprs.reads(value).into_iter().filter(|read| read.buffer == self.buffer()).collect()
+    }
+
+    /// Where the range ends, on the stage's own axes, and which of them runs over it.
+    fn end(&self, stages: &[&Blocked]) -> Result<(ExprId, AxisId), Error> {
+        let (program, name, max) = (self.program, self.name, &self.whole.members[0]);
+        let read = match program.exprs.get(stages[0].value) {
+            Expr::Read(read) if read.buffer == self.buffer() => self.own(read),
+            _ => None,
+        };
+        let Some(own) = read else {
+            let error = self.error(format!("`{max}` is not the maximum of the elements of `{name}`, each as it is"));
+            return Err(error.help(format!("name what `{max}` is the maximum of: in the kernel, `let s[i, j]: f32[N, M] = …;`")));
+        };
+        let Some(mask) = stages[0].mask else {
+            let error = self.error("blocks divide the range, so that nothing is masked".to_owned());
+            return Err(error.help("leave `mask` out"));
+        };
+        let over = own.get(&stages[0].over).and_then(|axis| if let Expr::Axis(axis) = *program.exprs.get(*axis) { Some(axis) } else { None });
+        let known = !program.exprs.uses_axis(mask.end, &mut |axis| !own.contains_key(&axis));
+        over.filter(|_| known).map(|over| (replaced(&program.exprs, mask.end, &own), over)).ok_or_else(|| {
+            let error = self.error(format!("where the range of `{max}` ends is not told by the axes of `{name}`"));
+            error.help("leave `mask` out")
+        })
+    }
+
+    /// That nothing else reads the scores, and what reads them does so at the points where the maximum does.
+    fn check_readers(&self, stages: &[&Blocked], gone: &[StageId], end: ExprId) -> Result<(), Error> {
+        let (program, name) = (self.program, self.name);
+        let buffer = &program.buffers[self.buffer()];
+        let others = program.stages.iter().filter(|(id, _)| !gone.contains(id) && *id != self.whole.target());
+        let mut readers = others.filter(|(_, stage)| stage.values().into_iter().any(|value| !self.reads(value).is_empty()));
+        let finishes = || self.whole.of.sums.iter().any(|sum| !self.reads(sum.finish).is_empty());
+        let other = match readers.next() {
+            _ if buffer.space != Space::Temporary => Some("it is an output".to_owned()),
+            Some((_, reader)) => Some(format!("`{}` reads it, too", reader.name)),
+            None if finishes() => Some("what is stored of the sums reads it, too".to_owned()),
+            None => None,
+        };
+        if let Some(other) = other {
+            let error = self.error(format!("`{name}` is needed past the range")).note(other);
+            return Err(error.help("leave `mask` out, or define the scores twice in the kernel, under two names"));
+        }
+        for of in stages {
+            for read in self.reads(of.value) {
+                let same = self.own(&read).zip(of.mask).is_some_and(|(own, mask)| replaced(&program.exprs, mask.end, &own) == end);
+                if !same {
+                    let error = self.error(format!("`{}` reads `{name}` at other points than `{}`", of.name, self.whole.members[0]));
+                    return Err(error.help("leave `mask` out"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// That no block passes the end of the scores themselves, where nothing is.
+    fn check_blocks(&self, stages: &[&Blocked], over: AxisId, size: i64) -> Result<(), Error> {
+        let (program, name) = (self.program, self.name);
+        let extent = program.axes[over].extent;
+        if stages.is_empty() || Prover::new(program).divides(size, extent) {
+            return Ok(());
+        }
+        let text = print::expr(program, extent);
+        let error = self.error(format!("blocks of {size} can pass the end of `{name}`, at {text}"));
+        Err(error.help(format!("state `{text} % {size} == 0`, or leave `mask` out")))
+    }
+
+    /// That items are 0 where their score is -inf.
+    fn check_items(&self, stages: &[&Blocked]) -> Result<(), Error> {
+        let mut zero: Vec<BufferId> = Vec::new();
+        let mut not_zero = None;
+        for of in &stages[1..] {
+            let known = self.known(of.value, &zero);
+            match (of.buffer, known.is(0.0)) {
+                (Some(buffer), true) => zero.push(buffer),
+                (Some(_), false) => not_zero = not_zero.or(Some(&of.name)),
+                (None, true) => {}
+                (None, false) => return Err(self.unproved(not_zero.unwrap_or(&of.name))),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of a value at a score that is -inf.
+    fn known(&self, value: ExprId, zero: &[BufferId]) -> Known {
+        let max = self.program.stages[self.whole.of.max].buffer;
+        known_by(self.program, value, &|e| match self.program.exprs.get(e) {
+            Expr::Read(read) if read.buffer == self.buffer() => Some(Known::exactly(f64::NEG_INFINITY)),
+            Expr::Read(read) if zero.contains(&read.buffer) => Some(Known::exactly(0.0)),
+            // Exponentials are taken below 0 where all scores are -inf.
+            Expr::Read(read) if read.buffer == max => {
+                Some(known_of(self.program, max, &|_| true).except(f64::NEG_INFINITY).or(Known::exactly(0.0)))
+            }
+            _ => None,
+        })
+    }
+
+    /// The error for an item that may be something else, with what is missing.
+    fn unproved(&self, item: &str) -> Error {
+        let (program, name) = (self.program, self.name);
+        let error = self.error(format!("`{item}` is not proved to be 0 where `{name}` is -inf"));
+        if !known_of(program, self.buffer(), &|_| true).is_finite() {
+            let error = error.note(format!("`{name}` is not known to be finite elsewhere, and so is its maximum not"));
+            return error.help(
+                "state in the schedule's head that what it is made of is, and how many items a sum has at most: `where finite(x), D <= 1024`. \
+                 (Products of 16 bits stay finite in f32, and those of f32 may not.)",
+            );
+        }
+        let scale = self.whole.of.rescale.scale;
+        if let Some(scale) = scale.filter(|scale| !known_by(program, *scale, &|_| None).is_above_zero()) {
+            let error = error.note(format!("`{}` is not known to be finite and above 0", print::expr(program, scale)));
+            return error.help("state bounds of the scalar in the schedule's head: `where scale > 1e-6, scale < 1e6`");
+        }
+        error.help("leave `mask` out, or write the item as `(s * scale - m * scale).exp()`, times what is finite")
+    }
+}
