@@ -162,7 +162,7 @@ pub enum Error {
         message: String,
     },
     /// No variant takes these shapes.
-    #[error("`{kernel}`: no variant takes these shapes{}", Reasons(reasons))]
+    #[error("`{kernel}`: no variant takes these arguments{}", Reasons(reasons))]
     NoVariant {
         /// The kernel.
         kernel: String,

@@ -91,6 +91,49 @@ fn facts() {
 }
 
 #[test]
+fn facts_of_scalars() {
+    snapshot(
+        "facts_of_scalars",
+        kernels(&[
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a > 0.5, 2.0 >= a { y[i] = x[i] * a; }",
+            "fn k<N>(x: i32[N], a: i32) -> y: i32[N] where a != 3, -5 < a { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f16) -> y: f32[N] where a == 0.1 { y[i] = x[i] * a as f32; }",
+            // Wrong ones.
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a > 1 { y[i] = x[i] * a; }",
+            "fn k<N>(x: i32[N], a: i32) -> y: i32[N] where a > 1.5 { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a > N { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f32, b: f32) -> y: f32[N] where a > b { y[i] = x[i] * a * b; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a + 1.0 > 0.0 { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where N > a { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: bool) -> y: f32[N] where a == 1 { y[i] = if a { x[i] } else { 0.0 }; }",
+            "fn k<N>(x: i32[N], a: u32) -> y: i32[N] where a >= -1 { y[i] = x[i] * a as i32; }",
+            "fn k<N>(x: f32[N], a: f16) -> y: f32[N] where a < 1e6 { y[i] = x[i] * a as f32; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a > 2.0, a <= 1.0 { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a > 2.0, a < 2.0 { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a == 2.0, a != 2.0 { y[i] = x[i] * a; }",
+            "fn k<N>(x: i32[N], a: i32) -> y: i32[N] where a > 2, a < 3 { y[i] = x[i] * a; }",
+            "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where finite(a) { y[i] = x[i] * a; }",
+        ]),
+    );
+}
+
+#[test]
+fn facts_of_scalars_under_a_schedule() {
+    const SCALED: &str = "fn k<N>(x: f32[N], a: f32) -> y: f32[N] where a > 0.5 { y[i] = x[i] * a; }";
+    snapshot(
+        "facts_of_scalars_under_a_schedule",
+        schedules(&[
+            (SCALED, "V: k for p where a < 8.0 {}"),
+            (SCALED, "V: k for p where a < 0.25 {}"),
+            (SCALED, "V: k for p where a < 0.75, a > 1.0 {}"),
+            (SCALED, "V: k for p where b < 8.0 {}"),
+            (SCALED, "V: k for p { specialize(a < 0.5); }"),
+            (SCALED, "V: k for p { specialize(a > 1.0 && N % 4 == 0); tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); unroll(i); }"),
+        ]),
+    );
+}
+
+#[test]
 fn facts_under_a_schedule() {
     const LAST: &str = "fn k<N>(x: f32[N]) -> y: f32[] where N >= 1 { y[] = x[N - 1]; }";
     const FOUR: &str = "fn k<N>(x: f32[N]) -> y: f32[N] where N % 4 == 0, finite(x) { y[i] = x[i]; }";

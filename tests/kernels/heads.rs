@@ -43,12 +43,12 @@ fn a_schedule_knows_the_dims_that_are_given() {
         let fours = variant(IOTA, &format!("V: iota for p where n % 4 == 0 {{ {tiled} }}"), &profile);
         fours.check(&[("n", 68)], &[]);
         for refusal in fours.refusals(&[("n", 67)]) {
-            assert_eq!(refusal, "`iota`: no variant takes these shapes\n  `V`: `n % 4 == 0` does not hold for n = 67");
+            assert_eq!(refusal, "`iota`: no variant takes these arguments\n  `V`: `n % 4 == 0` does not hold for n = 67");
         }
         let four = variant(IOTA, "V: iota for p where n == 4 { unroll(i); }", &profile);
         four.check(&[("n", 4)], &[]);
         for refusal in four.refusals(&[("n", 5)]) {
-            assert_eq!(refusal, "`iota`: no variant takes these shapes\n  `V`: `n == 4` does not hold for n = 5");
+            assert_eq!(refusal, "`iota`: no variant takes these arguments\n  `V`: `n == 4` does not hold for n = 5");
         }
     }
     let both = variant(

@@ -78,7 +78,7 @@ fn scales_that_are_refused() {
         let bounded = variant(kernel, "V: k for p where 1e-6 < scale, scale != 3.0 {}", &profile);
         bounded.check(&[("N", 5)], &[7.5]);
         let refused = |scale: f32| bounded.refusals_of(&[("N", 5)], scale).into_iter();
-        let said = |fact: &str| format!("`k`: no variant takes these shapes\n  `V`: `{fact} does not hold for scale = ");
+        let said = |fact: &str| format!("`k`: no variant takes these arguments\n  `V`: `{fact} does not hold for scale = ");
         for (scale, fact) in [(0.0, "scale > 1e-6`"), (-2.5, "scale > 1e-6`"), (3.0, "scale != 3.0`")] {
             refused(scale).for_each(|refusal| assert_eq!(refusal, format!("{}{scale:?}", said(fact))));
         }
@@ -116,9 +116,9 @@ fn scores_on_matrices() {
         let total[b, i]: f32[B, N] = sum(j in 0..i + 1) { weight[b, i, j] };
         output[b, i, e] = (sum(j in 0..i + 1) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
     }";
-    let schedule = "V: causal for p where D == 32, E == 16, N % 32 == 0, finite(query), finite(key), finite(value), scale > 1e-6, scale < 1e6 {
+    let schedule = "V: causal for p where D == 32, E == 16, N % 64 == 0, finite(query), finite(key), finite(value), scale > 1e-6, scale < 1e6 {
         decompose_online(largest, total, output => m_b, l_b, o_b, block: 32, mask: product);
-        tile(b: 1, i: 32) => workgroup(y, x);
+        tile(b: 1, i: 64) => workgroup(y, x);
         reorder(j_o, i, e);
         tile(i: 16) => subgroup(x);
         serial(j_o);
@@ -138,7 +138,7 @@ fn scores_on_matrices() {
     for (way, rounded) in [("shared", "shared, row_pad: 8"), ("matrix", "fragment")] {
         let schedule = schedule.replace("WAY", way).replace("ROUNDED", rounded);
         for variant in variants_on(kernel, &schedule, |profile| way == "shared" || reduces(profile)) {
-            for ((b, n), scale) in [(1, 32), (2, 64), (1, 160)].into_iter().zip([0.25, 2e-6, 16.0]) {
+            for ((b, n), scale) in [(1, 64), (2, 128), (1, 192)].into_iter().zip([0.25, 2e-6, 16.0]) {
                 variant.check(&[("B", b), ("N", n), ("D", 32), ("E", 16)], &[scale]);
             }
         }

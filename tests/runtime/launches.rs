@@ -184,7 +184,7 @@ fn the_first_variant_whose_facts_hold_is_taken() {
     let error = kernel.run(args(&eleven, &eleven, 1.0)).expect_err("none fits");
     assert_eq!(
         error.to_string(),
-        "`axpy`: no variant takes these shapes\n  `WIDE`: `N % 4 == 0` does not hold for N = 11\n  `SMALL`: `N < 10` does not hold for N = 11"
+        "`axpy`: no variant takes these arguments\n  `WIDE`: `N % 4 == 0` does not hold for N = 11\n  `SMALL`: `N < 10` does not hold for N = 11"
     );
     // A shape that is wrong for all variants is an error of the shape.
     let error = kernel.run(args(&eight, &seven, 1.0)).expect_err("8 is not 7");

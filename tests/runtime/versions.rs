@@ -53,7 +53,7 @@ fn a_version_that_the_device_cannot_run_is_left_out() {
     let kernel = load(&device(), vec![program.clone()]).expect("the specialized version is left");
     assert_eq!(variant_for(&kernel, 8).expect("one fits"), "AXPY where N % 4 == 0");
     let error = variant_for(&kernel, 3).expect_err("none fits").to_string();
-    assert_eq!(error, "`axpy`: no variant takes these shapes\n  `AXPY where N % 4 == 0`: `N % 4 == 0` does not hold for N = 3");
+    assert_eq!(error, "`axpy`: no variant takes these arguments\n  `AXPY where N % 4 == 0`: `N % 4 == 0` does not hold for N = 3");
     // What is wanting is told once.
     program.specialized[0].requires.shared_bytes = u32::MAX;
     let error = load(&device(), vec![program]).expect_err("none runs").to_string();

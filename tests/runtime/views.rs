@@ -214,7 +214,7 @@ fn a_dense_variant_names_the_stride_that_it_needs() {
         let (even, four) = (view(whole.step_by(0, 2)), view(whole.slice(0, 4..)));
         let reason = |name: &str| {
             format!(
-                "`axpy`: no variant takes these shapes\n  `AXPY`: `{name}` is a view whose axis 0 has a stride of 2 elements, and it takes \
+                "`axpy`: no variant takes these arguments\n  `AXPY`: `{name}` is a view whose axis 0 has a stride of 2 elements, and it takes \
                  1: that of a tensor without gaps; `strided({name})` in a schedule takes others"
             )
         };

@@ -39,10 +39,7 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
             };
             part(*a).or(other)
         }
-        Expr::MulAdd(a, b, c) => {
-            let product = part(*a).times(part(*b));
-            if product.is(0.0) { part(*c) } else { product.rounded(dtype).plus(part(*c)).rounded(dtype) }
-        }
+        Expr::MulAdd(a, b, c) => part(*a).times_plus(part(*b), part(*c), dtype),
         _ => Known::any(dtype),
     }
 }

@@ -79,6 +79,16 @@ impl Known {
         self.value() == Some(value)
     }
 
+    /// Whether it can be this.
+    pub fn admits(self, value: f64) -> bool {
+        match value {
+            f64::NEG_INFINITY => self.least,
+            f64::INFINITY => self.most,
+            _ if value.is_nan() => self.nan,
+            _ => self.finite.is_some_and(|(low, high)| low <= value && value <= high),
+        }
+    }
+
     /// Whether it is no infinity and not NaN.
     pub fn is_finite(self) -> bool {
         !self.least && !self.most && !self.nan
@@ -143,8 +153,10 @@ impl Known {
             let fits = of.finite.is_some_and(|(least, most)| least <= low && high <= most);
             return if fits { self } else { of };
         }
-        let (_, most, part) = of_floats(dtype);
-        let (low, high) = (low - low.abs() * part, high + high.abs() * part);
+        let (least, most, part) = of_floats(dtype);
+        // Numbers below the least are rounded by as much as they are.
+        let beyond = |end: f64| if end > 0.0 { (end * (1.0 + part)).max(least) } else { end * (1.0 - part) };
+        let (low, high) = (-beyond(-low), beyond(high));
         let finite = Some((low.clamp(-most, most), high.clamp(-most, most)));
         Known { finite, least: self.least || low < -most, most: self.most || high > most, nan: self.nan }.flushed(dtype)
     }
@@ -190,6 +202,16 @@ impl Known {
         };
         let zero_of_infinity = infinite && other.can_be_zero() || others && self.can_be_zero();
         Known { finite, least: grows(false), most: grows(true), nan: self.nan || other.nan || zero_of_infinity }
+    }
+
+    /// The product with another number, and one more added: rounded once or twice.
+    pub fn times_plus(self, other: Known, more: Known, dtype: DType) -> Known {
+        let product = self.times(other);
+        if product.is(0.0) {
+            return more;
+        }
+        let [once, twice] = [product, product.rounded(dtype)].map(|product| product.plus(more).rounded(dtype));
+        once.or(twice)
     }
 
     /// Whether it can be above 0, and below.

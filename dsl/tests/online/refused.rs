@@ -44,6 +44,13 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("something after `block`", "{ decompose_online(m, l => m_b, l_b, block: 64, tail: peel); }"),
     ("`block` in front of the names", "{ decompose_online(m, l => block: 64, m_b, l_b); }"),
     ("a target", "{ decompose_online(m, l) => thread(x); }"),
+    // The scores that are masked.
+    ("`mask` in front of `block`", "{ decompose_online(m, l => m_b, l_b, mask: s, block: 64); }"),
+    ("`mask` without scores", "{ decompose_online(m, l => m_b, l_b, block: 64, mask:); }"),
+    ("`mask` without blocks", "{ decompose_online(m, l, mask: s); }"),
+    ("something after `mask`", "{ decompose_online(m, l => m_b, l_b, block: 64, mask: s, tail: peel); }"),
+    ("scores that are an input", "{ decompose_online(m, l => m_b, l_b, block: 64, mask: x); }"),
+    ("a maximum in place of the scores", "{ decompose_online(m, l => m_b, l_b, block: 64, mask: m); }"),
     // The size of a block.
     ("a block of 0", "{ decompose_online(m, l => m_b, l_b, block: 0); }"),
     ("a block of -4", "{ decompose_online(m, l => m_b, l_b, block: -4); }"),
@@ -326,6 +333,56 @@ const KERNELS: &[(&str, &str, &str)] = &[
         "{ decompose_online(m, y => m_b, s_b, block: 8); decompose_online(n, z => n_b, s_b, block: 8); }",
     ),
 ];
+
+/// Scores that end with the row, each taken as it is.
+const MASKED: &str = "fn k<N, D>(q: f16[N, D], k: f16[N, D], a: f32) -> l: f32[N] {
+    let s[i, j]: f32[N, N] = sum(d in 0..D) { q[i, d] as f32 * k[j, d] as f32 };
+    let m[i]: f32[N] = max(j in 0..i + 1) { s[i, j] };
+    l[i] = sum(j in 0..i + 1) { ((s[i, j] - m[i]) * a).exp() } + m[i];
+}";
+
+/// What a mask of them needs.
+const FACTS: &str = "N % 8 == 0, D <= 64, finite(q), finite(k), a > 1e-6, a < 1e6";
+
+/// The exponent multiplied out.
+const OUT: [&str; 2] = ["((s[i, j] - m[i]) * a)", "(s[i, j].mul_add(a, -m[i] * a))"];
+
+/// Masks that are not right, or not proved to be: a title; what stands in the kernel, and what stands there instead; the facts.
+const MASKS: &[(&str, [&str; 2], &str)] = &[
+    ("right: multiplied out", OUT, FACTS),
+    ("a range that blocks divide", ["0..i + 1", "0..N"], FACTS),
+    ("blocks that pass the end of the scores", ["", ""], "N % 4 == 0, D <= 64, finite(q), finite(k), a > 1e-6, a < 1e6"),
+    ("keys that are perhaps infinite", ["", ""], "N % 8 == 0, D <= 64, finite(q), a > 1e-6, a < 1e6"),
+    ("sums of any length", ["", ""], "N % 8 == 0, finite(q), finite(k), a > 1e-6, a < 1e6"),
+    ("scores of f32, whose products can be infinite", ["f16", "f32"], FACTS),
+    ("a factor of which nothing is known", ["", ""], "N % 8 == 0, D <= 64, finite(q), finite(k)"),
+    ("a factor that can be 0", ["", ""], "N % 8 == 0, D <= 64, finite(q), finite(k), a >= 0.0, a < 1e6"),
+    ("a factor that devices may take for 0", ["", ""], "N % 8 == 0, D <= 64, finite(q), finite(k), a > 0.0, a < 1e6"),
+    ("right: differences times a factor that can be infinite", ["", ""], "N % 8 == 0, D <= 64, finite(q), finite(k), a > 1e-6"),
+    ("a factor that can be infinite, multiplied out", OUT, "N % 8 == 0, D <= 64, finite(q), finite(k), a > 1e-6"),
+    ("a factor that is below 0", ["", ""], "N % 8 == 0, D <= 64, finite(q), finite(k), a < -1.0, a > -2.0"),
+    ("a factor with which scores can be infinite", OUT, "N % 8 == 0, D <= 64, finite(q), finite(k), a > 1e-6, a < 1e38"),
+    ("scores that are read in another place, too", ["+ m[i]", "+ s[i, 0]"], FACTS),
+    ("scores that are read at other points", ["max(j in 0..i + 1) { s[i, j] }", "max(j in 0..i + 1) { s[j, i] }"], FACTS),
+    ("the maximum of something made of the scores", ["{ s[i, j] }", "{ s[i, j] * 0.5 }"], FACTS),
+    ("items that are not 0 for a score of -inf", ["((s[i, j] - m[i]) * a).exp()", "((s[i, j] - m[i]) * a).exp() * s[i, j]"], FACTS),
+];
+
+#[test]
+fn masks() {
+    let schedule = |facts: &str| format!("where {facts} {{ decompose_online(m, l => m_b, l_b, block: 8, mask: s); }}");
+    let right = compiled(MASKED, &schedule(FACTS)).unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(print::plan(&right).contains("else { -inf }"));
+    let refused = |(title, [old, new], facts): &(&str, [&str; 2], &str)| {
+        let kernel = if old.is_empty() { MASKED.to_owned() } else { MASKED.replace(old, new) };
+        let errors = match compiled(&kernel, &schedule(facts)) {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(errors) => errors,
+        };
+        format!("# {title}\n{errors}\n")
+    };
+    insta::assert_snapshot!(MASKS.iter().map(refused).collect::<String>());
+}
 
 /// Whole messages: that each says what is wrong, where, and what to write instead.
 #[test]

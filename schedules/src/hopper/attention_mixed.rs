@@ -9,8 +9,8 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 queries a workgroup of four subgroups, blocks of 64 keys.
-    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0 {
+    /// 128 queries a workgroup of four subgroups, blocks of 64 keys. Bounds of the scale spare choices for a maximum of -inf.
+    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
         tile(i: 32) => subgroup(x);
@@ -25,8 +25,8 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
+        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
         product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
         block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
         weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16); }
@@ -64,9 +64,11 @@ schedule! {
 
 schedule! {
     /// 128 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row. Those of
-    /// the most blocks come first.
-    pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, finite(value) {
-        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
+    /// the most blocks come first. Scores are masked once, which needs bounds of the scale.
+    pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0,
+        finite(query), finite(key), finite(value), scale > 1e-6, scale < 1e6
+    {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64, mask: product);
         tile(b: 1, i: 128) => workgroup(y, x down);
         reorder(j_o, i, e);
         tile(i: 32) => subgroup(x);
@@ -80,7 +82,7 @@ schedule! {
         promote(value => v_s, at: j_o, to: shared, row_pad: 8);
         promote(key => k_s, at: j_o, to: shared, row_pad: 8);
         promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
+        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
         product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
         block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }

@@ -94,7 +94,11 @@ impl Case {
         let launches = launches.collect();
         let scalars = kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar).map(|a| match a.ty {
             Type::Is(DType::Bool) => f64::from(random.u8(..2)),
-            t if t.is_float() => random.choice([0.5, -1.25, 2.0, 0.0]).unwrap_or(0.5),
+            t if t.is_float() => {
+                let stated = [&kernel.facts[..], &schedule.facts].concat();
+                let value = random.choice([0.5, -1.25, 2.0, 0.0]).unwrap_or(0.5);
+                if facts::admit(&stated, &a.name, value) { value } else { 0.5 }
+            }
             _ => random.choice([0.0, 1.0, 3.0, 7.0]).unwrap_or(1.0),
         });
         let scalars = scalars.collect();

@@ -207,6 +207,6 @@ impl Finder<'_> {
             let error = error.note(format!("`{}` is not known to be finite and above 0", print::expr(program, scale)));
             return error.help("state bounds of the scalar in the schedule's head: `where scale > 1e-6, scale < 1e6`");
         }
-        error.help("leave `mask` out, or write the item as `(s * scale - m * scale).exp()`, times what is finite")
+        error.help("leave `mask` out, state closer bounds, or write the item as `((s - m) * scale).exp()`, times what is finite")
     }
 }

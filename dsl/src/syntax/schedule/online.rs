@@ -27,7 +27,8 @@ pub struct Blocks {
 }
 
 const FORM: &str = "it is written `decompose_online(m, l)`: the maximum and the sums of exponentials below it; or \
-    `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`, with names for what they are of a block of 64 items";
+    `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`, with names for what they are of a block of 64 items; \
+    behind `block` there may be `mask: s`, the scores that are -inf past the range";
 
 pub(super) fn decompose_online(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     let (online, end) = cursor.inside(Delimiter::Parenthesis, arguments).map_err(form)?;
@@ -80,7 +81,7 @@ fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
             return Ok(Blocks { names, size, masked: masked(cursor)? });
         }
         if cursor.peek(":") {
-            return Err(Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and `mask`, in this order"));
+            return Err(Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and, behind it, `mask`"));
         }
         names.push(name);
         if cursor.eat(",").is_none() {
@@ -97,7 +98,7 @@ fn masked(cursor: &mut Cursor<'_>) -> Result<Option<Name>, Error> {
     }
     let key = cursor.name("`mask`").map_err(form)?;
     if key.text != "mask" || cursor.eat(":").is_none() {
-        return Err(Error::new(key.span, format!("there is no key `{key}`")).help("behind `block` there is `mask: s`, with the scores for `s`"));
+        return Err(form(Error::new(key.span, format!("there is no key `{key}`"))));
     }
     let scores = cursor.name("the scores").map_err(form)?;
     cursor.eat(",");

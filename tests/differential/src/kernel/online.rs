@@ -15,7 +15,7 @@ const F16: Type = Type::Is(DType::F16);
 
 /// Makes one.
 pub(super) fn generate(random: &mut Rng) -> Generated {
-    let causal = random.u8(..100) < 35;
+    let causal = random.u8(..100) < 40;
     let mut maker = Maker {
         kernel: Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() },
         items: random.choice([F32, F32, F16, Type::Generic]).unwrap_or(F32),
@@ -43,6 +43,10 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
         maker.generic("M");
     }
     maker.scale = random.choice([None, None, Some(Expr::literal("0.5", F32)), Some(Expr::literal("2.0", F32))]).flatten();
+    if random.u8(..100) < 15 {
+        maker.kernel.arguments.push(Argument { name: "a".to_owned(), ty: F32, kind: ArgumentKind::Scalar });
+        maker.scale = Some(Expr { ty: F32, ..Expr::name("a") });
+    }
     if random.u8(..100) < 45 {
         maker.rows(random)
     } else {

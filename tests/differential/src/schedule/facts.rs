@@ -31,13 +31,34 @@ pub(crate) fn facts(kernel: &Kernel, random: &mut Rng) -> Vec<Fact> {
             facts.push(Fact::Finite(argument.name.clone()));
         }
     }
+    for argument in kernel.arguments.iter().filter(|argument| argument.kind == ArgumentKind::Scalar) {
+        if argument.ty.is_float() && random.u8(..100) < 30 {
+            facts.extend(bounds(&argument.name).into_iter().filter(|_| random.u8(..100) < 80));
+        }
+    }
     facts
+}
+
+/// That a scalar is above 0, and finite.
+pub(super) fn bounds(scalar: &str) -> [Fact; 2] {
+    [(">", "0.01"), ("<", "1000.0")].map(|(op, number)| Fact::Bound(scalar.to_owned(), op, number))
+}
+
+/// Whether a scalar satisfies the facts.
+pub(crate) fn admit(facts: &[Fact], scalar: &str, value: f64) -> bool {
+    facts.iter().all(|fact| match fact {
+        Fact::Bound(of, op, number) if of == scalar => {
+            let number: f64 = number.parse().unwrap_or(f64::NAN);
+            if *op == ">" { value > number } else { value < number }
+        }
+        _ => true,
+    })
 }
 
 /// Whether sizes satisfy the facts.
 pub(crate) fn hold(kernel: &Kernel, facts: &[Fact], dims: &[(String, i64)]) -> bool {
     facts.iter().all(|fact| match fact {
-        Fact::Finite(_) => true,
+        Fact::Finite(_) | Fact::Bound(..) => true,
         Fact::Size(left, op, right) => kernel.size(left, dims).is_some_and(|left| match *op {
             "==" => left == *right,
             "<=" => left <= *right,

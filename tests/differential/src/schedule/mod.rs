@@ -59,7 +59,7 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     }
     let mut kernel = kernel.clone();
     let decomposed = decompose::decompose(&mut kernel, &mut schedule.facts, random);
-    let online = online::decompose(&mut kernel, random);
+    let online = online::decompose(&mut kernel, &mut schedule.facts, random);
     let packs = pack::packs(&mut kernel, random);
     let (kernel, mut stored) = (&kernel, packs.stored);
     stored.extend(decomposed.iter().flat_map(|d| d.stored.iter().cloned()));

@@ -1,13 +1,14 @@
 //! `decompose_online`: the kernel as directives then know it has one stage for all members, and in blocks stages that reduce these.
 
+use super::facts::bounds;
 use super::pack::replace;
-use super::tree::{Argument, Directive};
+use super::tree::{Argument, Directive, Fact};
 use crate::kernel::KEYS;
 use crate::kernel::tree::{Argument as Tensor, ArgumentKind, Expr, ExprKind, Kernel, Outside, Range, Role, Stage};
 use fastrand::Rng;
 
 /// Decomposes the kernel's maximum and sums, if it has them.
-pub(super) fn decompose(kernel: &mut Kernel, random: &mut Rng) -> Option<Directive> {
+pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut Rng) -> Option<Directive> {
     let is = |name: &str, op: &str| kernel.stages.iter().any(|s| s.name == name && s.reduction().is_some_and(|(by, _)| by == op));
     if !is("m", "max") || random.u8(..100) >= 92 {
         return None;
@@ -22,12 +23,34 @@ pub(super) fn decompose(kernel: &mut Kernel, random: &mut Rng) -> Option<Directi
     let produced = size.map_or(Vec::new(), |_| members.iter().map(|name| format!("{name}_b")).collect());
     let keys = size.iter().map(|size: &i64| ("block", size.to_string())).collect();
     let mut directive = Directive { arguments, produced, keys, ..Directive::new("decompose_online", []) };
+    // Scores that end with the row, each as it is.
+    let ends = |stage: &Stage| stage.reduction().is_some_and(|(_, ranges)| ranges[0].high.names().contains("i"));
+    let plain = kernel.stages.iter().any(|s| s.name == "s") && kernel.stages.iter().any(|s| s.name == "m" && ends(s));
+    if let Some(size) = size.filter(|_| random.u8(..100) < if plain { 60 } else { 3 }) {
+        directive = directive.with("mask", random.choice(["s", "s", "s", "s", "s", "s", "s", "t", "x"]).unwrap_or("s"));
+        state_bounds(kernel, size, facts);
+    }
     if random.u8(..100) < 8 {
         wrong(&mut directive, random);
         return Some(directive);
     }
     Decomposition { kernel, members, size }.apply();
     Some(directive)
+}
+
+/// What a mask of the scores needs to be known: that they are finite, and blocks divide them.
+fn state_bounds(kernel: &Kernel, size: i64, facts: &mut Vec<Fact>) {
+    let dim = |name: &str| kernel.generics.iter().any(|generic| generic.name == name);
+    let of = |name: &str| Expr::name(name);
+    let sizes = [("D", Fact::Size(of("D"), "<=", 16)), ("N", Fact::Size(of("N").infix("%", Expr::int(size)), "==", 0))];
+    let told = |name: &str| facts.iter().any(|f| matches!(f, Fact::Size(left, ..) if left.names().contains(name)));
+    let mut needed: Vec<Fact> = sizes.into_iter().filter(|(name, _)| dim(name) && !told(name)).map(|(_, fact)| fact).collect();
+    let inputs = kernel.arguments.iter().filter(|a| matches!(a.kind, ArgumentKind::Input(_)));
+    needed.extend(inputs.map(|input| Fact::Finite(input.name.clone())));
+    let scalars = kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar);
+    needed.extend(scalars.flat_map(|scalar| bounds(&scalar.name)));
+    needed.retain(|fact| !facts.contains(fact));
+    facts.extend(needed);
 }
 
 /// What has to be refused, or is harmless.

@@ -5,7 +5,8 @@
 
 use super::mma::{Plan, Product, laid, lcm, tile, tiled};
 use super::tree::{Argument, Block, Directive, Fact, Target};
-use crate::kernel::tree::{Expr, ExprKind, Kernel, Role, Stage};
+use super::facts::bounds;
+use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Kernel, Role, Stage};
 use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Feature};
@@ -156,8 +157,7 @@ impl Rows<'_> {
         let mut order = vec![Directive::new("reorder", [outer.clone(), i.clone(), e.clone()])];
         order.extend(self.subgroups.clone());
         // A range of blocks that ends with the row stands in front of a subgroup's rows.
-        let is_bound = |stage: &Stage| stage.reduction().is_some_and(|(_, ranges)| ranges[0].high.names().contains(i.as_str()));
-        let causal = is_bound(self.host);
+        let causal = self.is_causal();
         if random.u8(..100) < if causal { 2 } else { 50 } {
             order.reverse();
         }
@@ -182,13 +182,41 @@ impl Rows<'_> {
     }
 
     /// `decompose_online`, and a block's length.
-    fn online(&self, inner: &[Stage], random: &mut Rng) -> Option<Block> {
+    fn online(&mut self, inner: &[Stage], random: &mut Rng) -> Option<Block> {
         self.values.as_ref()?;
         let members = inner.iter().filter(|stage| self.is_row(stage)).chain([self.host]).map(|stage| stage.name.clone());
         let mut directive = Directive::new("decompose_online", members);
         directive.produced = directive.arguments.iter().map(|name| format!("{name}_b")).collect();
         let length = if random.u8(..100) < 2 { random.choice([1, 8, 12, 16, 64]).unwrap_or(16) } else { self.plan.own[1] };
-        Some(Block { stages: Vec::new(), directives: vec![directive.with("block", length.to_string())] })
+        directive = directive.with("block", length.to_string());
+        if self.is_causal() && random.u8(..100) < 60 || random.u8(..) < 3 {
+            let score = inner.iter().find(|stage| self.is_score(stage))?;
+            directive = directive.with("mask", score.name.clone());
+            self.state_bounds(random);
+        }
+        Some(Block { stages: Vec::new(), directives: vec![directive] })
+    }
+
+    /// Whether a row's range ends with the row.
+    fn is_causal(&self) -> bool {
+        let row = &self.plan.product.axes()[0];
+        self.host.reduction().is_some_and(|(_, ranges)| ranges[0].high.names().contains(row.as_str()))
+    }
+
+    /// That scores are finite, and what they are multiplied by is above 0, as a mask of the scores needs it.
+    fn state_bounds(&mut self, random: &mut Rng) {
+        let mut needed: Vec<Fact> = self.plan.product.factors().map(|name| Fact::Finite(name.to_owned())).into();
+        let inner = self.plan.product.extents()[2].clone();
+        if self.plan.kernel.size(&inner, &[]).is_none() {
+            needed.push(Fact::Size(inner, "<=", 64));
+        }
+        let scalars = self.plan.kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar);
+        needed.extend(scalars.flat_map(|scalar| bounds(&scalar.name)));
+        for fact in needed {
+            if !self.plan.facts.contains(&fact) && random.u8(..100) < 98 {
+                self.plan.facts.push(fact);
+            }
+        }
     }
 
     /// Tiles of the host, with batches one by one; sometimes a workgroup goes through several of them.

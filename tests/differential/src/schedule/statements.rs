@@ -1,6 +1,7 @@
 //! Statements about the whole schedule: `precompute`, `pin`, `strided`, `specialize`, and `tune` with directives whose numbers are constant
 //! expressions.
 
+use super::facts::bounds;
 use super::flow::Flow;
 use super::tree::{Argument, Block, Directive, Fact, Factor, Schedule};
 use crate::kernel::tree::{ArgumentKind, Expr, GenericKind, Kernel, Role, Stage};
@@ -112,6 +113,11 @@ fn version(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Option<Vec
             5 => facts.push(Fact::Size(dim, "==", random.i64(1..=8))),
             6 => facts.push(Fact::Size(dim, "<=", random.i64(2..=12))),
             _ => {}
+        }
+    }
+    for scalar in kernel.arguments.iter().filter(|a| a.kind == ArgumentKind::Scalar && a.ty.is_float()) {
+        if random.u8(..100) < 25 {
+            facts.extend(bounds(&scalar.name));
         }
     }
     (!facts.is_empty()).then_some(facts)

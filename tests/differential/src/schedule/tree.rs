@@ -27,6 +27,8 @@ pub enum Fact {
     Size(Expr, &'static str, i64),
     /// `finite(x)`.
     Finite(String),
+    /// A comparison of a scalar with a number.
+    Bound(String, &'static str, &'static str),
 }
 
 /// Directives for stages.
@@ -212,6 +214,7 @@ impl Display for Fact {
         match self {
             Fact::Size(left, op, right) => write!(f, "{left} {op} {right}"),
             Fact::Finite(tensor) => write!(f, "finite({tensor})"),
+            Fact::Bound(scalar, op, number) => write!(f, "{scalar} {op} {number}"),
         }
     }
 }
