@@ -9,11 +9,17 @@ use tilewright::{Batch, DeviceKind, DynKernel};
 
 /// The most launches of a run.
 const TOGETHER: u64 = 1024;
+/// How long a submission is that keeps a device busy: beside it, the time to record the next one is short.
+const SUBMISSION: Duration = Duration::from_millis(20);
+/// The longest time that a device is kept busy for.
+const LONGEST_WAKING: Duration = Duration::from_secs(10);
 
 /// Launches of a kernel, with sets of arguments in turn.
 pub(crate) struct Launches<'a> {
     pub(crate) kernel: &'a DynKernel,
     pub(crate) sets: Vec<Set>,
+    /// How long the device has been busy with them, by its clock.
+    pub(crate) busy: Duration,
 }
 
 /// The version that ran, and times.
@@ -27,15 +33,24 @@ impl Launches<'_> {
             Clock::Processor => self.by_processor(warm_up..all)?,
             Clock::Device => {
                 if self.kernel.device().info().kind != DeviceKind::Cpu {
-                    let start = Instant::now();
-                    while start.elapsed() < waking {
-                        self.each(0..warm_up.max(1))?;
-                    }
+                    self.wake(waking)?;
                 }
                 self.by_device(timed, warm_up..all)?
             }
         };
         Ok((variant, times.iter().map(|t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)).collect()))
+    }
+
+    /// Keeps the device busy for so long, by its clock: launches that are submitted one by one would leave it idle for most of the time.
+    fn wake(&mut self, waking: Duration) -> Result<(), Failure> {
+        let (start, before) = (Instant::now(), self.busy);
+        let mut count = 1;
+        while self.busy - before < waking && start.elapsed() < LONGEST_WAKING {
+            if self.together(0..count)? < SUBMISSION {
+                count = (count * 2).min(TOGETHER as usize);
+            }
+        }
+        Ok(())
     }
 
     /// By the device's clock, after the launches before the first that counts.
@@ -50,15 +65,23 @@ impl Launches<'_> {
         if count == 1 {
             return Ok((variant, self.each(runs)?.1));
         }
-        let times = runs.map(|run| Ok(self.batch(run * count..(run + 1) * count)?.submit_timed_together()? / count as u32));
+        let times = runs.map(|run| Ok(self.together(run * count..(run + 1) * count)? / count as u32));
         Ok((variant, times.collect::<Result<_, Failure>>()?))
     }
 
     /// In one submission, each by the device's timestamps.
     fn each(&mut self, launches: Range<usize>) -> Times<Duration> {
         let times = self.batch(launches)?.submit_timed()?;
+        self.busy += times.iter().map(|t| t.total).sum::<Duration>();
         let variant = times.first().map(|t| t.variant.clone()).unwrap_or_default();
         Ok((variant, times.into_iter().map(|t| t.total).collect()))
+    }
+
+    /// In one submission, from the beginning of the first to the end of the last.
+    fn together(&mut self, launches: Range<usize>) -> Result<Duration, Failure> {
+        let time = self.batch(launches)?.submit_timed_together()?;
+        self.busy += time;
+        Ok(time)
     }
 
     /// By the processor's clock, the host's part of each launch included.

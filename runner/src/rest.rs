@@ -24,9 +24,10 @@ impl Rest {
         if all < SHORTEST { Duration::ZERO } else { all }
     }
 
-    /// Notes that it was busy between two instants.
-    pub(crate) fn busy(&mut self, from: Instant, to: Instant) {
-        self.left = self.all(from).saturating_sub(to - from);
+    /// Notes that it was busy for so long between two instants: so it rested for what is left of that time.
+    pub(crate) fn busy(&mut self, from: Instant, to: Instant, busy: Duration) {
+        let idle = (to - from).saturating_sub(busy);
+        self.left = (self.all(from) + idle).saturating_sub(busy);
         self.last = Some(to);
     }
 
@@ -45,14 +46,17 @@ mod tests {
         let at = |ms| start + millis(ms);
         let mut rest = Rest::default();
         assert_eq!(rest.until(at(0)), LONGEST);
-        rest.busy(at(0), at(1010));
+        rest.busy(at(0), at(1010), millis(1010));
         assert_eq!(rest.until(at(1050)), Duration::ZERO);
         // Of 40 ms, 10 are made up for.
-        rest.busy(at(1050), at(1060));
+        rest.busy(at(1050), at(1060), millis(10));
         assert_eq!(rest.until(at(1080)), millis(50));
         assert_eq!(rest.until(at(1110)), millis(80));
-        rest.busy(at(1110), at(1200));
+        rest.busy(at(1110), at(1200), millis(90));
         assert_eq!(rest.until(at(1240)), Duration::ZERO);
+        // Short launches leave it idle for most of the time.
+        rest.busy(at(1240), at(1340), millis(10));
+        assert_eq!(rest.until(at(1340)), millis(120));
         assert_eq!(rest.until(at(9000)), LONGEST);
     }
 }

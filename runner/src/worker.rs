@@ -7,7 +7,7 @@ use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, T
 use crate::rest::Rest;
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
@@ -146,10 +146,10 @@ impl Worker {
         let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
         let pool = &mut self.pool;
         let sets = (0..u64::from(timed.sets)).map(|n| Set::new(kernel, &dims, pool, timed.seed.wrapping_add(n)));
-        let mut launches = Launches { kernel, sets: sets.collect::<Result<_, _>>()? };
+        let mut launches = Launches { kernel, sets: sets.collect::<Result<_, _>>()?, busy: Duration::ZERO };
         let start = Instant::now();
         let times = launches.times(timed, self.rest.until(start));
-        self.rest.busy(start, Instant::now());
+        self.rest.busy(start, Instant::now(), launches.busy);
         let (variant, nanoseconds) = times?;
         Ok(Answer::Times { variant, nanoseconds })
     }
