@@ -128,7 +128,10 @@ fn facts_of_scalars_under_a_schedule() {
             (SCALED, "V: k for p where a < 0.75, a > 1.0 {}"),
             (SCALED, "V: k for p where b < 8.0 {}"),
             (SCALED, "V: k for p { specialize(a < 0.5); }"),
-            (SCALED, "V: k for p { specialize(a > 1.0 && N % 4 == 0); tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); unroll(i); }"),
+            (
+                SCALED,
+                "V: k for p { specialize(a > 1.0 && N % 4 == 0); tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); unroll(i); }",
+            ),
         ]),
     );
 }

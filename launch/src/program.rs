@@ -64,7 +64,8 @@ impl Program {
         let between = named.iter().flat_map(|a| named.iter().map(move |b| (a + b) / 2.0));
         let beside = named.iter().flat_map(|n| [n / 2.0, n * 2.0, n + 1.0, n - 1.0]);
         let is_float = self.scalars.get(scalar as usize).is_some_and(|s| s.dtype.is_float());
-        let mut numbers = [wanted, 1.0, 0.0, -1.0].into_iter().chain(between).chain(beside).filter(|n| is_float || n.fract() == 0.0);
+        let mut numbers =
+            [wanted, 1.0, 0.0, -1.0].into_iter().chain(between).chain(beside).filter(|n| is_float || n.fract() == 0.0);
         numbers.find(|n| self.facts.iter().all(|fact| fact.condition.holds_of_scalar(scalar, *n)))
     }
 

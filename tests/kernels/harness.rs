@@ -196,7 +196,9 @@ impl Variant {
 
     /// The version that a launch at these dims with a scalar takes, on each device.
     pub fn taken_with(&self, dims: &[(&str, i64)], scalar: impl Into<Scalar>) -> Vec<String> {
-        self.on_each_with(dims, Some(scalar.into()), &|kernel, arguments| kernel.variant_for(arguments).expect("a version").to_owned())
+        self.on_each_with(dims, Some(scalar.into()), &|kernel, arguments| {
+            kernel.variant_for(arguments).expect("a version").to_owned()
+        })
     }
 
     fn on_each(&self, dims: &[(&str, i64)], ask: &dyn Fn(&DynKernel, Vec<Argument<'_>>) -> String) -> Vec<String> {

@@ -105,7 +105,8 @@ fn versions_under_bounds() {
 /// A subgroup's matrices across the diagonal, those before, and those that lie wholly past it.
 #[test]
 fn scores_on_matrices() {
-    let kernel = "fn causal<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
+    let kernel =
+        "fn causal<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
         let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
         let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { product[b, i, j] };
         let weight[b, i, j]: f32[B, N, N] = {

@@ -89,7 +89,8 @@ impl<'a> Judge<'a> {
         {
             return Ok(case.clone());
         }
-        let case = Rc::new(Case::new(self.algorithm, decomposed, (&candidate.compiled.versions[version].0, sizes), self.tuning.seed)?);
+        let case =
+            Rc::new(Case::new(self.algorithm, decomposed, (&candidate.compiled.versions[version].0, sizes), self.tuning.seed)?);
         if decomposed.is_none() {
             self.cases.insert((version, sizes.clone()), case.clone());
         }

@@ -59,8 +59,9 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
         }
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
         ExprKind::Call { function, args } if function.text == "finite" => finite(program, args, fact),
-        _ => Err(Error::new(fact.span, "this is no fact")
-            .help("a fact compares two sizes, `OW % 8 == 0`, or a scalar with a number, `scale > 0.0`, or says `finite(x)` of a tensor")),
+        _ => Err(Error::new(fact.span, "this is no fact").help(
+            "a fact compares two sizes, `OW % 8 == 0`, or a scalar with a number, `scale > 0.0`, or says `finite(x)` of a tensor",
+        )),
     }
 }
 

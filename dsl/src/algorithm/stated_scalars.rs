@@ -42,7 +42,8 @@ fn bound(
         return Err(error.help(format!("write `{name} {} 0{}`", relation.symbol(), if dtype.is_float() { ".0" } else { "" })));
     };
     if is_whole == dtype.is_float() {
-        let error = Error::new(other.span, format!("`{name}` is of {dtype}, and this is {}", if is_whole { "whole" } else { "not whole" }));
+        let error =
+            Error::new(other.span, format!("`{name}` is of {dtype}, and this is {}", if is_whole { "whole" } else { "not whole" }));
         let help = if is_whole { "write it with a point: `1.0`" } else { "write a whole number" };
         return Err(error.help(help));
     }

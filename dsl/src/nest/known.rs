@@ -237,7 +237,8 @@ impl Known {
         }
         let both = self.or(other);
         // It is no less than what each of them is at least.
-        let at_least = |of: Known| if of.least || of.nan { f64::NEG_INFINITY } else { of.finite.map_or(f64::INFINITY, |(low, _)| low) };
+        let at_least =
+            |of: Known| if of.least || of.nan { f64::NEG_INFINITY } else { of.finite.map_or(f64::INFINITY, |(low, _)| low) };
         let low = at_least(self).max(at_least(other));
         let finite = both.finite.map(|(a, b)| (a.max(low), b)).filter(|(a, b)| a <= b);
         Known { finite, least: both.least && low == f64::NEG_INFINITY, ..both }

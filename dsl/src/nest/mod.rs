@@ -105,8 +105,8 @@ pub mod walk;
 mod whole;
 
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
-pub use bounds::Bound;
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
+pub use bounds::Bound;
 pub use node::{
     Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Part, Phase, Pred, Scope, Scratch,
     Side, Slot, Step,

@@ -91,7 +91,8 @@ impl Specialize<'_> {
             let noted = stated::note(&mut program, fact, false).is_ok();
             let stated = program.bounds.split_off(bounds);
             let follows = |at| Prover::new(&program).is_redundant(at);
-            let holds = noted && (before..program.conditions.len()).all(follows) && stated.iter().all(|bound| program.implies(bound));
+            let holds =
+                noted && (before..program.conditions.len()).all(follows) && stated.iter().all(|bound| program.implies(bound));
             program.conditions.truncate(before);
             holds
         })

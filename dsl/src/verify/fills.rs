@@ -193,7 +193,8 @@ impl<'p> Past<'p, '_> {
     fn defined(&self, read: &Read) -> Option<Known> {
         let told = |index: &ExprId| self.program.exprs.uses_axis(*index, &mut |a| self.program.passes(a, self.axis));
         let is_inside = read.outside == Outside::Never && !self.program.finite.contains(&read.buffer);
-        (is_inside && !read.index.iter().any(told)).then(|| known_of(self.program, read.buffer, &|buffer| self.checks.is_whole(buffer)))
+        (is_inside && !read.index.iter().any(told))
+            .then(|| known_of(self.program, read.buffer, &|buffer| self.checks.is_whole(buffer)))
     }
 
     /// The fill of a read that lies outside.

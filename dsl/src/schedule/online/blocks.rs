@@ -300,8 +300,7 @@ fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], su
         return;
     }
     let mut masked: Vec<BufferId> = Vec::new();
-    let is_nothing =
-        |value: ExprId, masked: &[BufferId]| at_fill(program, value, &|read| masked.contains(&read.buffer)) .is(0.0);
+    let is_nothing = |value: ExprId, masked: &[BufferId]| at_fill(program, value, &|read| masked.contains(&read.buffer)).is(0.0);
     for of in shared.iter_mut() {
         if !is_nothing(of.value, &masked) {
             of.mask = whole.of.sums.iter().find_map(|sum| end_of(program, of, sum.stage));

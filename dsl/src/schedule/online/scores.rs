@@ -112,7 +112,9 @@ impl Finder<'_> {
             let error = self.error("blocks divide the range, so that nothing is masked".to_owned());
             return Err(error.help("leave `mask` out"));
         };
-        let over = own.get(&stages[0].over).and_then(|axis| if let Expr::Axis(axis) = *program.exprs.get(*axis) { Some(axis) } else { None });
+        let over = own
+            .get(&stages[0].over)
+            .and_then(|axis| if let Expr::Axis(axis) = *program.exprs.get(*axis) { Some(axis) } else { None });
         let known = !program.exprs.uses_axis(mask.end, &mut |axis| !own.contains_key(&axis));
         over.filter(|_| known).map(|over| (replaced(&program.exprs, mask.end, &own), over)).ok_or_else(|| {
             let error = self.error(format!("where the range of `{max}` ends is not told by the axes of `{name}`"));
@@ -141,7 +143,8 @@ impl Finder<'_> {
             for read in self.reads(of.value) {
                 let same = self.own(&read).zip(of.mask).is_some_and(|(own, mask)| replaced(&program.exprs, mask.end, &own) == end);
                 if !same {
-                    let error = self.error(format!("`{}` reads `{name}` at other points than `{}`", of.name, self.whole.members[0]));
+                    let error =
+                        self.error(format!("`{}` reads `{name}` at other points than `{}`", of.name, self.whole.members[0]));
                     return Err(error.help("leave `mask` out"));
                 }
             }

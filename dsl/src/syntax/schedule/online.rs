@@ -81,7 +81,9 @@ fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
             return Ok(Blocks { names, size, masked: masked(cursor)? });
         }
         if cursor.peek(":") {
-            return Err(Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and, behind it, `mask`"));
+            return Err(
+                Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and, behind it, `mask`")
+            );
         }
         names.push(name);
         if cursor.eat(",").is_none() {

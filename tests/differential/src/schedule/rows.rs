@@ -3,9 +3,9 @@
 //! All stages but the last are placed in its nest and stay in fragments, as a rule, where all have the same matrices and subgroups. Rows
 //! become one by `fragment(…, by: …)`, or in two stages with a lane for each row. Now and then one of it is otherwise, or is left out.
 
+use super::facts::bounds;
 use super::mma::{Plan, Product, laid, lcm, tile, tiled};
 use super::tree::{Argument, Block, Directive, Fact, Target};
-use super::facts::bounds;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Kernel, Role, Stage};
 use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
