@@ -161,7 +161,7 @@ pub enum Error {
         /// Which fact, and what the sizes are.
         message: String,
     },
-    /// No variant takes these shapes.
+    /// No variant takes these arguments.
     #[error("`{kernel}`: no variant takes these arguments{}", Reasons(reasons))]
     NoVariant {
         /// The kernel.

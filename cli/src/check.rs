@@ -106,10 +106,9 @@ impl Case {
         let mut rng = Rng::with_seed(seed);
         let mut given = sizes.0.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
         for (id, scalar) in algorithm.scalars.iter() {
-            let value = one(scalar.dtype);
-            let number = program.sample(scalar_index(algorithm, id), value.number());
+            let number = program.sample(scalar_index(algorithm, id));
             let number = number.ok_or_else(|| format!("no number was found that the facts take for `{}`", scalar.name))?;
-            given.scalars.insert(id, if number == value.number() { value } else { typed(scalar.dtype, number) });
+            given.scalars.insert(id, typed(scalar.dtype, number));
         }
         let shapes = shapes(algorithm, &given)?;
         let shape = |id: BufferId| shapes.get(&id).cloned().unwrap_or_default();
@@ -234,15 +233,6 @@ fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> Str
     format!("`{name}`{index:?} is {}, not {}{bound}", got.number(), wanted.number())
 }
 
-/// A scalar that changes what it multiplies, and that every float type holds.
-fn one(dtype: DType) -> Value {
-    match dtype {
-        DType::Bool => Value::Bool(true),
-        dtype if dtype.is_float() => Value::float(0.75),
-        _ => Value::Int(3),
-    }
-}
-
 /// A number as a value of a type.
 fn typed(dtype: DType, number: f64) -> Value {
     match dtype {
@@ -327,7 +317,8 @@ mod tests {
             }",
         );
         let sizes = Sizes(vec![("N".into(), 5), ("n".into(), 3)]);
-        let case = Case::new(&program, None, &sizes, 7).expect("a case");
+        let launched = tilewright_dsl::lower::launch::frame(&program, &Profile::vulkan_1_1(), "V").expect("a program");
+        let case = Case::new(&program, None, (&launched, &sizes), 7).expect("a case");
         assert_eq!((case.arguments.len(), &case.outputs), (3, &vec![vec![], vec![3]]));
         let right: Vec<Array> = case.wanted.iter().map(|(buffer, tensor)| array(buffer.dtype, tensor)).collect();
         assert_eq!(case.compare(&right), Ok(()));

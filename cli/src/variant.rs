@@ -16,7 +16,7 @@ use tilewright_dsl::syntax::profile;
 use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind, Tune};
 use tilewright_dsl::variant;
 use tilewright_explain::source::{Source, SourceError, Subject};
-use tilewright_launch::{Program, Role};
+use tilewright_launch::{Condition, Program, Role};
 
 impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Problem {
@@ -77,11 +77,18 @@ impl Compiled {
         Ok(Compiled { module: hash(&program)?, versions, program, decomposed: None })
     }
 
+    /// The version without facts of its own. What is launched of any version has its samples of scalars.
+    pub(crate) fn plain(&self) -> &Program {
+        self.versions.last().map_or(&self.program, |(program, _)| program)
+    }
+
     /// The version that a launch at some sizes takes, or why it takes none.
     pub(crate) fn taken(&self, sizes: &Sizes) -> Result<usize, String> {
+        let plain = self.plain();
+        let scalars: Vec<Option<f64>> = (0..plain.scalars.len() as u32).map(|n| plain.sample(n)).collect();
         let mut why = "it has no version".to_owned();
         for (n, (program, _)) in self.versions.iter().enumerate() {
-            match refusal(program, sizes) {
+            match refusal(program, sizes, &scalars) {
                 None => return Ok(n),
                 Some(refusal) => why = refusal,
             }
@@ -95,8 +102,8 @@ impl Compiled {
     }
 }
 
-/// Why a launch does not take a program at some sizes, as far as shapes and facts tell.
-fn refusal(program: &Program, sizes: &Sizes) -> Option<String> {
+/// Why a launch does not take a program at some sizes and with some scalars, as far as shapes and facts tell.
+fn refusal(program: &Program, sizes: &Sizes, scalars: &[Option<f64>]) -> Option<String> {
     let dims = match sizes.dims(program) {
         Ok(dims) => dims,
         Err(why) => return Some(why),
@@ -105,7 +112,12 @@ fn refusal(program: &Program, sizes: &Sizes) -> Option<String> {
     if let Some(why) = outer.map(|t| dims.shape(t)).find_map(Result::err) {
         return Some(why);
     }
-    let fails = program.facts.iter().find(|fact| !fact.condition.holds_of_sizes(dims.values()));
+    let of_scalars = |condition: &Condition| {
+        let mut values = (0..).zip(scalars);
+        values.all(|(n, value)| value.is_none_or(|value| condition.holds_of_scalar(n, value)))
+    };
+    let holds = |condition: &Condition| condition.holds_of_sizes(dims.values()) && of_scalars(condition);
+    let fails = program.facts.iter().find(|fact| !holds(&fact.condition));
     fails.map(|fact| format!("`{}` does not hold", fact.text))
 }
 

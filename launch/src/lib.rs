@@ -10,6 +10,7 @@ mod interval;
 mod layout;
 mod lines;
 mod program;
+mod samples;
 mod size;
 mod version;
 

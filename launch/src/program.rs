@@ -54,21 +54,6 @@ impl Program {
         self.dims.get(*d as usize).filter(|dim| dim.derived.is_none() && !told).map(|_| *d as usize)
     }
 
-    /// A number that the facts take for a scalar, as far as they say something of that: the wanted one where they take it.
-    pub fn sample(&self, scalar: u32, wanted: f64) -> Option<f64> {
-        let named = self.facts.iter().filter_map(|fact| match fact.condition {
-            Condition::Scalar { scalar: of, bits, .. } if of == scalar => Some(f64::from_bits(bits)),
-            _ => None,
-        });
-        let named: Vec<f64> = named.collect();
-        let between = named.iter().flat_map(|a| named.iter().map(move |b| (a + b) / 2.0));
-        let beside = named.iter().flat_map(|n| [n / 2.0, n * 2.0, n + 1.0, n - 1.0]);
-        let is_float = self.scalars.get(scalar as usize).is_some_and(|s| s.dtype.is_float());
-        let mut numbers =
-            [wanted, 1.0, 0.0, -1.0].into_iter().chain(between).chain(beside).filter(|n| is_float || n.fract() == 0.0);
-        numbers.find(|n| self.facts.iter().all(|fact| fact.condition.holds_of_scalar(scalar, *n)))
-    }
-
     /// Whether a dim is a stride that a launch reads off a tensor.
     pub fn is_stride(&self, dim: usize) -> bool {
         self.tensors.iter().flat_map(|t| t.strides.iter().flatten()).any(|stride| self.free_stride(stride) == Some(dim))

@@ -192,7 +192,7 @@ impl Set {
 
 fn scalar(program: &Program, of: u32) -> Result<Number, String> {
     let Some(wanted) = program.scalars.get(of as usize) else { return Err(format!("there is no scalar {of}")) };
-    let number = program.sample(of, 1.0).ok_or_else(|| format!("no number was found that the facts take for `{}`", wanted.name))?;
+    let number = program.sample(of).ok_or_else(|| format!("no number was found that the facts take for `{}`", wanted.name))?;
     Ok(match wanted.dtype {
         DType::F16 => f16::from_f64(number).into(),
         DType::BF16 => bf16::from_f64(number).into(),

@@ -7,7 +7,7 @@ use super::{args, reference};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::Argument;
-use tilewright_launch::{Dispatch, Fact, ParamValue, Program, Relation, Role, Size, Tensor};
+use tilewright_launch::{Dispatch, Fact, ParamValue, Program, Role, Size, Tensor};
 use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece, address};
 use tilewright_schedules::catalog;
 

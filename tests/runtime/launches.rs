@@ -3,7 +3,7 @@
 use super::programs::*;
 use super::support::*;
 use tilewright::{AnyTensor, Argument, DynKernel, Element, Error, Options};
-use tilewright_launch::{Addressing, Program, Relation, Size};
+use tilewright_launch::{Addressing, Condition, Fact, Program, Relation, Size};
 
 fn load(program: Program) -> DynKernel {
     super::support::load(&device(), vec![program]).expect("the program loads")
@@ -189,4 +189,27 @@ fn the_first_variant_whose_facts_hold_is_taken() {
     // A shape that is wrong for all variants is an error of the shape.
     let error = kernel.run(args(&eight, &seven, 1.0)).expect_err("8 is not 7");
     assert_eq!(error.to_string(), "`axpy`: `y` has shape [7], but should have [N] = [8]");
+}
+
+/// A scalar chooses, too; NaN stands in no relation.
+#[test]
+fn facts_of_scalars_choose_variants() {
+    let of = |name: &str, text: &str, relation, value: f64| {
+        let condition = Condition::Scalar { scalar: 0, relation, bits: value.to_bits() };
+        let facts = vec![Fact { text: text.into(), condition, needed: false }];
+        Program { variant: name.into(), facts, ..axpy(PLAIN) }
+    };
+    let variants = vec![of("LARGE", "alpha >= 2.0", Relation::Ge, 2.0), of("SMALL", "alpha < 0.5", Relation::Lt, 0.5)];
+    let kernel = super::support::load(&device(), variants).expect("both load");
+    let ones = upload(&[3], &[1.0f32; 3]);
+    for (a, variant) in [(2.0, "LARGE"), (f32::INFINITY, "LARGE"), (-7.5, "SMALL")] {
+        assert_eq!(kernel.variant_for(args(&ones, &ones, a)).expect("one fits"), variant);
+    }
+    assert_eq!(one::<f32>(kernel.run(args(&ones, &ones, 3.0)).expect("runs")), [4.0; 3]);
+    for a in [1.0, f32::NAN] {
+        let why = |name: &str, text: &str| format!("\n  `{name}`: `{text}` does not hold for alpha = {a:?}");
+        let error = kernel.run(args(&ones, &ones, a)).expect_err("none fits").to_string();
+        let reasons = why("LARGE", "alpha >= 2.0") + &why("SMALL", "alpha < 0.5");
+        assert_eq!(error, format!("`axpy`: no variant takes these arguments{reasons}"));
+    }
 }

@@ -3,7 +3,7 @@
 use super::programs::*;
 use super::support::*;
 use tilewright::{Error, Feature};
-use tilewright_launch::Program;
+use tilewright_launch::{Condition, Fact, Program, Relation};
 
 fn refused(programs: Vec<Program>) -> Error {
     load(&device(), programs).expect_err("they cannot be loaded")
@@ -120,6 +120,10 @@ fn nothing_and_nonsense_are_refused() {
         refused(vec![program]).to_string(),
         "the launch program of `AXPY` is malformed: dispatch `out`: its words are no SPIR-V"
     );
+    let mut program = axpy(PLAIN);
+    let condition = Condition::Scalar { scalar: 1, relation: Relation::Lt, bits: 0 };
+    program.facts = vec![Fact { text: "beta < 0.0".into(), condition, needed: false }];
+    assert_eq!(refused(vec![program]).to_string(), "the launch program of `AXPY` is malformed: there is no scalar 1");
     let mut program = axpy(PLAIN);
     program.dispatches[0].params[1].offset = 12;
     assert!(matches!(refused(vec![program]), Error::Malformed { .. }));

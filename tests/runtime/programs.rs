@@ -34,7 +34,7 @@ pub fn solve(dim: u32, tensor: u32, axis: u32) -> Solve {
 }
 
 pub fn fact(text: &str, left: Size, relation: Relation, right: i64) -> Fact {
-    Fact { text: text.into(), condition: Condition { left, relation, right: lit(right) }, needed: false }
+    Fact { text: text.into(), condition: Condition::Sizes { left, relation, right: lit(right) }, needed: false }
 }
 
 fn read(tensor: u32) -> BufferUse {

@@ -8,7 +8,7 @@ use tilewright_launch::{Condition, Fact, Program, Relation, Size, Version, Versi
 /// [`axpy`] with a version for multiples of `n`, whose dispatch is the variant's own.
 fn specialized(n: i64) -> Program {
     let mut program = axpy(PLAIN);
-    let condition = Condition { left: Size::FloorMod(dim(0).into(), lit(n).into()), relation: Relation::Eq, right: lit(0) };
+    let condition = Condition::Sizes { left: Size::FloorMod(dim(0).into(), lit(n).into()), relation: Relation::Eq, right: lit(0) };
     let version = Version {
         under: format!("N % {n} == 0"),
         facts: vec![Fact { text: format!("N % {n} == 0"), condition, needed: false }],

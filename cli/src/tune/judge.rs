@@ -16,7 +16,7 @@ pub(super) struct Judge<'a> {
     pub(super) tuning: &'a Tuning<'a>,
     pub(super) algorithm: &'a nest::Program,
     /// Cases that candidates share: those of the algorithm as it is.
-    cases: HashMap<(usize, Sizes), Rc<Case>>,
+    cases: HashMap<Sizes, Rc<Case>>,
     /// The small sizes that were found for a version: most candidates can share them.
     small: HashMap<usize, Sizes>,
 }
@@ -54,7 +54,7 @@ impl<'a> Judge<'a> {
                     format!("`{name}` takes no sizes that are small enough to be checked (`--unchecked` measures it all the same)");
                 return Verdict::Refused("result", why);
             };
-            let case = match self.case(candidate, version, &sizes) {
+            let case = match self.case(candidate, &sizes) {
                 Ok(case) => case,
                 Err(why) => return Verdict::Refused("result", format!("at {sizes} it cannot be checked: {why}")),
             };
@@ -82,17 +82,16 @@ impl<'a> Judge<'a> {
         Some(sizes)
     }
 
-    fn case(&mut self, candidate: &Candidate, version: usize, sizes: &Sizes) -> Result<Rc<Case>, String> {
+    fn case(&mut self, candidate: &Candidate, sizes: &Sizes) -> Result<Rc<Case>, String> {
         let decomposed = candidate.compiled.decomposed.as_ref();
         if decomposed.is_none()
-            && let Some(case) = self.cases.get(&(version, sizes.clone()))
+            && let Some(case) = self.cases.get(sizes)
         {
             return Ok(case.clone());
         }
-        let case =
-            Rc::new(Case::new(self.algorithm, decomposed, (&candidate.compiled.versions[version].0, sizes), self.tuning.seed)?);
+        let case = Rc::new(Case::new(self.algorithm, decomposed, (candidate.compiled.plain(), sizes), self.tuning.seed)?);
         if decomposed.is_none() {
-            self.cases.insert((version, sizes.clone()), case.clone());
+            self.cases.insert(sizes.clone(), case.clone());
         }
         Ok(case)
     }

@@ -14,7 +14,7 @@ pub struct Bound {
     pub relation: Relation,
     /// The right side: a value of the scalar's type.
     pub value: f64,
-    /// As the user wrote it.
+    /// The comparison as text, the scalar first.
     pub text: String,
     /// Where.
     pub span: SpanId,

@@ -19,8 +19,7 @@ pub fn known_of(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId)
 fn of_buffer(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool, depth: u32) -> Known {
     let dtype = program.buffers[buffer].dtype;
     // What is updated in place has other values before.
-    let is_made_once =
-        matches!(program.buffers[buffer].space, Space::Temporary | Space::Shared | Space::Register | Space::Fragment { .. });
+    let is_made_once = !matches!(program.buffers[buffer].space, Space::Input | Space::Update);
     let stage = program.definition(buffer).map(|stage| &program.stages[stage]);
     let Some(stage) = stage.filter(|stage| stage.buffer == buffer && is_made_once && is_whole(buffer) && depth < MAX_DEPTH) else {
         return Known::any(dtype);

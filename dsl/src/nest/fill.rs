@@ -32,11 +32,14 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
         Expr::Unary(op, a) => unary(*op, part(*a), dtype),
         Expr::Cast(to, a) => cast(*to, part(*a), program.exprs.dtype(*a)),
         Expr::Select(cond, a, b) => {
-            let other = match program.exprs.get(*cond) {
-                // `if x == -inf { a } else { x }` is not -inf where `a` is not.
-                Expr::Compare(Compare::Eq, x, c) if x == b => part(*c).value().map_or(part(*b), |c| part(*b).except(c)),
-                _ => part(*b),
-            };
+            let mut other = part(*b);
+            // `if x == -inf { a } else { x }` is not -inf where `a` is not.
+            if let Expr::Compare(Compare::Eq, x, c) = program.exprs.get(*cond)
+                && x == b
+                && let Some(value) = part(*c).value()
+            {
+                other = other.except(value);
+            }
             part(*a).or(other)
         }
         Expr::MulAdd(a, b, c) => part(*a).times_plus(part(*b), part(*c), dtype),

@@ -118,7 +118,7 @@ impl Known {
         Known { least: self.least && infinity != f64::NEG_INFINITY, most: self.most && infinity != f64::INFINITY, ..self }
     }
 
-    /// The same, if it stands in a relation to a number; NaN stands in none.
+    /// The same, if it stands in a relation to a number. NaN stands in none but `!=`.
     pub fn that_is(self, relation: Relation, number: f64) -> Known {
         let (low, high) = match relation {
             Relation::Ne => return self,

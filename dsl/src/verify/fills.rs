@@ -110,17 +110,6 @@ impl Checks<'_> {
         }
     }
 
-    fn is_identity(&self, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
-        let (program, plain) = (self.program, Prover::on_leaves(self.program));
-        let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
-        let (given, [beyond, assumed]) = (&case.given[..], [const { OnceCell::new() }; 2]);
-        let past = Past { checks: self, program, axis, plain, excess, past, given, beyond, assumed };
-        let wanted = at_fill(program, identity, &|_| false);
-        is_same(past.evaluate(case.item), wanted) || past.assumed().is_impossible()
-    }
-}
-
-impl Checks<'_> {
     /// Whether no predicate of a leaf that writes a buffer leaves elements as they were: each leaves out what is no element, or items of a
     /// reduction.
     fn is_whole(&self, buffer: BufferId) -> bool {
@@ -131,6 +120,15 @@ impl Checks<'_> {
             let tells = |axis: AxisId| touch.index.iter().any(|index| made_of(index, axis));
             site.preds().iter().all(|pred| tells(pred.axis) || reduced.iter().any(|own| self.program.passes(*own, pred.axis)))
         })
+    }
+
+    fn is_identity(&self, axis: AxisId, past: ExprId, case: &Case, identity: ExprId) -> bool {
+        let (program, plain) = (self.program, Prover::on_leaves(self.program));
+        let excess = excess(&plain, self.provers.value(axis), self.extent(axis));
+        let (given, [beyond, assumed]) = (&case.given[..], [const { OnceCell::new() }; 2]);
+        let past = Past { checks: self, program, axis, plain, excess, past, given, beyond, assumed };
+        let wanted = at_fill(program, identity, &|_| false);
+        is_same(past.evaluate(case.item), wanted) || past.assumed().is_impossible()
     }
 }
 
@@ -339,13 +337,15 @@ impl Trace<'_, '_> {
     /// What a writer puts where `read` reads.
     fn value_at(&self, writer: &Site<'_>, touch: &Touch, read: &Read) -> Option<Case> {
         let value = match &writer.node.kind {
-            NodeKind::Compute(compute) => match (&self.checks.program.stages[compute.stage].body, compute.phase) {
-                (Body::Map(_), Phase::Whole) => *compute.value.first()?,
-                // Of what a reduction stores, the masked elements are known.
-                (Body::Reduce { .. }, Phase::Whole) => compute.finish.filter(|finish| self.is_masked(*finish))?,
-                (Body::Reduce { .. }, Phase::Finish) => *compute.value.first().filter(|value| self.is_masked(**value))?,
-                _ => return None,
-            },
+            NodeKind::Compute(compute) if compute.dst.first()?.buffer == read.buffer => {
+                match (&self.checks.program.stages[compute.stage].body, compute.phase) {
+                    (Body::Map(_), Phase::Whole) => *compute.value.first()?,
+                    // Of what a reduction stores, the masked elements are known.
+                    (Body::Reduce { .. }, Phase::Whole) => compute.finish.filter(|finish| self.is_masked(*finish))?,
+                    (Body::Reduce { .. }, Phase::Finish) => *compute.value.first().filter(|value| self.is_masked(**value))?,
+                    _ => return None,
+                }
+            }
             NodeKind::Copy(copy) => copy.value,
             _ => return None,
         };

@@ -368,6 +368,52 @@ const MASKS: &[(&str, [&str; 2], &str)] = &[
     ("items that are not 0 for a score of -inf", ["((s[i, j] - m[i]) * a).exp()", "((s[i, j] - m[i]) * a).exp() * s[i, j]"], FACTS),
 ];
 
+/// Other kernels, in which scores count past the range: a title, and what there is beside them.
+const READERS: &[(&str, &str)] = &[
+    (
+        "a stage that sees the maximum, and that what is stored of the sum reads",
+        "let m[i]: f32[16] = max(j in 0..i + 1) { s[i, j] };
+        let z[i]: f32[16] = s[i, 15] - m[i];
+        l[i] = sum(j in 0..i + 1) { (s[i, j] - m[i]).exp() } * z[i];",
+    ),
+    (
+        "a weight past the range in what is stored",
+        "let m[i]: f32[16] = max(j in 0..i + 1) { s[i, j] };
+        let p[i, j]: f32[16, 16] = (s[i, j] - m[i]).exp();
+        l[i] = sum(j in 0..i + 1) { p[i, j] } * p[i, 15];",
+    ),
+    (
+        "transposed scores beside their own",
+        "let m[i]: f32[16] = max(j in 0..12) { s[i, j] };
+        l[i] = sum(j in 0..12) { (s[i, j] - m[i]).exp() * s[j, i].exp() };",
+    ),
+    (
+        "transposed scores within a weight",
+        "let m[i]: f32[16] = max(j in 0..12) { s[i, j] };
+        let p[i, j]: f32[16, 16] = (s[i, j] - m[i]).exp() * s[j, i].max(0.0);
+        l[i] = sum(j in 0..12) { p[i, j] };",
+    ),
+    (
+        "a range that begins at 1",
+        "let m[i]: f32[16] = max(j in 1..i + 1) { s[i, j] };
+        l[i] = sum(j in 1..i + 1) { (s[i, j] - m[i]).exp() };",
+    ),
+];
+
+#[test]
+fn masks_of_scores_that_count_elsewhere() {
+    let refused = |(title, stages): &(&str, &str)| {
+        let kernel = format!("fn k(x: f16[16, 16]) -> l: f32[16] {{ let s[i, j]: f32[16, 16] = x[i, j] as f32; {stages} }}");
+        let schedule = "where finite(x) { decompose_online(m, l => m_b, l_b, block: 8, mask: s); }";
+        let errors = match compiled(&kernel, schedule) {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(errors) => errors,
+        };
+        format!("# {title}\n{errors}\n")
+    };
+    insta::assert_snapshot!(READERS.iter().map(refused).collect::<String>());
+}
+
 #[test]
 fn masks() {
     let schedule = |facts: &str| format!("where {facts} {{ decompose_online(m, l => m_b, l_b, block: 8, mask: s); }}");

@@ -242,8 +242,67 @@ fn without_blocks(schedule: &str) -> String {
     })
 }
 
+/// Scores that are masked, for sizes that blocks of 4 divide.
+const MASKED_USES: &[(&str, &str, &str)] = &[
+    (
+        "rows that end with the diagonal",
+        "fn k<N, D>(q: f16[N, D], k: f16[N, D], a: f32) -> l: f32[N] {
+            let s[i, j]: f32[N, N] = sum(d in 0..D) { q[i, d] as f32 * k[j, d] as f32 };
+            let m[i]: f32[N] = max(j in 0..i + 1) { s[i, j] };
+            l[i] = sum(j in 0..i + 1) { ((s[i, j] - m[i]) * a).exp() } + m[i];
+        }",
+        "where N % 4 == 0, D <= 64, finite(q), finite(k), a > 0.5 { decompose_online(m, l => m_b, l_b, block: 4, mask: s); }",
+    ),
+    (
+        "rows before the diagonal, of which the first is empty",
+        "fn k<N>(x: i32[N, N]) -> l: f32[N] {
+            let s[i, j]: f32[N, N] = x[i, j] as f32;
+            let m[i]: f32[N] = max(j in 0..i) { s[i, j] };
+            l[i] = sum(j in 0..i) { (s[i, j] - m[i]).exp() };
+        }",
+        "where N % 4 == 0 { decompose_online(m, l => m_b, l_b, block: 4, mask: s); }",
+    ),
+    (
+        "weights that two sums share, and values that are shorter",
+        "fn k<N, E>(x: f16[N, N], v: f32[N, E]) -> o: f32[N, E] {
+            let s[i, j]: f32[N, N] = x[i, j] as f32 * 0.5;
+            let m[i]: f32[N] = max(j in 0..i + 1) { s[i, j] };
+            let p[i, j]: f32[N, N] = (s[i, j] - m[i]).exp2();
+            let l[i]: f32[N] = sum(j in 0..i + 1) { p[i, j] };
+            o[i, e] = sum(j in 0..i + 1) { p[i, j] * v[j, e] } / l[i];
+        }",
+        "where N % 4 == 0, finite(x), finite(v) { decompose_online(m, l, o => m_b, l_b, o_b, block: 4, mask: s); }",
+    ),
+    (
+        "scores in halves",
+        "fn k<N>(x: f16[N, N]) -> l: f32[N] {
+            let s[i, j]: f16[N, N] = x[i, j] * 0.5;
+            let m[i]: f16[N] = max(j in 0..i + 1) { s[i, j] };
+            l[i] = sum(j in 0..i + 1) { (s[i, j] - m[i]).exp() as f32 };
+        }",
+        "where N % 4 == 0, finite(x) { decompose_online(m, l => m_b, l_b, block: 4, mask: s); }",
+    ),
+    (
+        "rows of a length that is known, and the maximum as an output",
+        "fn k<N>(x: f16[N, 16]) -> (m: f32[N], l: f32[N]) {
+            let s[i, j]: f32[N, 16] = x[i, j] as f32;
+            m[i] = max(j in 0..11) { s[i, j] };
+            l[i] = sum(j in 0..11) { (s[i, j] - m[i]).exp() };
+        }",
+        "where finite(x) { decompose_online(m, l => m_b, l_b, block: 4, mask: s); }",
+    ),
+];
+
+/// Sizes of all kinds.
+const SIZES: &[[i64; 5]] = &[[3, 13, 2, 4, 5], [2, 2, 9, 3, 4], [1, 1, 1, 1, 1], [4, 8, 4, 4, 4], [2, 0, 3, 2, 2], [0, 3, 2, 2, 2]];
+
 /// The values of the outputs, of the algorithm and as it is decomposed, agree within their bounds, and these are useful.
 fn agree(title: &str, kernel: &str, schedule: &str) {
+    agree_at(title, kernel, schedule, SIZES);
+}
+
+/// The same at some sizes, of which a kernel has the first ones.
+fn agree_at(title: &str, kernel: &str, schedule: &str, sizes: &[[i64; 5]]) {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
     let text = format!("V: {} for p {schedule}", kernel.name);
@@ -253,10 +312,10 @@ fn agree(title: &str, kernel: &str, schedule: &str) {
     let decomposed =
         decomposed(&kernel, &schedule, &Choice::default()).unwrap_or_else(|e| panic!("{title}: {}", crate::text(&e, &spans)));
     let decomposed = decomposed.expect("a decomposition");
-    for sizes in [[3, 13, 2, 4, 5], [2, 2, 9, 3, 4], [1, 1, 1, 1, 1], [4, 8, 4, 4, 4], [2, 0, 3, 2, 2], [0, 3, 2, 2, 2]] {
+    for sizes in sizes {
         let mut given = Given::default();
         let symbolic = algorithm.dims.iter().filter(|(_, dim)| dim.derived.is_none());
-        given.dims.extend(symbolic.zip(sizes).map(|((id, _), size)| (id, size)));
+        given.dims.extend(symbolic.zip(sizes).map(|((id, _), size)| (id, *size)));
         given.scalars.extend(algorithm.scalars.ids().map(|id| (id, Value::float(0.75))));
         for (id, shape) in shapes(&algorithm, &given).expect("shapes") {
             let buffer = &algorithm.buffers[id];
@@ -293,6 +352,16 @@ fn right_uses() {
             if let Err(errors) = compiled(kernel, &schedule) {
                 panic!("{title}: {schedule}\n{errors}");
             }
+        }
+    }
+}
+
+#[test]
+fn masked_scores() {
+    for (title, kernel, schedule) in MASKED_USES {
+        agree_at(title, kernel, schedule, &[[4, 3, 1, 1, 1], [12, 1, 1, 1, 1], [0, 2, 1, 1, 1], [8, 0, 1, 1, 1]]);
+        if let Err(errors) = compiled(kernel, schedule) {
+            panic!("{title}: {schedule}\n{errors}");
         }
     }
 }

@@ -7,6 +7,7 @@
 //! not proved to be 0.
 
 use super::blocks::Blocked;
+use super::recognize::{expanded, sees};
 use super::stages::Decomposition;
 use crate::diag::{Error, list};
 use crate::expr::{Compare, Const, Expr, ExprId, Outside, Read};
@@ -50,8 +51,8 @@ pub(super) fn scores(
     };
     let finder = Finder { program, whole, name, stage };
     let (end, over) = finder.end(stages)?;
-    finder.check_readers(stages, gone, end)?;
-    finder.check_blocks(stages, over, size)?;
+    finder.check_readers(stages, gone, (end, over))?;
+    finder.check_blocks(over, size)?;
     finder.check_items(stages)?;
     let exprs = &program.exprs;
     Ok(Scores { buffer: program.stages[stage].buffer, counts: exprs.compare(Compare::Lt, exprs.axis(over), end) })
@@ -106,7 +107,9 @@ impl Finder<'_> {
         };
         let Some(own) = read else {
             let error = self.error(format!("`{max}` is not the maximum of the elements of `{name}`, each as it is"));
-            return Err(error.help(format!("name what `{max}` is the maximum of: in the kernel, `let s[i, j]: f32[N, M] = …;`")));
+            return Err(error.help(format!(
+                "name what `{max}` is the maximum of, from 0 on and at axes alone: in the kernel, `let s[i, j]: f32[N, M] = …;`"
+            )));
         };
         let Some(mask) = stages[0].mask else {
             let error = self.error("blocks divide the range, so that nothing is masked".to_owned());
@@ -123,12 +126,15 @@ impl Finder<'_> {
     }
 
     /// That nothing else reads the scores, and what reads them does so at the points where the maximum does.
-    fn check_readers(&self, stages: &[&Blocked], gone: &[StageId], end: ExprId) -> Result<(), Error> {
+    fn check_readers(&self, stages: &[&Blocked], gone: &[StageId], (end, over): (ExprId, AxisId)) -> Result<(), Error> {
         let (program, name) = (self.program, self.name);
         let buffer = &program.buffers[self.buffer()];
         let others = program.stages.iter().filter(|(id, _)| !gone.contains(id) && *id != self.whole.target());
         let mut readers = others.filter(|(_, stage)| stage.values().into_iter().any(|value| !self.reads(value).is_empty()));
-        let finishes = || self.whole.of.sums.iter().any(|sum| !self.reads(sum.finish).is_empty());
+        // Stages that see the maximum become part of what is stored.
+        let max = program.stages[self.whole.of.max].buffer;
+        let stored = |finish: ExprId| expanded(program, finish, &|buffer| sees(program, buffer, max));
+        let finishes = || self.whole.of.sums.iter().any(|sum| !self.reads(stored(sum.finish)).is_empty());
         let other = match readers.next() {
             _ if buffer.space != Space::Temporary => Some("it is an output".to_owned()),
             Some((_, reader)) => Some(format!("`{}` reads it, too", reader.name)),
@@ -141,8 +147,10 @@ impl Finder<'_> {
         }
         for of in stages {
             for read in self.reads(of.value) {
-                let same = self.own(&read).zip(of.mask).is_some_and(|(own, mask)| replaced(&program.exprs, mask.end, &own) == end);
-                if !same {
+                let ends =
+                    |own: &HashMap<AxisId, ExprId>| of.mask.is_some_and(|mask| replaced(&program.exprs, mask.end, own) == end);
+                let runs = |own: &HashMap<AxisId, ExprId>| own.get(&of.over) == Some(&program.exprs.axis(over));
+                if !self.own(&read).is_some_and(|own| runs(&own) && ends(&own)) {
                     let error =
                         self.error(format!("`{}` reads `{name}` at other points than `{}`", of.name, self.whole.members[0]));
                     return Err(error.help("leave `mask` out"));
@@ -153,10 +161,10 @@ impl Finder<'_> {
     }
 
     /// That no block passes the end of the scores themselves, where nothing is.
-    fn check_blocks(&self, stages: &[&Blocked], over: AxisId, size: i64) -> Result<(), Error> {
+    fn check_blocks(&self, over: AxisId, size: i64) -> Result<(), Error> {
         let (program, name) = (self.program, self.name);
         let extent = program.axes[over].extent;
-        if stages.is_empty() || Prover::new(program).divides(size, extent) {
+        if Prover::new(program).divides(size, extent) {
             return Ok(());
         }
         let text = print::expr(program, extent);
@@ -208,7 +216,9 @@ impl Finder<'_> {
         let scale = self.whole.of.rescale.scale;
         if let Some(scale) = scale.filter(|scale| !known_by(program, *scale, &|_| None).is_above_zero()) {
             let error = error.note(format!("`{}` is not known to be finite and above 0", print::expr(program, scale)));
-            return error.help("state bounds of the scalar in the schedule's head: `where scale > 1e-6, scale < 1e6`");
+            return error.help(
+                "state bounds of its scalars in the schedule's head, with which it stays so: `where scale > 1e-6, scale < 1e6`",
+            );
         }
         error.help("leave `mask` out, state closer bounds, or write the item as `((s - m) * scale).exp()`, times what is finite")
     }

@@ -1,0 +1,103 @@
+//! Values of scalars that a program's facts take: what is launched to be timed or checked has some.
+
+use crate::{Condition, DType, Program};
+
+impl Program {
+    /// A value of a scalar that the facts take, as far as they say something of that; the same for the same facts. `None`: none was found.
+    pub fn sample(&self, scalar: u32) -> Option<f64> {
+        let dtype = self.scalars.get(scalar as usize)?.dtype;
+        let named = self.facts.iter().filter_map(|fact| match fact.condition {
+            Condition::Scalar { scalar: of, bits, .. } if of == scalar => Some(f64::from_bits(bits)),
+            _ => None,
+        });
+        let named: Vec<f64> = named.collect();
+        // One that changes what it multiplies comes first.
+        let first = if dtype.is_float() { 0.75 } else { 3.0 };
+        let between = named.iter().flat_map(|a| named.iter().map(move |b| (a + b) / 2.0));
+        let beside = named.iter().flat_map(|n| [n + 1.0, n - 1.0, n * 1.25, n * 0.75, n * 1.01, n * 0.99]);
+        let numbers = [first, 1.0, 0.0, -1.0].into_iter().chain(between).chain(beside);
+        let taken = |n: &f64| self.facts.iter().all(|fact| fact.condition.holds_of_scalar(scalar, *n));
+        numbers.filter_map(|n| rounded(n, dtype)).find(taken)
+    }
+}
+
+/// A number as a value of a type, if it has one near it; of an integer type, this one.
+fn rounded(number: f64, dtype: DType) -> Option<f64> {
+    let whole = |least: f64, most: f64| (number.fract() == 0.0 && (least..=most).contains(&number)).then_some(number);
+    match dtype {
+        DType::F32 => Some(f64::from(number as f32)).filter(|n| n.is_finite()),
+        DType::F16 => digits(number, 11, 65504.0),
+        DType::BF16 => digits(number, 8, f64::from(f32::MAX)),
+        DType::I32 => whole(i32::MIN.into(), i32::MAX.into()),
+        DType::U32 => whole(0.0, u32::MAX.into()),
+        DType::I8 => whole(i8::MIN.into(), i8::MAX.into()),
+        DType::U8 => whole(0.0, u8::MAX.into()),
+        DType::Bool => whole(0.0, 1.0),
+    }
+}
+
+/// A number rounded to so many binary digits.
+fn digits(number: f64, digits: i32, most: f64) -> Option<f64> {
+    if number == 0.0 {
+        return Some(0.0);
+    }
+    let step = 2f64.powi(number.abs().log2().floor() as i32 + 1 - digits);
+    Some((number / step).round() * step).filter(|n| n.abs() <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fact, Relation, Requires, Scalar};
+
+    fn sample(dtype: DType, bounds: &[(Relation, f64)]) -> Option<f64> {
+        let fact = |(relation, value): &(Relation, f64)| {
+            let condition = Condition::Scalar { scalar: 0, relation: *relation, bits: value.to_bits() };
+            Fact { text: String::new(), condition, needed: false }
+        };
+        let program = Program {
+            kernel: "k".into(),
+            variant: "V".into(),
+            profile: "p".into(),
+            arguments: vec![],
+            tensors: vec![],
+            scalars: vec![Scalar { name: "a".into(), dtype }],
+            dims: vec![],
+            parameters: vec![],
+            solve: vec![],
+            facts: bounds.iter().map(fact).collect(),
+            limits: vec![],
+            dispatches: vec![],
+            requires: Requires::default(),
+            specialized: vec![],
+            conversions: vec![],
+            preparations: vec![],
+        };
+        program.sample(0)
+    }
+
+    #[test]
+    fn samples_are_values_of_their_types() {
+        use Relation::{Eq, Ge, Gt, Le, Lt, Ne};
+        assert_eq!(sample(DType::F32, &[]), Some(0.75));
+        assert_eq!(sample(DType::I8, &[(Ne, 3.0)]), Some(1.0));
+        assert_eq!(sample(DType::Bool, &[]), Some(1.0));
+        assert_eq!(sample(DType::U8, &[(Gt, 254.0)]), Some(255.0));
+        assert_eq!(sample(DType::U8, &[(Gt, 254.0), (Lt, 255.0)]), None);
+        assert_eq!(sample(DType::I32, &[(Gt, 2e9)]), Some(2_000_000_001.0));
+        assert_eq!(sample(DType::U32, &[(Ge, 3e9)]), Some(3e9));
+        for (dtype, bounds) in [
+            (DType::F16, &[(Gt, 40000.0)][..]),
+            (DType::F16, &[(Gt, 1e-4), (Lt, 2e-4)]),
+            (DType::F32, &[(Gt, 2e38)]),
+            (DType::F32, &[(Le, -7.0)]),
+            (DType::BF16, &[(Gt, 3.0), (Lt, 5.0)]),
+            (DType::F32, &[(Gt, 1e-6), (Lt, 1e6)]),
+            (DType::F32, &[(Eq, 0.125)]),
+        ] {
+            let found = sample(dtype, bounds).unwrap_or_else(|| panic!("none for {bounds:?}"));
+            assert_eq!(rounded(found, dtype), Some(found));
+            assert!(bounds.iter().all(|(relation, value)| relation.holds(found, *value)), "{found} for {bounds:?}");
+        }
+    }
+}
