@@ -57,6 +57,7 @@ proptest! {
         check(x.times(y).rounded(DType::F32), pairs(|a, b| a * b), "*");
         check(x.times_plus(y, x, DType::F32), pairs(|a, b| a.mul_add(b, a)), "mul_add");
         check(x.times_plus(y, x, DType::F32), pairs(|a, b| a * b + a), "* and +");
+        check(x.over(y, DType::F32), pairs(|a, b| a / b), "/");
         check(x.extreme(y, true), pairs(f32::max), "max");
         check(x.extreme(y, false), pairs(f32::min), "min");
         check(x.or(y), a.iter().chain(&b).copied(), "either");
@@ -69,6 +70,7 @@ proptest! {
         let each = |f: fn(f32) -> f32| a.iter().map(|a| f(*a)).collect::<Vec<_>>();
         check(x.negative(), each(|a| -a), "-");
         check(x.magnitude(), each(f32::abs), "abs");
+        check(x.root(DType::F32), each(f32::sqrt), "sqrt");
         check(x.exponential(DType::F32), each(f32::exp), "exp");
         check(x.exponential(DType::F32), each(f32::exp2), "exp2");
         check(x.rounded(DType::F16), each(|a| f16::from_f32(a).to_f32()), "as f16");

@@ -15,6 +15,7 @@ mod conditions;
 mod context;
 mod counterexample;
 mod data;
+pub(crate) mod defined;
 mod divides;
 mod ends;
 mod eval;

@@ -4,7 +4,7 @@
 use super::Program;
 pub use super::known::Known;
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
-use crate::launch::DType;
+use crate::launch::{DType, MOST};
 
 /// What is known of `expr` where the reads that `filled` names give 0.
 pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
@@ -23,6 +23,7 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
     let dtype = program.exprs.dtype(expr);
     match program.exprs.get(expr) {
         Expr::Const(c) => Known::exactly(c.value()).flushed(dtype),
+        Expr::Dim(_) => Known::within(0.0, MOST as f64),
         Expr::Scalar(scalar) => program.known_of_scalar(*scalar),
         Expr::Read(read) if program.finite.contains(&read.buffer) => match &read.outside {
             Outside::Fill(fill, _) => part(*fill).or(Known::finite(dtype)),
@@ -60,7 +61,7 @@ fn binary(op: Binary, a: Known, b: Known, dtype: DType) -> Known {
         Binary::Sub => a.plus(b.negative()).rounded(dtype),
         Binary::Mul => a.times(b).rounded(dtype),
         Binary::MulHi if a.is(0.0) || b.is(0.0) => Known::exactly(0.0),
-        Binary::Div if a.is(0.0) && dtype.is_float() && b.is_finite() && !b.can_be_zero() => Known::exactly(0.0),
+        Binary::Div if dtype.is_float() => a.over(b, dtype),
         Binary::Max => a.extreme(b, true),
         Binary::Min => a.extreme(b, false),
         _ => Known::any(dtype),
@@ -73,11 +74,9 @@ fn unary(op: Unary, a: Known, dtype: DType) -> Known {
         Unary::Abs if dtype.is_float() => a.magnitude(),
         Unary::Exp | Unary::Exp2 => a.exponential(dtype),
         Unary::Neg | Unary::Abs if a.is(0.0) => a,
-        Unary::Sqrt | Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil | Unary::Erf | Unary::CountOnes
-            if a.is(0.0) =>
-        {
-            a
-        }
+        Unary::Sqrt => a.root(dtype),
+        Unary::InverseSqrt => Known::exactly(1.0).over(a.root(dtype), dtype),
+        Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil | Unary::Erf | Unary::CountOnes if a.is(0.0) => a,
         _ => Known::any(dtype),
     }
 }

@@ -225,6 +225,38 @@ impl Known {
         self.finite.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0)
     }
 
+    /// Whether it can be a finite number below 0.
+    pub fn can_be_negative(self) -> bool {
+        self.finite.is_some_and(|(low, _)| low < 0.0)
+    }
+
+    /// The quotient. That by 0 has either sign.
+    pub fn over(self, other: Known, dtype: DType) -> Known {
+        if self.is(0.0) && other.is_finite() && !other.can_be_zero() {
+            return self;
+        }
+        let is_above = |of: Known| !of.can_be_negative() && !of.least;
+        if is_above(self) && is_above(other) {
+            return Known { least: other.can_be_zero(), ..Known::any(dtype).above(0.0) };
+        }
+        Known::any(dtype)
+    }
+
+    /// The square root.
+    pub fn root(self, dtype: DType) -> Known {
+        if self.is(0.0) {
+            self
+        } else {
+            Known { nan: self.nan || self.least || self.can_be_negative(), ..Known::any(dtype) }.above(0.0)
+        }
+    }
+
+    /// The same, if it is no less than a number, or NaN.
+    fn above(self, least: f64) -> Known {
+        let finite = self.finite.map(|(low, high)| (low.max(least), high)).filter(|(low, high)| low <= high);
+        Known { finite, least: false, ..self }
+    }
+
     /// Whether it is finite and above 0.
     pub fn is_above_zero(self) -> bool {
         self.is_finite() && self.finite.is_some_and(|(low, _)| low > 0.0)

@@ -89,7 +89,6 @@
 mod axis;
 mod bounds;
 pub mod build;
-pub mod defined;
 pub mod fill;
 pub mod known;
 mod local_bytes;

@@ -7,8 +7,8 @@
 use super::context::Checks;
 use super::site::{Site, Touch};
 use crate::expr::{Compare, Expr, ExprId, Exprs, Outside, Read};
+use crate::facts::defined::known_of;
 use crate::facts::{Poly, Prover};
-use crate::nest::defined::known_of;
 use crate::nest::fill::{Known, at_fill, is_same, known_by};
 use crate::nest::{AxisId, Body, BufferId, NodeKind, Phase, Program, Space};
 use std::cell::OnceCell;

@@ -400,6 +400,41 @@ const READERS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Factors within the exponential, beside an argument `a`: what stands there, and what is stated.
+const FACTORS: &[(&str, &str)] = &[
+    ("a", ""),
+    ("-a", ""),
+    ("a * 1.4427", "where a > 0.5"),
+    ("(C as f32).sqrt()", ""),
+    ("1.0 / (C as f32).sqrt()", ""),
+    ("a * b", ""),
+    ("a * b", "where a > 0.0, b >= 0.0"),
+    ("a", "where a < -1.0"),
+    ("(a - 3.0)", ""),
+    ("a.sin()", ""),
+];
+
+#[test]
+fn factors_that_can_be_below_0() {
+    let of = |(factor, facts): &(&str, &str)| {
+        let kernel = format!(
+            "fn k<R, C>(x: f32[R, C], a: f32, b: f32) -> l: f32[R] {{
+                let m[i]: f32[R] = max(j in 0..C) {{ x[i, j] }};
+                l[i] = sum(j in 0..C) {{ ((x[i, j] - m[i]) * ({factor})).exp() }} + a + b;
+            }}"
+        );
+        let result = match compiled(&kernel, &format!("{facts} {{ decompose_online(m, l); }}")) {
+            Ok(program) => {
+                let checked = program.ledger.iter().filter(|o| o.what.contains("exponential"));
+                format!("accepted\n{}", checked.map(|o| format!("  {}: {:?}\n", o.what, o.state)).collect::<String>())
+            }
+            Err(errors) => errors,
+        };
+        format!("# {factor} {facts}\n{result}\n")
+    };
+    insta::assert_snapshot!(FACTORS.iter().map(of).collect::<String>());
+}
+
 #[test]
 fn masks_of_scores_that_count_elsewhere() {
     let refused = |(title, stages): &(&str, &str)| {

@@ -9,6 +9,7 @@
 //! ([`recognize`]); a member that something else reads, where the last one has other axes; names that are used.
 
 mod blocks;
+mod factor;
 mod recognize;
 mod scores;
 mod stages;
@@ -68,6 +69,7 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], placed: Vec<Stri
         }
     };
     let of = recognize::online(program, &online.members)?;
+    factor::check(program, of.rescale, &online.members[0], span)?;
     Decomposition { of, members: &online.members, blocks, placed, span }.make(program)?;
     let last = &online.members[online.members.len() - 1];
     let others = list(&online.members[..online.members.len() - 1]);

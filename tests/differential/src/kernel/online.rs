@@ -4,6 +4,7 @@
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
 use crate::inputs::Fill;
+use crate::schedule::tree::Fact;
 use fastrand::Rng;
 use tilewright_launch::DType;
 
@@ -45,6 +46,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
     maker.scale = random.choice([None, None, Some(Expr::literal("0.5", F32)), Some(Expr::literal("2.0", F32))]).flatten();
     if random.u8(..100) < 15 {
         maker.kernel.arguments.push(Argument { name: "a".to_owned(), ty: F32, kind: ArgumentKind::Scalar });
+        maker.kernel.facts.push(Fact::Bound("a".to_owned(), ">", "0.01"));
         maker.scale = Some(Expr { ty: F32, ..Expr::name("a") });
     }
     if random.u8(..100) < 45 {

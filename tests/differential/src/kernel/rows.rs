@@ -263,6 +263,7 @@ impl Maker {
         let factor = match random.u8(..3) {
             0 => {
                 self.kernel.arguments.push(Argument { name: "scale".to_owned(), ty: F32, kind: ArgumentKind::Scalar });
+                self.kernel.facts.push(Fact::Bound("scale".to_owned(), ">", "0.01"));
                 Expr { ty: F32, ..Expr::name("scale") }
             }
             _ => Expr::literal(random.choice(["0.5", "2.0", "0.125"]).unwrap_or("0.5"), F32),

@@ -1,11 +1,11 @@
 //! Which values the elements of an intermediate can have, by its definition.
 
-use super::fill::known_by;
-use super::known::Known;
-use super::{AxisId, Body, BufferId, Program, Space};
+use super::Prover;
 use crate::expr::{Expr, ExprId, Outside};
-use crate::facts::Prover;
-use crate::launch::MOST;
+use crate::nest::fill::known_by;
+use crate::nest::known::Known;
+use crate::nest::{AxisId, Body, BufferId, Program, Space};
+use tilewright_launch::MOST;
 
 /// Definitions that read definitions are followed so far.
 const MAX_DEPTH: u32 = 8;

@@ -1,0 +1,58 @@
+//! That what scores are multiplied by within the exponential is not below 0: else the largest score would have the least exponential, and what
+//! brings sums below a new maximum would have no bound.
+//!
+//! Of a literal it is known, and of an expression by the bounds of its scalars. Where one scalar decides it, the launch checks that.
+
+use super::recognize::Rescale;
+use crate::diag::{Error, SpanId, list};
+use crate::expr::{Expr, ExprId};
+use crate::launch::Relation;
+use crate::nest::fill::known_by;
+use crate::nest::{Bound, Program, ScalarId, State, print};
+use crate::syntax::Name;
+
+/// Checks the factor, and has the launch check what is left.
+pub(super) fn check(program: &mut Program, rescale: Rescale, max: &Name, span: SpanId) -> Result<(), Error> {
+    let Some(factor) = rescale.scale.filter(|factor| !is_right(program, *factor)) else { return Ok(()) };
+    let scalars = scalars(program, factor);
+    if let [scalar] = scalars[..] {
+        for relation in [Relation::Ge, Relation::Le] {
+            let text = format!("{} {} 0.0", program.scalars[scalar].name, relation.symbol());
+            program.bounds.push(Bound { scalar, relation, value: 0.0, text: text.clone(), span, needed: false });
+            if is_right(program, factor) && !program.known_of_scalar(scalar).is_impossible() {
+                program.owe(format!("`{text}`: the largest score has the largest exponential"), State::CheckedAtLaunch, span);
+                return Ok(());
+            }
+            program.bounds.pop();
+        }
+    }
+    let text = print::expr(program, factor);
+    let error = Error::new(max.span, format!("`{text}`, by which scores are multiplied within the exponential, can be below 0"));
+    let error = error.note("then the largest score has not the largest exponential");
+    Err(match scalars[..] {
+        [] => error.help("multiply the scores by it, before their maximum is taken"),
+        _ => {
+            let names = list(scalars.iter().map(|scalar| &program.scalars[*scalar].name));
+            error.help(format!("state bounds of {names} in the schedule's head, with which it is not: `where scale > 0.0`"))
+        }
+    })
+}
+
+/// Whether a factor is known not to be below 0. (Times an infinity or NaN, the largest score itself is NaN.)
+fn is_right(program: &Program, factor: ExprId) -> bool {
+    !known_by(program, factor, &|_| None).can_be_negative()
+}
+
+/// The scalars that a value names.
+fn scalars(program: &Program, value: ExprId) -> Vec<ScalarId> {
+    let mut found = Vec::new();
+    program.exprs.any(value, &mut |e| {
+        if let Expr::Scalar(scalar) = e
+            && !found.contains(scalar)
+        {
+            found.push(*scalar);
+        }
+        false
+    });
+    found
+}
