@@ -237,7 +237,7 @@ fn copies_at_one_place() {
     check(ATTENTION, schedule, &[&[("B", 1), ("N", 2), ("M", 2), ("D", 4), ("E", 2)]]);
 }
 
-/// What goes on from block to block: a number times the differences, of any sign, multiplied out or not. The maximum does so where all
+/// What goes on from block to block: a number times the differences, multiplied out or not. Below 0 it is refused. The maximum does so where all
 /// invocations of a workgroup have parts, and one the state.
 #[test]
 fn scaled_scores() {
@@ -292,9 +292,12 @@ fn scaled_scores() {
             for profile in profiles() {
                 let variant = variant(&kernel, schedule, &profile);
                 for (rows, columns) in [(3, 70), (9, 8), (1, 1), (2, 0)] {
-                    for a in [0.75, -0.5, 0.0] {
+                    for a in [0.75, 2.0, 0.0] {
                         variant.check(&[("R", rows), ("C", columns), ("E", 4)], &[a]);
                     }
+                }
+                for refusal in variant.refusals_of(&[("R", 3), ("C", 7), ("E", 4)], -0.5f32) {
+                    assert!(refusal.ends_with("`V`: `a >= 0.0` does not hold for a = -0.5"), "{refusal}");
                 }
             }
         }

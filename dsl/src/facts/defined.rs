@@ -12,7 +12,7 @@ const MAX_DEPTH: u32 = 8;
 
 /// Which values the elements can have, of buffers all of whose elements `is_whole` says to be written before they are read. (A running maximum
 /// begins where the blocks before ended, so it is one of the same values.)
-pub fn known_of(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool) -> Known {
+pub(crate) fn known_of(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool) -> Known {
     of_buffer(program, buffer, is_whole, 0)
 }
 
