@@ -110,7 +110,7 @@ fn versions_under_bounds() {
 
 /// A subgroup's matrices across the diagonal, those before, and those that lie wholly past it.
 #[test]
-fn scores_on_matrices() {
+fn scores_in_fragments() {
     let kernel =
         "fn causal<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
         let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
