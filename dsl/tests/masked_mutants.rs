@@ -49,7 +49,7 @@ fn changed(change: impl FnOnce(&mut Program)) -> Option<String> {
     verify(&program, &profile).err().map(|errors| errors.0.iter().map(|e| format!("{e:?}\n")).collect())
 }
 
-/// Puts something in the place of what is stored of the scores: the mask's condition, the score, and -inf.
+/// Replaces the value that the scores' leaf stores. `put` gets the mask's condition, the score and -inf.
 fn store(program: &mut Program, put: impl Fn(&Program, [ExprId; 3]) -> ExprId) {
     let mut plan = std::mem::take(&mut program.plan);
     let mut changed = 0;

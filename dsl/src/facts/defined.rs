@@ -20,10 +20,12 @@ fn of_buffer(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) ->
     let dtype = program.buffers[buffer].dtype;
     // What is updated in place has other values before.
     let is_made_once = !matches!(program.buffers[buffer].space, Space::Input | Space::Update);
-    let stage = program.definition(buffer).map(|stage| &program.stages[stage]);
-    let Some(stage) = stage.filter(|stage| stage.buffer == buffer && is_made_once && is_whole(buffer) && depth < MAX_DEPTH) else {
+    // Atomics have one stage that fills a buffer, and one that adds to it.
+    let mut stages = program.stages.values().filter(|stage| stage.buffers().contains(&buffer));
+    let (Some(stage), None) = (stages.next(), stages.next()) else { return Known::any(dtype) };
+    if stage.buffer != buffer || !is_made_once || !is_whole(buffer) || depth >= MAX_DEPTH {
         return Known::any(dtype);
-    };
+    }
     let known = |value: ExprId, state: Option<Known>| {
         known_by(program, value, &|e| match program.exprs.get(e) {
             Expr::State(0) => state,

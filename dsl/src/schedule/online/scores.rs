@@ -131,7 +131,7 @@ impl Finder<'_> {
         let buffer = &program.buffers[self.buffer()];
         let others = program.stages.iter().filter(|(id, _)| !gone.contains(id) && *id != self.whole.target());
         let mut readers = others.filter(|(_, stage)| stage.values().into_iter().any(|value| !self.reads(value).is_empty()));
-        // Stages that see the maximum become part of what is stored.
+        // The target stores an expression into which stages that read the maximum are inlined.
         let max = program.stages[self.whole.of.max].buffer;
         let stored = |finish: ExprId| expanded(program, finish, &|buffer| sees(program, buffer, max));
         let finishes = || self.whole.of.sums.iter().any(|sum| !self.reads(stored(sum.finish)).is_empty());

@@ -22,7 +22,7 @@ pub struct Blocks {
     pub names: Vec<Name>,
     /// Items of a block.
     pub size: Expr,
-    /// The scores, if they are -inf past the range, instead of what reads them being masked.
+    /// The scores that are set to -inf past the range. `None`: their readers are masked.
     pub masked: Option<Name>,
 }
 
