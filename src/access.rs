@@ -42,7 +42,7 @@ pub(crate) struct Access {
 }
 
 impl Gate {
-    /// Whether an access that nobody waits for is held.
+    /// True if a parked access is held.
     pub(crate) fn is_parked(&self) -> bool {
         lock(&self.state).parked > 0
     }
@@ -82,6 +82,11 @@ impl Access {
     pub(crate) fn new(memory: Arc<Memory>, writes: bool, deadline: Option<Instant>) -> Result<Access, Refusal> {
         memory.gate().enter(writes, deadline)?;
         Ok(Access { memory, writes, parked: false })
+    }
+
+    /// The memory that it is an access to.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Nobody waits for the end of this access any more: conflicting ones are refused until it is dropped.

@@ -18,7 +18,8 @@ use tilewright_launch::{Dispatch, Program};
 /// A device, of whatever kind.
 ///
 /// No function waits for the device longer than its [`Wait`] says. One that stops waiting leaves there what may still be at
-/// work, with all that the backend itself made for it; buffers, pipelines and steps are kept by the caller.
+/// work, with all that the backend itself made for it; buffers, pipelines and steps are kept by the caller. Dropping buffers and pipelines
+/// never waits.
 pub(crate) trait Backend: Send + Sync {
     /// What it is and can do.
     fn info(&self) -> &DeviceInfo;
@@ -49,9 +50,15 @@ pub(crate) trait Backend: Send + Sync {
     /// Keeps what [`Backend::compile`] made for later processes, where there is a place for it. Failing is no error.
     fn save_cache(&self);
 
-    /// Runs steps one after another, as far as they share memory with a hazard, and waits for the last.
+    /// The most steps that [`Backend::submit`] takes at a time.
+    fn most_steps(&self) -> usize;
+
+    /// Waits until dropped buffers are freed. A backend may free them later than they are dropped.
+    fn reclaim(&self, wait: &Wait);
+
+    /// Runs steps one after another, as far as they share memory with a hazard, in one submission, and waits until it has ended.
     ///
-    /// The result has the spans that are asked for: of each step; of all together, in one or several parts one after another; or none.
+    /// The result has the spans that are asked for: of each step, of all together, or none.
     fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
 }
 
@@ -74,6 +81,9 @@ pub(crate) struct Step {
     pub(crate) uses: Vec<Use>,
     /// Usually one; several where the grid exceeds the device's limit. No two of them share a hazard.
     pub(crate) pieces: Vec<Piece>,
+    /// The new tensors of its launch, if it is the launch's last step. They have contents once this step has been seen to end, because
+    /// the steps before it have ended then, too.
+    pub(crate) completes: Vec<Arc<Memory>>,
 }
 
 /// Steps, as errors name them.

@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are
-/// one submission, or several where they have more than 8192 dispatches.
+/// one submission, or several, one after another, where they have more than 8192 dispatches. When one fails or comes to the timeout, those
+/// after it are not submitted: their new tensors are [`Error::NeverWritten`].
 ///
 /// What a launch returns can be an argument of later launches of the same batch at once; elsewhere it is usable after
 /// [`Batch::submit`]. Tensors that a batch writes, and that were there before, keep their contents until then. A batch that is
@@ -28,8 +29,6 @@ pub struct Batch {
     steps: Vec<Step>,
     /// Each launch's variant and steps.
     launches: Vec<(String, Range<usize>)>,
-    /// The memory of new tensors: without contents, should the batch never run.
-    fresh: Vec<Arc<Memory>>,
     /// Memory of temporaries that later launches can use again.
     temporaries: Spare,
 }
@@ -52,7 +51,7 @@ impl Spare {
 
 impl Batch {
     pub(crate) fn new(device: Device) -> Batch {
-        Batch { device, id: fresh_id(), steps: Vec::new(), launches: Vec::new(), fresh: Vec::new(), temporaries: Spare::default() }
+        Batch { device, id: fresh_id(), steps: Vec::new(), launches: Vec::new(), temporaries: Spare::default() }
     }
 
     /// The number of launches in it.
@@ -109,10 +108,7 @@ impl Batch {
         let first = self.steps.len();
         self.steps.extend(launch.steps);
         self.launches.push((launch.variant, first..self.steps.len()));
-        for memory in launch.outputs.iter().map(AnyTensor::memory) {
-            memory.set_batch(self.id);
-            self.fresh.push(memory.clone());
-        }
+        launch.outputs.iter().for_each(|output| output.memory().set_batch(self.id));
         self.temporaries.give(launch.temporaries);
         Ok(launch.outputs)
     }
@@ -139,13 +135,14 @@ impl Batch {
         Ok(Duration::from_nanos(end.saturating_sub(begin)))
     }
 
-    /// Runs all steps: these, and their spans.
+    /// Runs all steps and returns them with their spans. New tensors get their contents as the submissions are seen to end; those
+    /// that were not submitted when one failed never have any.
     fn finish(&mut self, timed: Timed) -> Result<(Arc<[Step]>, Vec<Span>)> {
         let steps: Arc<[Step]> = std::mem::take(&mut self.steps).into();
         let spans = self.device.submit(&steps, timed);
-        // What is parked was submitted: it has contents once that has ended, and is in use until then.
-        let ran = self.fresh.iter().filter(|memory| spans.is_ok() || memory.gate().is_parked());
-        ran.for_each(|memory| memory.set_batch(0));
+        if spans.is_err() {
+            steps.iter().flat_map(|step| &step.completes).for_each(|memory| memory.abandon());
+        }
         Ok((steps, spans?))
     }
 }

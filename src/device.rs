@@ -11,6 +11,7 @@ use crate::load::DynKernel;
 use crate::memory::{Memory, Pool, Quota, allocated, lock};
 use crate::parking::{Parking, Wait};
 use crate::region::Region;
+use crate::submission::Part;
 use crate::tensor::{AnyTensor, Tensor, elements};
 use crate::timing::{Span, Timed};
 use crate::{reference, vulkan};
@@ -253,8 +254,11 @@ impl Options {
     ///
     /// Launches of several threads run side by side on several queues, and a short one does not wait for a long one. With NVIDIA's
     /// driver the first launch of a pipeline does: it waits for what each queue is at (`docs/drivers.md`), and that can end in
-    /// [`Error::Timeout`]. One queue is faster where many threads make launches of some microseconds. With one, a launch that is given
-    /// up after the timeout holds up all others: they are [`Error::InFlight`] until it has ended.
+    /// [`Error::Timeout`]. One queue is faster where many threads make launches of some microseconds.
+    ///
+    /// With one queue, and lavapipe has one, launches run in the order in which they are submitted. A short launch waits until a long one of
+    /// another thread has ended, and can come to its own timeout meanwhile. A launch that is given up after the timeout holds up all
+    /// others: they are [`Error::InFlight`] until it has ended.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;
         self
@@ -292,6 +296,9 @@ impl Options {
 
     /// Called with each message of the validation layers as it comes, also with those at the device's end, which no call
     /// can report.
+    ///
+    /// The layers call the listener while they hold their locks, so it cannot use a device: calls of a device's functions return
+    /// [`Error::InListener`]. It must not wait for another thread that uses a device, either. Tensors and kernels can be dropped in it.
     pub fn on_message(mut self, call: impl Fn(&str) + Send + Sync + 'static) -> Options {
         self.on_message = Some(Arc::new(call));
         self
@@ -360,9 +367,9 @@ impl Device {
         if wanted != values.len() {
             return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: values.len() });
         }
-        let mut tensor = self.unwritten(T::DTYPE, shape, &named(T::DTYPE, shape))?.typed()?;
-        tensor.write(values)?;
-        Ok(tensor)
+        let tensor = self.unwritten(T::DTYPE, shape, &named(T::DTYPE, shape))?;
+        tensor.fill(values)?;
+        tensor.typed()
     }
 
     /// A tensor of zeros.
@@ -377,11 +384,15 @@ impl Device {
         Ok(tensor)
     }
 
-    /// A tensor whose elements are whatever the memory holds, perhaps those of a tensor that was dropped. The caller gives it to
-    /// nobody before all of them are written. Tools show it by a name.
+    /// Returns a tensor without contents. Its memory may hold a dropped tensor's elements, so it cannot be read before all of it was
+    /// written. A tensor without elements has contents. Tools show the tensor by a name.
     pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize], name: &str) -> Result<AnyTensor> {
         let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
-        Ok(AnyTensor::new(self.clone(), self.allocate(bytes, name)?, dtype, shape.to_vec()))
+        let memory = self.allocate(bytes, name)?;
+        if bytes == 0 {
+            memory.set_written();
+        }
+        Ok(AnyTensor::new(self.clone(), memory, dtype, shape.to_vec()))
     }
 
     /// Loads a kernel's variants, in order of preference.
@@ -421,19 +432,17 @@ impl Device {
     /// Memory for a tensor of `bytes` bytes, which tools show by a name.
     pub(crate) fn allocate(&self, bytes: u64, name: &str) -> Result<Arc<Memory>> {
         let bytes = allocated(bytes);
-        self.0.parking.reap();
+        self.reap()?;
         let allocate = || {
             let share = self.0.quota.take(bytes)?;
             Ok(Arc::new(Memory::new(self.call(|backend| backend.allocate(bytes, name))?, share)))
         };
         match allocate() {
-            // What is kept for temporaries may be what is missing.
-            Err(Error::OutOfMemory { what }) => {
+            // Memory is kept for temporaries, and dropped memory may not be free yet.
+            Err(Error::OutOfMemory { .. }) => {
                 let kept = lock(&self.0.temporaries).drain();
-                if kept.is_empty() {
-                    return Err(Error::OutOfMemory { what });
-                }
                 drop(kept);
+                self.0.backend.reclaim(&Wait::new(self.0.timeout));
                 allocate()
             }
             other => other,
@@ -448,7 +457,10 @@ impl Device {
 
     /// Takes temporaries back, except those that a launch which nobody waits for may still use.
     pub(crate) fn give_temporaries(&self, memory: impl IntoIterator<Item = Arc<Memory>>) {
-        lock(&self.0.temporaries).give(memory.into_iter().filter(|m| !m.gate().is_parked()));
+        let free = memory.into_iter().filter(|m| !m.gate().is_parked());
+        let excess = lock(&self.0.temporaries).give(free);
+        // Dropped without the lock, because a driver's message may call a listener that drops a batch.
+        drop(excess);
     }
 
     /// Makes a dispatch ready to run.
@@ -460,7 +472,7 @@ impl Device {
 
     /// Keeps what was compiled for later processes.
     pub(crate) fn save_cache(&self) {
-        if self.alive().is_ok() {
+        if self.usable().is_ok() {
             self.0.backend.save_cache();
         }
     }
@@ -494,13 +506,15 @@ impl Device {
         what: impl FnOnce() -> String,
         call: impl FnOnce(&dyn Backend, &mut Wait) -> Result<()>,
     ) -> Result<()> {
-        self.alive()?;
-        self.0.parking.reap();
+        self.reap()?;
         let access = self.enter(memory, writes, Wait::new(self.0.timeout).deadline(), what)?;
-        self.during(vec![access], None, call)
+        let mut wait = Wait::new(self.0.timeout);
+        let result = self.call(|backend| call(backend, &mut wait));
+        self.0.parking.park(wait.left(), vec![access], None);
+        result
     }
 
-    /// Runs steps and waits for them.
+    /// Runs steps and waits for them, part by part. If one fails, those after it are not submitted.
     pub(crate) fn submit(&self, steps: &Arc<[Step]>, timed: Timed) -> Result<Vec<Span>> {
         if timed != Timed::Nothing && !self.info().limits.timestamps {
             return Err(Error::NoTimestamps { device: self.info().name.clone() });
@@ -508,19 +522,40 @@ impl Device {
         if steps.is_empty() {
             return Ok(Vec::new());
         }
-        self.alive()?;
-        self.0.parking.reap();
+        self.reap()?;
+        let mut accesses = self.enter_all(steps)?;
+        let mut spans: Vec<Span> = Vec::new();
+        for part in Part::all(steps, self.0.backend.most_steps()) {
+            let mut wait = Wait::new(self.0.timeout);
+            match self.call(|backend| backend.submit(part.steps(), timed, &mut wait)) {
+                Ok(taken) => {
+                    part.set_written();
+                    // Clocks of different queues cannot be compared: each part begins where the one before it ended.
+                    let start = spans.last().map_or(0, |s| s.end);
+                    spans.extend(taken.into_iter().map(|s| Span { begin: start + s.begin, end: start + s.end }));
+                }
+                Err(error) => {
+                    // The memory that the part does not use is free, because no other part is submitted.
+                    let used = part.used();
+                    accesses.retain(|access| used.contains(&access.memory().id()));
+                    self.0.parking.park(wait.left(), accesses, Some(part));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(spans)
+    }
+
+    /// Waits until some steps can access their memory.
+    fn enter_all(&self, steps: &[Step]) -> Result<Vec<Access>> {
         // In order of id, so that no two threads wait for each other.
         let mut touched: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
         for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {
             touched.entry(u.memory.id()).or_insert((&u.memory, false, &step.name)).1 |= u.writes;
         }
-        let mut accesses = Vec::with_capacity(touched.len());
         let deadline = Wait::new(self.0.timeout).deadline();
-        for (memory, writes, name) in touched.into_values() {
-            accesses.push(self.enter(memory, writes, deadline, || format!("a tensor of `{name}`"))?);
-        }
-        self.during(accesses, Some(steps), |backend, wait| backend.submit(steps, timed, wait))
+        let enter = |(memory, writes, name)| self.enter(memory, writes, deadline, || format!("a tensor of `{name}`"));
+        touched.into_values().map(enter).collect()
     }
 
     /// Waits until nothing conflicts with an access to some memory, which is `what` in errors.
@@ -537,30 +572,20 @@ impl Device {
         })
     }
 
-    /// Calls the backend while accesses are held. If it stops waiting, they are parked, and the steps with them.
-    fn during<T>(
-        &self,
-        accesses: Vec<Access>,
-        steps: Option<&Arc<[Step]>>,
-        call: impl FnOnce(&dyn Backend, &mut Wait) -> Result<T>,
-    ) -> Result<T> {
-        let mut wait = Wait::new(self.0.timeout);
-        let result = self.call(|backend| call(backend, &mut wait));
-        let left = wait.left();
-        if !left.is_empty() {
-            self.0.parking.park(left, accesses, steps.cloned());
-        }
-        result
+    /// Asks which parked submissions have ended, and frees the memory and the pipelines that they used.
+    pub(crate) fn reap(&self) -> Result<()> {
+        self.call(|_| self.0.parking.reap())
     }
 
-    /// A lost device says so from then on.
-    fn alive(&self) -> Result<()> {
+    /// Checks that the device can be called. A lost device says so from then on.
+    fn usable(&self) -> Result<()> {
+        vulkan::check_not_listening()?;
         self.0.lost.get().map_or(Ok(()), |during| Err(Error::DeviceLost { during }))
     }
 
-    /// Calls the backend, unless the device is lost.
+    /// Calls the backend, if it can be called.
     fn call<T>(&self, call: impl FnOnce(&dyn Backend) -> Result<T>) -> Result<T> {
-        self.alive()?;
+        self.usable()?;
         let result = call(&*self.0.backend);
         if let Err(Error::DeviceLost { during }) = &result {
             let _ = self.0.lost.set(during);

@@ -243,6 +243,17 @@ pub enum Error {
         /// The tensor.
         what: String,
     },
+    /// A tensor that will never have contents: the batch that was to write it ended with an error before the launch that writes it was
+    /// seen to end. For example, a batch of many launches is several submissions, and the first came to the timeout.
+    #[error("{what} will never have contents: its batch failed before the launch that writes it had ended")]
+    NeverWritten {
+        /// The tensor.
+        what: String,
+    },
+    /// A listener of [`Options::on_message`](crate::Options::on_message) uses a device. The validation layers call it while they hold their
+    /// locks, so the call would wait for itself.
+    #[error("a listener of `Options::on_message` cannot use a device: note the message, and act once the listener has returned")]
+    InListener,
     /// A kernel did what it must not, as found by the reference device. Compiled schedules never do: it is a fault of the
     /// compiler.
     #[error("`{variant}`, dispatch `{dispatch}`: {fault}")]

@@ -39,6 +39,7 @@ mod preparation;
 mod reference;
 mod region;
 mod run;
+mod submission;
 mod tensor;
 mod timing;
 mod view;

@@ -63,13 +63,25 @@ pub(crate) struct Memory {
     share: Share,
     /// Entered by whoever accesses the contents: the device or the host.
     gate: Gate,
-    /// The batch that is the first to write it and has not run, or 0. Until then there are no contents.
-    batch: AtomicU64,
+    contents: Mutex<Contents>,
+}
+
+/// The state of a memory's contents. Memory begins as [`Contents::Nothing`], because it may hold the bytes of a tensor that was dropped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    /// It was not written, and no launch is known that will write it.
+    Nothing,
+    /// A launch of this batch writes it, and the batch has not been submitted.
+    Batch(u64),
+    /// A submission writes it, and the call that waited for the submission has returned.
+    InFlight,
+    /// The host has written it, or the submission that writes it was seen to end. This state is final.
+    Written,
 }
 
 impl Memory {
     pub(crate) fn new(buffer: Box<dyn Buffer>, share: Share) -> Memory {
-        Memory { id: fresh_id(), buffer, share, gate: Gate::default(), batch: AtomicU64::new(0) }
+        Memory { id: fresh_id(), buffer, share, gate: Gate::default(), contents: Mutex::new(Contents::Nothing) }
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -89,15 +101,42 @@ impl Memory {
         &self.gate
     }
 
-    /// Whether there are contents, or will be when a launch of `batch` (0: none) comes to them.
+    /// Checks that it has contents, or that a launch of `batch` (0: none) gives it contents before it is read.
     pub(crate) fn check_ready(&self, batch: u64, what: impl FnOnce() -> String) -> Result<()> {
-        let owner = self.batch.load(Ordering::Acquire);
-        if owner == 0 || owner == batch { Ok(()) } else { Err(Error::NotSubmitted { what: what() }) }
+        match *lock(&self.contents) {
+            Contents::Written => Ok(()),
+            Contents::Batch(writer) if writer == batch => Ok(()),
+            Contents::Batch(_) => Err(Error::NotSubmitted { what: what() }),
+            Contents::InFlight => Err(Error::InFlight { what: what() }),
+            Contents::Nothing => Err(Error::NeverWritten { what: what() }),
+        }
     }
 
-    /// Says that `batch` is the first to write it, or 0: that it has contents.
+    /// Notes that all of it was written: by the host, or by a submission that was seen to end.
+    pub(crate) fn set_written(&self) {
+        *lock(&self.contents) = Contents::Written;
+    }
+
+    /// Notes that a launch of a batch is the first to write it.
     pub(crate) fn set_batch(&self, batch: u64) {
-        self.batch.store(batch, Ordering::Release);
+        self.replace(|contents| contents == Contents::Nothing, Contents::Batch(batch));
+    }
+
+    /// Notes that the submission that writes it is parked.
+    pub(crate) fn set_in_flight(&self) {
+        self.replace(|contents| contents != Contents::Written, Contents::InFlight);
+    }
+
+    /// Notes that the batch that was to write it has failed. A parked submission still gives it contents.
+    pub(crate) fn abandon(&self) {
+        self.replace(|contents| matches!(contents, Contents::Batch(_)), Contents::Nothing);
+    }
+
+    fn replace(&self, old: impl FnOnce(Contents) -> bool, new: Contents) {
+        let mut contents = lock(&self.contents);
+        if old(*contents) {
+            *contents = new;
+        }
     }
 }
 
@@ -116,8 +155,8 @@ impl Pool {
         Some(self.0.remove(at))
     }
 
-    /// Takes memory back.
-    pub(crate) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
+    /// Takes memory back, and returns the oldest memory that exceeds [`Pool::KEPT_BYTES`].
+    pub(crate) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) -> Vec<Arc<Memory>> {
         self.0.extend(memory);
         let mut total: u64 = self.0.iter().map(|m| m.bytes()).sum();
         let mut excess = 0;
@@ -125,7 +164,7 @@ impl Pool {
             total -= m.bytes();
             excess += 1;
         }
-        self.0.drain(..excess);
+        self.0.drain(..excess).collect()
     }
 
     /// Gives all memory up.

@@ -1,31 +1,43 @@
-//! What calls stopped waiting for: submissions that had not ended at the timeout, with all that they use.
+//! The submissions that calls stopped waiting for: those that had not ended at the timeout, with all that they use.
 //!
-//! Nothing of them is freed or touched until they have ended, which is found out by asking, at the next launch or
+//! Nothing of them is freed or accessed until they have ended, which is found out by asking, at the next launch or
 //! allocation. What has not ended when the device is dropped is leaked, with the device itself: waiting for it might never
 //! end, and freeing what a device still uses is undefined.
 
 use crate::access::Access;
-use crate::backend::Step;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::memory::lock;
-use std::sync::{Arc, Mutex};
+use crate::submission::Part;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A submission of a backend that nobody waits for, with what the backend needs for it.
 pub(crate) trait Flight: Send {
-    /// Whether it has ended. Asking does not wait.
-    fn has_ended(&self) -> bool;
+    /// True if it has ended, and all its commands were executed. The call does not wait.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], if the device is lost: the submission has ended, and perhaps not all its commands were executed.
+    fn has_ended(&self) -> Result<bool>;
 }
 
-/// How long a call waits; and what it left behind when it stopped waiting.
+/// The limit of a call's waits, and the submissions that it left behind when it stopped waiting.
 pub(crate) struct Wait {
     timeout: Option<Duration>,
-    left: Vec<Box<dyn Flight>>,
+    left: Left,
+}
+
+/// Submissions that a call stopped waiting for.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// Submissions of the call's own commands. They use the caller's memory and pipelines.
+    pub(crate) own: Vec<Box<dyn Flight>>,
+    /// Empty submissions for which the call waited before it could submit its own commands. They use neither memory nor pipelines.
+    pub(crate) before: Vec<Box<dyn Flight>>,
 }
 
 impl Wait {
     pub(crate) fn new(timeout: Option<Duration>) -> Wait {
-        Wait { timeout, left: Vec::new() }
+        Wait { timeout, left: Left::default() }
     }
 
     /// How long a wait takes at most; `None`: for ever.
@@ -43,13 +55,18 @@ impl Wait {
         Error::Timeout { what: what.into(), after: self.timeout.unwrap_or(Duration::MAX) }
     }
 
-    /// Leaves a submission to its device: the call is about to return, and it may not have ended.
+    /// Leaves a submission of the call's own commands, which may not have ended when the call returns.
     pub(crate) fn leave(&mut self, flight: impl Flight + 'static) {
-        self.left.push(Box::new(flight));
+        self.left.own.push(Box::new(flight));
     }
 
-    /// What was left, to be parked.
-    pub(crate) fn left(self) -> Vec<Box<dyn Flight>> {
+    /// Leaves an empty submission. The call's own commands were not submitted.
+    pub(crate) fn leave_before(&mut self, flight: impl Flight + 'static) {
+        self.left.before.push(Box::new(flight));
+    }
+
+    /// Returns the submissions that were left, so that they are parked.
+    pub(crate) fn left(self) -> Left {
         self.left
     }
 }
@@ -59,13 +76,13 @@ struct Parked {
     flights: Vec<Box<dyn Flight>>,
     /// Refuse others until it has.
     _accesses: Vec<Access>,
-    /// Their pipelines.
-    _steps: Option<Arc<[Step]>>,
+    /// The steps, which keep their pipelines.
+    part: Option<Part>,
 }
 
 impl Parked {
-    fn has_ended(&self) -> bool {
-        self.flights.iter().all(|f| f.has_ended())
+    fn has_ended(&self) -> Result<bool> {
+        self.flights.iter().try_fold(true, |all, flight| Ok(all && flight.has_ended()?))
     }
 }
 
@@ -74,28 +91,53 @@ impl Parked {
 pub(crate) struct Parking(Mutex<Vec<Parked>>);
 
 impl Parking {
-    /// Keeps what submissions use until they have ended.
-    pub(crate) fn park(&self, flights: Vec<Box<dyn Flight>>, mut accesses: Vec<Access>, steps: Option<Arc<[Step]>>) {
-        accesses.iter_mut().for_each(Access::park);
-        lock(&self.0).push(Parked { flights, _accesses: accesses, _steps: steps });
+    /// Keeps the submissions that a call left behind. If its own commands were submitted, keeps `accesses` and `part` until they have ended.
+    pub(crate) fn park(&self, left: Left, mut accesses: Vec<Access>, part: Option<Part>) {
+        let mut parked = lock(&self.0);
+        if !left.before.is_empty() {
+            parked.push(Parked { flights: left.before, _accesses: Vec::new(), part: None });
+        }
+        if !left.own.is_empty() {
+            accesses.iter_mut().for_each(Access::park);
+            part.iter().for_each(Part::set_in_flight);
+            parked.push(Parked { flights: left.own, _accesses: accesses, part });
+        }
     }
 
-    /// Frees what has ended.
-    pub(crate) fn reap(&self) {
+    /// Frees the submissions that have ended. The new tensors that they complete have contents from then on.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], if a submission says so. The new tensors that it completes get no contents.
+    pub(crate) fn reap(&self) -> Result<()> {
         let mut parked = lock(&self.0);
         if parked.is_empty() {
-            return;
+            return Ok(());
         }
-        let ended: Vec<Parked> = parked.extract_if(.., |p| p.has_ended()).collect();
+        let mut result = Ok(());
+        let has_ended = |p: &mut Parked| match p.has_ended() {
+            Ok(false) => false,
+            Ok(true) => {
+                p.part.iter().for_each(Part::set_written);
+                true
+            }
+            Err(error @ Error::DeviceLost { .. }) => {
+                result = Err(error);
+                true
+            }
+            // The driver could not say, so it may be at work.
+            Err(_) => false,
+        };
+        let ended: Vec<Parked> = parked.extract_if(.., has_ended).collect();
         // Freed without the lock: it may take a while.
         drop(parked);
         drop(ended);
+        result
     }
 }
 
 impl Drop for Parking {
     fn drop(&mut self) {
-        self.reap();
+        let _ = self.reap();
         let left = std::mem::take(&mut *lock(&self.0));
         if !left.is_empty() {
             log::warn!("{} submissions have not ended: what they use is leaked, and their device stays open", left.len());
@@ -107,6 +149,7 @@ impl Drop for Parking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     struct Fake {
@@ -115,8 +158,8 @@ mod tests {
     }
 
     impl Flight for Fake {
-        fn has_ended(&self) -> bool {
-            self.ended.load(Ordering::SeqCst)
+        fn has_ended(&self) -> Result<bool> {
+            Ok(self.ended.load(Ordering::SeqCst))
         }
     }
 
@@ -135,10 +178,10 @@ mod tests {
             wait.leave(Fake { ended: ended.clone(), drops: drops.clone() });
             parking.park(wait.left(), Vec::new(), None);
         }
-        parking.reap();
+        parking.reap().expect("not lost");
         assert_eq!(drops.load(Ordering::SeqCst), 0);
         ends[1].store(true, Ordering::SeqCst);
-        parking.reap();
+        parking.reap().expect("not lost");
         assert_eq!(drops.load(Ordering::SeqCst), 1);
         drop(parking);
         assert_eq!(drops.load(Ordering::SeqCst), 1, "the other one has not ended");

@@ -288,10 +288,14 @@ fn prepared_as<'a>(
 struct Placed {
     memory: Arc<Memory>,
     region: Region,
+    /// True if the caller gave the tensor.
+    given: bool,
 }
 
 fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'_>, batch: Option<InBatch<'_>>) -> Result<Launch> {
     let Some(variant) = kernel.loadable(choice.at) else { return Err(Error::NothingToLoad) };
+    // So that tensors of parked submissions that have ended have contents.
+    kernel.device().reap()?;
     let program = &variant.program;
     let batch_id = batch.as_ref().map_or(0, |b| b.id);
     if let Target::Into(outputs) = &target {
@@ -305,7 +309,8 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
         temporaries: Vec::new(),
     };
     let placed = place(program, variant.variant, bound, &choice, target, batch, &mut launch)?;
-    for (tensor, p) in program.tensors.iter().zip(&placed) {
+    // Outputs and temporaries that the launch allocated get their contents from its steps.
+    for (tensor, p) in program.tensors.iter().zip(&placed).filter(|(_, p)| p.given) {
         p.memory.check_ready(batch_id, || format!("`{}` of `{}`", tensor.name, kernel.name()))?;
     }
     check_overlap(program, &placed)?;
@@ -323,7 +328,11 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
             let p = placed.get(u.tensor as usize)?;
             Some(Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes })
         });
-        launch.steps.push(Step { pipeline, name: dispatch.name.clone(), uses: uses.collect(), pieces });
+        let (name, uses) = (dispatch.name.clone(), uses.collect());
+        launch.steps.push(Step { pipeline, name, uses, pieces, completes: Vec::new() });
+    }
+    if let Some(last) = launch.steps.last_mut() {
+        last.completes = launch.outputs.iter().map(|output| output.memory().clone()).collect();
     }
     Ok(launch)
 }
@@ -389,8 +398,8 @@ fn place(
                 memory
             }
             (None, _) => {
-                // Not cleared: the compiler's verifier has seen that the launch writes each element, and if it does not run
-                // to its end nobody gets the tensor (a batch that is not submitted, or fails, keeps it from being read).
+                // Not cleared, because the compiler's verifier has seen that the launch writes each element. The tensor cannot
+                // be read until the launch's last step was seen to end.
                 let memory =
                     launch.device.unwritten(tensor.dtype, laid, &format!("{}::{}", program.kernel, tensor.name))?.memory().clone();
                 let output = AnyTensor::new(launch.device.clone(), memory.clone(), tensor.dtype, shape.clone());
@@ -402,7 +411,7 @@ fn place(
         // A result without elements that another dispatch reads.
         placed.push(match bytes == 0 && !idle && is_read(program, n) {
             true => nothing(&launch.device, tensor, laid)?,
-            false => Placed { memory, region },
+            false => Placed { memory, region, given: caller.is_some() },
         });
     }
     Ok(placed)
@@ -430,7 +439,7 @@ fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
     let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
     let zeros = device.zeros_any(tensor.dtype, &shape)?;
-    Ok(Placed { memory: zeros.memory().clone(), region: zeros.region() })
+    Ok(Placed { memory: zeros.memory().clone(), region: zeros.region(), given: false })
 }
 
 fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {

@@ -160,10 +160,9 @@ impl AnyTensor {
     /// [`Error::OutOfMemory`] where the host has no room for them.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
-        let what = || format!("the tensor of shape {:?}", self.shape);
-        self.memory.check_ready(0, what)?;
+        self.check_ready()?;
         let places = T::from_device(self.places(), |bytes| {
-            if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, &self.region(), bytes, what) }
+            if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, &self.region(), bytes, || self.described()) }
         })?;
         let Some(layout) = &self.layout else { return Ok(places) };
         let mut elements = reserved(self.len())?;
@@ -178,16 +177,38 @@ impl AnyTensor {
         if values.len() != self.len() {
             return Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: values.len() });
         }
-        let what = || format!("the tensor of shape {:?}", self.shape);
-        self.memory.check_ready(0, what)?;
-        let bytes = T::to_device(values)?;
-        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &self.region(), &bytes, what) }
+        self.check_ready()?;
+        self.put(values)
     }
 
-    /// Sets all elements to zero, of a tensor that has its memory for itself.
+    /// Writes all elements of a new tensor, which has its memory for itself. It has contents from then on.
+    pub(crate) fn fill<T: Element>(&self, values: &[T]) -> Result<()> {
+        self.put(values)?;
+        self.memory.set_written();
+        Ok(())
+    }
+
+    /// Sets all elements of a new tensor to zero, which has its memory for itself. It has contents from then on.
     pub(crate) fn clear(&self) -> Result<()> {
-        let what = || format!("the tensor of shape {:?}", self.shape);
-        self.device.clear(&self.memory, allocated(self.region().bytes()), what)
+        self.device.clear(&self.memory, allocated(self.region().bytes()), || self.described())?;
+        self.memory.set_written();
+        Ok(())
+    }
+
+    fn put<T: Element>(&self, values: &[T]) -> Result<()> {
+        let bytes = T::to_device(values)?;
+        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &self.region(), &bytes, || self.described()) }
+    }
+
+    /// Checks that it has contents.
+    fn check_ready(&self) -> Result<()> {
+        self.device.reap()?;
+        self.memory.check_ready(0, || self.described())
+    }
+
+    /// The tensor, as errors name it.
+    fn described(&self) -> String {
+        format!("the tensor of shape {:?}", self.shape)
     }
 
     /// This tensor with its element type in its Rust type.

@@ -192,6 +192,12 @@ impl Backend for ReferenceDevice {
 
     fn save_cache(&self) {}
 
+    fn most_steps(&self) -> usize {
+        usize::MAX
+    }
+
+    fn reclaim(&self, _: &Wait) {}
+
     fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
         let (mut spans, deadline) = (Vec::new(), wait.deadline());
         for step in steps {

@@ -116,8 +116,9 @@ impl OwnCache {
 
 impl Drop for OwnCache {
     fn drop(&mut self) {
+        let raw = self.raw;
         // SAFETY: made by `new`, destroyed once.
-        unsafe { self.context.device.destroy_pipeline_cache(self.raw, None) };
+        self.context.free(move |device| unsafe { device.destroy_pipeline_cache(raw, None) });
     }
 }
 

@@ -1,13 +1,18 @@
 //! An open device and its queues.
 
 use super::choose::{Candidate, Chain, Details};
+use super::destroy::Destroyer;
 use super::failed;
 use super::instance::Instance;
 use super::queues::Queues;
+use super::validation::is_listening;
 use crate::device::{DeviceInfo, Options};
 use crate::error::Result;
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, CString};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// An open device. Everything made on it holds it.
 pub(super) struct Context {
@@ -22,6 +27,9 @@ pub(super) struct Context {
     names: Option<ext::debug_utils::Device>,
     /// Whether words have lines.
     pub(super) lines: bool,
+    /// The number of pipelines that the driver is compiling.
+    compiling: AtomicUsize,
+    destroyer: Destroyer,
     // Dropped after the device is destroyed in `Drop`.
     pub(super) instance: Instance,
 }
@@ -46,12 +54,62 @@ impl Context {
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = has_names(&instance, &device).then(|| ext::debug_utils::Device::new(instance.raw(), &device));
         let lines = options.debug || instance.is_validating();
-        Ok(Context { device, info, details, physical, family, queues, address_khr, names, lines, instance })
+        let (compiling, destroyer) = (AtomicUsize::new(0), Destroyer::default());
+        Ok(Context { device, info, details, physical, family, queues, address_khr, names, lines, compiling, destroyer, instance })
     }
 
     /// What the validation layers said since the last call.
     pub(super) fn check_messages(&self) -> Result<()> {
         self.instance.messages().check()
+    }
+
+    /// Destroys an object that a driver may not let go while anything is at work on the device. For example, lavapipe's
+    /// `vkDestroyPipeline` waits for the kernel that is running. No submission uses the object.
+    ///
+    /// The call does not wait: if a submission or a compilation is at work, or this is a listener, a thread destroys the object.
+    pub(super) fn destroy(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
+        let mut end = Some(end);
+        if !is_listening() && !self.is_compiling() {
+            self.queues.while_idle(|| end.take().into_iter().for_each(|end| end(&self.device)));
+        }
+        if let Some(end) = end {
+            let context = self.clone();
+            self.destroyer.later(move || end(&context.device));
+        }
+    }
+
+    /// Destroys an object that drivers let go while others are in use. No submission uses the object.
+    ///
+    /// It is destroyed at once, so that its memory is free when the drop returns. Only if a submission was given up, which may never end,
+    /// a thread destroys it, because a driver may wait all the same.
+    pub(super) fn free(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
+        if is_listening() || self.queues.has_left() {
+            let context = self.clone();
+            self.destroyer.later(move || end(&context.device));
+        } else {
+            end(&self.device);
+        }
+    }
+
+    /// Counts a compilation until the guard is dropped.
+    pub(super) fn compiles(&self) -> Compiles<'_> {
+        self.compiling.fetch_add(1, Ordering::AcqRel);
+        Compiles(&self.compiling)
+    }
+
+    /// True if the driver compiles a pipeline now.
+    fn is_compiling(&self) -> bool {
+        self.compiling.load(Ordering::Acquire) > 0
+    }
+
+    /// True if the driver executes or compiles something that no call waits for.
+    pub(super) fn is_left_at_work(&self) -> bool {
+        self.queues.has_left() || self.is_compiling()
+    }
+
+    /// Waits until all dropped objects are destroyed, but not beyond `limit`.
+    pub(super) fn finish_destroying(&self, limit: Option<Duration>) {
+        self.destroyer.finish(limit);
     }
 
     /// The address of a buffer that was made for being addressed.
@@ -87,6 +145,15 @@ impl Context {
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(object).object_name(&name);
         // SAFETY: the object is this device's. A name that is not taken is no loss.
         let _ = unsafe { names.set_debug_utils_object_name(&info) };
+    }
+}
+
+/// A compilation that is counted.
+pub(super) struct Compiles<'a>(&'a AtomicUsize);
+
+impl Drop for Compiles<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

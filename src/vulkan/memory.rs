@@ -195,15 +195,17 @@ impl backend::Buffer for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
-        unsafe { self.heap.context.device.destroy_buffer(self.raw, None) };
-        let allocation = std::mem::take(&mut self.allocation);
-        self.heap.used.fetch_sub(allocation.size(), Ordering::Relaxed);
-        if !allocation.is_null()
-            && let Err(e) = lock(&self.heap.allocator).free(allocation)
-        {
-            log::error!("device memory cannot be freed: {e}");
-        }
+        let (raw, allocation, heap) = (self.raw, std::mem::take(&mut self.allocation), self.heap.clone());
+        self.heap.context.free(move |device| {
+            // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
+            unsafe { device.destroy_buffer(raw, None) };
+            heap.used.fetch_sub(allocation.size(), Ordering::Relaxed);
+            if !allocation.is_null()
+                && let Err(e) = lock(&heap.allocator).free(allocation)
+            {
+                log::error!("device memory cannot be freed: {e}");
+            }
+        });
     }
 }
 

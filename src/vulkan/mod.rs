@@ -3,13 +3,14 @@
 //! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers, as far as
 //! the [`budget`] goes), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (words made ready),
 //! [`session`] (command buffers), [`queues`] (which takes them, and when) and [`submit`] (steps recorded with barriers and timestamps).
-//! Every object is owned by a struct whose `Drop` destroys it, and holds what it was made from. What a submission uses is
-//! dropped after it has ended, or never.
+//! Every object is owned by a struct whose `Drop` destroys it, and holds the objects that it was made from. An object that a submission uses is
+//! dropped after the submission has ended, or never. Where the driver may wait, a thread destroys the object ([`destroy`]), because drops do not wait.
 
 mod budget;
 mod cache;
 mod choose;
 mod context;
+mod destroy;
 mod files;
 mod instance;
 mod manifests;
@@ -34,22 +35,28 @@ use memory::Heap;
 use session::Sessions;
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 use tilewright_launch::{Dispatch, Program};
+
+pub(crate) use validation::check_not_listening;
 
 /// The devices there are.
 pub(crate) fn list(options: &Options) -> Result<Vec<DeviceInfo>> {
+    check_not_listening()?;
     let instance = instance::Instance::new(options)?;
     Ok(choose::candidates(&instance)?.into_iter().map(|c| c.info).collect())
 }
 
 /// Opens the device that the options name.
 pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
+    check_not_listening()?;
     let instance = instance::Instance::new(options)?;
     let candidate = choose::choose(choose::candidates(&instance)?, options.device.as_deref())?;
     let context = Arc::new(Context::new(instance, candidate, options)?);
     let heap = Arc::new(Heap::new(context.clone(), options.staging)?);
     let cache = Arc::new(cache::PipelineCache::open(context.clone(), options.cache.as_deref())?);
-    let device = VulkanDevice { sessions: Sessions::new(context.clone(), heap.clone()), cache, heap, context };
+    let sessions = Sessions::new(context.clone(), heap.clone());
+    let device = VulkanDevice { sessions, cache, heap, context, timeout: options.timeout };
     device.context.check_messages()?;
     Ok(Box::new(device))
 }
@@ -60,6 +67,17 @@ struct VulkanDevice {
     cache: Arc<cache::PipelineCache>,
     heap: Arc<Heap>,
     context: Arc<Context>,
+    timeout: Option<Duration>,
+}
+
+impl Drop for VulkanDevice {
+    fn drop(&mut self) {
+        // No call is under way. If none has left work behind, the thread that destroys ends soon. It is waited for, so that the device
+        // is closed when this returns: the process may end then.
+        if !validation::is_listening() && !self.context.is_left_at_work() {
+            self.context.finish_destroying(self.timeout);
+        }
+    }
 }
 
 impl Backend for VulkanDevice {
@@ -111,6 +129,14 @@ impl Backend for VulkanDevice {
 
     fn save_cache(&self) {
         self.cache.save();
+    }
+
+    fn most_steps(&self) -> usize {
+        submit::MOST_STEPS
+    }
+
+    fn reclaim(&self, wait: &Wait) {
+        self.context.finish_destroying(wait.timeout());
     }
 
     fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {

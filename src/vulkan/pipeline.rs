@@ -166,6 +166,7 @@ impl ComputePipeline {
             }
         }
         let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout)];
+        let _counted = self.context.compiles();
         // SAFETY: the module fits the layout, by the compiler.
         let created = unsafe { self.context.device.create_compute_pipelines(cache.raw(), &info, None) };
         let mut made = created.map_err(|(made, code)| {
@@ -181,12 +182,12 @@ impl ComputePipeline {
 
 impl Drop for ComputePipeline {
     fn drop(&mut self) {
-        let device = &self.context.device;
+        let (raw, layout, set_layout) = (self.raw, self.layout, self.set_layout);
         // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
-        unsafe {
-            device.destroy_pipeline(self.raw, None);
-            device.destroy_pipeline_layout(self.layout, None);
-            device.destroy_descriptor_set_layout(self.set_layout, None);
-        }
+        self.context.destroy(move |device| unsafe {
+            device.destroy_pipeline(raw, None);
+            device.destroy_pipeline_layout(layout, None);
+            device.destroy_descriptor_set_layout(set_layout, None);
+        });
     }
 }

@@ -83,6 +83,19 @@ impl Queues {
         Ok(Place::Own(self.ticket(&mut loads, queue)))
     }
 
+    /// Calls a function if no submission is at work. The function holds up new submissions.
+    pub(super) fn while_idle(&self, call: impl FnOnce()) {
+        let loads = lock(&self.loads);
+        if loads.iter().all(|load| load.running == 0) {
+            call();
+        }
+    }
+
+    /// True if a submission was given up and has not ended.
+    pub(super) fn has_left(&self) -> bool {
+        lock(&self.loads).iter().any(|load| load.left > 0)
+    }
+
     fn ticket(&self, loads: &mut [Load], queue: usize) -> Ticket {
         if let Some(load) = loads.get_mut(queue) {
             load.running += 1;
@@ -193,6 +206,23 @@ mod tests {
         drop(hung);
         next().expect("it has not ended anything").ended();
         assert_eq!(behind(), None);
+    }
+
+    #[test]
+    fn queues_are_idle_when_nothing_is_at_work() {
+        let queues = queues(2);
+        let is_idle = || {
+            let mut idle = false;
+            queues.while_idle(|| idle = true);
+            idle
+        };
+        assert!(is_idle() && !queues.has_left());
+        let mut ticket = own(&queues);
+        assert!(!is_idle() && !queues.has_left());
+        ticket.leave();
+        assert!(!is_idle() && queues.has_left());
+        drop(ticket);
+        assert!(is_idle() && !queues.has_left());
     }
 
     #[test]

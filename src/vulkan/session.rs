@@ -45,11 +45,11 @@ impl Sessions {
                 Place::Own(ticket) => break ticket,
                 Place::Empty(ticket) => {
                     let before = || format!("what was at work before {}", what());
-                    session = Submission { session, ticket }.run(wait, before, |_| Ok(()))?;
+                    session = Submission { ticket, session, runs: Runs::Nothing }.run(wait, before, |_| Ok(()))?;
                 }
             }
         };
-        let mut session = Submission { session, ticket }.run(wait, what, record)?;
+        let mut session = Submission { ticket, session, runs: Runs::Own }.run(wait, what, record)?;
         session.holds.clear();
         let result = read(&session)?;
         // Only here: one that failed somewhere is in an unknown state.
@@ -60,8 +60,19 @@ impl Sessions {
 
 /// A session with a place in a queue.
 struct Submission {
-    session: Session,
+    // Dropped before the session, so that the submission does not count as at work when the session's objects are destroyed.
     ticket: Ticket,
+    session: Session,
+    runs: Runs,
+}
+
+/// The commands of a submission.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    /// No commands. The submission ends when those before it in its queue have ended.
+    Nothing,
+    /// The commands that the caller records.
+    Own,
 }
 
 impl Submission {
@@ -81,7 +92,10 @@ impl Submission {
             // What was not submitted is not at work; of a lost device that is not known.
             if submitted.is_ok() || code == vk::Result::ERROR_DEVICE_LOST {
                 self.ticket.leave();
-                wait.leave(self);
+                match self.runs {
+                    Runs::Own => wait.leave(self),
+                    Runs::Nothing => wait.leave_before(self),
+                }
             }
             return Err(if code == vk::Result::TIMEOUT { wait.over(what()) } else { failed(call)(code) });
         }
@@ -92,7 +106,7 @@ impl Submission {
 
 /// One that nobody waits for.
 impl Flight for Submission {
-    fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> Result<bool> {
         self.session.has_ended()
     }
 }
@@ -188,11 +202,10 @@ impl Session {
         unsafe { self.context.device.wait_for_fences(&[self.fence], true, nanos) }
     }
 
-    /// Whether the submission has ended. A lost device runs nothing any more.
-    fn has_ended(&self) -> bool {
+    /// True if the submission has ended. A lost device is an error: it runs nothing any more, and may not have run the submission.
+    fn has_ended(&self) -> Result<bool> {
         // SAFETY: the fence is the session's.
-        let status = unsafe { self.context.device.get_fence_status(self.fence) };
-        matches!(status, Ok(true) | Err(vk::Result::ERROR_DEVICE_LOST))
+        unsafe { self.context.device.get_fence_status(self.fence) }.map_err(failed("vkGetFenceStatus"))
     }
 
     /// What came before is finished and visible to what follows.
@@ -220,8 +233,9 @@ impl Session {
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(room.0).pool_sizes(&size);
         // SAFETY: as above.
         let pool = unsafe { device.create_descriptor_pool(&info, None) }.map_err(failed("vkCreateDescriptorPool"))?;
-        unsafe { device.destroy_descriptor_pool(self.descriptors, None) };
-        (self.descriptors, self.descriptor_room) = (pool, room);
+        let old = std::mem::replace(&mut self.descriptors, pool);
+        self.context.free(move |device| unsafe { device.destroy_descriptor_pool(old, None) });
+        self.descriptor_room = room;
         Ok(pool)
     }
 
@@ -233,8 +247,9 @@ impl Session {
             let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(room);
             // SAFETY: no submission that uses it is pending.
             let pool = unsafe { device.create_query_pool(&info, None) }.map_err(failed("vkCreateQueryPool"))?;
-            unsafe { device.destroy_query_pool(self.queries, None) };
-            (self.queries, self.query_room) = (pool, room);
+            let old = std::mem::replace(&mut self.queries, pool);
+            self.context.free(move |device| unsafe { device.destroy_query_pool(old, None) });
+            self.query_room = room;
         }
         // SAFETY: recording.
         unsafe { device.cmd_reset_query_pool(self.commands, self.queries, 0, count) };
@@ -254,14 +269,14 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let device = &self.context.device;
+        let (queries, descriptors, fence, commands) = (self.queries, self.descriptors, self.fence, self.commands_pool);
         // SAFETY: made by `new`, destroyed once. One whose submission has not ended is not dropped.
-        unsafe {
-            device.destroy_query_pool(self.queries, None);
-            device.destroy_descriptor_pool(self.descriptors, None);
-            device.destroy_fence(self.fence, None);
-            device.destroy_command_pool(self.commands_pool, None);
-        }
+        self.context.free(move |device| unsafe {
+            device.destroy_query_pool(queries, None);
+            device.destroy_descriptor_pool(descriptors, None);
+            device.destroy_fence(fence, None);
+            device.destroy_command_pool(commands, None);
+        });
     }
 }
 

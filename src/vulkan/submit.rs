@@ -20,23 +20,12 @@ struct Own<'a> {
     buffers: Vec<&'a Buffer>,
 }
 
-/// The most steps of one submission. Each may have a descriptor set, and lavapipe maps memory for each of those: a process has
+/// The most steps of a submission. Each may have a descriptor set, and lavapipe maps memory for each of those: a process has
 /// 65,530 mappings, and the driver does not look whether it got one.
-const MOST_STEPS: usize = 8192;
+pub(super) const MOST_STEPS: usize = 8192;
 
-/// Runs steps and waits for the last, in one submission or, if there are many, in several.
+/// Runs steps in one submission, and waits for it.
 pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
-    let mut spans: Vec<Span> = Vec::new();
-    for part in steps.chunks(MOST_STEPS) {
-        // Clocks of different queues cannot be compared: each submission begins where the one before it ended.
-        let start = spans.last().map_or(0, |s| s.end);
-        let part = submit_part(device, part, timed, wait)?;
-        spans.extend(part.into_iter().map(|s| Span { begin: start + s.begin, end: start + s.end }));
-    }
-    Ok(spans)
-}
-
-fn submit_part(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
     let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);

@@ -5,12 +5,29 @@ use crate::device::Listener;
 use crate::error::{Error, Result};
 use crate::memory::lock;
 use ash::{ext, vk};
+use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 /// The layer's name.
 pub(super) const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+thread_local! {
+    /// Set while this thread is in a listener. The layers call it while they hold their locks.
+    static LISTENING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// True if this thread is in a listener, so that a Vulkan call would wait for itself.
+pub(super) fn is_listening() -> bool {
+    // A thread that is ending listens to nothing.
+    LISTENING.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Refuses calls by a listener.
+pub(crate) fn check_not_listening() -> Result<()> {
+    if is_listening() { Err(Error::InListener) } else { Ok(()) }
+}
 
 /// Messages that no call has reported yet.
 pub(super) struct Messages {
@@ -37,8 +54,10 @@ impl Messages {
     fn add(&self, message: String) {
         log::error!("{message}");
         if let Some(listener) = &self.listener {
+            let outer = LISTENING.replace(true);
             // It is called from C, through which a panic must not pass.
             let _ = catch_unwind(AssertUnwindSafe(|| listener(&message)));
+            LISTENING.set(outer);
         }
         lock(&self.list).push(message);
     }

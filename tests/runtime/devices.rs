@@ -3,7 +3,8 @@
 use super::programs::*;
 use super::support::*;
 use std::sync::atomic::Ordering;
-use tilewright::{Argument, Device, Element, Error, Options, bf16, f16};
+use std::sync::{Arc, Mutex};
+use tilewright::{AnyTensor, Argument, Batch, Device, DynKernel, Element, Error, Options, bf16, f16};
 
 #[test]
 fn everything_is_send_and_sync() {
@@ -213,6 +214,45 @@ fn the_validation_layers_are_heard() {
     assert!(messages.load(Ordering::SeqCst) > 0);
     // It was reported once.
     device.upload([1], &[1.0f32]).expect("the next call is clean");
+}
+
+/// The layers call a listener while they hold their locks.
+#[test]
+fn a_listener_that_uses_a_device_is_refused() {
+    let used: Arc<Mutex<Option<(Device, DynKernel, AnyTensor, Batch)>>> = Arc::default();
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (theirs, told) = (used.clone(), heard.clone());
+    let listen = move |_: &str| {
+        let Some((device, kernel, mut x, batch)) = theirs.lock().expect("no panic").take() else { return };
+        let results = [
+            device.upload([1], &[1.0f32]).map(drop),
+            device.zeros::<f32>([1]).map(drop),
+            x.download::<f32>().map(drop),
+            x.write(&[1.0f32]),
+            kernel.run([Argument::from(&x), (&x).into(), 1.0f32.into()]).map(drop),
+            load(&device, vec![axpy(WAYS[2])]).map(drop),
+            batch.submit(),
+            options().open().map(drop),
+            options().list().map(drop),
+        ];
+        let result = |result: tilewright::Result<()>| result.map_or_else(|e| e.to_string(), |()| "it went through".to_owned());
+        told.lock().expect("no panic").extend(results.map(result));
+        // And all of it is dropped.
+    };
+    let device = options().on_message(listen).open().expect("opens");
+    let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
+    let x = device.upload([1], &[1.0f32]).expect("uploads").into_any();
+    let mut batch = device.batch();
+    let new = batch.run_dyn(&kernel, [Argument::from(&x), (&x).into(), 1.0f32.into()]).expect("recorded").remove(0);
+    *used.lock().expect("no panic") = Some((device.clone(), kernel, x, batch));
+    let mut wrong = axpy(WAYS[2]);
+    wrong.dispatches[0].buffers.pop();
+    assert!(matches!(load(&device, vec![wrong]), Err(Error::Validation { .. })));
+    let refused =
+        "a listener of `Options::on_message` cannot use a device: note the message, and act once the listener has returned";
+    assert_eq!(*heard.lock().expect("no panic"), [refused; 9]);
+    assert!(matches!(new.download::<f32>(), Err(Error::NeverWritten { .. })));
+    device.upload([1], &[1.0f32]).expect("others are not refused");
 }
 
 /// Run by [`a_malformed_manifest_is_named`], in a process with one.

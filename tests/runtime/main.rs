@@ -6,6 +6,7 @@
 
 mod batches;
 mod devices;
+mod given_up;
 mod injector;
 mod launches;
 mod loading;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 use tilewright::{Device, DynKernel, Options};
 use tilewright_launch::Program;
 
@@ -65,4 +66,38 @@ pub fn alone(test: &str, variables: &[(&str, &str)]) {
     let output = command.args(["--exact", test, "--ignored"]).envs(variables.iter().copied()).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// How long a test waits for what must come.
+pub const LONG: Duration = Duration::from_secs(120);
+
+/// Repeats a call until the memory that it uses is not in flight. On a busy machine the call itself may come to the timeout.
+pub fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
+    let start = Instant::now();
+    loop {
+        match call() {
+            Ok(value) => return value,
+            Err(tilewright::Error::InFlight { .. } | tilewright::Error::Timeout { .. }) if start.elapsed() < LONG => {
+                std::thread::sleep(Duration::from_millis(5))
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// A number of times that [`spin`] takes a second for, or several.
+pub fn long_spin() -> u32 {
+    let (device, mut times) = (device(), 1 << 16);
+    let kernel = load(&device, vec![super::programs::spin()]).expect("loads");
+    let mut x = device.upload([1], &[1u32]).expect("uploads").into_any();
+    let mut took = |times: u32| {
+        let start = Instant::now();
+        kernel.run([tilewright::Argument::from(&mut x), times.into()]).expect("runs");
+        start.elapsed()
+    };
+    // Others may be at work on the device, too: the fastest of several counts.
+    while (0..3).any(|_| took(times) < Duration::from_millis(100)) {
+        times *= 2;
+    }
+    times * 10
 }

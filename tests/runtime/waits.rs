@@ -8,9 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
 
-/// How long a test waits for what must come.
-const LONG: Duration = Duration::from_secs(120);
-
 fn upload(device: &Device, values: &[f32]) -> AnyTensor {
     device.upload([values.len()], values).expect("uploads").into_any()
 }
@@ -22,37 +19,6 @@ fn load(device: &Device, program: tilewright_launch::Program) -> DynKernel {
 /// y = alpha * x + y.
 fn bumped(kernel: &DynKernel, x: &AnyTensor, y: &mut AnyTensor, alpha: f32) -> tilewright::Result<()> {
     kernel.run([Argument::from(x), y.into(), alpha.into()]).map(drop)
-}
-
-/// What comes once nothing is in flight any more; on a busy machine the call itself may come to the timeout.
-fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
-    let start = Instant::now();
-    loop {
-        match call() {
-            Ok(value) => return value,
-            Err(Error::InFlight { .. } | Error::Timeout { .. }) if start.elapsed() < LONG => {
-                std::thread::sleep(Duration::from_millis(5))
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
-/// A number of times that [`spin`] takes a second for, or several.
-fn long_spin() -> u32 {
-    let (device, mut times) = (device(), 1 << 16);
-    let kernel = load(&device, spin());
-    let mut x = device.upload([1], &[1u32]).expect("uploads").into_any();
-    let mut took = |times: u32| {
-        let start = Instant::now();
-        kernel.run([Argument::from(&mut x), times.into()]).expect("runs");
-        start.elapsed()
-    };
-    // Others may be at work on the device, too: the fastest of several counts.
-    while (0..3).any(|_| took(times) < Duration::from_millis(100)) {
-        times *= 2;
-    }
-    times * 10
 }
 
 #[test]

@@ -1,0 +1,45 @@
+//! Steps in parts: each part is one submission, and gives contents to the new tensors that it completes when it is seen to end.
+
+use crate::backend::Step;
+use crate::memory::Memory;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of some steps, which is submitted at once.
+pub(crate) struct Part {
+    steps: Arc<[Step]>,
+    range: Range<usize>,
+}
+
+impl Part {
+    /// Cuts steps into parts of at most `most`.
+    pub(crate) fn all(steps: &Arc<[Step]>, most: usize) -> impl Iterator<Item = Part> {
+        let count = steps.len();
+        let part = move |first: usize| Part { steps: steps.clone(), range: first..count.min(first.saturating_add(most)) };
+        (0..count).step_by(most.max(1)).map(part)
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        self.steps.get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// Returns the ids of the memory that the part uses.
+    pub(crate) fn used(&self) -> HashSet<u64> {
+        self.steps().iter().flat_map(|step| &step.uses).map(|used| used.memory.id()).collect()
+    }
+
+    fn completes(&self) -> impl Iterator<Item = &Memory> {
+        self.steps().iter().flat_map(|step| &step.completes).map(|memory| &**memory)
+    }
+
+    /// Notes that it was seen to end.
+    pub(crate) fn set_written(&self) {
+        self.completes().for_each(Memory::set_written);
+    }
+
+    /// Notes that it is parked.
+    pub(crate) fn set_in_flight(&self) {
+        self.completes().for_each(Memory::set_in_flight);
+    }
+}
