@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::element::Element;
 use crate::environment;
 use crate::error::{Error, Result};
+use crate::folder;
 use crate::kernel::{Kernel, Loaded, Variant};
 use crate::load::DynKernel;
 use crate::memory::{Memory, Pool, Quota, allocated, lock};
@@ -198,12 +199,12 @@ impl Options {
     /// - `TILEWRIGHT_DEBUG`: `1` gives the driver and its tools the lines of the schedule: see [`Options::debug`];
     /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
     /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
-    ///   folder for caches;
+    ///   folder for caches. An empty value is an error, because it could mean either;
     /// - `TILEWRIGHT_TIMEOUT`: see [`Options::timeout`]; a number of seconds, or `off`;
     /// - `TILEWRIGHT_QUEUES`: see [`Options::queues`]; a whole number from 1 on.
     ///
-    /// Switches are `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`, in any case; an empty variable is one that is not
-    /// set. Any other value is [`Error::Environment`].
+    /// Switches are `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`, in any case; any other empty variable is one that is
+    /// not set. Any other value is [`Error::Environment`].
     pub fn from_env() -> Result<Options> {
         environment::options(&|name| std::env::var_os(name))
     }
@@ -264,7 +265,8 @@ impl Options {
         self
     }
 
-    /// The folder of the pipeline cache; `None`: no cache on disk.
+    /// The folder of the pipeline cache; `None`: no cache on disk. An empty path, or one of a file, is [`Error::CacheFolder`] when the
+    /// device is opened. A relative path is one from the directory that is the working directory then.
     ///
     /// It has a file for each driver, which processes share. A file is at most 128 MiB: it is begun anew when there is more.
     /// All files together are at most 512 MiB: those that were used longest ago are deleted first, and so are those that were
@@ -306,10 +308,11 @@ impl Options {
 
     /// Opens the device.
     pub fn open(&self) -> Result<Device> {
-        let wanted = self.device.as_deref();
-        let backend = match reference::named(wanted)? {
+        let cache = self.cache.as_deref().map(folder::checked).transpose()?;
+        let options = Options { cache, ..self.clone() };
+        let backend = match reference::named(options.wanted())? {
             Some(backend) => backend,
-            None => match vulkan::open(self) {
+            None => match vulkan::open(&options) {
                 Err(error) => reference::instead(self, error)?,
                 backend => backend?,
             },

@@ -2,6 +2,7 @@
 
 use crate::device::Options;
 use crate::error::{Error, Result};
+use crate::folder;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -57,29 +58,31 @@ fn flag(lookup: Lookup<'_>, name: &'static str) -> Result<bool> {
 /// The folder of the pipeline cache; `None`: switched off, or the platform has no folder for caches.
 fn cache(lookup: Lookup<'_>) -> Result<Option<PathBuf>> {
     const NAME: &str = "TILEWRIGHT_CACHE";
-    let Some(value) = value(lookup, NAME) else { return Ok(platform(lookup)) };
+    const WANTED: &str = "`off`, `on`, or the path of a folder (of one beside the program's: `./name`)";
+    let Some(value) = lookup(NAME) else { return Ok(platform(lookup)) };
     match value.to_str().and_then(switch) {
         Some(true) => Ok(platform(lookup)),
         Some(false) => Ok(None),
-        // A single word is more likely a switch misspelled than a folder.
+        // A single word is more likely a switch misspelled than a folder. An empty value may be meant as `off`, or as not set.
         None if !value.as_encoded_bytes().iter().any(|b| std::path::is_separator(char::from(*b))) => {
-            Err(wrong(NAME, &value, "`off`, `on`, or the path of a folder (of one beside the program's: `./name`)"))
+            Err(wrong(NAME, &value, WANTED))
         }
         None => Ok(Some(value.into())),
     }
 }
 
-/// `tilewright` in the platform's folder for caches.
+/// `tilewright` in the platform's folder for caches, by an absolute path. If a file has its name, the cache is off: the user
+/// did not ask for this folder, so it is not an error.
 fn platform(lookup: Lookup<'_>) -> Option<PathBuf> {
-    let path = |name| value(lookup, name).map(PathBuf::from);
+    let path = |name| value(lookup, name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = if cfg!(windows) {
         path("LOCALAPPDATA")
     } else if cfg!(target_vendor = "apple") {
         path("HOME").map(|home| home.join("Library/Caches"))
     } else {
-        path("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| path("HOME").map(|home| home.join(".cache")))
+        path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")))
     };
-    base.map(|b| b.join("tilewright"))
+    base.map(|b| b.join("tilewright")).filter(|folder| folder::checked(folder).is_ok())
 }
 
 fn timeout(lookup: Lookup<'_>, default: Option<Duration>) -> Result<Option<Duration>> {
@@ -140,7 +143,7 @@ mod tests {
         let cache = |value| with("TILEWRIGHT_CACHE", value).map(|o| o.cache);
         let default = with("TILEWRIGHT_DEVICE", "").expect("nothing is set").cache;
         assert!(default.as_ref().is_some_and(|p| p.ends_with("tilewright")), "{default:?}");
-        for word in ["", "on", "1", "true"] {
+        for word in ["on", "1", "true"] {
             assert_eq!(cache(word), Ok(default.clone()), "{word}");
         }
         for word in ["off", "0", "no", "False"] {
@@ -149,8 +152,22 @@ mod tests {
         for folder in ["/tmp/x", "./x", "x/y"] {
             assert_eq!(cache(folder), Ok(Some(folder.into())));
         }
-        let error = cache("of").expect_err("a switch misspelled");
-        assert!(error.starts_with("the environment variable TILEWRIGHT_CACHE is \"of\"; it should be `off`"), "{error}");
+        for word in ["of", "", "x"] {
+            let error = cache(word).expect_err("a switch misspelled, or nothing");
+            let text = format!("the environment variable TILEWRIGHT_CACHE is {word:?}; it should be `off`");
+            assert!(error.starts_with(&text), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_default_cache_is_not_in_the_working_directory() {
+        let with = |home: &'static str| {
+            let lookup = move |name: &'static str| matches!(name, "HOME" | "XDG_CACHE_HOME" | "LOCALAPPDATA").then(|| home.into());
+            options(&lookup).expect("nothing is wrong").cache
+        };
+        for home in ["", ".", "home", "./x"] {
+            assert_eq!(with(home), None, "{home:?}");
+        }
     }
 
     #[test]

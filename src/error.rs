@@ -254,6 +254,14 @@ pub enum Error {
     /// locks, so the call would wait for itself.
     #[error("a listener of `Options::on_message` cannot use a device: note the message, and act once the listener has returned")]
     InListener,
+    /// A path that cannot be the folder of the pipeline cache.
+    #[error("{folder:?} cannot be the folder of the pipeline cache: {reason}")]
+    CacheFolder {
+        /// The path.
+        folder: std::path::PathBuf,
+        /// Why not, and what would be right.
+        reason: String,
+    },
     /// A kernel did what it must not, as found by the reference device. Compiled schedules never do: it is a fault of the
     /// compiler.
     #[error("`{variant}`, dispatch `{dispatch}`: {fault}")]

@@ -28,6 +28,7 @@ mod documentation;
 mod element;
 mod environment;
 mod error;
+mod folder;
 mod kernel;
 mod launch;
 pub mod layout;

@@ -255,6 +255,40 @@ fn a_listener_that_uses_a_device_is_refused() {
     device.upload([1], &[1.0f32]).expect("others are not refused");
 }
 
+#[test]
+fn what_cannot_be_the_folder_of_a_cache_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "as it was").expect("written");
+    for path in ["".into(), file.clone(), file.join("x")] {
+        for options in [options(), Options::new().device("reference")] {
+            let error = options.cache(Some(path.clone())).open().expect_err("it is no folder");
+            assert!(matches!(&error, Error::CacheFolder { folder, .. } if *folder == path), "{error}");
+        }
+    }
+    assert_eq!(std::fs::read(&file).expect("there"), b"as it was");
+}
+
+/// Run by [`a_relative_folder_stays_where_it_was`], in a process that changes its working directory.
+#[test]
+#[ignore = "changes the working directory, in a process that another test starts"]
+fn caches_in_a_relative_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    std::env::set_current_dir(folder.path()).expect("there");
+    let device = options().cache(Some("of/mine".into())).open().expect("opens");
+    std::env::set_current_dir(elsewhere.path()).expect("there");
+    load(&device, vec![axpy(PLAIN)]).expect("loads");
+    drop(device);
+    assert_eq!(std::fs::read_dir(folder.path().join("of/mine")).expect("made").count(), 1);
+    assert_eq!(std::fs::read_dir(elsewhere.path()).expect("there").count(), 0);
+}
+
+#[test]
+fn a_relative_folder_stays_where_it_was() {
+    alone("devices::caches_in_a_relative_folder", &[]);
+}
+
 /// Run by [`a_malformed_manifest_is_named`], in a process with one.
 #[test]
 #[ignore = "needs a process with a malformed manifest, which another test starts"]

@@ -80,10 +80,12 @@ fn added(file: &Path, line: &str) -> std::io::Result<()> {
 
 /// The folder of Tilewright's caches, by the same variables as the runtime's.
 fn folder(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| lookup(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    if let Some(said) = lookup("TILEWRIGHT_CACHE").filter(|v| !v.is_empty()) {
+    // A relative one would be in the working directory.
+    let path = |name| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(said) = lookup("TILEWRIGHT_CACHE") {
         match said.to_str().map(|s| s.trim().to_ascii_lowercase()).as_deref() {
-            Some("off" | "0" | "no" | "false") => return None,
+            // The runtime refuses an empty one.
+            Some("" | "off" | "0" | "no" | "false") => return None,
             Some("on" | "1" | "yes" | "true") => {}
             _ => return Some(said.into()),
         }
@@ -93,7 +95,7 @@ fn folder(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     } else if cfg!(target_vendor = "apple") {
         path("HOME").map(|home| home.join("Library/Caches"))
     } else {
-        path("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| path("HOME").map(|home| home.join(".cache")))
+        path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")))
     };
     base.map(|base| base.join("tilewright"))
 }
@@ -136,6 +138,8 @@ mod tests {
         };
         assert_eq!(of("off"), None);
         assert_eq!(of("./here"), Some("./here".into()));
-        assert!(of("").is_some_and(|p| p.ends_with("tilewright")));
+        assert!(of("on").is_some_and(|p| p.ends_with("tilewright")));
+        assert_eq!(of(""), None);
+        assert_eq!(folder(&|name| (name != "TILEWRIGHT_CACHE").then(|| "relative".into())), None);
     }
 }
