@@ -296,3 +296,44 @@ fn tails_end_with_the_axis() {
         variant.check(&[("M", m), ("N", n), ("K", k)], &[]);
     }
 }
+
+const ROWS: &str = "fn rows<R, C>(x: f32[R, C]) -> (s: f32[R], t: f32[R, C]) {
+    s[i] = sum(k in 0..C) { x[i, k] };
+    t[i, j] = 2.0 * x[i, j];
+}";
+
+/// Each serial loop over part of a guarded axis ends at the extent, so that a tile longer than the axis costs no iterations.
+#[test]
+fn of_tiles_longer_than_their_axes() {
+    let schedules = [
+        "s { tile(k: 4096 => g); } t { tile(j: 4096 => h); serial(h, j); }",
+        "s { tile(k: 4096 => g); tile(k: 64 => m); } t { tile(j: 4096 => h); tile(j: 48 => l); serial(h, l, j); }",
+        "s { split(k, [_, 32, 16, 8] => a, b, c, d); reorder(d, b, c); } t { split(j, [_, 32, 16] => a, b, c); serial(a, b, c); }",
+        "s { split(k, [_, 64, 32] => a, b, c); distribute(b => thread(x), by: tree); } t { split(j, [_, 64, 32] => a, b, c); distribute(b => thread(x)); serial(a, c); }",
+        "s { tile(k: 100 => g); tile(k: 64 => m); unroll(m); } t { tile(j: 100 => h); tile(j: 8 => l); unroll(l); serial(h, j); }",
+        "s { tile(k: 512 => g); } t { tile(j: 64 => h); vectorize(j, 4, unaligned: scalar); serial(h, j); }",
+    ];
+    for schedule in schedules {
+        let text = format!("V: rows for p {{ s, t {{ tile(i: 2) => workgroup(x); serial(i); }} {schedule} }}");
+        let variant = variant(ROWS, &text, &profiles()[0]);
+        for columns in [1, 3, 16, 130, 4097] {
+            variant.check(&[("R", 5), ("C", columns)], &[]);
+        }
+    }
+}
+
+/// The end of a triangular range moves with its row.
+#[test]
+fn of_tiles_longer_than_a_triangle() {
+    let kernel = "fn rows<N>(x: f32[N, N]) -> s: f32[N] { s[i] = sum(k in 0..i + 1) { x[i, k] }; }";
+    for schedule in [
+        "tile(i: 8) => workgroup(x); serial(i); tile(k: 256 => g);",
+        "tile(i: 8) => workgroup(x); tile(i: 4 => h); tile(k: 32 => g); serial(h); reorder(g, k, i); unroll(i);",
+        "tile(k: 64 => g); rfactor(g => part); part { tile(k: 48 => h); serial(g, i); }",
+    ] {
+        let variant = variant(kernel, &format!("V: rows for p {{ {schedule} }}"), &profiles()[0]);
+        for rows in [1, 7, 130] {
+            variant.check(&[("N", rows)], &[]);
+        }
+    }
+}

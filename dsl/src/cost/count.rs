@@ -69,7 +69,7 @@ impl<'p> Count<'p> {
         // All workgroups do the same work: the figures are those of one.
         let extent = match looped.exec {
             Exec::Bind(Level::Workgroup, _) | Exec::Step(_) => Size::Const(1),
-            _ => self.extent(looped.axis),
+            _ => self.iterations(looped),
         };
         self.open.push(Open { axis: looped.axis, exec: looped.exec, extent });
     }
@@ -77,6 +77,14 @@ impl<'p> Count<'p> {
     /// And out again.
     pub(super) fn leave(&mut self) {
         self.open.pop();
+    }
+
+    /// Returns the iterations of a loop, at most. One that ends with a guarded axis has no more than the axis has points.
+    fn iterations(&mut self, looped: &Loop) -> Size {
+        let extent = self.extent(looped.axis);
+        let Some(end) = looped.end else { return extent };
+        let most = largest(self.program, end, &self.bound());
+        most.and_then(|most| size(self.program, most)).unwrap_or(extent)
     }
 
     /// The iterations of a loop over an axis, at most.

@@ -3,8 +3,8 @@
 //!
 //! All figures are sizes over the dims, so they are of every launch. What the emitter hoists is counted where it is
 //! hoisted to (`count`): index arithmetic is not counted at all. Of a choice by axes that are written out, what each copy chooses counts
-//! (`written`); of any other, both values. Tails count as if every tile were whole, peeled ones too, and the bound of a triangular range as
-//! the largest that it takes.
+//! (`written`); of any other, both values. Tails count as if every tile were whole, peeled ones too; the tile of a serial loop that ends with
+//! its axis, as if it were no longer than the axis. The bound of a triangular range counts as the largest that it takes.
 //!
 //! Besides, what an invocation and a workgroup hold at the same time (`registers`), how many workgroups that lets run on a core (`occupancy`),
 //! and how invocations touch memory together (`access`).

@@ -9,20 +9,22 @@
 //! 4. [`pipeline`]: copies of later steps are fetched and stored within a step. After reductions, whose loops the steps are; before what
 //!    looks at the accesses of a step, or writes it twice.
 //! 5. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
-//! 6. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
+//! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After peels, because full tiles have no predicates.
+//! 7. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 7. [`scratch`]: what all-reduces store lies over shared buffers that nobody needs then. After barriers, as indices tell which
+//! 8. [`scratch`]: what all-reduces store lies over shared buffers that nobody needs then. After barriers, as indices tell which
 //!    subgroup touches an element when nothing moves any more.
-//! 8. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
+//! 9. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 9. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
-//! 10. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
+//! 10. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
+//! 11. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
 
 pub mod accumulate;
 mod all_reduce;
 pub mod barriers;
 pub mod clamp_copies;
 mod components;
+mod ends;
 pub mod launch;
 pub mod local;
 mod matrices;
@@ -44,6 +46,7 @@ pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     running::run(program);
     pipeline::run(program)?;
     peel::run(program)?;
+    ends::run(program);
     barriers::run(program, profile);
     scratch::run(program, profile);
     local::run(program, profile);

@@ -4,7 +4,7 @@
 //! - The branch stands as far out as its condition is known, but within loops over workgroups. Where it would hold nothing but the loop
 //!   by which another one is known, both become one, there: several peeled axes of workgroups make two bodies.
 //! - What is no full tile of one axis is not peeled for others. So n axes make n + 1 bodies at most.
-//! - Elsewhere, a serial loop over the points ends where the axis does, if all within it has its predicate.
+//! - Elsewhere, serial loops over parts of the axis end where it does ([`super::ends`]).
 //! - In full tiles, reads that cannot leave their tensors there are not clamped or filled (`inside`).
 
 use crate::diag::{Error, Errors, SpanId};
@@ -143,18 +143,6 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
     })
 }
 
-/// Ends the serial loops over the points of a tile where the axis ends.
-fn end_at_extent(program: &Program, axis: AxisId, block: &mut Block) {
-    let Some(left) = program.left_in_tile(axis) else { return };
-    walk::each_mut(block, &mut |node| {
-        if let NodeKind::Loop(l) = &mut node.kind
-            && program.may_end(l, axis)
-        {
-            l.end = Some(left);
-        }
-    });
-}
-
 /// A dispatch at work.
 struct Work<'w> {
     program: &'w mut Program,
@@ -197,9 +185,7 @@ impl Work<'_> {
             keep_inside(self.program, &full, &mut then);
         }
         let then = self.within(then, around, &[], &passed);
-        let mut other = body;
-        full_axes.iter().for_each(|axis| end_at_extent(self.program, *axis, &mut other));
-        vec![Node::new(NodeKind::Branch { cond, then, other }, span)]
+        vec![Node::new(NodeKind::Branch { cond, then, other: body }, span)]
     }
 
     /// The blocks of a block's nodes.

@@ -89,6 +89,7 @@
 mod axis;
 mod bounds;
 pub mod build;
+mod ends;
 pub mod fill;
 pub mod known;
 mod local_bytes;

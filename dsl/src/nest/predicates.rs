@@ -1,8 +1,6 @@
 //! Which predicates a point of a stage needs: every inexact axis that it is made of.
 
-use super::{
-    AxisDef, AxisId, AxisKind, Body, BufferId, Exec, Fate, Loop, Node, NodeKind, Pred, Program, Space, StageId, Tail, walk,
-};
+use super::{AxisDef, AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use std::collections::HashSet;
 
@@ -106,7 +104,7 @@ impl Program {
     }
 
     /// The value of an axis, clamped.
-    fn clamped(&self, axis: AxisId) -> Option<ExprId> {
+    pub(super) fn clamped(&self, axis: AxisId) -> Option<ExprId> {
         let preds = self.predicates(&[axis]);
         let is_inexact = preds.iter().any(|pred| pred.axis == axis);
         let mut value = self.exprs.axis(axis);
@@ -138,15 +136,6 @@ impl Program {
         Some(self.exprs.compare(Compare::Lt, tile, full))
     }
 
-    /// Of an axis that is split into tiles and points, how many points of a tile are within the axis: all of a full tile, none or fewer
-    /// behind the last. `None` as for [`Program::in_full_tile`].
-    pub fn left_in_tile(&self, axis: AxisId) -> Option<ExprId> {
-        let (tile, points, extent) = self.tiled(axis)?;
-        let before = self.exprs.product(tile, points);
-        let left = self.exprs.difference(extent, before);
-        Some(self.exprs.binary(Binary::Min, points, left))
-    }
-
     /// The tile that an axis is in, the points of a tile, and the axis's extent.
     fn tiled(&self, axis: AxisId) -> Option<(ExprId, ExprId, ExprId)> {
         let Fate::Split(split) = &self.axes[axis].fate else { return None };
@@ -157,28 +146,6 @@ impl Program {
         }
         // Reads are at the clamped tile.
         Some((self.clamped(tile)?, points, self.clamped_extent(axis)?))
-    }
-
-    /// Whether a loop over the points of an axis's tiles may end where the axis does: all that it does there is under the axis's predicate, or
-    /// fills registers that are its own.
-    pub fn may_end(&self, l: &Loop, axis: AxisId) -> bool {
-        let is_point =
-            matches!(&self.axes[axis].fate, Fate::Split(split) if matches!(split.parts[..], [_, point] if point == l.axis));
-        let allocated = |node: &Node| if let NodeKind::Alloc { buffer, .. } = node.kind { Some(buffer) } else { None };
-        let own: HashSet<BufferId> = walk::nodes(&l.body).filter_map(allocated).collect();
-        let is_register = |buffer: BufferId| self.buffers[buffer].space == Space::Register;
-        is_point
-            && l.exec == Exec::Serial
-            && walk::nodes(&l.body).all(|node| match &node.kind {
-                NodeKind::Loop(_) | NodeKind::Branch { .. } => true,
-                NodeKind::Alloc { buffer, .. } => is_register(*buffer),
-                NodeKind::Compute(c) => {
-                    let is_own = c.dst.iter().all(|place| own.contains(&place.buffer));
-                    let is_shared = c.dst.iter().any(|place| self.buffers[place.buffer].space == Space::Shared);
-                    !is_shared && (is_own || c.preds.iter().any(|pred| pred.axis == axis))
-                }
-                NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => false,
-            })
     }
 
     /// Whether what is read past the end of an axis, rounded up, is filled. Whole tiles of a parallel axis run either way:

@@ -52,12 +52,14 @@ impl Walk<'_> {
         vec![Node { kind, span }]
     }
 
-    /// What a loop leaves out at its end are points past the end of an axis, of which all within it has the predicate.
+    /// Checks that the iterations that a loop skips at its end are out of bounds of an axis, and that every leaf in the loop has the
+    /// predicate that says so.
     fn ends(&mut self, l: &Loop, span: SpanId) {
         let Some(end) = l.end else { return };
         let program = self.program;
         self.is_uniform(end, &l.body, span);
-        if !program.axes.ids().any(|axis| program.may_end(l, axis) && program.left_in_tile(axis) == Some(end)) {
+        let outside: HashSet<AxisId> = self.around.iter().map(|(axis, _)| *axis).collect();
+        if program.end_of(l, &outside) != Some(end) {
             let what = format!("{}: the loop over `{}` may end too early", Rule::Value, Printer::new(program).axis(l.axis));
             self.errors.push(Error::new(span, what));
         }
