@@ -3,8 +3,8 @@
 //! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers, as far as
 //! the [`budget`] goes), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (words made ready),
 //! [`session`] (command buffers), [`queues`] (which takes them, and when) and [`submit`] (steps recorded with barriers and timestamps).
-//! Every object is owned by a struct whose `Drop` destroys it, and holds the objects that it was made from. An object that a submission uses is
-//! dropped after the submission has ended, or never. Where the driver may wait, a thread destroys the object ([`destroy`]), because drops do not wait.
+//! Every object is owned by a struct whose `Drop` destroys it, and holds the objects that it was made from. An object that a submission
+//! uses is dropped after the submission has ended, or never. Drops do not wait: if the driver may, a thread destroys the object ([`destroy`]).
 
 mod budget;
 mod cache;

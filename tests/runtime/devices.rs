@@ -219,7 +219,8 @@ fn the_validation_layers_are_heard() {
 /// The layers call a listener while they hold their locks.
 #[test]
 fn a_listener_that_uses_a_device_is_refused() {
-    let used: Arc<Mutex<Option<(Device, DynKernel, AnyTensor, Batch)>>> = Arc::default();
+    type Used = (Device, DynKernel, AnyTensor, Batch);
+    let used: Arc<Mutex<Option<Used>>> = Arc::default();
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let (theirs, told) = (used.clone(), heard.clone());
     let listen = move |_: &str| {
