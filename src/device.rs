@@ -12,11 +12,10 @@ use crate::load::DynKernel;
 use crate::memory::{Memory, Pool, Quota, allocated, lock};
 use crate::parking::{Parking, Wait};
 use crate::region::Region;
-use crate::submission::Part;
+use crate::submission::{self, Part};
 use crate::tensor::{AnyTensor, Tensor, elements};
 use crate::timing::{Span, Timed};
 use crate::{reference, vulkan};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -551,14 +550,9 @@ impl Device {
 
     /// Waits until some steps can access their memory.
     fn enter_all(&self, steps: &[Step]) -> Result<Vec<Access>> {
-        // In order of id, so that no two threads wait for each other.
-        let mut touched: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
-        for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {
-            touched.entry(u.memory.id()).or_insert((&u.memory, false, &step.name)).1 |= u.writes;
-        }
         let deadline = Wait::new(self.0.timeout).deadline();
         let enter = |(memory, writes, name)| self.enter(memory, writes, deadline, || format!("a tensor of `{name}`"));
-        touched.into_values().map(enter).collect()
+        submission::accessed(steps).map(enter).collect()
     }
 
     /// Waits until nothing conflicts with an access to some memory, which is `what` in errors.

@@ -2,9 +2,19 @@
 
 use crate::backend::Step;
 use crate::memory::Memory;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Returns each memory that some steps access, whether one of them writes it, and the first one's name. They are in order of id, so that no
+/// two threads that take the accesses wait for each other.
+pub(crate) fn accessed(steps: &[Step]) -> impl Iterator<Item = (&Arc<Memory>, bool, &str)> {
+    let mut accessed: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
+    for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {
+        accessed.entry(u.memory.id()).or_insert((&u.memory, false, &step.name)).1 |= u.writes;
+    }
+    accessed.into_values()
+}
 
 /// A part of some steps, which is submitted at once.
 pub(crate) struct Part {
