@@ -8,7 +8,7 @@
 
 use crate::arena::{Id as _, id};
 use crate::ids::{AxisId, BufferId, DimId, ScalarId};
-use crate::table::Map;
+use crate::table::{Map, Set};
 use elsa::FrozenVec;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -242,6 +242,10 @@ pub enum Compare {
     Ge,
 }
 
+/// The largest size, with shared parts counted each time, of an expression that a walk without a memory of shared parts may visit.
+/// On larger expressions such a walk can take exponential time.
+const WALKED: u32 = 1 << 10;
+
 /// The hash-consed expressions of a program. Equal expressions have equal ids.
 #[derive(Clone, Default)]
 pub struct Exprs {
@@ -322,6 +326,23 @@ impl Exprs {
     /// How many parts an expression has, written out: what is shared is there each time.
     pub fn size(&self, id: ExprId) -> u32 {
         self.nodes[id.index()].size
+    }
+
+    /// True if an expression is short enough for a walk that visits shared parts each time. If it is longer, the walk must take the
+    /// answer for unknown.
+    pub fn is_walkable(&self, id: ExprId) -> bool {
+        self.size(id) <= WALKED
+    }
+
+    /// The number of parts that expressions have together, each counted once.
+    pub fn parts(&self, of: impl IntoIterator<Item = ExprId>) -> usize {
+        let (mut open, mut seen): (Vec<ExprId>, Set<ExprId>) = (of.into_iter().collect(), Set::default());
+        while let Some(id) = open.pop() {
+            if seen.insert(id) {
+                self.get(id).each_operand(&mut |operand| open.push(operand));
+            }
+        }
+        seen.len()
     }
 
     /// How deep an expression nests.

@@ -124,6 +124,20 @@ impl Size {
 }
 
 impl Size {
+    /// The number of its parts.
+    fn parts(&self) -> usize {
+        match self {
+            Size::Const(_) | Size::Dim(_) => 1,
+            Size::Add(a, b)
+            | Size::Sub(a, b)
+            | Size::Mul(a, b)
+            | Size::FloorDiv(a, b)
+            | Size::FloorMod(a, b)
+            | Size::Min(a, b)
+            | Size::Max(a, b) => 1 + a.parts() + b.parts(),
+        }
+    }
+
     /// Whether it is at most `count` and `slack`, wherever all dims that `count` names are at least 1. `count` is a product of
     /// dims and literals. `false` where that is not seen.
     pub fn exceeds_by_at_most(&self, count: &Size, slack: i64) -> bool {
@@ -143,6 +157,7 @@ impl Size {
             Size::Add(a, b) => {
                 let (mut a, b) = (a.upper()?, b.upper()?);
                 a.products.extend(b.products);
+                (a.products.len() <= PRODUCTS).then_some(())?;
                 Some(Sum { constant: a.constant + b.constant, ..a })
             }
             Size::Sub(a, b) => {
@@ -150,10 +165,10 @@ impl Size {
                 let least = b.bounds().0;
                 (least > i64::MIN).then_some(Sum { constant: a.constant - least as f64, ..a })
             }
-            Size::Mul(a, b) if a.bounds().0 >= 0 && b.bounds().0 >= 0 => Some(a.upper()?.times(&b.upper()?)),
+            Size::Mul(a, b) if a.bounds().0 >= 0 && b.bounds().0 >= 0 => a.upper()?.times(&b.upper()?),
             Size::FloorDiv(a, b) => {
                 let by = b.bounds().0;
-                (by >= 1).then_some(a.upper()?.times(&Sum { products: vec![], constant: 1.0 / by as f64 }))
+                a.upper()?.times(&Sum { products: vec![], constant: 1.0 / by as f64 }).filter(|_| by >= 1)
             }
             Size::FloorMod(_, b) => b.upper(),
             Size::Min(a, b) => a.upper().or_else(|| b.upper()),
@@ -177,8 +192,11 @@ struct Sum {
 }
 
 impl Sum {
-    /// The product of two, of which neither is negative.
-    fn times(&self, other: &Sum) -> Sum {
+    /// The product of two sums that are not negative; `None`: it has too many products.
+    fn times(&self, other: &Sum) -> Option<Sum> {
+        if (self.products.len() + 1) * (other.products.len() + 1) > PRODUCTS {
+            return None;
+        }
         let constant = |s: &Sum| Product { times: s.constant.max(0.0), dims: vec![] };
         let all = |s: &Sum| s.products.iter().cloned().chain([constant(s)]).collect::<Vec<_>>();
         let (mut products, mut constant) = (Vec::new(), 0.0);
@@ -193,7 +211,7 @@ impl Sum {
                 }
             }
         }
-        Sum { products, constant }
+        Some(Sum { products, constant })
     }
 }
 
@@ -225,6 +243,12 @@ impl Product {
     }
 }
 
+/// The most products in an upper bound of a size. If there are more, no bound is found.
+const PRODUCTS: usize = 256;
+
+/// The most parts of an interval's end. The launch evaluates it, and an operation on intervals can repeat it several times.
+const PARTS: usize = 1 << 12;
+
 /// Two sizes between which an integer lies at all points of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interval {
@@ -243,6 +267,11 @@ impl Interval {
     /// `0..extent`; of no extent, 0.
     pub fn below(extent: Size) -> Interval {
         Interval { least: Size::Const(0), most: larger(extent.plus(Size::Const(-1)), Size::Const(0)) }
+    }
+
+    /// The same, if its ends are short enough to be evaluated at each launch.
+    pub fn if_short(self) -> Option<Interval> {
+        (self.least.parts() <= PARTS && self.most.parts() <= PARTS).then_some(self)
     }
 
     /// The numbers that it can be.

@@ -11,10 +11,17 @@ use super::Resolver;
 use super::values::{Coordinate, Kind, Op, ValueId};
 use crate::Result;
 use crate::hash::Map;
+use std::cell::Cell;
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{DType, Interval, Limit, MOST, REACH, Size};
 use tilewright_dsl::nest::{AxisDef, AxisId};
+
+/// The sizes between which values lie, as far as that was asked.
+type Hulls = Map<ValueId, Option<Interval>>;
+
+/// Parts of an index that an error shows, at most.
+const SHOWN: u32 = 40;
 
 /// What is known of the indices of a dispatch.
 #[derive(Default)]
@@ -50,8 +57,8 @@ impl Resolver<'_> {
         if self.values.dtype(value) != DType::I32 || self.values.fits(value) || !self.reach.asked.insert(value, ()) {
             return Ok(());
         }
-        let Some(Interval { least, most }) = self.hull(value) else { return Err(self.beyond_reach(value)) };
-        let what = format!("`{}`", self.shown(value, 0));
+        let Some(Interval { least, most }) = self.hull(value, &mut Hulls::default()) else { return Err(self.beyond_reach(value)) };
+        let what = format!("`{}`", self.shown(value, 0, &Cell::new(SHOWN)));
         let known = self.reach.limits.iter().any(|l| l.least == least && l.most == most);
         let implied = least.bounds().0 >= REACH.0 && self.is_implied(&most);
         if !known && !implied {
@@ -74,7 +81,9 @@ impl Resolver<'_> {
     fn beyond_reach(&self, value: ValueId) -> Error {
         let what = match self.is_lost(value) {
             true => "an index here has a number beyond 64 bits".to_owned(),
-            false => format!("`{}` can leave 32 bits, and no launch can tell whether it does", self.shown(value, 0)),
+            false => {
+                format!("`{}` can leave 32 bits, and no launch can tell whether it does", self.shown(value, 0, &Cell::new(SHOWN)))
+            }
         };
         self.error(what)
             .note("quotients, comparisons, minima, maxima and conversions of indices need their value, and indices have 32 bits")
@@ -102,8 +111,17 @@ impl Resolver<'_> {
         false
     }
 
-    /// Two sizes between which a value lies; `None`: they are no sizes of the launch.
-    fn hull(&self, id: ValueId) -> Option<Interval> {
+    /// Two sizes between which a value lies; `None`: the launch cannot compute them, or they are too long.
+    fn hull(&self, id: ValueId, done: &mut Hulls) -> Option<Interval> {
+        if let Some(known) = done.get(&id) {
+            return known.clone();
+        }
+        let hull = self.new_hull(id, done).and_then(Interval::if_short).or_else(|| self.reached(id));
+        done.insert(id, hull.clone());
+        hull
+    }
+
+    fn new_hull(&self, id: ValueId, done: &mut Hulls) -> Option<Interval> {
         let node = self.values.node(id);
         if node.data {
             return Some(Interval { least: Size::Const(node.range.0), most: Size::Const(node.range.1) });
@@ -112,7 +130,7 @@ impl Resolver<'_> {
             Kind::Const(_) | Kind::Lane(_) => self.numbers(id),
             Kind::Param(n) => Interval::of(self.size_of(*n)?.clone()),
             Kind::Counter(_) => match self.reach.extents.get(&id) {
-                Some(extent) => Interval::below(self.hull(*extent)?.most),
+                Some(extent) => Interval::below(self.hull(*extent, done)?.most),
                 None => self.reached(id)?,
             },
             Kind::Coordinate(Coordinate::Workgroup(dim) | Coordinate::GridWorkgroup(dim)) => {
@@ -123,20 +141,20 @@ impl Resolver<'_> {
                 let mut total = Interval::of(Size::Const(sum.constant));
                 for term in &sum.terms {
                     let mut factors = term.factors.iter();
-                    let mut product = self.hull(*factors.next()?)?;
+                    let mut product = self.hull(*factors.next()?, done)?;
                     for factor in factors {
-                        product = product.times(self.hull(*factor)?);
+                        product = product.times(self.hull(*factor, done)?).if_short()?;
                     }
-                    total = total.plus(product.scaled(term.by));
+                    total = total.plus(product.scaled(term.by)).if_short()?;
                 }
                 total
             }
             Kind::Op(op, operands) => {
-                let of = |n: usize| operands.get(n).and_then(|v| self.hull(*v));
+                let mut of = |n: usize| operands.get(n).and_then(|v| self.hull(*v, done));
                 match op {
                     Op::Splat(_) | Op::Extract(_) | Op::Part(_) => of(0)?,
                     Op::Join => {
-                        let all: Option<Vec<Interval>> = operands.iter().map(|v| self.hull(*v)).collect();
+                        let all: Option<Vec<Interval>> = operands.iter().map(|v| self.hull(*v, done)).collect();
                         all?.into_iter().reduce(Interval::either)?
                     }
                     Op::Select => of(1)?.either(of(2)?),
@@ -165,8 +183,11 @@ impl Resolver<'_> {
         self.values.node(id).range.is_within(REACH).then(|| self.numbers(id))
     }
 
-    /// A value as users write it, in surroundings that bind so tightly (0: none, 1: sums, 2: products).
-    fn shown(&self, id: ValueId, tight: u8) -> String {
+    /// A value as users write it, in surroundings that bind so tightly (0: none, 1: sums, 2: products), of at
+    /// most `left` parts.
+    fn shown(&self, id: ValueId, tight: u8, left: &Cell<u32>) -> String {
+        let Some(rest) = left.get().checked_sub(1) else { return "…".into() };
+        left.set(rest);
         if let Some(axis) = self.reach.names.get(&id)
             && self.values.as_int(id).is_none()
         {
@@ -174,11 +195,11 @@ impl Resolver<'_> {
         }
         let node = self.values.node(id);
         let call = |name: &str, operands: &[ValueId]| {
-            let operands: Vec<String> = operands.iter().map(|v| self.shown(*v, 0)).collect();
+            let operands: Vec<String> = operands.iter().map(|v| self.shown(*v, 0, left)).collect();
             format!("{name}({})", operands.join(", "))
         };
         let infix = |symbol: &str, operands: &[ValueId], own: u8| {
-            let sides: Vec<String> = operands.iter().enumerate().map(|(n, v)| self.shown(*v, own + n.min(1) as u8)).collect();
+            let sides: Vec<String> = operands.iter().enumerate().map(|(n, v)| self.shown(*v, own + n.min(1) as u8, left)).collect();
             let text = sides.join(symbol);
             if own < tight { format!("({text})") } else { text }
         };
@@ -209,7 +230,7 @@ impl Resolver<'_> {
                 };
                 for term in &sum.terms {
                     let by = (term.by.unsigned_abs() != 1).then(|| term.by.unsigned_abs().to_string());
-                    let factors = term.factors.iter().map(|v| self.shown(*v, 2));
+                    let factors = term.factors.iter().map(|v| self.shown(*v, 2, left));
                     add(term.by < 0, by.into_iter().chain(factors).collect::<Vec<_>>().join(" * "));
                 }
                 if sum.constant != 0 || sum.terms.is_empty() {
@@ -226,7 +247,7 @@ impl Resolver<'_> {
                 Op::Binary(Binary::Max) => call("max", operands),
                 Op::Unary(Unary::Abs) => call("abs", operands),
                 Op::Select => call("select", operands),
-                Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index | Op::Cast(_) => self.shown(operands[0], tight),
+                Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index | Op::Cast(_) => self.shown(operands[0], tight, left),
                 _ => "…".into(),
             },
             _ => "…".into(),

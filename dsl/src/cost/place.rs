@@ -15,10 +15,27 @@ pub(super) type Point = HashMap<AxisId, i64>;
 
 /// The value of an expression over loops' axes and dims; `None`: it depends on data, or 64 bits do not hold it.
 pub(super) fn value(program: &Program, id: ExprId, point: &Point) -> Option<i64> {
-    let of = |id: ExprId| value(program, id, point);
+    value_once(program, id, point, &mut HashMap::new())
+}
+
+/// [`value`], with the values of the parts that are known already.
+fn value_once(program: &Program, id: ExprId, point: &Point, done: &mut HashMap<ExprId, Option<i64>>) -> Option<i64> {
+    match program.exprs.get(id) {
+        Expr::Const(_) => return program.exprs.as_int(id),
+        Expr::Axis(axis) => return point.get(axis).copied(),
+        _ => {}
+    }
+    if let Some(known) = done.get(&id) {
+        return *known;
+    }
+    let known = by_parts(program, id, &mut |id| value_once(program, id, point, done));
+    done.insert(id, known);
+    known
+}
+
+/// The value of an expression, computed from the values of its parts.
+fn by_parts(program: &Program, id: ExprId, of: &mut dyn FnMut(ExprId) -> Option<i64>) -> Option<i64> {
     match *program.exprs.get(id) {
-        Expr::Const(_) => program.exprs.as_int(id),
-        Expr::Axis(axis) => point.get(&axis).copied(),
         Expr::Dim(dim) => program.dims[dim].derived.map_or(Some(DIM), of),
         Expr::Unary(Unary::Neg, a) => of(a)?.checked_neg(),
         Expr::Unary(Unary::Index, a) => of(a),

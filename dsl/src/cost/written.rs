@@ -207,6 +207,7 @@ impl Sum {
     fn of(exprs: &Exprs, id: ExprId) -> Option<Sum> {
         let two = |a: ExprId, b: ExprId, times: i64| Sum::of(exprs, a)?.plus(&Sum::of(exprs, b)?, times);
         match *exprs.get(id) {
+            _ if !exprs.is_walkable(id) => None,
             Expr::Binary(Binary::Add, a, b) => two(a, b, 1),
             Expr::Binary(Binary::Sub, a, b) => two(a, b, -1),
             Expr::Binary(Binary::Mul, a, b) if exprs.as_int(a).is_some() => {

@@ -185,17 +185,47 @@ impl Exprs {
         let new = match f(self, id) {
             Some(new) => new,
             None => {
-                let (expr, dtype) = (self.get(id).clone(), self.dtype(id));
-                let mapped = expr.map(&mut |operand| self.replace_memo(operand, f, done));
-                match mapped {
-                    Expr::Binary(op, a, b) => self.binary(op, a, b),
-                    Expr::Unary(op, a) => self.unary(op, a),
-                    other => self.add(other, dtype),
-                }
+                let mapped = self.get(id).clone().map(&mut |operand| self.replace_memo(operand, f, done));
+                self.remade(mapped, id)
             }
         };
         done.insert(id, new);
         new
+    }
+
+    /// Rebuilds an expression, operands first. `f` takes each part once, with its new operands, and returns the expression that replaces
+    /// it. If `f` returns `None`, the walk ends.
+    pub(crate) fn rebuilt(
+        &self,
+        id: ExprId,
+        done: &mut Map<ExprId, ExprId>,
+        f: &mut dyn FnMut(&Exprs, Expr, ExprId) -> Option<ExprId>,
+    ) -> Option<ExprId> {
+        let mut open = vec![id];
+        while let Some(part) = open.last().copied() {
+            let before = open.len();
+            if !done.contains_key(&part) {
+                self.get(part).each_operand(&mut |operand| open.extend((!done.contains_key(&operand)).then_some(operand)));
+            }
+            if open.len() > before {
+                continue;
+            }
+            open.pop();
+            if !done.contains_key(&part) {
+                let new = self.get(part).map(&mut |operand| done.get(&operand).copied().unwrap_or(operand));
+                done.insert(part, f(self, new, part)?);
+            }
+        }
+        done.get(&id).copied()
+    }
+
+    /// The expression of new operands, with index arithmetic folded.
+    pub(crate) fn remade(&self, new: Expr, old: ExprId) -> ExprId {
+        match new {
+            Expr::Binary(op, a, b) => self.binary(op, a, b),
+            Expr::Unary(op, a) => self.unary(op, a),
+            other => self.add(other, self.dtype(old)),
+        }
     }
 
     /// Whether a part of the expression, itself included, satisfies `f`.

@@ -5,6 +5,9 @@ use super::{Binary, Expr, ExprId, Exprs};
 impl Exprs {
     /// Whether an extent is not negative, however far past its end an axis is that it names.
     pub fn is_never_negative(&self, e: ExprId) -> bool {
+        if !self.is_walkable(e) {
+            return false;
+        }
         let both = |a: &ExprId, b: &ExprId| self.is_never_negative(*a) && self.is_never_negative(*b);
         match self.get(e) {
             Expr::Const(_) => self.as_int(e).is_some_and(|n| n >= 0),

@@ -2,7 +2,9 @@
 
 use super::{Binary, Expr, ExprId, Exprs, Unary};
 use crate::ids::AxisId;
+use crate::table::Map;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A sum of multiples of axes, of multiples of what is none, and a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,32 @@ pub struct Linear {
 }
 
 impl Linear {
+    /// One term.
+    fn of(e: ExprId) -> Linear {
+        Linear { rest: vec![(e, 1)], ..Linear::default() }
+    }
+
+    /// True if literals hold its numbers, and it has few terms.
+    fn is_short(&self) -> bool {
+        let mut numbers = self.axes.values().chain(self.rest.iter().map(|(_, n)| n)).chain([&self.constant]);
+        self.axes.len() + self.rest.len() <= TERMS && numbers.all(|n| i32::try_from(n.unsigned_abs()).is_ok())
+    }
+
+    /// Adds a multiple of another sum of few terms; `None`: 64 bits do not hold a factor.
+    fn plus(&mut self, other: &Linear, times: i64) -> Option<()> {
+        let added = |sum: i64, n: i64| sum.checked_add(n.checked_mul(times)?);
+        for (axis, n) in &other.axes {
+            let sum = self.axes.entry(*axis).or_default();
+            *sum = added(*sum, *n)?;
+        }
+        self.axes.retain(|_, n| *n != 0);
+        for (e, n) in &other.rest {
+            self.add_rest(*e, n.checked_mul(times)?);
+        }
+        self.constant = added(self.constant, other.constant)?;
+        Some(())
+    }
+
     /// Adds a multiple of what is no multiple of an axis.
     pub fn add_rest(&mut self, e: ExprId, times: i64) {
         match self.rest.iter_mut().find(|(other, _)| *other == e) {
@@ -41,36 +69,81 @@ impl Linear {
     }
 }
 
+/// Terms of a sum, at most. An index of more is a term of its own, so that the work for each part of an index is bounded.
+const TERMS: usize = 64;
+
+/// The sums of an index's parts, each found once.
+type Sums = Map<ExprId, Rc<Linear>>;
+
 impl Exprs {
-    /// An index as a sum.
+    /// An index as a sum. A part whose factors a literal does not hold, or that has too many terms, is a term of its own.
     pub fn linear(&self, index: ExprId) -> Linear {
-        let mut sum = Linear::default();
-        self.add_linear(&mut sum, index, 1);
+        let sum = self.sum_of(index, &mut Sums::default());
+        Rc::try_unwrap(sum).unwrap_or_else(|sum| Linear::clone(&sum))
+    }
+
+    fn sum_of(&self, e: ExprId, known: &mut Sums) -> Rc<Linear> {
+        if let Some(sum) = known.get(&e) {
+            return sum.clone();
+        }
+        let sum = self.new_sum(e, known).filter(Linear::is_short).unwrap_or_else(|| Linear::of(e));
+        let sum = Rc::new(sum);
+        if matches!(self.get(e), Expr::Binary(..) | Expr::Unary(..)) {
+            known.insert(e, sum.clone());
+        }
         sum
     }
 
-    fn add_linear(&self, sum: &mut Linear, e: ExprId, times: i64) {
+    fn new_sum(&self, e: ExprId, known: &mut Sums) -> Option<Linear> {
+        let mut sum = Linear::default();
+        let mut add = |sum: &mut Linear, e: ExprId, times: i64| sum.plus(&self.sum_of(e, known), times);
         match *self.get(e) {
-            Expr::Axis(axis) => *sum.axes.entry(axis).or_default() += times,
+            Expr::Axis(axis) => {
+                sum.axes.insert(axis, 1);
+            }
             Expr::Binary(Binary::Add, a, b) => {
-                self.add_linear(sum, a, times);
-                self.add_linear(sum, b, times);
+                add(&mut sum, a, 1)?;
+                add(&mut sum, b, 1)?;
             }
             Expr::Binary(Binary::Sub, a, b) => {
-                self.add_linear(sum, a, times);
-                self.add_linear(sum, b, -times);
+                add(&mut sum, a, 1)?;
+                add(&mut sum, b, -1)?;
             }
-            Expr::Unary(Unary::Neg, a) => self.add_linear(sum, a, -times),
+            Expr::Unary(Unary::Neg, a) => add(&mut sum, a, -1)?,
             Expr::Binary(Binary::Mul, a, b) => match (self.as_int(a), self.as_int(b)) {
-                (Some(n), _) => self.add_linear(sum, b, times.saturating_mul(n)),
-                (_, Some(n)) => self.add_linear(sum, a, times.saturating_mul(n)),
-                _ => sum.add_rest(e, times),
+                (Some(n), _) => add(&mut sum, b, n)?,
+                (_, Some(n)) => add(&mut sum, a, n)?,
+                _ => return None,
             },
-            _ => match self.as_int(e) {
-                Some(n) => sum.constant += times * n,
-                None => sum.add_rest(e, times),
-            },
+            _ => sum.constant = self.as_int(e)?,
         }
+        Some(sum)
+    }
+
+    /// The same index in one form, so that indices of one place that are written in several ways are one expression. For example,
+    /// `i + 1 - 1` is `i`.
+    pub fn canonical(&self, index: ExprId) -> ExprId {
+        let is_sum = match self.get(index) {
+            Expr::Binary(Binary::Add | Binary::Sub, ..) | Expr::Unary(Unary::Neg, _) => true,
+            Expr::Binary(Binary::Mul, a, b) => self.as_int(*a).is_some() || self.as_int(*b).is_some(),
+            _ => false,
+        };
+        if !is_sum || !self.is_index(index) {
+            return index;
+        }
+        let mut sum = self.linear(index);
+        sum.rest.sort_unstable();
+        self.of_linear(&sum, &[])
+    }
+
+    /// An index of this value; where a literal does not hold it, as a sum of products of literals.
+    fn number(&self, value: i64) -> ExprId {
+        const BITS: u32 = 30;
+        if i32::try_from(value).is_ok() {
+            return self.int(value);
+        }
+        let high = self.product(self.number(value >> BITS), self.int(1 << BITS));
+        self.sum(high, self.int(value & ((1 << BITS) - 1)))
     }
 
     /// The sum as an index: axes in the order given, then the others, what is none, and the constant.
@@ -82,11 +155,11 @@ impl Exprs {
         terms.extend(&sum.rest);
         let mut total = self.int(0);
         for (e, n) in terms.into_iter().filter(|(_, n)| *n != 0) {
-            let by = self.int(n.abs());
+            let by = self.number(n.abs());
             let scaled = self.product(e, by);
             total = if n > 0 { self.sum(total, scaled) } else { self.difference(total, scaled) };
         }
-        let constant = self.int(sum.constant.abs());
+        let constant = self.number(sum.constant.abs());
         if sum.constant < 0 { self.difference(total, constant) } else { self.sum(total, constant) }
     }
 }

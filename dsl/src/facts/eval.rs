@@ -74,6 +74,9 @@ impl Eval<'_> {
     }
 
     fn deep(&self, e: ExprId, at: &Point, depth: u32) -> Option<i64> {
+        if !self.program.exprs.is_walkable(e) {
+            return None;
+        }
         let depth = depth.checked_sub(1)?;
         let exprs = &self.program.exprs;
         let dtype = exprs.dtype(e);

@@ -22,6 +22,9 @@ mod level {
 /// Longer texts help nobody.
 const MAX_DEPTH: u32 = 24;
 
+/// Atoms within one that is shown, at most: each of them can be named several times.
+const MAX_WITHIN: usize = 12;
+
 impl Prover<'_> {
     /// An operand with the program's names: `oh * S + fh`.
     pub fn show<'a>(&self, a: impl Into<Operand<'a>>) -> String {
@@ -80,6 +83,9 @@ impl Context<'_> {
     }
 
     fn show_atom(&self, id: AtomId) -> String {
+        if self.atoms.get(id).within.len() > MAX_WITHIN {
+            return "…".into();
+        }
         match &self.atoms.get(id).atom {
             Atom::Dim(dim) => self.program.dims[*dim].name.clone(),
             Atom::Axis(axis) => self.program.axes[*axis].name.clone(),
@@ -121,7 +127,7 @@ fn parenthesized(text: String, own: u8, outer: u8) -> String {
 }
 
 fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
-    let Some(depth) = depth.checked_sub(1) else { return "…".into() };
+    let Some(depth) = depth.checked_sub(1).filter(|_| program.exprs.is_walkable(e)) else { return "…".into() };
     let show = |e: ExprId, outer: u8| show_expr(program, e, outer, depth);
     // Left-associative: the right operand binds tighter.
     let infix =

@@ -14,6 +14,9 @@ use tilewright_launch::DType;
 /// Deeper expressions are no indices; the stack is the compiler's, in the user's rustc.
 const MAX_DEPTH: u32 = 120;
 
+/// Parts of a condition that are read, at most: shared ones count each time, because a formula has them each time.
+const MAX_PARTS: u32 = 256;
+
 impl Context<'_> {
     /// The polynomial that an expression is; `None`: it depends on data, or is none.
     pub(super) fn poly(&mut self, e: ExprId) -> Option<Poly> {
@@ -111,6 +114,7 @@ impl Context<'_> {
     fn is_small(&self, e: ExprId) -> bool {
         let (axes, exprs) = (&self.program.axes, &self.program.exprs);
         match exprs.get(e) {
+            _ if !exprs.is_walkable(e) => false,
             Expr::Const(_) | Expr::Dim(_) => true,
             Expr::Axis(axis) => self.is_small(axes[*axis].extent),
             Expr::Binary(Binary::FloorDiv, a, _) => self.is_small(*a),
@@ -175,16 +179,21 @@ impl Context<'_> {
 
     /// What it means that a condition holds, or that it does not.
     pub(super) fn formula(&mut self, cond: ExprId, holds: bool) -> Formula {
-        if self.depth >= MAX_DEPTH {
+        self.formula_of(cond, holds, &mut { MAX_PARTS })
+    }
+
+    /// Reads at most `left` parts of a condition; the others are unknown.
+    fn formula_of(&mut self, cond: ExprId, holds: bool, left: &mut u32) -> Formula {
+        if self.depth >= MAX_DEPTH || *left == 0 {
             return Formula::Unknown;
         }
-        self.depth += 1;
-        let formula = self.read_formula(cond, holds);
+        (self.depth, *left) = (self.depth + 1, *left - 1);
+        let formula = self.read_formula(cond, holds, left);
         self.depth -= 1;
         formula
     }
 
-    fn read_formula(&mut self, cond: ExprId, holds: bool) -> Formula {
+    fn read_formula(&mut self, cond: ExprId, holds: bool, left: &mut u32) -> Formula {
         match self.program.exprs.get(cond).clone() {
             Expr::Const(c) if c.dtype == DType::Bool => {
                 let holds = (c.bits != 0) == holds;
@@ -195,14 +204,14 @@ impl Context<'_> {
                 let difference = self.poly(a).zip(self.poly(b)).and_then(|(a, b)| a.sub(&b));
                 difference.and_then(|d| comparison(op, &d, holds)).unwrap_or(Formula::Unknown)
             }
-            Expr::Unary(Unary::Not, a) => self.formula(a, !holds),
+            Expr::Unary(Unary::Not, a) => self.formula_of(a, !holds, left),
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
-                let parts = vec![self.formula(a, holds), self.formula(b, holds)];
+                let parts = vec![self.formula_of(a, holds, left), self.formula_of(b, holds, left)];
                 if (op == Binary::And) == holds { Formula::All(parts) } else { Formula::Any(parts) }
             }
             Expr::Select(cond, a, b) => {
-                let yes = Formula::All(vec![self.formula(cond, true), self.formula(a, holds)]);
-                let no = Formula::All(vec![self.formula(cond, false), self.formula(b, holds)]);
+                let yes = Formula::All(vec![self.formula_of(cond, true, left), self.formula_of(a, holds, left)]);
+                let no = Formula::All(vec![self.formula_of(cond, false, left), self.formula_of(b, holds, left)]);
                 Formula::Any(vec![yes, no])
             }
             _ => Formula::Unknown,

@@ -6,7 +6,7 @@ use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Fate, Node, NodeKind, Program, Space};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Clamps what every copy reads, and the divisors there.
 pub fn run(program: &mut Program) {
@@ -79,19 +79,24 @@ fn divisible(program: &Program, value: ExprId) -> ExprId {
         false
     });
     divisors.retain(|by| program.exprs.uses_axis(*by, &mut |_| true) && !Prover::on_leaves(program).positive(*by));
-    if divisors.is_empty() { value } else { at_least_one(&program.exprs, value, &divisors) }
+    if divisors.is_empty() { value } else { at_least_one(&program.exprs, value, &divisors, &mut HashMap::new()) }
 }
 
 /// A value with divisors that are at least 1.
-fn at_least_one(exprs: &Exprs, value: ExprId, divisors: &[ExprId]) -> ExprId {
-    exprs.replace(value, &mut |exprs, e| match *exprs.get(e) {
+fn at_least_one(exprs: &Exprs, value: ExprId, divisors: &[ExprId], done: &mut HashMap<ExprId, ExprId>) -> ExprId {
+    if let Some(new) = done.get(&value) {
+        return *new;
+    }
+    let new = exprs.replace(value, &mut |exprs, e| match *exprs.get(e) {
         Expr::Binary(op @ (Binary::FloorDiv | Binary::FloorMod), whole, by) if divisors.contains(&by) => {
-            let (whole, one) = (at_least_one(exprs, whole, divisors), exprs.int(1));
+            let (whole, one) = (at_least_one(exprs, whole, divisors, done), exprs.int(1));
             let by = exprs.binary(Binary::Max, by, one);
             Some(exprs.binary(op, whole, by))
         }
         _ => None,
-    })
+    });
+    done.insert(value, new);
+    new
 }
 
 /// The sides that are known, and those that are not proved inside.

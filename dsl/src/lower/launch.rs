@@ -79,8 +79,11 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
     }
 }
 
-/// A size over dims; `None` if it is none.
+/// A size over dims; `None` if it is none, or too long to be evaluated at each launch.
 pub fn size(program: &Program, id: ExprId) -> Option<Size> {
+    if !program.exprs.is_walkable(id) {
+        return None;
+    }
     let two = |a: &ExprId, b: &ExprId| Some((Box::new(size(program, *a)?), Box::new(size(program, *b)?)));
     Some(match program.exprs.get(id) {
         Expr::Const(_) => Size::Const(program.exprs.as_int(id)?),

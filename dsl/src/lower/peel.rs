@@ -12,7 +12,7 @@ use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::walk;
 use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Pred, Program, Space, Tail};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A peeled axis.
 struct Peel {
@@ -108,18 +108,21 @@ fn keep_inside(program: &Program, prover: &Prover<'_>, block: &mut Block) {
         if let NodeKind::Compute(compute) = &mut node.kind
             && compute.preds.iter().all(is_looped)
         {
-            compute.values_mut().for_each(|value| *value = inside(program, prover, *value));
+            compute.values_mut().for_each(|value| *value = inside(program, prover, *value, &mut HashMap::new()));
         }
     });
 }
 
 /// A value without the clamps and fills that it does not need.
-fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
+fn inside(program: &Program, prover: &Prover<'_>, value: ExprId, done: &mut HashMap<ExprId, ExprId>) -> ExprId {
+    if let Some(new) = done.get(&value) {
+        return *new;
+    }
     let is_sure = |index: ExprId| !program.is_clamped_apart(index);
-    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
+    let new = program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
         Expr::Select(cond, _, element) => match *exprs.get(*cond) {
             Expr::Compare(Compare::Ge, a, b) if exprs.is_index(a) && is_sure(a) && is_sure(b) && prover.afresh().less(a, b) => {
-                Some(inside(program, prover, *element))
+                Some(inside(program, prover, *element, done))
             }
             _ => None,
         },
@@ -140,7 +143,9 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId) -> ExprId {
             Some(exprs.add(Expr::Read(Read { buffer: *buffer, index: index.clone(), outside }), exprs.dtype(id)))
         }
         _ => None,
-    })
+    });
+    done.insert(value, new);
+    new
 }
 
 /// A dispatch at work.

@@ -57,7 +57,7 @@ fn by_shapes(program: &Program, known: &mut [bool]) -> Vec<Solve> {
         settle_derived(program, known);
         // A dimension that is the dim itself tells most about a wrong shape; a literal divisor is never 0.
         let best = shapes.iter().filter_map(|(tensor, axis, extent)| {
-            let mut line = affine(program, *extent, known)?;
+            let mut line = affine(program, *extent, known, &mut { STEPS })?;
             let (dim, divide) = line.unknown.take()?;
             let rank = match (&divide, &line.rest) {
                 (Size::Const(1), Size::Const(0)) => 0,
@@ -92,21 +92,27 @@ struct Affine {
     rest: Size,
 }
 
-fn affine(program: &Program, id: ExprId, known: &[bool]) -> Option<Affine> {
+/// The most parts of an extent that are looked at. The definition of a derived dim counts each time that the dim is named.
+const STEPS: u32 = 1 << 10;
+
+fn affine(program: &Program, id: ExprId, known: &[bool], left: &mut u32) -> Option<Affine> {
+    *left = left.checked_sub(1)?;
     let unknown = |e: &Expr| matches!(e, Expr::Dim(d) if !known[d.index()]);
     if !program.exprs.any(id, &mut |e| unknown(e)) {
         return Some(Affine { unknown: None, rest: size(program, id)? });
     }
     match program.exprs.get(id) {
         Expr::Dim(dim) => match program.dims[*dim].derived {
-            Some(value) => affine(program, value, known),
+            Some(value) => affine(program, value, known, left),
             None => Some(Affine { unknown: Some((*dim, Size::Const(1))), rest: Size::Const(0) }),
         },
-        Expr::Unary(Unary::Neg, a) => Some(scale(affine(program, *a, known)?, Size::Const(-1))),
-        Expr::Binary(Binary::Add, a, b) => add(affine(program, *a, known)?, affine(program, *b, known)?),
-        Expr::Binary(Binary::Sub, a, b) => add(affine(program, *a, known)?, scale(affine(program, *b, known)?, Size::Const(-1))),
+        Expr::Unary(Unary::Neg, a) => Some(scale(affine(program, *a, known, left)?, Size::Const(-1))),
+        Expr::Binary(Binary::Add, a, b) => add(affine(program, *a, known, left)?, affine(program, *b, known, left)?),
+        Expr::Binary(Binary::Sub, a, b) => {
+            add(affine(program, *a, known, left)?, scale(affine(program, *b, known, left)?, Size::Const(-1)))
+        }
         Expr::Binary(Binary::Mul, a, b) => {
-            let (a, b) = (affine(program, *a, known)?, affine(program, *b, known)?);
+            let (a, b) = (affine(program, *a, known, left)?, affine(program, *b, known, left)?);
             match (&a.unknown, &b.unknown) {
                 (_, None) => Some(scale(a, b.rest)),
                 (None, _) => Some(scale(b, a.rest)),

@@ -5,6 +5,7 @@ use super::Program;
 pub use super::known::Known;
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::{DType, MOST};
+use crate::table::Map;
 
 /// What is known of `expr` where the reads that `filled` names give 0.
 pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
@@ -16,10 +17,21 @@ pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) 
 
 /// What is known of `expr` by what `told` knows of its parts.
 pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option<Known>) -> Known {
-    if let Some(known) = told(expr) {
-        return known;
+    known_once(program, expr, told, &mut Map::default())
+}
+
+/// [`known_by`], with the parts that are known already.
+fn known_once(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option<Known>, done: &mut Map<ExprId, Known>) -> Known {
+    if let Some(known) = done.get(&expr) {
+        return *known;
     }
-    let part = |e: ExprId| known_by(program, e, told);
+    let known = told(expr).unwrap_or_else(|| by_parts(program, expr, &mut |e| known_once(program, e, told, done)));
+    done.insert(expr, known);
+    known
+}
+
+/// Derives the values of `expr` from the values of its parts.
+fn by_parts(program: &Program, expr: ExprId, part: &mut dyn FnMut(ExprId) -> Known) -> Known {
     let dtype = program.exprs.dtype(expr);
     match program.exprs.get(expr) {
         Expr::Const(c) => Known::exactly(c.value()).flushed(dtype),

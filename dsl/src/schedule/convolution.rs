@@ -41,7 +41,7 @@ pub(super) fn no_sum(name: &Name, what: &str, help: &str) -> Error {
 /// The factors of a product.
 pub(super) fn factors(program: &Program, e: ExprId) -> Vec<ExprId> {
     match *program.exprs.get(e) {
-        Expr::Binary(Binary::Mul, a, b) => [factors(program, a), factors(program, b)].concat(),
+        Expr::Binary(Binary::Mul, a, b) if program.exprs.is_walkable(e) => [factors(program, a), factors(program, b)].concat(),
         _ => vec![e],
     }
 }

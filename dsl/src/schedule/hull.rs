@@ -89,6 +89,9 @@ pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upp
     if !program.exprs.uses_axis(expr, &mut |a| over.contains(&a)) {
         return Some(expr);
     }
+    if !program.exprs.is_walkable(expr) {
+        return None;
+    }
     match program.exprs.get(expr).clone() {
         Expr::Axis(_) if !upper => Some(program.exprs.int(0)),
         Expr::Axis(axis) => {

@@ -44,6 +44,7 @@ impl<'v> Checks<'v> {
     /// Whether an index is not negative: of one that is kept inside, by what keeps it; of a digit, by its definition.
     fn is_above(&self, site: &Site<'_>, index: ExprId) -> bool {
         let kept = match *self.program.exprs.get(index) {
+            _ if !self.program.exprs.is_walkable(index) => false,
             Expr::Binary(Binary::Max, a, b) => self.is_above(site, b) || self.is_above(site, a),
             Expr::Binary(Binary::Min, a, b) => self.is_above(site, a) && self.is_above(site, b),
             Expr::Binary(Binary::FloorMod, _, by) => self.program.exprs.as_int(by).is_some_and(|by| by > 0),
@@ -61,6 +62,7 @@ impl<'v> Checks<'v> {
     fn is_below(&self, site: &Site<'_>, index: ExprId, extent: ExprId) -> bool {
         let exprs = &self.program.exprs;
         let kept = match *exprs.get(index) {
+            _ if !exprs.is_walkable(index) => false,
             Expr::Binary(Binary::Max, a, b) => self.is_below(site, a, extent) && self.is_below(site, b, extent),
             Expr::Binary(Binary::Min, a, b) => self.is_below(site, b, extent) || self.is_below(site, a, extent),
             Expr::Binary(Binary::Sub, a, b) => self.is_below(site, a, extent) && self.is_above(site, b),

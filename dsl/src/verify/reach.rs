@@ -77,6 +77,7 @@ fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
 fn at_most(exprs: &Exprs, id: ExprId, most: i64) -> bool {
     let literal = |e: ExprId| exprs.as_int(e);
     match *exprs.get(id) {
+        _ if !exprs.is_walkable(id) => false,
         Expr::Binary(Binary::Min, a, b) => at_most(exprs, a, most) || at_most(exprs, b, most),
         Expr::Binary(Binary::Max, a, b) => at_most(exprs, a, most) && at_most(exprs, b, most),
         Expr::Binary(Binary::Add, a, b) => literal(b).and_then(|n| most.checked_sub(n)).is_some_and(|most| at_most(exprs, a, most)),
@@ -156,6 +157,7 @@ impl<'v> Checks<'v> {
             return true;
         }
         let part = match (exprs.get(less), exprs.get(more)) {
+            _ if !exprs.is_walkable(less) || !exprs.is_walkable(more) => false,
             (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
                 Add | Min | Max => self.grows(provers, *a, *c) && self.grows(provers, *b, *d),
                 Sub => self.grows(provers, *a, *c) && self.grows(provers, *d, *b),

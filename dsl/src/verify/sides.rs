@@ -180,7 +180,8 @@ impl Walk<'_> {
     /// Whether a condition is another one, and maybe more.
     fn says(&self, cond: ExprId, what: ExprId) -> bool {
         let both = |a: ExprId, b: ExprId| self.says(a, what) || self.says(b, what);
-        cond == what || matches!(*self.program.exprs.get(cond), Expr::Binary(Binary::And, a, b) if both(a, b))
+        let exprs = &self.program.exprs;
+        cond == what || matches!(*exprs.get(cond), Expr::Binary(Binary::And, a, b) if exprs.is_walkable(cond) && both(a, b))
     }
 
     /// By a condition, or a loop's end, all lanes go the same way, and so do all invocations that must arrive together in what it governs.

@@ -15,6 +15,7 @@ impl Checks<'_> {
             self.program.conditions.iter().any(|c| c.left == e && c.relation == Relation::Ge && at_least(c.right))
         };
         let parts = match exprs.get(e) {
+            _ if !exprs.is_walkable(e) => false,
             Expr::Binary(Binary::FloorMod, _, b) => positive(*b),
             Expr::Binary(Binary::FloorDiv, a, b) => positive(*b) && self.not_negative(*a),
             Expr::Binary(Binary::Add | Binary::Mul | Binary::Min, a, b) => self.not_negative(*a) && self.not_negative(*b),
@@ -27,6 +28,7 @@ impl Checks<'_> {
     pub(super) fn has_term(&self, sum: ExprId, term: ExprId) -> bool {
         sum == term
             || match self.program.exprs.get(sum) {
+                _ if !self.program.exprs.is_walkable(sum) => false,
                 Expr::Binary(Binary::Add, a, b) => {
                     (self.has_term(*a, term) && self.not_negative(*b)) || (self.has_term(*b, term) && self.not_negative(*a))
                 }

@@ -244,10 +244,18 @@ impl Values {
             _ => {}
         }
         let (x, y) = (self.as_sum(a), self.as_sum(b));
-        if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS {
+        // A sum times a product that was not multiplied out would have that product in each of its terms.
+        let repeats = |one: &Sum, other: &Sum| self.has_product(one) && other.terms.len() + usize::from(other.constant != 0) > 1;
+        if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS || repeats(&x, &y) || repeats(&y, &x) {
             return self.apply(Op::Binary(Binary::Mul), &[a, b]);
         }
         self.multiplied_out(&x, &y)
+    }
+
+    /// True if a sum has a product in it that was not multiplied out.
+    fn has_product(&self, sum: &Sum) -> bool {
+        let is_product = |factor: &ValueId| matches!(self.node(*factor).kind, Kind::Op(Op::Binary(Binary::Mul), _));
+        sum.terms.iter().flat_map(|term| &term.factors).any(is_product)
     }
 
     /// A value times a literal.

@@ -10,6 +10,7 @@ pub use float::Float;
 use crate::arena::Id;
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, Stage, StageId};
+use crate::table::Map;
 use float::Product;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -76,8 +77,7 @@ impl Value {
 
 /// The shapes of all buffers, for these dims.
 pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<i64>>, String> {
-    let mut machine =
-        Machine { program, dims: HashMap::new(), given, tensors: HashMap::new(), axes: vec![None; program.axes.len()] };
+    let mut machine = Machine::new(program, given, HashMap::new());
     machine.size()?;
     program
         .buffers
@@ -89,8 +89,7 @@ pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<
 /// Computes every stage and returns all tensors, intermediates included. An error is a fault of the kernel (a read
 /// outside) or of what is given.
 pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
-    let mut machine =
-        Machine { program, dims: HashMap::new(), given, tensors: given.tensors.clone(), axes: vec![None; program.axes.len()] };
+    let mut machine = Machine::new(program, given, given.tensors.clone());
     machine.size()?;
     machine.needed()?;
     for (id, buffer) in program.buffers.iter() {
@@ -118,7 +117,14 @@ struct Machine<'a> {
     tensors: HashMap<BufferId, Tensor>,
     /// The values of the axes around the point, by index.
     axes: Vec<Option<i64>>,
+    /// The values of parts of the expression at hand that are not [`FEW`]: they may be shared.
+    known: Map<ExprId, Value>,
+    /// Such parts within each other that are being computed.
+    open: u32,
 }
+
+/// Parts of an expression that are quicker computed again than remembered.
+const FEW: u32 = 16;
 
 /// The components of a reduction's state and item, where they are spoken of.
 #[derive(Clone, Copy, Default)]
@@ -127,7 +133,12 @@ struct Tuple<'a> {
     item: &'a [Value],
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
+    fn new(program: &'a Program, given: &'a Given, tensors: HashMap<BufferId, Tensor>) -> Machine<'a> {
+        let axes = vec![None; program.axes.len()];
+        Machine { program, dims: HashMap::new(), given, tensors, axes, known: Map::default(), open: 0 }
+    }
+
     /// Gives every dim its value.
     fn size(&mut self) -> Result<(), String> {
         for (id, dim) in self.program.dims.iter() {
@@ -260,6 +271,25 @@ impl Machine<'_> {
     }
 
     fn value(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
+        if self.program.exprs.size(id) <= FEW {
+            return self.new_value(id, tuple);
+        }
+        if self.open == 0 {
+            self.known.clear();
+        }
+        if let Some(known) = self.known.get(&id) {
+            return Ok(*known);
+        }
+        self.open += 1;
+        let value = self.new_value(id, tuple);
+        self.open -= 1;
+        if let Ok(value) = &value {
+            self.known.insert(id, *value);
+        }
+        value
+    }
+
+    fn new_value(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
         let (program, dtype) = (self.program, self.program.exprs.dtype(id));
         if program.exprs.is_index(id)
             && let Expr::Unary(..) | Expr::Binary(..) = program.exprs.get(id)

@@ -51,6 +51,7 @@ struct Choice {
 /// The minima and maxima of an expression. `more`: whether the whole grows with it; `None`: it may do either.
 fn choices(exprs: &Exprs, e: ExprId, more: Option<bool>, found: &mut Vec<Choice>) {
     match *exprs.get(e) {
+        _ if !exprs.is_walkable(e) => {}
         Expr::Binary(Binary::Add, a, b) => [a, b].into_iter().for_each(|e| choices(exprs, e, more, found)),
         Expr::Binary(Binary::Sub, a, b) => {
             choices(exprs, a, more, found);
