@@ -95,7 +95,8 @@ pub(crate) fn compile_checked(
 ) -> Result<Compiled, Errors> {
     let (mut program, rewritten) = algebra(kernel, schedule, choice, checked)?;
     let kept = placement::kept(&program, &schedule.items)?;
-    inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
+    let inlined = inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
+    let stored = placement::stored(&program, &schedule.items, &inlined.stored)?;
     let mut preparations = precompute::split(&mut program, &rewritten)?;
     build::naive(&mut program);
     let programs: Vec<&Program> = preparations.iter().map(|p| &p.program).collect();
@@ -117,7 +118,8 @@ pub(crate) fn compile_checked(
     lower::lower(&mut program, profile)?;
     watch(At::Lowered, &|| program.clone());
     verify::verify_lowered(&program, profile)?;
-    let mut warnings = outcome.warnings;
+    let mut warnings = stored;
+    warnings.extend(outcome.warnings);
     warnings.extend(tune::unused(&program));
     Ok(Compiled { program, preparations, warnings })
 }

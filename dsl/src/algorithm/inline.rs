@@ -4,45 +4,101 @@
 //! stage's axes are replaced by the indices of the read. A read that may lie outside takes the nearest point of the
 //! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved. Where that
 //! cannot be seen at the new place, they are clamped.
+//!
+//! A stage that reads another at three places has it three times, so a chain of stages could double with each of them. Two
+//! rules bound that. Indices are in one form, so that equal places which are reached by different paths are one read. And a
+//! stage that would make one of its readers too large is stored ([`MOST`]).
+
+mod growth;
 
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::points::points;
-use crate::nest::{AxisId, Body, Buffer, BufferId, Program, Space, Stage, StageId};
+use crate::nest::{AxisId, Body, Buffer, Program, Space, StageId};
+use crate::table::Map;
+use growth::Growth;
 use std::collections::HashMap;
 
-/// Substitutes every pointwise intermediate into its readers, and gives them in order of definition. They stay in
-/// [`Program::stages`], read by no other stage: they need no dispatch.
-pub fn inline(program: &mut Program) -> Vec<StageId> {
-    inline_those(program, &|_, _| true)
-}
+/// Parts that a reader may have with a stage in it, each counted once. [`TIMES`] as many as the two were written with are allowed, too.
+pub const MOST: usize = 2_000;
+
+/// See [`MOST`].
+const TIMES: usize = 4;
 
 /// How deep a value that becomes part of others may nest. A deeper one is stored: chains of stages have no end, and the
 /// stack of those who walk expressions has one.
 const DEEPEST: u32 = 256;
 
-/// [`inline`] of those pointwise intermediates that `take` accepts, and that do not nest too deep.
-pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Vec<StageId> {
-    let pointwise = |p: &Program, id: StageId| {
-        let stage = &p.stages[id];
-        matches!(stage.body, Body::Map(_)) && p.buffers[stage.buffer].space == Space::Temporary && take(p, id)
-    };
-    let (mut inlined, mut found) = (Vec::new(), HashMap::new());
-    for id in program.stages.ids() {
-        let mut stage = program.stages[id].clone();
-        stage.values_mut().into_iter().for_each(|value| *value = substitute(program, *value, &found));
-        let changed = program.stages[id].values() != stage.values();
-        program.stages[id] = stage;
-        if changed {
-            keep_inside(program, id);
+/// The outcome of inlining pointwise intermediates.
+#[derive(Debug, Default)]
+pub struct Inlined {
+    /// The intermediates that are part of their readers, in order of definition.
+    pub stages: Vec<StageId>,
+    /// The intermediates that are stored instead.
+    pub stored: Vec<Stored>,
+}
+
+/// A pointwise intermediate that is stored, as it would make a reader too large.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// The intermediate.
+    pub stage: StageId,
+    /// The stage that reads it.
+    pub reader: StageId,
+    /// The parts that the reader may have; `None`: the intermediate nests too deep.
+    pub parts: Option<usize>,
+}
+
+/// Substitutes every pointwise intermediate into its readers, and gives them in order of definition. They stay in
+/// [`Program::stages`], read by no other stage: they need no dispatch. Intermediates that would make a reader too large are left out.
+pub fn inline(program: &mut Program) -> Vec<StageId> {
+    inline_those(program, &|_, _| true).stages
+}
+
+/// [`inline`] of those pointwise intermediates that `take` accepts.
+pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Inlined {
+    let mut inlined = Inlined::default();
+    let stages: Vec<StageId> = program.stages.ids().collect();
+    let written: HashMap<StageId, usize> = stages.iter().map(|id| (*id, parts(program, *id))).collect();
+    let mut changed: Vec<StageId> = Vec::new();
+    for (n, id) in stages.iter().enumerate() {
+        // Stages read earlier ones, which have become part of this one already.
+        if changed.contains(id) {
+            keep_inside(program, *id);
         }
-        // Stages read earlier ones only, so what is substituted has nothing left to substitute.
-        if pointwise(program, id) && !is_deep(program, id) {
-            inlined.push(id);
-            found.insert(program.stages[id].buffer, id);
+        let stage = &program.stages[*id];
+        let Body::Map(value) = stage.body else { continue };
+        if program.buffers[stage.buffer].space != Space::Temporary || !take(program, *id) {
+            continue;
+        }
+        let reads = |e: &Expr| matches!(e, Expr::Read(read) if read.buffer == program.stages[*id].buffer);
+        let is_reader = |id: &&StageId| program.stages[**id].values().iter().any(|value| program.exprs.any(*value, &mut { reads }));
+        let readers: Vec<StageId> = stages[n + 1..].iter().filter(is_reader).copied().collect();
+        if let Some(reader) = readers.first().filter(|_| program.exprs.depth(value) > DEEPEST) {
+            inlined.stored.push(Stored { stage: *id, reader: *reader, parts: None });
+            continue;
+        }
+        let within = |reader: &StageId| {
+            let most = MOST.max(TIMES * (written[id] + written[reader]));
+            substituted(program, *id, *reader, most).ok_or(Stored { stage: *id, reader: *reader, parts: Some(most) })
+        };
+        match readers.iter().map(within).collect::<Result<Vec<_>, Stored>>() {
+            Err(stored) => inlined.stored.push(stored),
+            Ok(values) => {
+                for (reader, values) in readers.iter().zip(values) {
+                    program.stages[*reader].values_mut().into_iter().zip(values).for_each(|(value, new)| *value = new);
+                }
+                changed.extend(readers);
+                inlined.stages.push(*id);
+            }
         }
     }
     inlined
+}
+
+/// The number of parts of a stage's values.
+fn parts(program: &Program, id: StageId) -> usize {
+    program.exprs.parts(program.stages[id].values().iter().copied())
 }
 
 /// Lets reads that are not proved inside at their new place take the nearest element. They are inside wherever their value
@@ -108,72 +164,52 @@ fn open_reads(program: &Program, value: ExprId, axes: &[AxisId]) -> HashMap<Read
     open
 }
 
-/// The value with the reads of inlined stages replaced, those in indices too.
-fn substitute(program: &mut Program, value: ExprId, found: &HashMap<BufferId, StageId>) -> ExprId {
-    let Program { exprs, stages, buffers, .. } = program;
-    if found.is_empty() {
-        return value;
-    }
-    rewrite(exprs, value, &mut |exprs, read| {
-        let stage: &Stage = &stages[*found.get(&read.buffer)?];
-        let Body::Map(body) = stage.body else { return None };
-        Some(at(exprs, &stage.axes, body, &buffers[read.buffer], read))
-    })
-}
-
-/// Whether a pointwise stage's value, with what it reads in its place, nests too deep.
-fn is_deep(program: &Program, id: StageId) -> bool {
-    matches!(program.stages[id].body, Body::Map(value) if program.exprs.depth(value) > DEEPEST)
+/// A reader's values with a stage in the place of its reads, those in indices too. `None`: they would have more parts than `most`, which
+/// is seen before these are made.
+fn substituted(program: &Program, stage: StageId, reader: StageId, most: usize) -> Option<Vec<ExprId>> {
+    let (exprs, stage) = (&program.exprs, &program.stages[stage]);
+    let Body::Map(body) = stage.body else { return None };
+    let (mut growth, mut done) = (Growth::new(exprs, most), Map::default());
+    let mut one = |value: ExprId| {
+        exprs.rebuilt(value, &mut done, &mut |exprs, new, old| {
+            let new = match &new {
+                Expr::Read(read) if read.buffer == stage.buffer => {
+                    at(&mut growth, &stage.axes, body, &program.buffers[read.buffer], read)?
+                }
+                _ if *exprs.get(old) == new => old,
+                _ => exprs.canonical(exprs.remade(new, old)),
+            };
+            growth.add(new)
+        })
+    };
+    program.stages[reader].values().iter().map(|value| one(*value)).collect()
 }
 
 /// The expression with reads replaced, innermost first: `f` sees reads whose indices are done.
 pub(crate) fn rewrite(exprs: &Exprs, value: ExprId, f: &mut dyn FnMut(&Exprs, &Read) -> Option<ExprId>) -> ExprId {
-    let mut done: HashMap<ExprId, ExprId> = HashMap::new();
-    let mut open = vec![value];
-    while let Some(id) = open.last().copied() {
-        let waiting: Vec<ExprId> = exprs.get(id).operands().into_iter().filter(|o| !done.contains_key(o)).collect();
-        if !waiting.is_empty() && !done.contains_key(&id) {
-            open.extend(waiting);
-            continue;
-        }
-        open.pop();
-        if done.contains_key(&id) {
-            continue;
-        }
-        let mapped = exprs.get(id).map(&mut |o| done.get(&o).copied().unwrap_or(o));
-        let new = match &mapped {
-            Expr::Read(read) => f(exprs, read),
-            _ => None,
-        };
-        let new = new.unwrap_or_else(|| rebuild(exprs, mapped, id));
-        done.insert(id, new);
-    }
-    done.get(&value).copied().unwrap_or(value)
-}
-
-/// The expression of new operands, with index arithmetic folded.
-fn rebuild(exprs: &Exprs, mapped: Expr, old: ExprId) -> ExprId {
-    match mapped {
-        Expr::Binary(op, a, b) => exprs.binary(op, a, b),
-        Expr::Unary(op, a) => exprs.unary(op, a),
-        other => {
-            let dtype = exprs.dtype(old);
-            exprs.add(other, dtype)
-        }
-    }
+    let new = exprs.rebuilt(value, &mut Map::default(), &mut |exprs, new, old| {
+        let read = if let Expr::Read(read) = &new { f(exprs, read) } else { None };
+        Some(read.unwrap_or_else(|| exprs.remade(new, old)))
+    });
+    new.unwrap_or(value)
 }
 
 /// A stage's value where it is read.
-fn at(exprs: &Exprs, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> ExprId {
+fn at(growth: &mut Growth<'_>, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> Option<ExprId> {
+    let exprs = growth.exprs;
     let (points, inside) = points(exprs, axes, buffer, read);
-    let value = exprs.replace(body, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(axis) => points.get(axis).copied(),
-        _ => None,
-    });
+    let value = exprs.rebuilt(body, &mut Map::default(), &mut |exprs, new, old| {
+        let new = match &new {
+            Expr::Axis(axis) => points.get(axis).copied().unwrap_or(old),
+            _ if *exprs.get(old) == new => old,
+            _ => exprs.canonical(exprs.remade(new, old)),
+        };
+        growth.add(new)
+    })?;
     // What is read is data, as it is where the stage is stored.
     let value = exprs.cast(buffer.dtype, value);
-    match (&read.outside, inside) {
+    Some(match (&read.outside, inside) {
         (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
         _ => value,
-    }
+    })
 }

@@ -2,13 +2,15 @@
 //! until then.
 //!
 //! A pointwise intermediate is inlined: it becomes part of what reads it. A reduction is a root: a dispatch of its own
-//! stores it in a temporary. These directives are rewrites of the algorithm's stages, and are applied before the first nest is
+//! stores it in a temporary. So is a pointwise intermediate that would make one of its readers too large
+//! ([`crate::algorithm::inline`]). These directives are rewrites of the algorithm's stages, and are applied before the first nest is
 //! made, wherever they stand in the schedule.
 //!
 //! Refused: a stage that there is not; an output or an updated tensor; a reduction that is to be inlined; a stage that is placed
 //! twice.
 
 use super::merged;
+use crate::algorithm::inline::Stored;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Body, Program, Space, StageId};
 use crate::syntax::Name;
@@ -58,6 +60,47 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
     }
     errors.into_result()?;
     Ok(kept)
+}
+
+/// Says which pointwise intermediates are roots because they would make their readers too large, if the schedule asks for a nest in which
+/// they would stand. Returns warnings.
+///
+/// # Errors
+/// The schedule names such an intermediate in `inline`.
+pub fn stored(program: &Program, items: &[Item], stored: &[Stored]) -> Result<Errors, Errors> {
+    let (mut errors, mut warnings) = (Errors::new(), Errors::new());
+    for Stored { stage, reader, parts } in stored {
+        let (into, name, reader) = (reader, &program.stages[*stage].name, &program.stages[*reader].name);
+        let why = match parts {
+            Some(parts) => {
+                format!("with it, `{reader}` would have more than {parts} operations, and drivers compile such code slowly")
+            }
+            None => "it is computed in too many steps, one after another".into(),
+        };
+        let help = format!("write `root({name})`, or place it by `compute_at({name}, …)` at a loop of `{reader}`");
+        let asked = directives(items).find_map(|directive| match &directive.kind {
+            DirectiveKind::Inline(names) => names.iter().find(|n| n.text == *name),
+            _ => None,
+        });
+        if let Some(asked) = asked {
+            errors.push(Error::new(asked.span, format!("`{name}` cannot be inlined into `{reader}`")).note(why).help(help));
+        } else if let Some(span) = nest_of(program, items, *into) {
+            let error = Error::new(span, format!("`{name}` is not inlined into `{reader}`: it has a dispatch of its own"));
+            warnings.push(error.note(why).help(help));
+        }
+    }
+    errors.into_result().map(|()| warnings)
+}
+
+/// The place at which a schedule begins to shape a stage's nest, if it does.
+fn nest_of(program: &Program, items: &[Item], stage: StageId) -> Option<SpanId> {
+    let name = &program.stages[stage].name;
+    items.iter().find_map(|item| match item {
+        Item::Block { stages, .. } => stages.iter().find(|n| n.text == *name).map(|name| name.span),
+        // Outside of blocks, directives speak of the one result.
+        Item::Directive(directive) => (program.is_result(stage) && !is_placement(&directive.kind)).then_some(directive.span),
+        Item::Statement(_) => None,
+    })
 }
 
 /// That everything placed was computed there: stages can be placed within each other.

@@ -1,7 +1,7 @@
 //! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)`
 //! only, as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
 
-use crate::algorithm::inline::rewrite;
+use crate::algorithm::inline::{MOST, rewrite};
 use crate::diag::{Error, list};
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::facts::Prover;
@@ -10,7 +10,7 @@ use crate::nest::points::{both, points};
 use crate::nest::print;
 use crate::nest::{AxisId, Body, BufferId, Program, Stage, StageId};
 use crate::syntax::Name;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A maximum and the sums below it.
 #[derive(Debug)]
@@ -287,6 +287,7 @@ impl Walk<'_, '_> {
     fn weight(&mut self, e: ExprId, under: Option<ExprId>) -> Result<ExprId, Error> {
         let dtype = self.exprs().dtype(e);
         match *self.exprs().get(e) {
+            _ if !self.exprs().is_walkable(e) => Err(self.other()),
             Expr::Unary(function @ (Unary::Exp | Unary::Exp2), of) => {
                 self.exponential(function, of, under)?;
                 Ok(self.exprs().constant(Const::number(1.0, dtype)))
@@ -455,25 +456,46 @@ fn times(exprs: &Exprs, a: ExprId, b: ExprId) -> ExprId {
 
 /// Whether a buffer is of a pointwise intermediate that sees another buffer.
 pub(super) fn sees(program: &Program, buffer: BufferId, other: BufferId) -> bool {
-    let Some(stage) = program.definition(buffer) else { return false };
-    let Body::Map(value) = program.stages[stage].body else { return false };
-    program.exprs.reads(value).iter().any(|read| read.buffer == other || sees(program, read.buffer, other))
+    let (mut open, mut seen) = (vec![buffer], HashSet::new());
+    while let Some(buffer) = open.pop() {
+        let Some(stage) = program.definition(buffer).filter(|_| seen.insert(buffer)) else { continue };
+        let Body::Map(value) = program.stages[stage].body else { continue };
+        let reads = program.exprs.reads(value);
+        if reads.iter().any(|read| read.buffer == other) {
+            return true;
+        }
+        open.extend(reads.iter().map(|read| read.buffer));
+    }
+    false
 }
 
-/// A value with some pointwise intermediates in their places.
+/// Substitutes some pointwise intermediates into a value. An intermediate that would make it too large is still read.
 pub(super) fn expanded(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool) -> ExprId {
-    rewrite(&program.exprs, e, &mut |exprs, read| {
+    expanded_once(program, e, which, &mut HashMap::new())
+}
+
+/// [`expanded`], with the values that are expanded already.
+fn expanded_once(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool, done: &mut HashMap<ExprId, ExprId>) -> ExprId {
+    if let Some(known) = done.get(&e) {
+        return *known;
+    }
+    let new = rewrite(&program.exprs, e, &mut |exprs, read| {
         let stage = program.definition(read.buffer).filter(|_| which(read.buffer) && read.outside == Outside::Never)?;
         let stage = &program.stages[stage];
         let Body::Map(value) = stage.body else { return None };
         let (points, _) = points(exprs, &stage.axes, &program.buffers[read.buffer], read);
-        let value = expanded(program, value, which);
+        let value = expanded_once(program, value, which, done);
+        if exprs.parts([value]) > MOST {
+            return None;
+        }
         let value = exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) => points.get(axis).copied(),
             _ => None,
         });
         Some(exprs.cast(program.buffers[read.buffer].dtype, value))
-    })
+    });
+    done.insert(e, new);
+    new
 }
 
 /// An expression on other axes.
