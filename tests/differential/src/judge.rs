@@ -1,9 +1,10 @@
 //! What a case comes to: refused with an error, run and right, or a find.
 
-use crate::case::Case;
+use crate::case::{Case, Pair};
 use crate::compare::compare;
 use crate::compile::{Refusal, Variant, choices, rule, variant};
 use crate::inputs::Fill;
+use crate::memory::Most;
 use crate::run::{Inputs, STRIDE, admits, dim_values, launch};
 use crate::validate::validate;
 use cpu_time::{ProcessTime, ThreadTime};
@@ -124,6 +125,27 @@ impl Find {
     }
 }
 
+/// The launches of a pair.
+struct Launches<'a> {
+    pair: &'a Pair,
+    /// True if indices may pass 2^31.
+    large: bool,
+    /// True of a launch whose sizes the runtime may refuse.
+    open: &'a dyn Fn(usize) -> bool,
+}
+
+/// A verdict, of a panic too.
+fn caught(judge: impl FnOnce() -> Verdict) -> Verdict {
+    let judged = catch_unwind(AssertUnwindSafe(judge));
+    // proc-macro2 keeps the places of tokens by thread. They are not needed after a case.
+    proc_macro2::extra::invalidate_current_thread_spans();
+    judged.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().cloned();
+        let said = said.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+        Verdict::Found(Find::new(Kind::Panic, said.unwrap_or_else(|| "a panic".into())))
+    })
+}
+
 impl Judge {
     /// Opens the devices.
     ///
@@ -140,14 +162,7 @@ impl Judge {
 
     /// Judges a case.
     pub fn judge(&self, case: &Case, orders: Orders) -> Verdict {
-        let judged = catch_unwind(AssertUnwindSafe(|| self.judged(case, orders)));
-        // The places of tokens are kept by thread, and nobody asks for them any more.
-        proc_macro2::extra::invalidate_current_thread_spans();
-        judged.unwrap_or_else(|panic| {
-            let said = panic.downcast_ref::<String>().cloned();
-            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-            Verdict::Found(Find::new(Kind::Panic, said.unwrap_or_else(|| "a panic".into())))
-        })
+        caught(|| self.judged(case, orders))
     }
 
     fn judged(&self, case: &Case, orders: Orders) -> Verdict {
@@ -177,21 +192,45 @@ impl Judge {
         {
             return Verdict::Found(find);
         }
-        match self.run(case, &variant, orders.vulkan) {
+        let launches = Launches { pair: &pair, large: case.large, open: &|n| case.has_open_sizes(n) };
+        match self.run(&launches, &variant, orders.vulkan) {
             Ok(ran) => Verdict::Right(ran),
             Err(find) => Verdict::Found(find),
         }
     }
 
-    fn run(&self, case: &Case, variant: &Variant, vulkan: bool) -> Result<Ran, Find> {
+    /// Judges a deep pair ([`crate::deep`]): the time and memory of its compilation, and its values.
+    pub fn judge_deep(&self, pair: &Pair, most: Most, vulkan: bool) -> (Verdict, Duration, i64) {
+        let (mut took, mut bytes) = (Duration::ZERO, 0);
+        let verdict = caught(|| {
+            let compiled;
+            (compiled, took, bytes) = most.measured(|| variant(&pair.kernel, &pair.schedule, &pair.profile));
+            if let Some(text) = most.exceeded(took, bytes) {
+                return Verdict::Found(Find::new(Kind::Slow, text));
+            }
+            let variant = match compiled {
+                Ok(variant) => variant,
+                Err(refusal) if refusal.is_defect => return Verdict::Found(Find::new(Kind::Defect, refusal.message)),
+                Err(refusal) => return Verdict::Refused(refusal),
+            };
+            match self.run(&Launches { pair, large: true, open: &|_| false }, &variant, vulkan) {
+                Ok(ran) => Verdict::Right(ran),
+                Err(find) => Verdict::Found(find),
+            }
+        });
+        (verdict, took, bytes)
+    }
+
+    fn run(&self, of: &Launches<'_>, variant: &Variant, vulkan: bool) -> Result<Ran, Find> {
         validate(variant).map_err(|text| Find::new(Kind::Words, text))?;
         let mut ran = Ran::default();
-        for (n, dims) in case.launches.iter().enumerate() {
+        let case = of.pair;
+        for (n, dims) in case.dims.iter().enumerate() {
             let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let fill = |name: &str| case.fills.iter().find(|(n, _)| n == name).map_or(Fill::Small, |(_, fill)| *fill);
             let mut random = Rng::with_seed(case.values.wrapping_add(n as u64));
             match Inputs::new(&variant.algorithm, &dims, &case.scalars, &fill, &mut random) {
-                Ok(inputs) => self.launches(case, n, variant, &inputs, vulkan, &mut ran)?,
+                Ok(inputs) => self.launches(of, n, variant, &inputs, vulkan, &mut ran)?,
                 Err(why) => ran.refused.push(rule(&why)),
             }
         }
@@ -199,7 +238,16 @@ impl Judge {
     }
 
     /// One launch on each device.
-    fn launches(&self, case: &Case, n: usize, variant: &Variant, inputs: &Inputs, vulkan: bool, ran: &mut Ran) -> Result<(), Find> {
+    fn launches(
+        &self,
+        of: &Launches<'_>,
+        n: usize,
+        variant: &Variant,
+        inputs: &Inputs,
+        vulkan: bool,
+        ran: &mut Ran,
+    ) -> Result<(), Find> {
+        let dims = &of.pair.dims[n];
         let algorithm = &variant.algorithm;
         let mut wanted = None;
         for device in std::iter::once(&self.reference).chain(self.vulkan.iter().filter(|_| vulkan)) {
@@ -219,12 +267,12 @@ impl Judge {
             }
             let results = match launched {
                 Ok(results) => results,
-                Err(error) => match excused(&error, case, n, variant) {
+                Err(error) => match excused(&error, of, n, variant) {
                     Some(reason) => {
                         ran.refused.push(reason);
                         continue;
                     }
-                    None => return Err(of_error(&error, &case.launches[n])),
+                    None => return Err(of_error(&error, dims)),
                 },
             };
             if wanted.is_none() {
@@ -236,7 +284,7 @@ impl Judge {
                 let buffer = &algorithm.buffers[id];
                 let unknown = compare(buffer, &wanted[&id], &values).map_err(|text| {
                     let on = if own { "the reference device" } else { "Vulkan" };
-                    Find::new(Kind::Value, format!("{text} at {:?} on {on}", case.launches[n]))
+                    Find::new(Kind::Value, format!("{text} at {dims:?} on {on}"))
                 })?;
                 ran.vague += u32::from(unknown * 3 > values.len());
             }
@@ -300,40 +348,40 @@ fn tuned_otherwise(case: &Case) -> Option<Find> {
 }
 
 /// The reason of a refusal that is right: the sizes, or the device.
-fn excused(error: &Error, case: &Case, n: usize, variant: &Variant) -> Option<String> {
+fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Option<String> {
     match error {
         Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
         Error::NoVariant { reasons, .. } => {
             let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
             // How wide the gaps of views are follows from their sizes.
-            if case.large && reason.contains(BEYOND) || reason.contains(BYTES) || reason.contains(STRIDE) {
+            if of.large && reason.contains(BEYOND) || reason.contains(BYTES) || reason.contains(STRIDE) {
                 return Some(reason);
             }
             // A fact that does not hold: the schedule's, or one that is checked at launch.
-            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then_some(reason)
         }
         Error::Needs { message, .. } => {
-            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then(|| rule(message))
         }
         // What a preparation's words need: it is not in the facts of the launch.
         Error::Argument { .. } => {
-            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let unmet = variant.program.preparations.iter().any(|p| admits(&p.program, &dims) != Some(true));
             let reason = rule(&error.to_string());
-            (unmet || reason.contains(BYTES) || reason.contains(STRIDE) || case.large && reason.contains(BEYOND)).then_some(reason)
+            (unmet || reason.contains(BYTES) || reason.contains(STRIDE) || of.large && reason.contains(BEYOND)).then_some(reason)
         }
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.
         Error::Fault { fault, .. } if matches!(fault.kind, FaultKind::Endless { .. }) => {
-            let dims: Vec<(&str, i64)> = case.launches[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let values = dim_values(&variant.program, &dims).unwrap_or_default();
             let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps(nest, &values, &dispatch.body)).sum::<i128>();
             let all: i128 = std::iter::once(&variant.nest).chain(&variant.prepared).map(of).sum();
             (all > LONG).then(|| "more steps than are waited for".to_owned())
         }
-        Error::Shape { message, .. } => case.has_open_sizes(n).then(|| rule(message)),
+        Error::Shape { message, .. } => (of.open)(n).then(|| rule(message)),
         _ => None,
     }
 }

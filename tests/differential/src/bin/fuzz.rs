@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tilewright_differential::case::{Case, Pair};
 use tilewright_differential::compile::last_nest;
 use tilewright_differential::judge::{Find, Judge, Orders, Verdict};
+use tilewright_differential::memory::Counting;
 use tilewright_differential::report::{Report, rust_test};
 use tilewright_differential::shrink::shrink;
 
@@ -38,6 +39,9 @@ struct Options {
     /// Only this case, with all that is known of it.
     #[arg(long)]
     case: Option<u64>,
+    /// Deep kernels alone: chains of stages, pyramids, and `let`s that name each other. Their compilations are timed, and weighed.
+    #[arg(long)]
+    deep: bool,
     /// Only the cases whose indices pass 2^31.
     #[arg(long)]
     large: bool,
@@ -57,6 +61,9 @@ struct Options {
     #[arg(long, default_value_t = 60)]
     shrink: u64,
 }
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// One in so many cases is compiled twice.
 const TWICE: u64 = 8;
@@ -91,10 +98,29 @@ fn main() -> ExitCode {
         }
     };
     panic::set_hook(Box::new(|_| {}));
+    if options.deep {
+        return deep(&options, &judge);
+    }
     match options.case {
         Some(number) => one(&options, &judge, number),
         None => many(&options, &judge),
     }
+}
+
+/// Deep pairs.
+fn deep(options: &Options, judge: &Judge) -> ExitCode {
+    let from = options.case.unwrap_or(options.from);
+    if let Some(number) = options.case {
+        let pair = tilewright_differential::deep::pair(options.seed, number);
+        println!("{}\n\n{}\n\n{:?}\n", pair.kernel, pair.schedule, pair.dims);
+    }
+    let count = if options.case.is_some() { 1 } else { options.pairs.or(options.seconds.map(|_| u64::MAX - from)).unwrap_or(1000) };
+    let end = options.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let tally =
+        tilewright_differential::deep::run(judge, options.seed, from..from + count, options.jobs, options.vulkan_every, end);
+    println!("seed {}\n{tally}", options.seed);
+    // As of many cases.
+    leave(i32::from(!tally.finds.is_empty()))
 }
 
 /// One case, with all that is known of it.

@@ -1,0 +1,84 @@
+//! What a compilation may take: processor time, and memory beyond what was there before. [`Counting`] counts the bytes that a thread has;
+//! a compilation has one thread.
+
+use cpu_time::ThreadTime;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::Duration;
+
+/// Allocates as the system does, and counts.
+pub struct Counting;
+
+thread_local! {
+    /// Bytes that this thread has more of than it gave back, and the most that it ever had.
+    static BYTES: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
+}
+
+fn count(bytes: i64) {
+    // While a thread ends there is none.
+    let _ = BYTES.try_with(|counted| {
+        let (now, most) = counted.get();
+        counted.set((now + bytes, most.max(now + bytes)));
+    });
+}
+
+// SAFETY: it is the system's allocator. Counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as i64 - layout.size() as i64);
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+/// What a compilation may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Most {
+    /// Processor time.
+    pub time: Duration,
+    /// Bytes more than before, where [`Counting`] is the allocator.
+    pub bytes: i64,
+}
+
+impl Default for Most {
+    /// A second in a release build, and ten in one that checks itself; 300 MB.
+    fn default() -> Most {
+        let seconds = if cfg!(debug_assertions) { 10 } else { 1 };
+        Most { time: Duration::from_secs(seconds), bytes: 300_000_000 }
+    }
+}
+
+impl Most {
+    /// Compiles, and says what that took.
+    pub fn measured<T>(self, compile: impl FnOnce() -> T) -> (T, Duration, i64) {
+        let before = BYTES.with(|counted| {
+            let (now, _) = counted.get();
+            counted.set((now, now));
+            now
+        });
+        let start = ThreadTime::now();
+        let made = compile();
+        let took = start.elapsed();
+        (made, took, BYTES.with(|counted| counted.get().1) - before)
+    }
+
+    /// What was too much.
+    pub fn exceeded(self, took: Duration, bytes: i64) -> Option<String> {
+        if took > self.time {
+            return Some(format!("{} ms for a compilation", took.as_millis()));
+        }
+        (bytes > self.bytes).then(|| format!("{} MB for a compilation", bytes / 1_000_000))
+    }
+}
