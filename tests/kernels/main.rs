@@ -43,6 +43,7 @@ mod placement;
 mod promote;
 mod random;
 mod reductions;
+mod registers;
 mod rows_in_registers;
 mod semantics;
 mod stencil;

@@ -1,21 +1,33 @@
-//! How an access runs along the lanes: the analysis that `vectorize` checks.
+//! How an access runs along the lanes: the analysis that `vectorize` and copies check.
+//!
+//! Registers need no alignment, because they have no address: each lane names a component of a variable. So a stencil in registers reads
+//! its taps by extracts and shuffles.
 
 use super::StageNest;
-use crate::expr::{Expr, ExprId, Exprs};
+use crate::expr::{Binary, Compare, Expr, ExprId, Exprs};
 use crate::facts::Prover;
-use crate::nest::{AxisId, BufferId};
+use crate::nest::{AxisId, BufferId, Space};
 
 /// How an access runs along the lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Along {
     /// All lanes touch one element.
     Uniform,
-    /// Consecutive elements, aligned: one wide access.
+    /// Consecutive elements, aligned: one wide access. Or registers, which need no alignment.
     Wide,
-    /// Consecutive elements, but this fact is missing for a wide access.
-    Unaligned(String),
+    /// Consecutive elements, but a wide access is not proved to be aligned.
+    Unaligned(Missing),
     /// Neither: lane by lane.
     Scattered,
+}
+
+/// Why a wide access is not proved to be aligned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// This, which a schedule can state or write.
+    Fact(String),
+    /// No fact of sizes makes this index a multiple of the number of lanes.
+    Multiple(String),
 }
 
 /// How an access runs along `lanes`, of which there are `count`.
@@ -36,16 +48,19 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     if steps.iter().all(|s| *s == Some(0)) {
         return Along::Uniform;
     }
+    if nest.program.buffers[buffer].space == Space::Register {
+        return Along::Wide;
+    }
     let Some(((last, outer), first)) = steps.split_last().zip(first) else { return Along::Uniform };
     if *last != Some(1) || outer.iter().any(|s| *s != Some(0)) {
         return Along::Scattered;
     }
     if !prover.divides(count, first) {
-        return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(first))));
+        return Along::Unaligned(missing(nest, first, count));
     }
     let padded = i64::from(nest.program.buffers[buffer].row_pad);
     if padded % count != 0 {
-        return Along::Unaligned(format!("a `row_pad` that {count} divides"));
+        return Along::Unaligned(Missing::Fact(format!("a `row_pad` that {count} divides")));
     }
     if let Some(strides) = nest.program.strides(buffer) {
         return by_strides(nest, strides, &leaves, count);
@@ -54,7 +69,7 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
         && outer.iter().zip(&leaves).any(|(_, i)| nest.program.exprs.as_int(*i) != Some(0))
         && !prover.divides(count, row)
     {
-        return Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(row))));
+        return Along::Unaligned(missing(nest, row, count));
     }
     Along::Wide
 }
@@ -68,8 +83,29 @@ fn by_strides(nest: &StageNest<'_>, strides: &[ExprId], index: &[ExprId], count:
     }
     let moved = outer.iter().zip(index).filter(|(_, index)| exprs.as_int(**index) != Some(0));
     match moved.map(|(stride, _)| *stride).find(|stride| !prover.divides(count, *stride)) {
-        Some(stride) => Along::Unaligned(format!("{} % {count} == 0", wrap(&nest.text(stride)))),
+        Some(stride) => Along::Unaligned(missing(nest, stride, count)),
         None => Along::Wide,
+    }
+}
+
+/// The fact by which `count` divides an index, if there is one: a schedule states facts of sizes, and not of axes.
+fn missing(nest: &StageNest<'_>, index: ExprId, count: i64) -> Missing {
+    let exprs = &nest.program.exprs;
+    let mut sizes = exprs.linear(index);
+    sizes.axes.clear();
+    sizes.constant %= count;
+    // `j * W` is a multiple for every `j` if `W` is one.
+    let one = exprs.int(1);
+    for (rest, _) in &mut sizes.rest {
+        *rest = exprs.replace(*rest, &mut |exprs, id| matches!(exprs.get(id), Expr::Axis(_)).then_some(one));
+    }
+    let is_known = sizes.rest.is_empty();
+    let sizes = exprs.of_linear(&sizes, &[]);
+    let (rest, zero) = (exprs.binary(Binary::FloorMod, sizes, exprs.int(count)), exprs.int(0));
+    let fact = exprs.compare(Compare::Eq, rest, zero);
+    match !is_known && nest.prover().assuming(fact, true).divides(count, index) {
+        true => Missing::Fact(format!("{} % {count} == 0", wrap(&nest.text(sizes)))),
+        false => Missing::Multiple(nest.text(index)),
     }
 }
 

@@ -5,7 +5,7 @@
 //! vectors of more than 16 bytes, of the result or of what is read along them; a result that is not contiguous along the axis; a contiguous access whose alignment is
 //! not proved, with the fact that is missing (`unaligned: scalar` says that lane by lane is meant).
 
-use super::lanes::{Along, along};
+use super::lanes::{Along, Missing, along};
 use super::{Applied, StageNest, peel, split};
 use crate::diag::{Error, SpanId};
 use crate::expr::{ExprId, Read};
@@ -136,14 +136,20 @@ fn check_bytes(nest: &mut StageNest<'_>, lanes: AxisId, count: i64, blame: SpanI
     Ok(())
 }
 
-fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, count: i64, fact: &str) -> Error {
+fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, count: i64, missing: &Missing) -> Error {
     let buffer = &nest.program.buffers[buffer].name;
     let error = Error::new(
         name.span,
         format!("`{buffer}` is contiguous along `{name}`, but that its vectors of {count} are aligned is not proved"),
     );
-    let error = error.note(format!("`{fact}` is missing"));
-    error.help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar` for access lane by lane"))
+    match missing {
+        Missing::Fact(fact) => error
+            .note(format!("`{fact}` is missing"))
+            .help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar` for access lane by lane")),
+        Missing::Multiple(index) => error
+            .note(format!("they begin at `{index}`, which is not always a multiple of {count}"))
+            .help("write `unaligned: scalar` for access lane by lane, or copy to registers, which need no alignment, before this"),
+    }
 }
 
 /// Reads of the stage, those in the finish included.

@@ -19,7 +19,7 @@ use crate::nest::{AxisDef, AxisId, AxisKind, Body, BufferId, Exec, Level, Progra
 use crate::profile::Profile;
 use crate::schedule::attach::Attached;
 use crate::schedule::compute_at::readers;
-use crate::schedule::lanes::{Along, along};
+use crate::schedule::lanes::{Along, Missing, along};
 use crate::schedule::promote::Copied;
 use crate::schedule::{Applied, At, Outcome, StageNest, Watch, fuse, place_varying, shift, split, vectorize};
 use crate::syntax::Name;
@@ -108,7 +108,7 @@ fn widen(nest: &mut StageNest<'_>, copy: &Copied) -> Result<Option<i64>, Error> 
             explicit(nest, copy, memory, (axis, extent), n, span)?;
             match is_wide(nest, memory, &index, read.as_ref(), axis, n) {
                 Ok(()) => n,
-                Err(fact) => return Err(not_wide(nest, memory, n, &fact, span)),
+                Err(missing) => return Err(not_wide(nest, memory, n, &missing, span)),
             }
         }
         None => {
@@ -137,7 +137,7 @@ fn explicit(nest: &StageNest<'_>, copy: &Copied, memory: BufferId, (axis, extent
     if extent % n != 0 {
         let (name, copy) = (nest.name(axis), &nest.program.buffers[copy.buffer].name);
         let error = Error::new(span, format!("{n} does not divide the {extent} elements of `{copy}` along `{name}`"));
-        return Err(error.help("choose a number that divides them"));
+        return Err(error.help("choose a number that divides them, or leave out `vector`"));
     }
     Ok(())
 }
@@ -148,15 +148,18 @@ fn not_contiguous(nest: &StageNest<'_>, memory: BufferId, span: SpanId) -> Error
     error.help("leave out `vector`: elements are copied one by one")
 }
 
-fn not_wide(nest: &StageNest<'_>, memory: BufferId, n: i64, fact: &str, span: SpanId) -> Error {
+fn not_wide(nest: &StageNest<'_>, memory: BufferId, n: i64, missing: &Missing, span: SpanId) -> Error {
     let name = &nest.program.buffers[memory].name;
     let error = Error::new(
         span,
         format!("that vectors of {n} elements of `{name}` are aligned, and lie within it or outside it, is not proved"),
     );
-    error
-        .note(format!("`{fact}` is missing"))
-        .help(format!("state it in the schedule's head, `where {fact}`, or leave out `vector`"))
+    match missing {
+        Missing::Fact(fact) => error
+            .note(format!("`{fact}` is missing"))
+            .help(format!("state it in the schedule's head, `where {fact}`, or leave out `vector`")),
+        Missing::Multiple(index) => error.note(format!("`{index}` is not always a multiple of {n}")).help("leave out `vector`"),
+    }
 }
 
 /// The memory further from the invocation: the buffer, the index there, and the read, unless it is written.
@@ -194,14 +197,14 @@ fn is_wide(
     read: Option<&Read>,
     axis: AxisId,
     n: i64,
-) -> Result<(), String> {
+) -> Result<(), Missing> {
     if n == 1 {
         return Ok(());
     }
     match along(nest, memory, index, axis, n) {
         Along::Wide => {}
-        Along::Unaligned(fact) => return Err(fact),
-        Along::Uniform | Along::Scattered => return Err("consecutive elements".into()),
+        Along::Unaligned(missing) => return Err(missing),
+        Along::Uniform | Along::Scattered => return Err(Missing::Fact("consecutive elements".into())),
     }
     let sides = match read.map(|r| &r.outside) {
         None | Some(Outside::Never) => return Ok(()),
@@ -210,8 +213,8 @@ fn is_wide(
     let Some(row) = nest.program.buffers[memory].shape.last().copied() else { return Ok(()) };
     let row_text = nest.text(row);
     match sides {
-        (false, true) if !nest.prover().divides(n, row) => Err(format!("{row_text} % {n} == 0")),
-        (true, _) => Err("an index that is not negative".into()),
+        (false, true) if !nest.prover().divides(n, row) => Err(Missing::Fact(format!("{row_text} % {n} == 0"))),
+        (true, _) => Err(Missing::Fact("an index that is not negative".into())),
         _ => Ok(()),
     }
 }

@@ -26,12 +26,13 @@ pub(super) use memory::{check_widened, shared_bytes};
 pub(super) use place::varying as place_varying;
 
 use super::attach::Attached;
+use super::compute_at::readers as readers_in;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::expr::{Expr, ExprId};
 use crate::nest::{
     Access, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Node, NodeKind, Phase,
-    Space, Stage, StageId,
+    Program, Space, Stage, StageId,
 };
 use crate::syntax::Name;
 use crate::syntax::schedule::{Memory, Promote};
@@ -88,8 +89,12 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
         return output::apply(nest, Wanted { promote, place, source, also: Vec::new(), name, span });
     }
     // What is placed at the same loop reads the copy, too.
-    let beside = |a: &Attached| nest.place_of(a) == place.depth && footprint::block_reads(nest, &a.before, &promote.source.text);
-    if nest.placed.attached.iter().any(beside) && promote.is_together() {
+    let around = Place { around: true, ..place.clone() };
+    let beside = |a: &Attached| {
+        let depth = nest.place_of(a);
+        depth == place.depth && around.serves(a, depth) && footprint::block_reads(nest, &a.before, &promote.source.text)
+    };
+    if nest.placed.attached.iter().any(beside) {
         place.inside = place::inside(nest, promote.is_together(), place.depth, true);
         place.around = true;
     }
@@ -138,8 +143,13 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
 impl StageNest<'_> {
     /// Whether the stage is a copy that `promote` made.
     pub(super) fn is_copy(&self) -> bool {
-        self.is_hosted() && self.program.stages[self.stage].is_copy(self.program)
+        self.is_hosted() && is_copy(self.program, self.stage)
     }
+}
+
+/// True if a stage within a nest copies elements. A stage that `compute_at` placed computes them, and may read an element several times.
+fn is_copy(program: &Program, stage: StageId) -> bool {
+    program.stages[stage].is_copy(program) && !program.placed.contains_key(&stage)
 }
 
 /// What the copy is called: as said, or after the tensor.
@@ -181,15 +191,35 @@ fn source(nest: &StageNest<'_>, promote: &Promote, place: &Place) -> Result<Buff
         let error = Error::new(name.span, format!("there is no tensor or copy `{name}`"));
         return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(here)));
     }
-    let copies = nest.placed.attached.iter().filter(|a| footprint::block_reads(nest, &a.before, &name.text));
-    let copies: Vec<&str> = copies.filter_map(|a| a.buffer).map(|b| nest.program.buffers[b].name.as_str()).collect();
     let error = Error::new(name.span, format!("`{name}` is not read under `{}`", promote.at));
-    let error = if copies.is_empty() { error } else { error.note(format!("it is read by the copy {}", list(&copies))) };
-    let help = match copies.first() {
-        Some(copy) => format!("promote from the copy: `promote({copy} => …)`"),
-        None => here,
-    };
-    Err(error.help(help))
+    let readers = nest.placed.attached.iter().filter(|a| footprint::block_reads(nest, &a.before, &name.text));
+    let of = |stage: &StageId| nest.program.stages[*stage].name.as_str();
+    let buffers: Vec<BufferId> = nest.program.buffers.ids().filter(|b| nest.program.buffers[*b].name == name.text).collect();
+    let (mut copies, mut computed) = (Vec::new(), None);
+    for attached in readers {
+        for stage in readers_in(nest.program, &attached.before, &buffers) {
+            match is_copy(nest.program, stage) {
+                true => copies.push(stage),
+                false => computed = computed.or(Some((stage, attached))),
+            }
+        }
+    }
+    if let Some((stage, attached)) = computed {
+        return Err(beyond(nest, (promote, place), of(&stage), attached, error));
+    }
+    let Some(copy) = copies.first() else { return Err(error.help(here)) };
+    let error = error.note(format!("it is read by the copy {}", list(copies.iter().map(of))));
+    Err(error.help(format!("promote from the copy: `promote({} => …)`", of(copy))))
+}
+
+/// Explains why a stage that `compute_at` placed in the nest does not read the copy.
+fn beyond(nest: &StageNest<'_>, (promote, place): (&Promote, &Place), stage: &str, attached: &Attached, error: Error) -> Error {
+    let error = error.note_at(attached.span, format!("`{stage}`, which is computed here, reads it"));
+    if place.private && attached.together && nest.place_of(attached) >= place.depth {
+        let error = error.note("the invocations of the workgroup compute it together, and registers are one invocation's");
+        return error.help("write `to: shared`");
+    }
+    error.help(format!("promote `{}` at the place of `{stage}`, or further out", promote.source))
 }
 
 /// A dimension of a copy.
@@ -286,7 +316,7 @@ pub(super) fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, 
         Some(expr) => Some((nest.positive(expr, "`vector`")?, expr.span)),
         None => None,
     };
-    let computed = place.around;
+    let computed = promote.computed;
     nest.copies.push(Copied { stage, buffer, filled, reordered, computed, vector, span: *span });
     Ok(())
 }

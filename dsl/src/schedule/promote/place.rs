@@ -9,6 +9,7 @@ use crate::syntax::schedule::{Memory, Promote};
 use std::collections::HashSet;
 
 /// A place in the nest of a stage.
+#[derive(Clone)]
 pub(in crate::schedule) struct Place {
     /// How many of the loops that count no invocations are around it.
     pub(in crate::schedule) depth: usize,
