@@ -40,7 +40,7 @@ impl Resolver<'_> {
         let program = self.program;
         let buffer = &program.buffers[read.buffer];
         if buffer.space == Space::Register {
-            return Ok((self.read_register(read.buffer, &read.index, view)?, 0));
+            return Ok((self.registers_or_fill(read, view)?, 0));
         }
         let (flat, mask, inside) = self.kept_inside(read, view)?;
         let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {

@@ -10,7 +10,7 @@ use crate::Result;
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::{self, Error};
-use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::expr::{ExprId, Outside, Read};
 use tilewright_dsl::launch::Bounds;
 use tilewright_dsl::nest::BufferId;
 
@@ -45,6 +45,20 @@ impl Elements {
 }
 
 impl Resolver<'_> {
+    /// Returns the value of a read of registers. Outside of them, a clamped read has the nearest element, and a padded read its fill.
+    pub(super) fn registers_or_fill(&mut self, read: &Read, view: View) -> Result<ValueId> {
+        let value = self.read_register(read.buffer, &read.index, view)?;
+        let Outside::Fill(fill, _) = &read.outside else { return Ok(value) };
+        let Some(Past { index, beyond }) = self.past_end(read.buffer, &read.index, view)? else { return Ok(value) };
+        let fill = self.resolve_in(*fill, view)?.0;
+        if index.iter().all(|at| self.values.width(*at) == 1) {
+            return Ok(fill);
+        }
+        let lanes = beyond.iter().zip(0..);
+        let parts = lanes.map(|(beyond, lane)| self.values.extract(if *beyond { fill } else { value }, lane)).collect();
+        Ok(self.values.op(Op::Join, parts))
+    }
+
     /// The value of registers.
     pub(crate) fn read_register(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<ValueId> {
         if let Some(past) = self.past_end(buffer, index, view)? {

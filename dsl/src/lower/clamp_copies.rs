@@ -5,7 +5,7 @@
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Fate, Node, NodeKind, Program, Space};
+use crate::nest::{AxisId, Fate, Node, NodeKind, Program};
 use std::collections::{HashMap, HashSet};
 
 /// Clamps what every copy reads, and the divisors there.
@@ -35,12 +35,10 @@ fn clamped(program: &Program, value: ExprId, known: &[AxisId]) -> ExprId {
     // What no loop around binds yet, and is no part of others, is an invocation's: the loops of registers' owners come later.
     let live = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live);
     let bound: HashSet<AxisId> = known.iter().copied().chain(live).collect();
-    // Registers have no address, and their indices are literals.
-    let memory = |program: &Program, read: &Read| program.buffers[read.buffer].space != Space::Register;
     let mut value = divisible(program, value);
     // One at a time: reads within the index of another are part of that.
     loop {
-        let reads = program.exprs.reads(value).into_iter().filter(|read| memory(program, read)).collect::<Vec<_>>();
+        let reads = program.exprs.reads(value);
         let found = reads.into_iter().find_map(|read| to_clamp(program, &read, &bound).map(|outside| (read, outside)));
         let Some((read, outside)) = found else { return value };
         let new = Expr::Read(Read { outside, ..read.clone() });

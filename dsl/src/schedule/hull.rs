@@ -84,15 +84,29 @@ pub(crate) fn largest(program: &Program, expr: ExprId, over: &HashSet<AxisId>) -
     bound(program, expr, over, true)
 }
 
-/// The upper (or lower) bound of an expression over some axes.
+/// Returns the upper (or lower) bound of an expression over some axes. It names none of them, and no axis that is made of them. For
+/// example, the extent of a triangular range can name a split axis whose tile is one of `over`.
 pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
-    if !program.exprs.uses_axis(expr, &mut |a| over.contains(&a)) {
+    let varies = |a: AxisId| over.contains(&a) || over.iter().any(|over| program.passes(a, *over));
+    if !program.exprs.uses_axis(expr, &mut |a| varies(a)) {
         return Some(expr);
     }
     if !program.exprs.is_walkable(expr) {
         return None;
     }
     match program.exprs.get(expr).clone() {
+        Expr::Axis(axis) if !over.contains(&axis) => {
+            let value = program.axis_value(axis, &|a| over.contains(&a) || !varies(a));
+            let end = bound(program, value, over, upper)?;
+            let inexact = matches!(&program.axes[axis].fate, Fate::Split(split) if !split.exact);
+            if !upper || !inexact {
+                return Some(end);
+            }
+            // Past its end, an axis that an extent names counts as its last value.
+            let last = program.exprs.difference(program.axes[axis].extent, program.exprs.int(1));
+            let last = bound(program, last, over, upper)?;
+            Some(program.exprs.binary(Binary::Min, end, last))
+        }
         Expr::Axis(_) if !upper => Some(program.exprs.int(0)),
         Expr::Axis(axis) => {
             let (extent, one) = (program.axes[axis].extent, program.exprs.int(1));
