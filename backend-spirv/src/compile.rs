@@ -46,7 +46,7 @@ fn emit(
     variant: &str,
     dispatch: &Dispatch,
 ) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
-    let mut e = Emit::new(program, profile, dispatch.local);
+    let mut e = Emit::new(program, profile, dispatch);
     e.stand_at(dispatch.body.first().map_or(SpanId::NONE, |n| n.span));
     e.resolver.scan(dispatch)?;
     let local = e.resolver.grid.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);

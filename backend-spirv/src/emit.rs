@@ -24,13 +24,14 @@ use std::collections::BTreeSet;
 use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
-use tilewright_dsl::nest::{AxisId, Program};
+use tilewright_dsl::nest::{AxisId, Dispatch, Program};
 use tilewright_dsl::profile::Profile;
 
 /// The emitter of one dispatch.
 pub(crate) struct Emit<'p> {
     pub(crate) program: &'p Program,
     pub(crate) profile: &'p Profile,
+    pub(crate) dispatch: &'p Dispatch,
     pub(crate) resolver: Resolver<'p>,
     pub(crate) module: Module,
     pub(crate) function: Function,
@@ -50,11 +51,12 @@ pub(crate) struct Emit<'p> {
 }
 
 impl<'p> Emit<'p> {
-    pub(crate) fn new(program: &'p Program, profile: &'p Profile, local: [u32; 3]) -> Emit<'p> {
+    pub(crate) fn new(program: &'p Program, profile: &'p Profile, dispatch: &'p Dispatch) -> Emit<'p> {
         Emit {
             program,
             profile,
-            resolver: Resolver::new(program, profile, local),
+            dispatch,
+            resolver: Resolver::new(program, profile, dispatch.local),
             module: Module::default(),
             function: Function::default(),
             done: Vec::new(),

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::emit::Emit;
 use crate::resolve::Bound;
+use tilewright_dsl::length;
 use tilewright_dsl::nest::Loop;
 
 /// Words of instructions times barriers that a loop written out may come to. Drivers for CPUs split a workgroup's invocations at each
@@ -35,6 +36,10 @@ impl Emit<'_> {
             let value = self.resolver.values.int(n.into());
             self.stand_at(span);
             self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
+            // The module is refused in the end, and so the rest is not emitted.
+            if self.function.words() > length::MOST {
+                return Err(length::beyond(self.program, self.dispatch));
+            }
         }
         self.resolver.unrolled.pop();
         self.stand_at(span);

@@ -13,6 +13,13 @@ const LONG: usize = 1 << 15;
 /// are all alive at a time, as the transforms of large tiles are.
 const LIMIT: usize = 1 << 16;
 
+/// The number of words at which the backend stops unrolling, so that a module that will be refused is not emitted as a whole. It is above
+/// [`LIMIT`], because modules that prepare tensors may be longer than that.
+pub const MOST: u64 = 1 << 17;
+
+/// The note of a module beyond [`LIMIT`].
+const LIMITED: &str = "it may have 65536: drivers take 10 seconds and longer for most that have more";
+
 /// Whether drivers may take seconds for a dispatch, of which the compiler warned.
 pub fn is_long(dispatch: &launch::Dispatch) -> bool {
     words(dispatch) > LONG
@@ -29,18 +36,21 @@ fn words(dispatch: &launch::Dispatch) -> usize {
 pub(crate) fn check(nest: &Program, program: &launch::Program) -> Result<Errors, Errors> {
     let (mut warnings, mut errors) = (Errors::new(), Errors::new());
     for (dispatch, made) in nest.plan.iter().zip(&program.dispatches).filter(|(_, made)| is_long(made)) {
-        let said = said(nest, dispatch, words(made));
+        let said = said(nest, dispatch, &words(made).to_string());
         match words(made) > LIMIT {
-            true => {
-                errors.push(said.note(format!("it may have {LIMIT}: drivers take 10 seconds and longer for most that have more")))
-            }
+            true => errors.push(said.note(LIMITED)),
             false => warnings.push(said.note(format!("drivers take up to 12 seconds for some that have more than {LONG}"))),
         }
     }
     errors.into_result().map(|()| warnings)
 }
 
-fn said(nest: &Program, dispatch: &Dispatch, words: usize) -> Error {
+/// Returns the error of a dispatch whose module has reached [`MOST`] words.
+pub fn beyond(nest: &Program, dispatch: &Dispatch) -> Error {
+    said(nest, dispatch, &format!("more than {MOST}")).note(LIMITED)
+}
+
+fn said(nest: &Program, dispatch: &Dispatch, words: &str) -> Error {
     let text = format!("the module of `{}` has {words} words", dispatch.name);
     match most_copies(nest, &dispatch.body) {
         Some(Copies { all, of, span }) => {

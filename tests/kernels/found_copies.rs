@@ -1,6 +1,6 @@
 //! What the differential tests found of copies and of what they stand for, made small: each was refused by the verifier once.
 
-use crate::harness::{check, of_subgroups, refused, variant};
+use crate::harness::{check, of_subgroups, profiles, refused, try_variant, variant};
 
 /// Conditions that no small size meets: what only points tell was not seen at any.
 #[test]
@@ -336,4 +336,92 @@ fn clamps_that_full_tiles_do_not_need() {
         serial(i);
     }";
     check(kernel, schedule, &[&[("N", 1), ("M", 1), ("K", 5)], &[("N", 3), ("M", 10), ("K", 5)], &[("N", 2), ("M", 4), ("K", 12)]]);
+}
+
+/// The bound of a clamped index named a triangular range's extent, and so an axis whose tile varies under the place.
+#[test]
+fn ranges_that_end_at_a_tiled_axis() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[4, N] {
+        let s[j]: f32[N] = x.pad(-1.0)[1 - j];
+        y[i, j] = max(k in 0..i) { s.clamp()[k] };
+    }";
+    let schedule = "V: k for p {
+        tile(j: 1 => z1, i: 2) => workgroup(z, y);
+        promote(x => y_c0, at: workgroup, to: shared);
+        serial(i);
+    }";
+    let sizes: [&[(&str, i64)]; 4] = [&[("N", 0)], &[("N", 1)], &[("N", 3)], &[("N", 9)]];
+    check(kernel, schedule, &sizes);
+    let guarded = "V: k for p { tile(i: 3) => workgroup(z); promote(x => y_c0, at: workgroup, to: shared); serial(i, j); }";
+    for profile in profiles() {
+        match try_variant(kernel, guarded, &profile) {
+            Ok(variant) => sizes.iter().for_each(|dims| variant.check(dims, &[])),
+            Err(refusal) => assert!(!refusal.is_defect && refusal.text.contains("is not bounded"), "{}", refusal.text),
+        }
+    }
+    // Split twice, so that the axis is made of a part of its part.
+    let twice = "V: k for p {
+        tile(i: 4 => i_o) => workgroup(y); tile(i: 2 => i_m); promote(x => y_c0, at: workgroup, to: shared); serial(i, i_m, j);
+    }";
+    check(kernel, twice, &sizes);
+    // Growing with the axis, in a stage that is computed there.
+    let stage = "fn k<N>(x: f32[N]) -> y: f32[4, N] {
+        let s[j]: f32[N] = x[j] * 2.0;
+        y[i, j] = max(k in 0..i + 1) { s.clamp()[k * 2 - 1] };
+    }";
+    check(stage, "V: k for p { tile(i: 2) => workgroup(y); compute_at(s, workgroup, to: shared); serial(i, j); }", &sizes);
+}
+
+/// A copy of registers, at a loop that was split after it: past the end of the axis it has the nearest element, as a copy of memory has.
+#[test]
+fn copies_of_registers_past_an_end() {
+    let sizes: [&[(&str, i64)]; 4] = [&[("N", 0)], &[("N", 1)], &[("N", 2)], &[("N", 3)]];
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N <= 3 { y[i] = x[i] * x[i]; }";
+    let schedule = "V: k for p {
+        promote(x => x_r, at: workgroup, to: register);
+        promote(x_r => x_q, at: i, to: register);
+        tile(i: 2 => i_o); unroll(i, i_o);
+    }";
+    check(kernel, schedule, &sizes);
+    let parts = "fn k<N>(x: f32[N]) -> y: f32[N] where N <= 3 { y[i] = min(l in 0..N) { x[l] + i as f32 }; }";
+    let schedule = "V: k for p {
+        tile(l: 2 => z1);
+        rfactor(z1 => part);
+        promote(part => y_c0, at: i, to: register);
+        compute_at(part, workgroup, to: register);
+        tile(i: 2 => z3);
+        unroll(i, z3, z1);
+        part { unroll(z1, i); }
+    }";
+    check(parts, schedule, &sizes);
+}
+
+/// A copy of registers holds its fill outside of them.
+#[test]
+fn copies_of_registers_with_a_fill() {
+    let kernel = "fn k<N>(x: f32[N, 10]) -> y: f32[N] { y[i] = sum(k in 0..10) { x.pad(3.0)[i, k + 2] * 2.0 }; }";
+    for lanes in ["unroll(k);", "vectorize(k, 4);", "vectorize(k, 2); unroll(k);"] {
+        let schedule = format!(
+            "V: k for p {{
+                tile(i: 32) => workgroup(x); distribute(i => thread(x));
+                promote(x => x_r, at: thread, to: register);
+                tile(k: 4 => k_o);
+                promote(x_r => x_q[k], at: k_o, to: register, fill: 0.0);
+                unroll(k_o, k);
+                x_q {{ {lanes} }}
+            }}"
+        );
+        check(kernel, &schedule, &[&[("N", 1)], &[("N", 37)]]);
+    }
+}
+
+/// Long code of a copy within an unrolled loop was emitted as a whole before it was refused.
+#[test]
+fn copies_that_make_long_modules() {
+    let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(k in 0..N) { x.pad(0.5)[k * 999, i] }; }";
+    let schedule = "V: k for p {
+        tile(i: 32) => workgroup(x); tile(k: 4 => k_o); reorder(i, k_o, k);
+        promote(x => x_r, at: k_o, to: register); unroll(k, i);
+    }";
+    refused(kernel, schedule, "the module of `y` has more than 131072 words, as `k` is unrolled into 95936 copies");
 }
