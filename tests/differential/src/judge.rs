@@ -7,6 +7,7 @@ use crate::inputs::Fill;
 use crate::memory::Most;
 use crate::run::{Inputs, STRIDE, admits, dim_values, launch};
 use crate::validate::validate;
+use crate::views;
 use cpu_time::{ProcessTime, ThreadTime};
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +33,9 @@ const BYTES: &str = "bytes, and at most # are reached";
 
 /// Steps of an invocation that are waited for.
 const LONG: i128 = 1 << 20;
+
+/// Steps of a launch that are waited for, of all invocations together: the reference device takes a microsecond for one.
+const MOST_STEPS: i128 = 1 << 24;
 
 /// What judges: the devices.
 pub struct Judge {
@@ -249,6 +253,10 @@ impl Judge {
     ) -> Result<(), Find> {
         let dims = &of.pair.dims[n];
         let algorithm = &variant.algorithm;
+        if let Some(reason) = beyond(variant, inputs, dims) {
+            ran.refused.push(reason.to_owned());
+            return Ok(());
+        }
         let mut wanted = None;
         for device in std::iter::once(&self.reference).chain(self.vulkan.iter().filter(|_| vulkan)) {
             let own = std::ptr::eq(device, &self.reference);
@@ -292,6 +300,14 @@ impl Judge {
         }
         Ok(())
     }
+}
+
+/// Returns why a launch of these sizes is not run, because it would last too long on any device.
+fn beyond(variant: &Variant, inputs: &Inputs, dims: &[(String, i64)]) -> Option<&'static str> {
+    if !views::fit(&variant.program, inputs, &variant.algorithm) {
+        return Some("views among more elements than are made");
+    }
+    (steps(variant, dims, &|_| true) > MOST_STEPS).then_some("more steps than are waited for")
 }
 
 /// Whether a driver made a variant ready in time, or the compiler has said that it may not.
@@ -375,20 +391,24 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.
         Error::Fault { fault, .. } if matches!(fault.kind, FaultKind::Endless { .. }) => {
-            let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
-            let values = dim_values(&variant.program, &dims).unwrap_or_default();
-            let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps(nest, &values, &dispatch.body)).sum::<i128>();
-            let all: i128 = std::iter::once(&variant.nest).chain(&variant.prepared).map(of).sum();
-            (all > LONG).then(|| "more steps than are waited for".to_owned())
+            let of_one = |exec| !matches!(exec, Exec::Bind(..));
+            (steps(variant, &of.pair.dims[n], &of_one) > LONG).then(|| "more steps than are waited for".to_owned())
         }
         Error::Shape { message, .. } => (of.open)(n).then(|| rule(message)),
         _ => None,
     }
 }
 
-/// How often one invocation comes to a leaf, or to a loop of no iterations. A loop whose length depends on another's counter counts with
-/// the largest dim.
-fn steps(nest: &Program, dims: &[i64], block: &Block) -> i128 {
+/// How often a leaf, or a loop of no iterations, is come to in the loops that `counts` says. A loop whose length depends on another's
+/// counter counts with the largest dim.
+fn steps(variant: &Variant, dims: &[(String, i64)], counts: &dyn Fn(Exec) -> bool) -> i128 {
+    let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    let values = dim_values(&variant.program, &dims).unwrap_or_default();
+    let of = |nest: &Program| nest.plan.iter().map(|dispatch| steps_of(nest, &values, &dispatch.body, counts)).sum::<i128>();
+    std::iter::once(&variant.nest).chain(&variant.prepared).map(of).sum()
+}
+
+fn steps_of(nest: &Program, dims: &[i64], block: &Block, counts: &dyn Fn(Exec) -> bool) -> i128 {
     let longest = dims.iter().copied().max().unwrap_or(1);
     let length = |extent| match size(nest, extent) {
         Some(size) => size.eval(dims).unwrap_or(1),
@@ -397,10 +417,11 @@ fn steps(nest: &Program, dims: &[i64], block: &Block) -> i128 {
     let of = |node: &Node| {
         let times = match &node.kind {
             NodeKind::Compute(_) => return 1,
-            NodeKind::Loop(l) if !matches!(l.exec, Exec::Bind(..)) => length(nest.axes[l.axis].extent),
+            NodeKind::Loop(l) if counts(l.exec) => length(nest.axes[l.axis].extent),
             _ => 1,
         };
-        i128::from(times.max(1)).saturating_mul(node.blocks().map(|inner| steps(nest, dims, inner)).fold(0, i128::saturating_add))
+        let inner = node.blocks().map(|inner| steps_of(nest, dims, inner, counts));
+        i128::from(times.max(1)).saturating_mul(inner.fold(0, i128::saturating_add))
     };
     block.iter().map(of).fold(0, i128::saturating_add)
 }

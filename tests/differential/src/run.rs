@@ -12,7 +12,7 @@ use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
 
 /// Elements of a tensor, at most: each is made and compared one by one.
-const MOST_ELEMENTS: i64 = 1 << 24;
+pub(crate) const MOST_ELEMENTS: i64 = 1 << 24;
 
 /// What stands in the name of a dim that is a stride.
 pub(crate) const STRIDE: &str = ".stride(";

@@ -1,9 +1,10 @@
 //! Tensors that a schedule says to be strided: views of larger ones, in which nothing but the view may change.
 
-use crate::run::{download, poison, upload, write};
+use crate::run::{Inputs, MOST_ELEMENTS, download, poison, upload, write};
 use tilewright::{AnyTensor, DType, Device, Result};
 use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_dsl::launch::{Addressing, Program};
+use tilewright_dsl::nest;
 
 /// What a view is a part of.
 pub(crate) struct Whole {
@@ -38,18 +39,38 @@ pub(crate) fn place(
     Ok(given)
 }
 
+/// True if the tensors around the views of a launch are small enough to be made. Around an empty tensor, gaps can be large.
+pub(crate) fn fit(program: &Program, inputs: &Inputs, algorithm: &nest::Program) -> bool {
+    inputs.shapes.iter().all(|(id, shape)| {
+        let tensor = program.tensors.iter().find(|t| t.name == algorithm.buffers[*id].name);
+        let Some(strides) = tensor.and_then(|t| t.strides.as_deref()) else { return true };
+        let free: Vec<bool> = strides.iter().map(|stride| program.free_stride(stride).is_some()).collect();
+        let all = rooms(shape, &free, 8).into_iter().try_fold(1i64, i64::checked_mul);
+        free.len() != shape.len() || all.is_some_and(|all| all <= MOST_ELEMENTS)
+    })
+}
+
+/// Returns the shape of the tensor around a view with gaps. `before` elements precede its rows.
+fn rooms(shape: &[i64], free: &[bool], before: i64) -> Vec<i64> {
+    let (last, inner) = (shape.len().saturating_sub(1), free.last() == Some(&true));
+    let room = |axis: usize| {
+        let around = if axis == last && !inner { before + 8 } else { 1 };
+        let reach = if axis == last && inner { 2 * shape[axis] } else { shape[axis] };
+        if has_gaps(free, axis) { reach + around } else { reach }
+    };
+    (0..shape.len()).map(room).collect()
+}
+
+/// True if an axis has elements around it. It has none if the axis outside of it steps over it without gaps.
+fn has_gaps(free: &[bool], axis: usize) -> bool {
+    axis == 0 || free[axis - 1]
+}
+
 /// A poisoned tensor, and a view of it that has gaps in all free axes. What lies around its innermost axis is a multiple of 8 elements.
 fn with_gaps(device: &Device, dtype: DType, shape: &[i64], free: &[bool], before: i64) -> Result<(AnyTensor, AnyTensor)> {
     let last = shape.len().saturating_sub(1);
     let (all, inner) = (free.iter().all(|free| *free), free.last() == Some(&true));
-    // What the axis outside of it steps over without gaps has nothing around it.
-    let has_gaps = |axis: usize| axis == 0 || free[axis - 1];
-    let room = |axis: usize| {
-        let around = if axis == last && !inner { before + 8 } else { 1 };
-        let reach = if axis == last && inner { 2 * shape[axis] } else { shape[axis] };
-        if has_gaps(axis) { reach + around } else { reach }
-    };
-    let mut rooms: Vec<i64> = (0..shape.len()).map(room).collect();
+    let mut rooms = rooms(shape, free, before);
     if all {
         rooms.reverse();
     }
@@ -62,7 +83,7 @@ fn with_gaps(device: &Device, dtype: DType, shape: &[i64], free: &[bool], before
         view = view.step_by(last, 2)?;
     }
     for (axis, extent) in shape.iter().enumerate() {
-        let begins = axis == last && !inner && has_gaps(axis);
+        let begins = axis == last && !inner && has_gaps(free, axis);
         let first = if begins { before as usize } else { 0 };
         view = view.slice(axis, first..first + usize::try_from(*extent).unwrap_or(0))?;
     }
