@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::schedule::pack::Rewritten;
 use crate::schedule::precompute::Preparation;
 use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, decompose, emit, head, pack, pin, placement, precompute, strided};
+use crate::schedule::{self, At, Watch, decompose, emit, head, pack, pin, placement, precompute, quotients, strided};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;
@@ -161,6 +161,7 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
     tune::bind(&mut program, kernel, schedule, choice)?;
     strided::bind(&mut program, schedule)?;
     head::facts(&mut program, schedule)?;
+    quotients::decide(&mut program);
     pin::bind(&mut program, kernel, schedule)?;
     emit::bind(&mut program, schedule)?;
     program.specialized = schedule.specialized;

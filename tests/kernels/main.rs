@@ -14,6 +14,7 @@ mod found;
 mod found_bounds;
 mod found_copies;
 mod found_places;
+mod found_proofs;
 mod found_rfactor;
 mod found_runs;
 mod found_shared;

@@ -316,7 +316,15 @@ impl Resolver<'_> {
             }
         }
         let load = Load { buffer, count, index, region: self.regions[floor].instance };
-        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, REACH)
+        let range = self.element_range(buffer, dtype);
+        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, range)
+    }
+
+    /// The range of a buffer's elements. A table's elements are literals.
+    fn element_range(&self, buffer: BufferId, dtype: DType) -> Bounds {
+        let Space::Constant(data) = &self.program.buffers[buffer].space else { return REACH };
+        let numbers = data.iter().map(|element| Bounds::of(element.value() as i64));
+        numbers.reduce(Bounds::either).filter(|_| dtype == DType::I32).unwrap_or(REACH)
     }
 
     /// One lane's value of an accumulator.

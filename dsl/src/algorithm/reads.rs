@@ -5,7 +5,7 @@ use super::names::Symbol;
 use super::types::article;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Expr as Node, ExprId, Outside, Read, Sides};
+use crate::expr::{Expr as Node, ExprId, Exprs, Outside, Read, Sides};
 use crate::nest::{BufferId, Space, State};
 use crate::syntax::Name;
 use crate::syntax::expr::{self as tree, Expr};
@@ -106,12 +106,28 @@ impl Checker<'_> {
     fn index(&mut self, e: &Expr) -> Checked<ExprId> {
         let id = self.value(e, Some(DType::I32))?;
         match self.program.exprs.dtype(id) {
-            DType::I32 => Ok(id),
+            DType::I32 => Ok(self.exact(id)),
             found => {
                 let error = Error::new(e.span, format!("an index is an `i32`, not {}", article(found)));
                 self.fail(error.help("convert it: `(…) as i32`"))
             }
         }
+    }
+
+    /// Returns an index that reads tables as exact arithmetic, because the elements of a table are literals.
+    fn exact(&self, id: ExprId) -> ExprId {
+        let exprs = &self.program.exprs;
+        if exprs.is_index(id) || self.depends_on_data(id) {
+            return id;
+        }
+        let is_element = |exprs: &Exprs, e: ExprId| match exprs.get(e) {
+            Node::Read(_) => true,
+            Node::Cast(_, from) => matches!(exprs.get(*from), Node::Read(_)),
+            _ => false,
+        };
+        let exact =
+            exprs.replace(id, &mut |exprs, e| (exprs.dtype(e) == DType::I32 && is_element(exprs, e)).then(|| exprs.as_index(e)));
+        if exprs.is_index(exact) { exact } else { id }
     }
 
     /// What a padded read gives outside: the same everywhere.
@@ -216,8 +232,13 @@ impl Checker<'_> {
         ))
     }
 
+    /// True if an index depends on data that only a launch knows. The elements of tables are known.
     fn depends_on_data(&self, index: ExprId) -> bool {
-        self.program.exprs.any(index, &mut |e| matches!(e, Node::Read(_) | Node::Scalar(_) | Node::State(_)))
+        let buffers = &self.program.buffers;
+        self.program.exprs.any(index, &mut |e| match e {
+            Node::Read(read) => !matches!(buffers[read.buffer].space, Space::Constant(_)),
+            _ => matches!(e, Node::Scalar(_) | Node::State(_)),
+        })
     }
 
     /// That a read is not proved inside.

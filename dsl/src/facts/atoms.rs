@@ -7,9 +7,10 @@ use super::mono::{AtomId, MAX_ATOMS};
 use super::poly::Poly;
 use crate::arena::Arena;
 use crate::expr::ExprId;
-use crate::nest::{AxisId, DimId, Program};
+use crate::nest::{AxisId, BufferId, DimId, Program};
 use crate::table::Map;
 use smallvec::SmallVec;
+use tilewright_launch::DType;
 
 /// What an atom stands for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -28,6 +29,8 @@ pub(super) enum Atom {
     Quotient { num: Poly, den: Poly },
     /// A value of data; with an axis, where in its range an argmin or argmax found what is read.
     Data { of: ExprId, axis: Option<AxisId> },
+    /// An element of a constant table, as a word of that type.
+    Element { of: BufferId, to: DType, index: Vec<Poly> },
 }
 
 /// `then` where `yes` holds, `other` where `no` does: exactly one of them does, but both may know less than that.
@@ -86,6 +89,7 @@ impl Atom {
             Atom::Dim(_) | Atom::Axis(_) | Atom::Data { .. } => SmallVec::new(),
             Atom::Floor { num, den } | Atom::Quotient { num, den } => SmallVec::from_slice(&[num, den]),
             Atom::Min0(p) => SmallVec::from_slice(&[p]),
+            Atom::Element { index, .. } => index.iter().collect(),
             Atom::Select(select) => {
                 let mut parts = vec![&select.then, &select.other];
                 select.yes.polys(&mut parts);
@@ -201,9 +205,13 @@ impl Atoms {
                 [below, above]
             }
             // Minima and choices are taken apart into their cases.
-            Atom::Dim(_) | Atom::Axis(_) | Atom::Min0(_) | Atom::Select(_) | Atom::Quotient { .. } | Atom::Data { .. } => {
-                [None, None]
-            }
+            Atom::Dim(_)
+            | Atom::Axis(_)
+            | Atom::Min0(_)
+            | Atom::Select(_)
+            | Atom::Quotient { .. }
+            | Atom::Data { .. }
+            | Atom::Element { .. } => [None, None],
         };
         let related = self.relations.get(&id).into_iter().flatten().cloned();
         own.into_iter().flatten().chain(related).collect()

@@ -222,7 +222,7 @@ impl Context<'_> {
                 Atom::Dim(_) | Atom::Axis(_) => 10 + entry.rank,
                 Atom::Quotient { .. } => 1,
                 // Their cases are worth more than a replacement.
-                Atom::Min0(_) | Atom::Select(_) | Atom::Data { .. } => continue,
+                Atom::Min0(_) | Atom::Select(_) | Atom::Data { .. } | Atom::Element { .. } => continue,
             };
             if let Some(value) = value
                 && !self.atoms.occurs(id, &value)

@@ -199,7 +199,8 @@ impl<'p> Context<'p> {
         proved
     }
 
-    fn prove_rounds(&mut self, axes: &BTreeSet<AxisId>, p: &Poly, rounds: usize) -> bool {
+    /// True if `p >= 0` is proved in the first `rounds` rounds.
+    pub(super) fn prove_rounds(&mut self, axes: &BTreeSet<AxisId>, p: &Poly, rounds: usize) -> bool {
         if let Some(c) = p.as_constant() {
             return c >= 0;
         }

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::poly::Poly;
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, DimId, Space, Stage};
-use tilewright_launch::DType;
+use tilewright_launch::{DType, MOST};
 
 /// Above the dims and axes that data is compared with: a proof replaces data by these.
 const RANK: u32 = 64;
@@ -29,12 +29,12 @@ pub(super) struct Data {
 }
 
 impl Context<'_> {
-    /// Reads data from now on. Sizes of tensors fit 31 bits.
+    /// Reads data from now on. A launch takes no dim above [`MOST`].
     pub(super) fn read_data(&mut self) {
         self.data = Some(Data::default());
         let dims: Vec<DimId> = self.program.dims.iter().map(|(id, _)| id).collect();
         for dim in dims {
-            let rest = self.dim(dim).and_then(|dim| dim.neg()?.plus(i64::from(i32::MAX)));
+            let rest = self.dim(dim).and_then(|dim| dim.neg()?.plus(MOST));
             self.facts.extend(rest);
         }
         self.forget();
@@ -63,7 +63,7 @@ impl Context<'_> {
     }
 
     /// An atom between two numbers.
-    fn between(&mut self, atom: Atom, (least, greatest): (i64, i64)) -> Option<Poly> {
+    pub(super) fn between(&mut self, atom: Atom, (least, greatest): (i64, i64)) -> Option<Poly> {
         let id = self.atoms.add(atom.clone(), RANK)?;
         let this = Poly::atom(id);
         self.atoms.relate(id, [this.plus(-least)?, this.neg()?.plus(greatest)?]);
@@ -102,7 +102,7 @@ impl Context<'_> {
     }
 
     /// The indices of a read that takes an element of its tensor and nothing else, as indices of that element.
-    fn kept(&mut self, read: &Read) -> Option<Vec<ExprId>> {
+    pub(super) fn kept(&mut self, read: &Read) -> Option<Vec<ExprId>> {
         let exprs = &self.program.exprs;
         match &read.outside {
             Outside::Never => Some(read.index.to_vec()),

@@ -30,7 +30,12 @@ impl Context<'_> {
         match &self.atoms.get(atom).atom {
             Atom::Min0(p) => all(p),
             Atom::Select(select) => gcd(all(&select.then), all(&select.other)),
-            Atom::Dim(_) | Atom::Axis(_) | Atom::Floor { .. } | Atom::Quotient { .. } | Atom::Data { .. } => 1,
+            Atom::Dim(_)
+            | Atom::Axis(_)
+            | Atom::Floor { .. }
+            | Atom::Quotient { .. }
+            | Atom::Data { .. }
+            | Atom::Element { .. } => 1,
         }
     }
 

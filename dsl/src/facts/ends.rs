@@ -56,6 +56,10 @@ impl Context<'_> {
                 let of = self.ends(axes, num)?;
                 Some(Ends { low: of.low.div_euclid(den), high: of.high.map(|high| high.div_euclid(den)) })
             }
+            Atom::Element { of, to, index } => {
+                let (low, high) = self.element_range(*of, *to, index.iter().map(Some))?;
+                Some(Ends { low: low.into(), high: Some(high.into()) })
+            }
             Atom::Axis(_) | Atom::Quotient { .. } | Atom::Min0(_) | Atom::Select(_) | Atom::Data { .. } => None,
         }
     }

@@ -108,7 +108,8 @@ impl Eval<'_> {
         (exprs.is_index(e) || dtype.int_range().is_none_or(fits)).then_some(value)
     }
 
-    /// Computes those of the dims that are derived, and checks these of the program's conditions.
+    /// Computes the derived dims among `dims`, and checks `conditions` and that no dim is negative. An equation can give a symbolic dim
+    /// a negative value, which no launch has.
     pub(super) fn admits(&self, conditions: &[usize], dims: &BTreeSet<DimId>, point: &mut Point) -> bool {
         for dim in dims {
             if let Some(value) = self.program.dims[*dim].derived {
@@ -118,11 +119,12 @@ impl Eval<'_> {
                 };
             }
         }
-        conditions.iter().all(|i| {
-            let condition = &self.program.conditions[*i];
-            let sides = self.value(condition.left, point).zip(self.value(condition.right, point));
-            sides.is_some_and(|(a, b)| condition.relation.holds(a, b))
-        })
+        point.dims.iter().all(|(_, value)| *value >= 0)
+            && conditions.iter().all(|i| {
+                let condition = &self.program.conditions[*i];
+                let sides = self.value(condition.left, point).zip(self.value(condition.right, point));
+                sides.is_some_and(|(a, b)| condition.relation.holds(a, b))
+            })
     }
 
     /// The value of an axis, as the view has it.

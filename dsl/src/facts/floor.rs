@@ -177,6 +177,10 @@ impl Context<'_> {
                 let (num, den) = (self.rebuild(&num, f, inside)?, self.rebuild(&den, f, inside)?);
                 self.floor(&num, &den)
             }
+            Atom::Element { of, to, index } => {
+                let index = index.iter().map(|at| self.rebuild(at, f, inside)).collect::<Option<_>>()?;
+                self.element(of, to, index)
+            }
             Atom::Min0(p) => {
                 let p = self.rebuild(&p, f, inside)?;
                 self.min0(&p)

@@ -11,6 +11,7 @@
 //! holds, whatever it says.
 
 mod atoms;
+mod clamps;
 mod conditions;
 mod context;
 mod counterexample;
@@ -27,7 +28,9 @@ mod prove;
 mod remembered;
 mod samples;
 mod show;
+mod tables;
 mod translate;
+mod wraps;
 
 pub use counterexample::Counterexample;
 pub use poly::Poly;
@@ -267,7 +270,8 @@ impl<'p> Prover<'p> {
         let a = a.into();
         let axes = context.operand_axes([a]);
         let negated = context.operand(a)?.neg()?;
-        context.greatest_lower(&axes, &negated)?.checked_neg()
+        let clamped = context.clamped(a).and_then(|e| context.upper_clamped(&axes, e)?.checked_neg());
+        context.greatest_lower_from(&axes, &negated, clamped)?.checked_neg()
     }
 
     /// The greatest number that is proved to be a lower bound.
@@ -276,7 +280,8 @@ impl<'p> Prover<'p> {
         let a = a.into();
         let axes = context.operand_axes([a]);
         let p = context.operand(a)?;
-        context.greatest_lower(&axes, &p)
+        let clamped = context.clamped(a).and_then(|e| context.lower_clamped(&axes, e));
+        context.greatest_lower_from(&axes, &p, clamped)
     }
 
     /// The fewest of the program's conditions, as places in [`Program::conditions`], that no sizes satisfy together, if
@@ -320,7 +325,39 @@ impl Context<'_> {
     fn proves_order(&mut self, a: Operand<'_>, b: Operand<'_>, distance: i64) -> bool {
         let axes = self.operand_axes([a, b]);
         let difference = self.operand(b).zip(self.operand(a)).and_then(|(b, a)| b.sub(&a)?.plus(-distance));
-        difference.is_some_and(|p| self.prove_in(&axes, &p)) || self.is_about_nothing(&axes)
+        difference.as_ref().is_some_and(|p| self.is_clamped_order(&axes, p, (a, b), distance) || self.prove_in(&axes, p))
+            || self.is_about_nothing(&axes)
+    }
+
+    /// Proves `a + distance <= b` by the clamps in `a` and `b`. `rest` is `b - a - distance`.
+    fn is_clamped_order(
+        &mut self,
+        axes: &BTreeSet<AxisId>,
+        rest: &Poly,
+        (a, b): (Operand<'_>, Operand<'_>),
+        distance: i64,
+    ) -> bool {
+        if !self.has_minima(rest) {
+            return false;
+        }
+        let exprs = &self.program.exprs;
+        let (whole, least) = match (a, b) {
+            (Operand::Expr(a), Operand::Expr(b)) => (exprs.difference(b, a), distance),
+            (Operand::Int(a), Operand::Expr(b)) => (b, a.saturating_add(distance)),
+            (Operand::Expr(a), Operand::Int(b)) => (exprs.difference(exprs.int(0), a), distance.saturating_sub(b)),
+            _ => return false,
+        };
+        self.clamped(Operand::Expr(whole)).is_some()
+            && self.least_seen(axes, rest).is_none_or(|seen| seen >= 0)
+            && self.is_above_clamped(axes, whole, least)
+    }
+
+    /// An operand that is an expression of several minima and maxima.
+    fn clamped(&self, operand: Operand<'_>) -> Option<ExprId> {
+        match operand {
+            Operand::Expr(e) if self.is_clamped(e) => Some(e),
+            _ => None,
+        }
     }
 
     fn operand(&mut self, operand: Operand<'_>) -> Option<Poly> {
@@ -343,6 +380,13 @@ impl Context<'_> {
             }
         }
         axes
+    }
+
+    /// The greatest 32-bit number that `p` is proved not to be below, where one may be known.
+    fn greatest_lower_from(&mut self, axes: &BTreeSet<AxisId>, p: &Poly, known: Option<i64>) -> Option<i64> {
+        // No greater one holds if it is reached.
+        let is_reached = |cx: &mut Self| known.is_some() && cx.least_seen(axes, p) == known.map(i128::from);
+        if is_reached(self) { known } else { self.greatest_lower(axes, p).max(known) }
     }
 
     /// The greatest 32-bit number that `p` is proved not to be below.

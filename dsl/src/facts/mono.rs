@@ -11,9 +11,9 @@ id! {
 }
 
 /// Bits for each atom.
-const WIDTH: u32 = 17;
-/// Atoms in a product, repeated ones counted.
-const MAX_DEGREE: u32 = 7;
+const WIDTH: u32 = 13;
+/// Atoms in a product, repeated ones counted: the extents of a tensor of eight dimensions, and an index or quotient among them.
+const MAX_DEGREE: u32 = 9;
 /// Where the degree stands, above the atoms.
 const DEGREE: u32 = WIDTH * MAX_DEGREE;
 const MASK: u128 = (1 << WIDTH) - 1;
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(mono(&[3, 0]).over(mono(&[0, 3])), Some(Mono::ONE));
         assert_eq!(mono(&[1]).over(mono(&[1, 1])), None);
         assert_eq!(mono(&[5, 2]).atoms().map(Id::index).collect::<Vec<_>>(), [2, 5]);
-        assert_eq!(mono(&[1; 7]).times(mono(&[1])), None);
+        assert_eq!(mono(&[1; 9]).times(mono(&[1])), None);
         assert!(mono(&[0, MAX_ATOMS - 1]).contains(AtomId::new(MAX_ATOMS - 1)));
     }
 

@@ -7,8 +7,8 @@ use super::mono::{AtomId, Mono};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// More terms than indices ever have; what is longer comes from an elimination gone astray.
-const MAX_TERMS: usize = 160;
+/// The most terms. The product of eight extents of two terms each has 256; a longer polynomial comes from an elimination gone astray.
+const MAX_TERMS: usize = 320;
 
 /// A polynomial. It belongs to the [`super::Prover`] that made it (and to those made from that one by adding
 /// assumptions): another's atoms mean something else.

@@ -165,6 +165,10 @@ impl Context<'_> {
                 Some(false) => self.value_at(&select.other, sample),
                 None => None,
             },
+            Atom::Element { of, to, index } => {
+                let index = index.iter().map(|at| self.value_at(at, sample)).collect::<Option<Vec<_>>>();
+                index.and_then(|index| self.element_at(*of, *to, &index))
+            }
             Atom::Data { .. } => None,
         };
         if sample.values.len() <= id.index() {

@@ -99,6 +99,10 @@ impl Context<'_> {
                 format!("({num} / {den})")
             }
             Atom::Data { of, .. } => crate::nest::print::expr(self.program, *of),
+            Atom::Element { of, index, .. } => {
+                let index: Vec<String> = index.iter().map(|at| self.show_poly(at, 0)).collect();
+                format!("{}[{}]", self.program.buffers[*of].name, index.join(", "))
+            }
             Atom::Min0(p) => format!("({}).min(0)", self.show_poly(p, 0)),
             Atom::Select(select) => format!(
                 "(if {} {{ {} }} else {{ {} }})",

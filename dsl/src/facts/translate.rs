@@ -38,6 +38,9 @@ impl Context<'_> {
         if !is_word(dtype) {
             return None;
         }
+        if let Some(element) = self.tabled(e) {
+            return Some(element);
+        }
         let known = match self.program.exprs.get(e).clone() {
             Expr::Const(c) if dtype == DType::I32 => Some(Poly::constant(c.bits as i32)),
             Expr::Const(c) => Some(Poly::constant(c.bits)),

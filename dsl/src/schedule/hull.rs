@@ -3,7 +3,8 @@
 
 use super::StageNest;
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, Expr, ExprId};
+use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::facts::Prover;
 use crate::nest::path::Head;
 use crate::nest::{AxisId, Exec, Fate, Level, Program, Split, Tail};
 use std::collections::HashSet;
@@ -130,10 +131,24 @@ pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upp
             let (a, b) = match (program.exprs.as_int(a), program.exprs.as_int(b)) {
                 (_, Some(n)) => (bound(program, a, over, upper == (n >= 0))?, b),
                 (Some(n), _) if op == Binary::Mul => (a, bound(program, b, over, upper == (n >= 0))?),
+                // By a size.
+                _ if is_fixed(program, b, over) => (bound(program, a, over, upper)?, b),
+                _ if op == Binary::Mul && is_fixed(program, a, over) => (a, bound(program, b, over, upper)?),
                 _ => return None,
             };
             Some(program.exprs.binary(op, a, b))
         }
+        // An element of a table.
+        Expr::Unary(Unary::Index, _) => {
+            let prover = Prover::on_leaves(program);
+            let number = if upper { prover.upper(expr) } else { prover.lower(expr) };
+            number.map(|number| program.exprs.int(number))
+        }
         _ => None,
     }
+}
+
+/// True if a factor or divisor does not vary with the axes, and is not negative.
+fn is_fixed(program: &Program, by: ExprId, over: &HashSet<AxisId>) -> bool {
+    !program.exprs.uses_axis(by, &mut |a| over.contains(&a)) && Prover::on_leaves(program).nonneg(by)
 }

@@ -35,6 +35,7 @@ mod pipeline;
 pub mod placement;
 pub(crate) mod precompute;
 pub mod promote;
+pub(crate) mod quotients;
 mod renamed;
 pub mod reorder;
 pub mod rfactor;

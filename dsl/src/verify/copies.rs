@@ -157,7 +157,8 @@ impl Checks<'_> {
         // Both are one literal by their bounds: of two floors the prover may not see it otherwise.
         let number = |e: ExprId| self.provers.roots.lower(e).filter(|n| self.provers.roots.upper(e) == Some(*n));
         let one = || number(a).is_some_and(|n| number(b) == Some(n));
-        a == b || cheap() || one() || self.same_digit(a, b) || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
+        let words = || self.provers.leaves.same_word(a, b);
+        a == b || cheap() || one() || words() || self.same_digit(a, b) || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
     }
 
     /// Whether two indices are one digit of two minima whose operands have the same digit: a floor of a minimum is the minimum of the floors.

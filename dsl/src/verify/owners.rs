@@ -51,7 +51,11 @@ impl Checks<'_> {
 
     fn constant(&self, site: &Site<'_>, touch: &Touch, index: ExprId) {
         let texts = || (self.line(site), self.buffer(touch.buffer), self.printer.expr(index));
-        let opaque = |e: &Expr| matches!(e, Expr::Dim(_) | Expr::Scalar(_) | Expr::Read(_));
+        // An element of a table is a literal where its index is.
+        let opaque = |e: &Expr| match e {
+            Expr::Read(read) => !matches!(self.space(read.buffer), Space::Constant(_)),
+            _ => matches!(e, Expr::Dim(_) | Expr::Scalar(_)),
+        };
         if self.program.exprs.any(index, &mut |e| opaque(e)) {
             let (line, name, text) = texts();
             let what = format!("`{line}` indexes `{name}` by `{text}`, which is known only at run time; registers have no address");

@@ -200,7 +200,10 @@ impl Checks<'_> {
 /// Whether an element lies in a range.
 fn within(checks: &Checks<'_>, prover: &Prover<'_>, range: &Range, at: ExprId) -> bool {
     let offset = prover.poly(at).zip(checks.poly(prover, &range.from)).and_then(|(at, from)| at.sub(&from));
-    offset.is_some_and(|offset| prover.nonneg(&offset) && prover.less(&offset, range.width))
+    let constant = || {
+        range.from.is_constant() && prover.less_equal(range.from.constant, at) && prover.less(at, range.from.constant + range.width)
+    };
+    offset.is_some_and(|offset| prover.nonneg(&offset) && prover.less(&offset, range.width)) || constant()
 }
 
 /// How many elements steps reach, if they reach every one from the first to the last.

@@ -386,3 +386,16 @@ fn distances_of_clamps_within_clamps() {
         &[&format!("{near} - {first} <= 8"), &format!("1 <= {near} - {first}")],
     );
 }
+
+#[test]
+fn an_equation_keeps_what_holds_of_the_dim_that_it_replaces() {
+    for dims in ["N; M; past", "past; N; M", "M; past; N"] {
+        check(
+            World::new(dims, "i < N", "M == N + past"),
+            false,
+            &["0 <= past", "0 <= i + past + 1", "i + past in M", "N <= M"],
+            &["1 <= past", "N < M", "i + past + 1 in M"],
+        );
+    }
+    check(World::new("N; M", "i < M", "N == M * 2"), false, &["i * 2 + 1 in N", "M <= N"], &["M < N", "i * 2 + 2 in N"]);
+}

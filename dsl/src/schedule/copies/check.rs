@@ -84,9 +84,12 @@ impl Search<'_> {
         })
     }
 
-    /// An index of registers names no size and no data.
+    /// An index of registers names no size and no data. An element of a table is a literal where its index is.
     fn known(&self, program: &Program, index: ExprId) -> Applied {
-        let at_run_time = |e: &Expr| matches!(e, Expr::Dim(_) | Expr::Scalar(_) | Expr::Read(_));
+        let at_run_time = |e: &Expr| match e {
+            Expr::Read(read) => !matches!(program.buffers[read.buffer].space, Space::Constant(_)),
+            _ => matches!(e, Expr::Dim(_) | Expr::Scalar(_)),
+        };
         if !program.exprs.any(index, &mut |e| at_run_time(e)) {
             return Ok(());
         }

@@ -11,9 +11,9 @@ use super::distance::distance;
 use super::{Wanted, as_read, call, listed, made_axis};
 use crate::diag::Error;
 use crate::expr::linear::Linear;
-use crate::expr::{Expr, ExprId, Read};
+use crate::expr::{Expr, ExprId, Outside, Read, Sides};
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, Exec, Node, NodeKind};
+use crate::nest::{AxisId, Block, Exec, Node, NodeKind, Space};
 use crate::schedule::StageNest;
 use crate::schedule::hull::bound;
 use crate::syntax::schedule::Memory;
@@ -30,7 +30,7 @@ pub(in crate::schedule) struct Footprint {
     /// The axes that vary under the place and that the index names.
     pub(in crate::schedule) used: Vec<AxisId>,
     /// What the reads say of elements outside.
-    pub(in crate::schedule) outside: crate::expr::Outside,
+    pub(in crate::schedule) outside: Outside,
     /// Every read that the copy serves, with its index there.
     pub(in crate::schedule) places: Vec<(ExprId, Vec<ExprId>)>,
     /// Axes that the copy's axes stand for, each with its replacement.
@@ -102,13 +102,13 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
     let mut bound = nest.bound_axes();
     bound.extend(&wanted.place.inside);
     for (id, read) in reads.collect::<Vec<_>>() {
-        if read.index.iter().any(|i| !nest.program.exprs.reads(*i).is_empty()) {
+        if read.index.iter().any(|i| !is_known(nest, *i)) {
             let text = nest.text(id);
             let error = Error::new(wanted.promote.source.span, format!("`{text}` is read at an index that depends on data"));
             return Err(error.help("which elements are read is known only at run time: read the tensor itself"));
         }
         let index = read.index.iter().map(|i| nest.program.over_leaves(*i, &bound));
-        let index = index.map(|i| block::of(nest, i)).collect();
+        let index = index.map(|i| kept_in_tables(nest, block::of(nest, i))).collect();
         seen.push(Seen { id, read, index });
     }
     if seen.is_empty() {
@@ -122,6 +122,28 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
         None => boxed(nest, wanted, &seen.iter().collect::<Vec<_>>())?,
     };
     Ok(Footprint { used, ..footprint })
+}
+
+/// True if an index depends on no data that only a launch knows. It may read tables.
+fn is_known(nest: &StageNest<'_>, index: ExprId) -> bool {
+    let program = &*nest.program;
+    let reads = program.exprs.reads(index);
+    let is_table = |read: &Read| matches!(program.buffers[read.buffer].space, Space::Constant(_));
+    reads.is_empty() || program.exprs.is_index(index) && reads.iter().all(is_table)
+}
+
+/// Clamps the reads of tables in an index over loops, because loops can run past the axes that the reads were proved for.
+fn kept_in_tables(nest: &StageNest<'_>, index: ExprId) -> ExprId {
+    let (program, prover) = (&*nest.program, nest.prover());
+    program.exprs.replace(index, &mut |exprs, id| {
+        let Expr::Read(read) = exprs.get(id) else { return None };
+        let at: Vec<ExprId> = read.index.iter().map(|at| kept_in_tables(nest, *at)).collect();
+        let shape = &program.buffers[read.buffer].shape;
+        let sides: Sides = at.iter().zip(shape).map(|(at, n)| (!prover.nonneg(*at), !prover.less(*at, *n))).collect();
+        let is_inside = sides.iter().all(|side| *side == (false, false));
+        let outside = if is_inside { read.outside.clone() } else { Outside::Clamp(sides) };
+        Some(exprs.add(Expr::Read(Read { buffer: read.buffer, index: at.into(), outside }), exprs.dtype(id)))
+    })
 }
 
 /// The axes that vary and that indices name.
@@ -389,8 +411,7 @@ pub(super) fn dimension_name(nest: &StageNest<'_>, seen: &Seen, dimension: usize
 }
 
 /// What all reads say of elements outside the tensor.
-pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<crate::expr::Outside, Error> {
-    use crate::expr::Outside;
+pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<Outside, Error> {
     let mut common = Outside::Never;
     for s in seen {
         let outside = if is_inside(nest, &s.read) { Outside::Never } else { s.read.outside.clone() };
@@ -416,10 +437,10 @@ pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[
 /// Whether a clamped read is proved inside: inlining clamps what it does not prove, as no place of its own is known then.
 fn is_inside(nest: &StageNest<'_>, read: &Read) -> bool {
     let shape = &nest.program.buffers[read.buffer].shape;
-    matches!(read.outside, crate::expr::Outside::Clamp(_))
+    matches!(read.outside, Outside::Clamp(_))
         && read.index.iter().zip(shape).all(|(index, extent)| nest.prover().inside(*index, *extent))
 }
 
-fn join(a: &crate::expr::Sides, b: &crate::expr::Sides) -> crate::expr::Sides {
+fn join(a: &Sides, b: &Sides) -> Sides {
     a.iter().zip(b).map(|((a, b), (c, d))| (*a || *c, *b || *d)).collect()
 }

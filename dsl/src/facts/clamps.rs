@@ -1,0 +1,167 @@
+//! Sums of minima and maxima: a clamp of a clamp, however deep, is one interval.
+//!
+//! Sums, multiples and quotients by numbers distribute over minima and maxima, because they are monotone. So an index is a maximum of minima
+//! of plain sums, and also a minimum of maxima. An operand that another operand makes redundant is removed. So a chain of clamps stays as
+//! short as one clamp: for example, `((i - 1).max(0) - 1).max(0)` is `(i - 2).max(-1).max(0)`, which is `(i - 2).max(0)`. An index is at
+//! least a bound if each of its maxima has an operand that is at least the bound.
+
+use super::atoms::Atom;
+use super::context::Context;
+use super::mono::AtomId;
+use super::poly::Poly;
+use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::nest::AxisId;
+use crate::table::Map;
+use std::collections::BTreeSet;
+
+/// The most operands of an index, over all its groups.
+const MAX_OPERANDS: usize = 48;
+
+/// Groups of operands: a maximum of minima, or a minimum of maxima.
+type Groups = Vec<Vec<Poly>>;
+
+/// Brings expressions to groups of operands.
+struct Grouping<'c, 'p> {
+    cx: &'c mut Context<'p>,
+    /// The axes that are in range.
+    axes: &'c BTreeSet<AxisId>,
+    /// Which differences were found to be at least 0, or not.
+    known: Map<Poly, bool>,
+}
+
+impl Context<'_> {
+    /// True if `e` is at least `least` by its maxima, where these axes are in range.
+    pub(super) fn is_above_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId, least: i64) -> bool {
+        let mut grouping = Grouping { cx: self, axes, known: Map::default() };
+        let Some(maxima) = grouping.of(e, false) else { return false };
+        maxima.iter().all(|operands| {
+            let rest: Vec<Poly> = operands.iter().filter_map(|p| p.plus(-least)).collect();
+            rest.iter().any(|p| grouping.cx.prove_in(axes, p))
+        })
+    }
+
+    /// The greatest number that `e` is found not to be below, by its maxima.
+    pub(super) fn lower_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId) -> Option<i64> {
+        let maxima = Grouping { cx: self, axes, known: Map::default() }.of(e, false)?;
+        let least = maxima.iter().map(|operands| operands.iter().filter_map(|p| self.greatest_lower(axes, p)).max());
+        least.min()?
+    }
+
+    /// The least number that `e` is found not to be above, by its minima.
+    pub(super) fn upper_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId) -> Option<i64> {
+        let minima = Grouping { cx: self, axes, known: Map::default() }.of(e, true)?;
+        let mut greatest = |p: &Poly| self.greatest_lower(axes, &p.neg()?)?.checked_neg();
+        let mut most = None;
+        for operands in &minima {
+            most = most.max(Some(operands.iter().filter_map(&mut greatest).min()?));
+        }
+        most
+    }
+
+    /// True if a polynomial has a minimum or maximum in it, at any depth.
+    pub(super) fn has_minima(&self, p: &Poly) -> bool {
+        let is_minimum = |id: AtomId| matches!(self.atoms.get(id).atom, Atom::Min0(_));
+        let atoms = p.terms.iter().flat_map(|(mono, _)| mono.atoms());
+        atoms.into_iter().any(|id| is_minimum(id) || self.atoms.get(id).within.iter().any(|id| is_minimum(*id)))
+    }
+
+    /// True if an expression has several minima and maxima.
+    pub(super) fn is_clamped(&self, e: ExprId) -> bool {
+        let mut count = 0;
+        self.program.exprs.any(e, &mut |e| {
+            count += u32::from(matches!(e, Expr::Binary(Binary::Min | Binary::Max, ..)));
+            count > 1
+        })
+    }
+}
+
+impl Grouping<'_, '_> {
+    /// The groups of an expression: with `maximum`, it is the maximum of their minima; else the minimum of their maxima.
+    fn of(&mut self, e: ExprId, maximum: bool) -> Option<Groups> {
+        let exprs = &self.cx.program.exprs;
+        let groups = match *exprs.get(e) {
+            // Data wraps.
+            _ if !exprs.is_index(e) => return self.plain(e),
+            _ if !exprs.any(e, &mut |e| matches!(e, Expr::Binary(Binary::Min | Binary::Max, ..))) => return self.plain(e),
+            Expr::Binary(Binary::Add, a, b) => {
+                let (a, b) = (self.of(a, maximum)?, self.of(b, maximum)?);
+                sums(&a, &b)?
+            }
+            Expr::Binary(Binary::Sub, a, b) => {
+                let (a, b) = (self.of(a, maximum)?, self.of(b, !maximum)?);
+                sums(&a, &each(b, |p| p.neg())?)?
+            }
+            Expr::Unary(Unary::Neg, a) => each(self.of(a, !maximum)?, |p| p.neg())?,
+            Expr::Binary(Binary::Mul, a, b) => {
+                let (of, times) = exprs.as_int(b).map(|n| (a, n)).or_else(|| exprs.as_int(a).map(|n| (b, n)))?;
+                each(self.of(of, maximum == (times >= 0))?, |p| p.scale(times.into()))?
+            }
+            Expr::Binary(Binary::FloorDiv, a, b) => {
+                let by = Poly::constant(exprs.as_int(b).filter(|by| *by >= 1)?);
+                let of = self.of(a, maximum)?;
+                each(of, |p| self.cx.floor(p, &by))?
+            }
+            Expr::Binary(op @ (Binary::Min | Binary::Max), a, b) => {
+                let (a, b) = (self.of(a, maximum)?, self.of(b, maximum)?);
+                match (op == Binary::Max) == maximum {
+                    true => [a, b].concat(),
+                    false => a.iter().flat_map(|a| b.iter().map(move |b| [&a[..], &b[..]].concat())).collect(),
+                }
+            }
+            _ => return self.plain(e),
+        };
+        let groups = self.shortened(groups, maximum);
+        (groups.iter().map(Vec::len).sum::<usize>() <= MAX_OPERANDS).then_some(groups)
+    }
+
+    fn plain(&mut self, e: ExprId) -> Option<Groups> {
+        Some(vec![vec![self.cx.poly(e)?]])
+    }
+
+    /// Removes redundant operands from each group, and redundant groups.
+    fn shortened(&mut self, groups: Groups, maximum: bool) -> Groups {
+        let groups: Groups = groups.into_iter().map(|group| self.needed(group, |g, p, q| g.in_order(p, q, maximum))).collect();
+        // A minimum is at least another one if each of its operands is at least one of the other's.
+        self.needed(groups, |g, kept, idle| kept.iter().all(|p| idle.iter().any(|q| g.in_order(q, p, maximum))))
+    }
+
+    /// True if `p` makes `q` redundant in a minimum (or maximum).
+    fn in_order(&mut self, p: &Poly, q: &Poly, minimum: bool) -> bool {
+        let (low, high) = if minimum { (p, q) } else { (q, p) };
+        let Some(rest) = high.sub(low) else { return false };
+        if let Some(known) = self.known.get(&rest) {
+            return *known;
+        }
+        let proved = self.cx.prove_rounds(self.axes, &rest, 1);
+        self.known.insert(rest, proved);
+        proved
+    }
+
+    /// The items that no other item makes redundant.
+    fn needed<T>(&mut self, items: Vec<T>, idles: impl Fn(&mut Self, &T, &T) -> bool) -> Vec<T> {
+        let mut needed: Vec<T> = Vec::new();
+        for item in items {
+            if needed.iter().any(|kept| idles(self, kept, &item)) {
+                continue;
+            }
+            needed.retain(|kept| !idles(self, &item, kept));
+            needed.push(item);
+        }
+        needed
+    }
+}
+
+/// The groups of a sum.
+fn sums(a: &Groups, b: &Groups) -> Option<Groups> {
+    let operands = |groups: &Groups| groups.iter().map(Vec::len).sum::<usize>();
+    if operands(a) * operands(b) > MAX_OPERANDS * 8 {
+        return None;
+    }
+    let sum = |(a, b): (&Vec<Poly>, &Vec<Poly>)| a.iter().flat_map(|a| b.iter().map(move |b| a.add(b))).collect();
+    a.iter().flat_map(|a| b.iter().map(move |b| (a, b))).map(sum).collect()
+}
+
+/// Applies a monotone function to each operand.
+fn each(groups: Groups, mut f: impl FnMut(&Poly) -> Option<Poly>) -> Option<Groups> {
+    groups.iter().map(|group| group.iter().map(&mut f).collect()).collect()
+}

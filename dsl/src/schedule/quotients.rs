@@ -1,0 +1,41 @@
+//! Removes quotients and remainders that the facts decide. For example, `m / MG` is 0 if `m` is below `g * MG` and `g == 1`.
+//!
+//! This precedes all directives, so that they and the verifier start from the same expressions. Without it, `promote` finds no bound for an
+//! index of groups, although there is one group.
+
+use crate::expr::{Binary, Expr, ExprId};
+use crate::facts::Prover;
+use crate::nest::{AxisId, Body, Program};
+
+/// Replaces, in all stages, the quotients and remainders whose dividend is proved to be below a divisor that is a size.
+pub(crate) fn decide(program: &mut Program) {
+    for id in program.stages.ids().collect::<Vec<_>>() {
+        let mut stage = program.stages[id].clone();
+        let mut axes = stage.axes.clone();
+        if let Body::Reduce { over, .. } = &stage.body {
+            axes.extend(over);
+        }
+        for value in stage.values_mut() {
+            *value = decided(program, *value, &axes);
+        }
+        program.stages[id] = stage;
+    }
+}
+
+fn decided(program: &Program, value: ExprId, axes: &[AxisId]) -> ExprId {
+    let exprs = &program.exprs;
+    let by_size = |e: &Expr| match e {
+        Expr::Binary(Binary::FloorDiv | Binary::FloorMod, _, by) => exprs.as_int(*by).is_none(),
+        _ => false,
+    };
+    if !exprs.any(value, &mut { by_size }) {
+        return value;
+    }
+    let prover = Prover::new(program).within(axes.iter().copied());
+    exprs.replace(value, &mut |exprs, e| match *exprs.get(e) {
+        Expr::Binary(op @ (Binary::FloorDiv | Binary::FloorMod), of, by) if by_size(exprs.get(e)) && prover.inside(of, by) => {
+            Some(if op == Binary::FloorDiv { exprs.int(0) } else { decided(program, of, axes) })
+        }
+        _ => None,
+    })
+}

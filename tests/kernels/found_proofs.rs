@@ -1,0 +1,251 @@
+//! Programs that are right and were refused, because a proof was missing: each is run, so that what is proved is also true.
+
+use crate::harness::{check, profiles, variant};
+
+/// Runs a kernel with values for its scalars.
+fn check_scalars(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]], scalars: &[&[f64]]) {
+    for profile in profiles() {
+        let variant = variant(kernel, schedule, &profile);
+        for (dims, scalars) in sizes.iter().flat_map(|dims| scalars.iter().map(move |scalars| (dims, scalars))) {
+            variant.check(dims, scalars);
+        }
+    }
+}
+
+const EIGHT: [(&str, i64); 8] = [("A", 2), ("B", 1), ("C", 3), ("D", 2), ("E", 1), ("F", 2), ("G", 3), ("H", 5)];
+
+/// A product of eight sizes is one term.
+#[test]
+fn eight_dimensions() {
+    let dims = "A, B, C, D, E, F, G, H";
+    let kernel = format!(
+        "fn k<{dims}>(x: f32[{dims}]) -> y: f32[{dims}] {{ y[a, b, c, d, e, f, g, h] = 2.0 * x[a, b, c, d, e, f, g, h]; }}"
+    );
+    let schedules = [
+        "",
+        "fuse(a, b, c, d, e, f, g, h => p); tile(p: 64) => workgroup(x); distribute(p => thread(x));",
+        "fuse(a, b, c, d, e, f, g => p); tile(p: 4, h: 16) => workgroup(y, x); distribute(p, h => thread(y, x));",
+        "fuse(a, b, c, d => p); fuse(e, f, g, h => q); tile(p: 4, q: 16) => workgroup(y, x); distribute(p, q => thread(y, x));",
+        "reorder(h, g, f, e, d, c, b, a); fuse(h, g, f, e, d, c, b, a => p); tile(p: 32) => workgroup(x); distribute(p => thread(x));",
+    ];
+    for schedule in schedules {
+        check(&kernel, &format!("V: k for p {{ {schedule} }}"), &[&EIGHT]);
+    }
+    let longer = "A + 1, B + 1, C + 1, D + 1, E + 1, F + 1, G + 1, H + 1";
+    let kernel = format!(
+        "fn k<{dims}>(x: f32[{dims}]) -> y: f32[{longer}] {{ y[a, b, c, d, e, f, g, h] = x.pad(1.0)[a, b, c - 1, d, e, f, g, h - 1]; }}"
+    );
+    check(&kernel, "V: k for p {}", &[&EIGHT]);
+}
+
+/// A scalar in an index is data, which wraps; what is copied at an index and what is read there wrap alike.
+#[test]
+fn copies_at_scalars() {
+    let shared = "tile(i: 8) => workgroup(x); promote(x => x_s, at: workgroup, to: shared); distribute(i => thread(x));";
+    let far: [&[f64]; 5] = [&[0.0], &[1.0], &[-3.0], &[40.0], &[-2147483648.0]];
+    for outside in ["clamp()", "pad(0.5)"] {
+        let kernel = format!(
+            "fn k<H>(x: f32[H], ph: i32) -> y: f32[H] where H >= 1 {{ y[i] = sum(k in 0..3) {{ x.{outside}[i + k - ph] }}; }}"
+        );
+        check_scalars(&kernel, &format!("V: k for p {{ {shared} }}"), &[&[("H", 21)], &[("H", 1)]], &far);
+        let kernel = format!(
+            "fn k<H>(x: f32[H], ph: i32) -> y: f32[H] where H >= 1 {{
+                let t[i]: f32[H] = x[i] * 2.0;
+                y[i] = sum(k in 0..3) {{ t.{outside}[i + k - ph] }};
+            }}"
+        );
+        let schedule =
+            "V: k for p { tile(i: 8) => workgroup(x); distribute(i => thread(x)); compute_at(t, workgroup, to: shared); }";
+        check_scalars(&kernel, schedule, &[&[("H", 21)], &[("H", 1)]], &far);
+    }
+    let kernel = "fn k<H, W>(x: f32[H, W], ph: i32, pw: u32) -> y: f32[H, W] where H >= 1, W >= 1 {
+        y[i, j] = sum(k in 0..3, l in 0..3) { x.clamp()[i + k - ph, j * 2 + l - pw as i32] };
+    }";
+    let schedule = "V: k for p {
+        tile(i: 4, j: 8) => workgroup(y, x);
+        promote(x => x_s, at: workgroup, to: shared);
+        distribute(i, j => thread(y, x));
+    }";
+    check_scalars(kernel, schedule, &[&[("H", 9), ("W", 13)]], &[&[1.0, 2.0], &[-5.0, 4294967295.0]]);
+}
+
+/// No dim is negative, also one that an equation gives a value.
+#[test]
+fn dims_that_equations_give() {
+    let kernel = "fn k<N, M>(s: f32[N, M], past: dim) -> y: f32[N] where M == N + past {
+        y[i] = max(j in 0..i + past + 1) { s[i, j] };
+    }";
+    for schedule in ["", "tile(i: 8) => workgroup(x); distribute(i => thread(x));"] {
+        let schedule = format!("V: k for p {{ {schedule} }}");
+        check(kernel, &schedule, &[&[("N", 5), ("M", 9), ("past", 4)], &[("N", 3), ("M", 3), ("past", 0)]]);
+    }
+}
+
+/// Under `g == 1` there is one group; and a stride with a bound bounds what is read.
+#[test]
+fn facts_that_bound_indices() {
+    let kernel = "fn k<C, MG>(x: f32[C], w: f32[C, MG], g: dim, cg: dim) -> y: f32[g * MG] {
+        y[m] = sum(c in 0..cg) { x.pad(0.0)[m / MG * cg + c] * w.pad(0.0)[m / MG * cg + c, m % MG] };
+    }";
+    for fact in ["g == 1", "g <= 1"] {
+        let schedule = format!(
+            "V: k for p where {fact} {{
+                tile(m: 8) => workgroup(x);
+                distribute(m => thread(x));
+                tile(c: 4 => c_o);
+                promote(w => w_s, at: c_o, to: shared);
+            }}"
+        );
+        check(kernel, &schedule, &[&[("C", 7), ("MG", 11), ("g", 1), ("cg", 7)], &[("C", 7), ("MG", 3), ("g", 1), ("cg", 9)]]);
+    }
+    let schedule = "V: k for p where g == 2 { tile(m: 8) => workgroup(x); distribute(m => thread(x)); }";
+    check(kernel, schedule, &[&[("C", 8), ("MG", 5), ("g", 2), ("cg", 4)]]);
+
+    let kernel = "fn k<H>(x: f32[H], s: dim, d: dim, n: dim) -> y: f32[n] { y[i] = sum(k in 0..3) { x.pad(0.0)[i * s + k * d] }; }";
+    let schedule = "V: k for p where s <= 2, d <= 3 {
+        tile(i: 8) => workgroup(x);
+        distribute(i => thread(x));
+        promote(x => x_s, at: workgroup, to: shared);
+    }";
+    let sizes: [&[(&str, i64)]; 3] = [
+        &[("H", 40), ("s", 2), ("d", 3), ("n", 17)],
+        &[("H", 40), ("s", 1), ("d", 0), ("n", 9)],
+        &[("H", 4), ("s", 0), ("d", 1), ("n", 9)],
+    ];
+    check(kernel, schedule, &sizes);
+}
+
+/// The elements of a table are literals: reads at them are proved, copied and kept in registers.
+#[test]
+fn tables_of_indices() {
+    let n: [&[(&str, i64)]; 3] = [&[("N", 70)], &[("N", 1)], &[("N", 0)]];
+    let kernel = "fn k<N>(x: i32[N]) -> y: f32[N] {
+        const W: f32[8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
+        const V: i32[4] = [3, 1, 0, 2];
+        const U: u32[4] = [3, 1, 0, 7];
+        y[i] = W[V[x[i] & 3]] + W[U[x[i] & 3] as i32];
+    }";
+    check(kernel, "V: k for p {}", &n);
+    let kernel = "fn k<N>(x: f32[N + 9]) -> y: f32[N] {
+        const D: u32[3] = [0, 4, 9];
+        y[i] = sum(k in 0..3) { x[i + D[k] as i32] };
+    }";
+    let shared = "tile(i: 16) => workgroup(x); promote(x => x_s, at: workgroup, to: shared); distribute(i => thread(x));";
+    check(kernel, &format!("V: k for p {{ {shared} }}"), &n);
+    let kernel = "fn k<N>(x: f32[N + 57]) -> y: f32[N] {
+        const AT: i32[3] = [0, 24, 56];
+        y[i] = max(d in 0..3) { x[(i + AT[d]).clamp(0, N + 56)] };
+    }";
+    check(kernel, "V: k for p {}", &n);
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {
+        const V: i32[4] = [3, 1, 0, 2];
+        const U: i32[4] = [-2, -1, 1, 2];
+        y[i] = sum(k in 0..4) { x.pad(0.5)[2 * i + U[V[k]] * 3] };
+    }";
+    check(kernel, &format!("V: k for p {{ {shared} }}"), &n[..2]);
+}
+
+/// The offsets of a stencil are two columns of a table.
+#[test]
+fn tables_of_offsets() {
+    let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] where N >= 1, M >= 1 {
+        const D: i32[5, 2] = [[-1, 0], [0, -1], [0, 0], [1, 0], [0, 1]];
+        const W: f32[5] = [0.25, 0.5, -1.0, 0.5, 0.25];
+        const S: bool[5] = [true, true, false, true, true];
+        y[i, j] = sum(k in 0..5) { if S[k] { W[k] * x.clamp()[i + D[k, 0], j + D[k, 1]] } else { 0.0 } };
+    }";
+    let threads = "tile(i: 4, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x));";
+    let row = "tile(i: 4, j: 8) => workgroup(y, x); distribute(i => thread(y)); unroll(j, k);";
+    let copies = [
+        format!("{threads} promote(x => x_s, at: workgroup, to: shared);"),
+        format!("{threads} unroll(k);"),
+        format!("{row} promote(x => x_r, at: thread, to: register);"),
+    ];
+    for copy in copies {
+        let schedule = format!("V: k for p {{ {copy} }}");
+        check(kernel, &schedule, &[&[("N", 9), ("M", 17)], &[("N", 1), ("M", 1)]]);
+    }
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {
+        const D: i32[3] = [-1, 0, 1];
+        let t[i]: f32[N] = x.clamp()[i + D[0]] * 2.0;
+        let u[i]: f32[N] = sum(k in 0..3) { t.clamp()[i + D[k]] };
+        y[i] = sum(l in 0..3) { u.clamp()[i - 2 * D[l]] };
+    }";
+    for tail in ["", "tile(l: 2 => l_o);"] {
+        let schedule = format!(
+            "V: k for p {{
+                tile(i: 16) => workgroup(x);
+                distribute(i => thread(x));
+                {tail}
+                compute_at(u, workgroup, to: shared);
+                compute_at(t, workgroup, to: shared);
+            }}"
+        );
+        check(kernel, &schedule, &[&[("N", 37)], &[("N", 1)]]);
+    }
+}
+
+/// An index may have data with a range in it.
+#[test]
+fn data_with_a_range_in_an_index() {
+    let kernel = "fn k<H>(x: f32[H + 57], at: i32[H]) -> y: f32[H] {
+        y[i] = x[i + at[i].clamp(0, 56)] + x[at[i].clamp(3, 50) + i] + x[(at[i] & 31) + i];
+    }";
+    check(kernel, "V: k for p {}", &[&[("H", 19)], &[("H", 1)], &[("H", 0)]]);
+}
+
+/// Stages that read each other clamped, each computed for a tile: `at` gives the place of each.
+fn chain(stages: &[&str], last: &str, shape: &str) -> (String, String) {
+    let defined: Vec<String> = stages.iter().enumerate().map(|(n, stage)| format!("let a{n}{stage}")).collect();
+    let placed: Vec<String> = (0..stages.len()).rev().map(|n| format!("compute_at(a{n}, workgroup, to: shared);")).collect();
+    (format!("fn k{shape} {{ {} {last} }}", defined.join("\n")), placed.join(" "))
+}
+
+/// A clamp of clamps is one interval.
+#[test]
+fn chains_of_clamps() {
+    let mut stages = vec!["[i]: f32[N] = x.clamp()[i - 1] + x.clamp()[i + 1];".to_owned()];
+    for n in 0..7 {
+        stages.push(format!("[i]: f32[N] = a{n}.clamp()[i - 1] - a{n}.clamp()[i + {}];", 1 + n % 2));
+    }
+    let stages: Vec<&str> = stages.iter().map(String::as_str).collect();
+    let (kernel, placed) = chain(&stages, "y[i] = a7.clamp()[i + 3] * 2.0;", "<N>(x: f32[N]) -> y: f32[N] where N >= 1");
+    let schedule = format!("V: k for p {{ tile(i: 16) => workgroup(x); {placed} distribute(i => thread(x)); }}");
+    check(&kernel, &schedule, &[&[("N", 37)], &[("N", 3)], &[("N", 1)]]);
+
+    let stages = [
+        "[i, j]: f32[N, M] = x.clamp()[i - 1, j] + x.clamp()[i, j + 1];",
+        "[i, j]: f32[N, M] = a0.pad(0.0)[i - 1, j] + a0.pad(0.0)[i, j + 1];",
+        "[i, j]: f32[N, M] = a1.clamp()[i - 1, j - 2] + a1.clamp()[i, j + 1];",
+        "[i, j]: f32[N, M] = a2.clamp()[i - 1, j] + a2.clamp()[i + 1, j + 1];",
+        "[i, j]: f32[N, M] = a3.pad(1.0)[i - 1, j] + a3.pad(1.0)[i, j + 1];",
+    ];
+    let last = "y[i, j] = a4.clamp()[i - 1, j + 1] * 2.0;";
+    let (kernel, placed) = chain(&stages, last, "<N, M>(x: f32[N, M]) -> y: f32[N, M] where N >= 1, M >= 1");
+    let schedule = format!("V: k for p {{ tile(i: 4, j: 8) => workgroup(y, x); {placed} distribute(i, j => thread(y, x)); }}");
+    check(&kernel, &schedule, &[&[("N", 9), ("M", 19)], &[("N", 1), ("M", 2)]]);
+}
+
+/// The same where each stage is twice, or half, as long as the one before.
+#[test]
+fn clamped_pyramids() {
+    let stages = [
+        "[i]: f32[2 * N] = x.clamp()[i / 2] + x.clamp()[i / 2 + 1];",
+        "[i]: f32[4 * N] = a0.clamp()[i / 2] - a0.clamp()[i / 2 - 1];",
+        "[i]: f32[8 * N] = a1.clamp()[i / 2] + a1.clamp()[i / 2 + 1];",
+        "[i]: f32[16 * N] = a2.clamp()[i / 2] - a2.clamp()[i / 2 + 1];",
+    ];
+    let (kernel, placed) = chain(&stages, "y[i] = a3[i] * 2.0;", "<N>(x: f32[N]) -> y: f32[16 * N] where N >= 1");
+    let schedule = format!("V: k for p {{ tile(i: 32) => workgroup(x); {placed} distribute(i => thread(x)); }}");
+    check(&kernel, &schedule, &[&[("N", 5)], &[("N", 1)]]);
+
+    let stages = [
+        "[i]: f32[4 * N] = x.clamp()[2 * i - 1] + x.clamp()[2 * i + 1];",
+        "[i]: f32[2 * N] = a0.clamp()[2 * i - 1] - a0.clamp()[2 * i + 1];",
+        "[i]: f32[N] = a1.clamp()[2 * i - 1] + a1.clamp()[2 * i + 1];",
+    ];
+    let last = "y[i] = a2.clamp()[i - 1] + a2.clamp()[i + 1];";
+    let (kernel, placed) = chain(&stages, last, "<N>(x: f32[8 * N]) -> y: f32[N] where N >= 1");
+    let schedule = format!("V: k for p {{ tile(i: 8) => workgroup(x); {placed} distribute(i => thread(x)); }}");
+    check(&kernel, &schedule, &[&[("N", 13)], &[("N", 1)]]);
+}
