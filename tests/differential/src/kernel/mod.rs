@@ -12,6 +12,7 @@ mod integers;
 mod large;
 mod online;
 mod products;
+mod proofs;
 mod reads;
 mod rows;
 mod skeleton;

@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
-use super::{blocks, convolution, online, products, rows};
+use super::{blocks, convolution, online, products, proofs, rows};
 use crate::inputs::Fill;
 use crate::schedule::facts;
 use fastrand::Rng;
@@ -29,6 +29,7 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
             7..10 => return blocks::generate(random),
             10..16 => return products::generate(random),
             16..20 => return rows::generate(random),
+            20..23 => return proofs::generate(random),
             _ => {}
         }
     }
