@@ -34,7 +34,7 @@ fn attention_is_read() {
 fn several_errors_at_once() {
     let errors = read(
         "fn k<N>(x: f32[N], 3: f32) -> y: f32[N] {
-            y[i] += x[i];
+            stage!(x);
             for i in 0..N { y[i] = 0.0; }
             let q = mean(k in 0..N) { x[k] };
             y[i] = if a < b < c { 1.0 } else { x[i] };

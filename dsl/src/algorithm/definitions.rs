@@ -37,6 +37,12 @@ impl Checker<'_> {
 
     /// A definition, of which the statement is number `n`.
     fn define(&mut self, n: usize, define: &Define) {
+        if let Some(compound) = define.compound {
+            let error = self.compound(define, compound);
+            self.errors.push(error);
+            self.poison(&define.name);
+            return;
+        }
         let Ok(buffer) = self.target(n, define) else {
             self.poison(&define.name);
             return;
@@ -155,7 +161,7 @@ impl Checker<'_> {
 }
 
 /// A zero of a buffer's type, for help.
-fn zero(checker: &Checker<'_>, buffer: BufferId) -> &'static str {
+pub(super) fn zero(checker: &Checker<'_>, buffer: BufferId) -> &'static str {
     let dtype = checker.program.buffers[buffer].dtype;
     if dtype.is_float() {
         "0.0"
@@ -193,7 +199,8 @@ fn not_an_axis(define: &Define, index: &Expr) -> Error {
     }
 }
 
-fn contains_read(e: &Expr) -> bool {
+/// True if an expression reads a tensor.
+pub(super) fn contains_read(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Index { .. } => true,
         ExprKind::Neg(a) | ExprKind::Cast(a, _) | ExprKind::Not(a) => contains_read(a),

@@ -8,6 +8,16 @@ use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use tilewright_launch::DType;
 
+/// True if there is a method of this name.
+pub(super) fn is_method(name: &str) -> bool {
+    METHODS.iter().any(|(known, ..)| *known == name)
+}
+
+/// The method whose name is nearest to one that there is not, as a help.
+pub(super) fn nearest_method(name: &str) -> Option<String> {
+    did_you_mean(name, METHODS.iter().map(|(known, ..)| *known))
+}
+
 /// A method: its arguments (without the receiver) are of the receiver's type.
 #[derive(Clone, Copy)]
 enum Method {
@@ -143,7 +153,12 @@ impl Checker<'_> {
         if !fits {
             let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));
             let is_of_integers = matches!(method, Method::Int2(_) | Method::Bits(_));
-            let help = dtype.is_int().then(|| format!("convert it first: `(… as f32).{name}(…)`"));
+            let cast = |arg: &Expr| match arg.kind {
+                ExprKind::Float { .. } => arg.to_string(),
+                _ => format!("{} as f32", arg.short_operand()),
+            };
+            let rest: Vec<String> = args.iter().map(cast).collect();
+            let help = dtype.is_int().then(|| format!("write `({} as f32).{name}({})`", receiver.short_operand(), rest.join(", ")));
             return self.fail(error.maybe_help(if is_of_integers { Some(OF_INTEGERS.into()) } else { help }));
         }
         self.apply(*method, &ids)
@@ -211,15 +226,17 @@ impl Checker<'_> {
     }
 
     /// A power with a literal exponent.
-    fn power(&mut self, span: SpanId, method: Method, base: &Expr, exponent: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
-        let (base, exponent_id) = (self.value(base, wanted), self.value(exponent, Some(DType::I32)));
+    fn power(&mut self, span: SpanId, method: Method, of: &Expr, exponent: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
+        let (base, exponent_id) = (self.value(of, wanted), self.value(exponent, Some(DType::I32)));
         let (base, exponent_id) = (base?, exponent_id?);
         let dtype = self.program.exprs.dtype(base);
         let float = matches!(method, Method::Powi);
         if dtype.is_float() != float || !(dtype.is_float() || dtype.is_int()) {
             let other = if float { "pow" } else { "powi" };
-            let error = Error::new(span, format!("there is no such power of {}", article(dtype)));
-            return self.fail(error.help(format!("integers have `pow`, floats `powi` and `powf`: write `{other}`")));
+            // A float's exponent that is not a literal integer has `powf`.
+            let other = if other == "powi" && self.program.exprs.as_int(exponent_id).is_none() { "powf" } else { other };
+            let error = Error::new(span, format!("there is no `{}` of {}", if float { "powi" } else { "pow" }, article(dtype)));
+            return self.fail(error.help(format!("write `{}.{other}({})`", of.short_operand(), exponent.short())));
         }
         let low = if float { -MAX_EXPONENT } else { 0 };
         let Some(n) = self.program.exprs.as_int(exponent_id).filter(|n| (low..=MAX_EXPONENT).contains(n)) else {
@@ -265,35 +282,24 @@ impl Checker<'_> {
             }
             "popcount" | "popcnt" | "bit_count" => error.help("write `x.count_ones()`"),
             "clz" | "ctz" => error.help("there are `leading_zeros` and `trailing_zeros`"),
+            "wrapping_add" | "wrapping_sub" | "wrapping_mul" | "wrapping_neg" => {
+                error.help("integers wrap: write `a + b`, `a - b`, `a * b` or `-a`")
+            }
+            "abs_diff" => error.help("write `(a - b).abs()`, or of `u32` `a.max(b) - a.min(b)`"),
+            "rem_euclid" | "div_euclid" => {
+                error.help("`/` and `%` of axes and dims round down; of values, write `((a % b) + b) % b`")
+            }
+            "sin_cos" => error.help("write `x.sin()` and `x.cos()`, each where it is needed"),
+            "into" | "to_f32" | "to_f64" => error.help("a value is converted by `… as f32`"),
             "count_zeros" => error.help("write `(!x).count_ones()`"),
             "iter" | "map" | "fold" | "len" => error.help("a definition runs over its axes by itself; a tensor's sizes are dims"),
             "sort" | "cumsum" | "scan" => error.help("sorting and scans are out of scope"),
             _ if tensor => error.help("a tensor has `pad(v)[…]` and `clamp()[…]`"),
-            _ => error.maybe_help(did_you_mean(&name.text, METHODS.iter().map(|(n, ..)| *n))),
+            _ => error.maybe_help(nearest_method(&name.text)),
         }
     }
 
-    /// `f(a)`: there are no functions.
-    pub(super) fn call(&mut self, function: &Name, args: &[Expr]) -> Checked<ExprId> {
-        let error = Error::new(function.span, format!("there is no function `{function}`"));
-        let error = match function.as_str() {
-            "sum" | "prod" | "any" | "all" | "argmin" | "argmax" => {
-                error.help(format!("a reduction names its ranges: `{function}(k in 0..K) {{ … }}`"))
-            }
-            "scatter" | "histogram" | "atomic_add" => {
-                error.help("scatter is out of scope: define each element by what it gathers, `y[b] = sum(i in 0..N) { if x[i] == b { 1 } else { 0 } }`")
-            }
-            name if METHODS.iter().any(|(n, ..)| *n == name) => {
-                let rest = if args.len() > 1 { "b" } else { "" };
-                error.help(format!("maths is written as a method: `a.{name}({rest})`"))
-            }
-            name if DType::from_name(name).is_some() => error.help(format!("a value is converted by `… as {name}`")),
-            name => error.maybe_help(did_you_mean(name, METHODS.iter().map(|(n, ..)| *n))).note("maths is written as a method: `a.max(b)`"),
-        };
-        self.fail(error)
-    }
-
-    fn is_tensor(&self, name: &str) -> bool {
+    pub(super) fn is_tensor(&self, name: &str) -> bool {
         matches!(self.names.find(name), Some((_, super::names::Symbol::Tensor(_))))
     }
 }

@@ -5,8 +5,8 @@
 //! found here, once, on its own axes: no schedule meets it again.
 //!
 //! # The way
-//! `header` (generics, arguments, outputs) → `definitions` (statements to stages), with `values` (expressions),
-//! `literals`, `maths` (methods), `reads` (and `bounds`, which proves them inside), `reductions` → `order` (what is
+//! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values` (expressions),
+//! `literals`, `maths` (methods), `calls`, `reads` (and `bounds`, which proves them inside), `reductions` → `order` (what is
 //! defined when, and what for). `names` and `types` serve them all. A name or expression that is wrong is *poisoned*: what
 //! depends on it is silently wrong too.
 //!
@@ -22,6 +22,8 @@
 //! - A range `lo..hi` whose length is not proved to be at least 0 is checked at launch too.
 
 mod bounds;
+mod calls;
+mod compound;
 mod definitions;
 pub mod evaluate;
 mod header;

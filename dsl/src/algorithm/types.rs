@@ -64,6 +64,27 @@ impl Checker<'_> {
     }
 }
 
+/// The smallest dtype to which numbers of two dtypes are cast, so that neither loses its range or its fraction: `None` of `i32` and `u32`.
+pub(super) fn common(a: DType, b: DType) -> Option<DType> {
+    let is_one_of = |dtype: DType, others: &[DType]| others.contains(&dtype);
+    let small = [DType::I8, DType::U8];
+    Some(match (a, b) {
+        _ if a == b => a,
+        (a, b) if a.is_float() && b.is_float() => DType::F32,
+        (float, int) | (int, float) if float.is_float() && int.is_int() => {
+            if is_one_of(int, &small) {
+                float
+            } else {
+                DType::F32
+            }
+        }
+        (DType::I32, other) | (other, DType::I32) if is_one_of(other, &small) => DType::I32,
+        (DType::U32, DType::U8) | (DType::U8, DType::U32) => DType::U32,
+        (DType::I8, DType::U8) | (DType::U8, DType::I8) => DType::I32,
+        _ => return None,
+    })
+}
+
 /// `f32`, `a u32`: an article for messages.
 pub(super) fn article(dtype: DType) -> String {
     match dtype {

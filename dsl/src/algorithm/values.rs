@@ -1,7 +1,7 @@
 //! Values: expressions, typed.
 
 use super::names::Symbol;
-use super::types::article;
+use super::types::{article, common};
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, ExprId, Unary};
@@ -45,12 +45,7 @@ impl Checker<'_> {
             return Ok(id);
         }
         let error = Error::new(e.span, format!("expected {}, found {}", article(dtype), article(found)));
-        let help = match (dtype, found) {
-            (DType::Bool, _) => "compare it: `… != 0`".into(),
-            (_, DType::Bool) => format!("choose by it: `if … {{ 1 }} else {{ 0 }}`, of type `{dtype}`"),
-            _ => format!("convert it: `(…) as {dtype}`"),
-        };
-        self.fail(error.help(help))
+        self.fail(error.help(conversion(e, found, dtype)))
     }
 
     fn named(&mut self, name: &str, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
@@ -79,24 +74,21 @@ impl Checker<'_> {
                 ids[n] = Some(self.value(part, wanted));
             }
         }
-        let mut dtype = None;
-        for id in ids.iter().flatten().flatten() {
+        let mut known: Option<(DType, &Expr)> = None;
+        for (part, id) in parts.iter().zip(&ids) {
+            let Some(Ok(id)) = id else { continue };
             let found = self.program.exprs.dtype(*id);
-            let first = *dtype.get_or_insert(found);
+            let (first, other) = *known.get_or_insert((found, part));
             if found != first {
-                let error = Error::new(span, format!("{what} of `{first}` and `{found}`"));
-                let help = match (first, found) {
-                    (DType::Bool, _) | (_, DType::Bool) => "a `bool` is made by a comparison, and used by `if`".into(),
-                    _ => format!("convert one of them: `(…) as {first}`"),
-                };
-                return self.fail(error.help(help));
+                let error = Error::new(span, format!("{what} of {} and {}", article(first), article(found)));
+                return self.fail(converted(error, (other, first), (part, found)));
             }
         }
         if ids.iter().flatten().any(|id| id.is_err()) {
             return Err(Poisoned);
         }
         let default = if flexible.contains(&Some(true)) { DType::F32 } else { DType::I32 };
-        let dtype = dtype.or(wanted).unwrap_or(default);
+        let dtype = known.map(|(dtype, _)| dtype).or(wanted).unwrap_or(default);
         let ids: Vec<Checked<ExprId>> =
             parts.iter().zip(ids).map(|(part, id)| id.unwrap_or_else(|| self.value(part, Some(dtype)))).collect();
         ids.into_iter().collect()
@@ -215,11 +207,15 @@ impl Checker<'_> {
         let value = self.value(a, wanted)?;
         let (from, to_dtype) = (self.program.exprs.dtype(value), dtype?);
         if to_dtype == DType::Bool && from != DType::Bool {
-            return self.fail(Error::new(a.span, format!("`{from}` is not converted to `bool`")).help("compare it: `… != 0`"));
+            return self.fail(Error::new(a.span, format!("`{from}` is not converted to `bool`")).help(conversion(
+                a,
+                from,
+                DType::Bool,
+            )));
         }
         if from == DType::Bool && to_dtype.is_float() {
             let error = Error::new(a.span, format!("`bool` is not converted to `{to_dtype}`"));
-            return self.fail(error.help("write `if … { 1.0 } else { 0.0 }`"));
+            return self.fail(error.help(conversion(a, from, to_dtype)));
         }
         Ok(self.program.exprs.cast(to_dtype, value))
     }
@@ -238,7 +234,7 @@ impl Checker<'_> {
         let (a, b) = (self.program.exprs.dtype(yes), self.program.exprs.dtype(no));
         if a != b {
             let error = Error::new(span, format!("the branches are `{a}` and `{b}`"));
-            return self.fail(error.help(format!("convert one of them: `(…) as {a}`")));
+            return self.fail(converted(error, (&then.value, a), (&other.value, b)));
         }
         Ok(self.program.exprs.select(cond, yes, no))
     }
@@ -320,5 +316,42 @@ impl Checker<'_> {
         let error = Error::new(at, format!("it is not proved that the divisor `{shown}` is at least 1"));
         let error = error.note("axes and dims are divided by what is at least 1, and the quotient is rounded down");
         self.fail(error.help("divide by a number, a parameter, or a dim that is the extent of an axis here"))
+    }
+}
+
+/// The text to write for a value of another dtype.
+fn conversion(e: &Expr, found: DType, wanted: DType) -> String {
+    let zero = |dtype: DType| if dtype.is_float() { "0.0" } else { "0" };
+    match (wanted, found) {
+        (DType::Bool, _) => format!("compare it: write `{} != {}`", e.short_operand(), zero(found)),
+        (_, DType::Bool) => {
+            let one = if wanted.is_float() { "1.0" } else { "1" };
+            format!("choose by it: write `if {} {{ {one} }} else {{ {} }}`", e.short(), zero(wanted))
+        }
+        _ if found.is_float() && wanted.is_int() => {
+            format!("write `{} as {wanted}`, if its fraction is to be dropped", e.short_operand())
+        }
+        _ => format!("write `{} as {wanted}`", e.short_operand()),
+    }
+}
+
+/// An error of two values of different dtypes, with the casts that give them one: those that lose least.
+fn converted(error: Error, (a, of_a): (&Expr, DType), (b, of_b): (&Expr, DType)) -> Error {
+    let cast = |e: &Expr, to: DType| format!("`{} as {to}`", e.short_operand());
+    match (of_a, of_b) {
+        (DType::Bool, other) => error.help(conversion(a, DType::Bool, other)),
+        (other, DType::Bool) => error.help(conversion(b, DType::Bool, other)),
+        _ => match common(of_a, of_b) {
+            Some(to) => {
+                let casts: Vec<String> =
+                    [(a, of_a), (b, of_b)].into_iter().filter(|(_, of)| *of != to).map(|(e, _)| cast(e, to)).collect();
+                error.help(format!("write {}", casts.join(" and ")))
+            }
+            None => {
+                let error =
+                    error.note("a cast between them keeps the bits: a negative number or one from 2^31 on becomes another one");
+                error.help(format!("write {} or {}", cast(a, of_b), cast(b, of_a)))
+            }
+        },
     }
 }

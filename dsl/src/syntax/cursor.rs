@@ -216,6 +216,8 @@ impl Cursor<'_> {
             return Err(self.expected(what).note(format!("`{text}` is a keyword")));
         }
         let ident = self.with(syn::Ident::parse_any)?;
+        // As in Rust, `r#x` is `x`. A raw keyword keeps its prefix.
+        let text = text.strip_prefix("r#").filter(|plain| !is_keyword(plain)).map_or(text.clone(), str::to_owned);
         Ok(Name { text, span: self.spans.add(ident.span()) })
     }
 
@@ -312,6 +314,15 @@ impl Cursor<'_> {
             }
             Ok(items)
         })
+    }
+
+    /// Reads ahead with a parser and stays where it is; `None` if something is wrong there.
+    pub fn ahead<T>(&mut self, parser: impl FnOnce(&mut Cursor<'_>) -> Result<T, Error>) -> Option<T> {
+        let (stream, mut errors) = (self.stream.fork(), Errors::new());
+        let (end, depth) = (self.end, self.depth);
+        let mut cursor = Cursor { stream: &stream, spans: &mut *self.spans, errors: &mut errors, end, depth, height: 0 };
+        let tree = parser(&mut cursor).ok();
+        tree.filter(|_| errors.is_empty())
     }
 
     /// Whether nothing was wrong so far.

@@ -3,9 +3,10 @@
 //! This file has the trees; `parse` reads them.
 
 mod parse;
+mod text;
 
-pub(crate) use parse::loops_help;
 pub use parse::{arithmetic, block, expr, facts};
+pub use text::commas;
 
 use super::Name;
 use crate::diag::SpanId;
@@ -62,9 +63,9 @@ pub enum ExprKind {
         /// The arguments.
         args: Vec<Expr>,
     },
-    /// `f(a)`: there are none, but the error is better where names are known.
+    /// `f(a)` or `f32::f(a)`: there are none, but the error is better where names are known.
     Call {
-        /// `f`.
+        /// `f`, or the path.
         function: Name,
         /// The arguments.
         args: Vec<Expr>,
@@ -224,6 +225,14 @@ impl BinaryOp {
     /// What the user writes.
     pub fn symbol(self) -> &'static str {
         BINARY.iter().find(|(_, op, _)| *op == Operator::Binary(self)).map_or("?", |(symbol, _, _)| symbol)
+    }
+
+    /// The operator of that symbol.
+    pub fn from_symbol(symbol: &str) -> Option<BinaryOp> {
+        BINARY.iter().find_map(|(known, op, _)| match op {
+            Operator::Binary(op) if *known == symbol => Some(*op),
+            _ => None,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The body of `kernel!`: `/// docs pub fn name<generics>(params) -> outputs where facts { statements }`.
 
-use super::expr::{self, Expr, ExprKind, loops_help};
-use super::{Cursor, Name, Parsed, Prefix};
+use super::expr::{self, BinaryOp, Expr, ExprKind};
+use super::{Cursor, Name, Parsed, Prefix, foreign};
 use crate::diag::{Error, SpanId, Spans};
 use proc_macro2::{Delimiter, TokenStream};
 
@@ -116,6 +116,8 @@ pub struct Define {
     pub ty: Option<Type>,
     /// The value.
     pub value: Expr,
+    /// The operator of `+=` and its like, and where it stands: refused where names are known.
+    pub compound: Option<(BinaryOp, SpanId)>,
     /// The left side.
     pub span: SpanId,
 }
@@ -261,7 +263,7 @@ fn output(cursor: &mut Cursor<'_>) -> Result<Output, Error> {
 fn statements(cursor: &mut Cursor<'_>) -> (Vec<Statement>, bool) {
     let (mut statements, mut whole) = (Vec::new(), true);
     while !cursor.is_empty() {
-        if control_flow(cursor) {
+        if foreign::refused(cursor) {
             whole = false;
             continue;
         }
@@ -278,20 +280,8 @@ fn statements(cursor: &mut Cursor<'_>) -> (Vec<Statement>, bool) {
     (statements, whole)
 }
 
-/// Refuses a statement of Rust's control flow, with its body: what stands there is no definition.
-fn control_flow(cursor: &mut Cursor<'_>) -> bool {
-    let word = cursor.peek_name().unwrap_or_default();
-    let Some(help) = loops_help(&word) else { return false };
-    let error = Error::new(cursor.here(), format!("there is no `{word}` in kernels"));
-    cursor.report(error.help(help));
-    while !cursor.is_empty() && !cursor.peek(";") && !cursor.peek_group(Delimiter::Brace) {
-        cursor.skip_one();
-    }
-    cursor.skip_one();
-    true
-}
-
-fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
+/// A statement of the body.
+pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
     if cursor.peek_word("const") {
         return constant(cursor);
     }
@@ -300,7 +290,13 @@ fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
         let error = Error::new(cursor.here(), "names do not change their values in kernels");
         return Err(error.help("an argument that is updated in place is `x: &mut f32[N]`"));
     }
+    if let Some(error) = start.and_then(|_| foreign::pattern(cursor)).or_else(|| foreign::several(cursor)) {
+        return Err(error);
+    }
     let name = cursor.name("a definition: `y[i, j] = …;`, `let s[i]: f32[N] = …;` or `const W: f32[2] = […];`")?;
+    if let Some(error) = foreign::macro_call(cursor, &name) {
+        return Err(error);
+    }
     if cursor.peek_group(Delimiter::Bracket) {
         return define(cursor, start.unwrap_or(name.span), start.is_some(), name);
     }
@@ -320,8 +316,9 @@ fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
             }
         },
     };
-    if let Some(error) = compound(cursor, &name.text) {
-        return Err(error);
+    if let Some((_, at)) = compound(cursor) {
+        let error = Error::new(at, format!("`{name}` is a value, which does not change"));
+        return Err(error.help(format!("write `let {name} = …;`")));
     }
     cursor.expect("=")?;
     let value = expr::expr(cursor)?;
@@ -358,23 +355,20 @@ fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> R
         }
         _ => {}
     }
-    if let Some(error) = compound(cursor, &format!("{name}[…]")) {
-        return Err(error);
+    let compound = compound(cursor);
+    if compound.is_none() {
+        cursor.expect("=")?;
     }
-    cursor.expect("=")?;
     let value = expr::expr(cursor)?;
     cursor.expect(";")?;
-    Ok(Statement::Define(Define { name, index, ty: found, value, span }))
+    Ok(Statement::Define(Define { name, index, ty: found, value, compound, span }))
 }
 
-/// The refusal of `+=` and its like.
-fn compound(cursor: &mut Cursor<'_>, left: &str) -> Option<Error> {
+/// Takes `+=` or its like.
+fn compound(cursor: &mut Cursor<'_>) -> Option<(BinaryOp, SpanId)> {
     let operator = cursor.peek_operator()?;
-    let plain = operator.strip_suffix('=').filter(|plain| ["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"].contains(plain))?;
-    let error = Error::new(cursor.here(), format!("`{operator}` is no definition: an element is defined once, wholly"));
-    Some(error.help(format!(
-        "write `{left} = sum(k in 0..K) {{ … }};` for a sum, or `{left} = {left} {plain} …;` for an argument that is `&mut`"
-    )))
+    let op = BinaryOp::from_symbol(operator.strip_suffix('=')?)?;
+    Some((op, cursor.eat(&operator)?))
 }
 
 /// `const W: f32[2, 2] = [[1, 0], [0, 1]];`

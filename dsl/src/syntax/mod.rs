@@ -6,6 +6,7 @@
 
 pub mod cursor;
 pub mod expr;
+mod foreign;
 pub mod kernel;
 mod limits;
 pub mod profile;

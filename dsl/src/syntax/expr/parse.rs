@@ -7,8 +7,7 @@
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
-use crate::syntax::limits;
-use crate::syntax::{Cursor, Name};
+use crate::syntax::{Cursor, Name, foreign, limits};
 use proc_macro2::Delimiter;
 
 /// An operator of two operands.
@@ -113,8 +112,7 @@ fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let mut value = atom(cursor)?;
     loop {
         if cursor.peek_group(Delimiter::Bracket) {
-            let error = Error::new(cursor.here(), "only tensors have indices");
-            return Err(error.help("give the value a name: `let t[i]: f32[N] = …;`, then read `t[i]`"));
+            return Err(foreign::indexed(cursor.here(), &value));
         }
         if cursor.eat(".").is_none() {
             return Ok(value);
@@ -141,7 +139,11 @@ fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         return Ok(cursor.inside(Delimiter::None, expr)?.0);
     }
     if cursor.peek_group(Delimiter::Parenthesis) {
-        let (inner, span) = cursor.inside(Delimiter::Parenthesis, expr)?;
+        let one = |c: &mut Cursor<'_>| {
+            let inner = expr(c)?;
+            foreign::not_one_value(c, &inner).map_or(Ok(inner), Err)
+        };
+        let (inner, span) = cursor.inside(Delimiter::Parenthesis, one)?;
         return Ok(Expr { kind: inner.kind, span });
     }
     if cursor.peek_group(Delimiter::Brace) {
@@ -154,26 +156,16 @@ fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         cursor.higher()?;
         return Ok(Expr { kind: ExprKind::Array(items), span });
     }
+    if cursor.peek("|") || cursor.peek("||") || cursor.peek_word("move") {
+        return Err(foreign::closure(cursor).unwrap_or_else(|| cursor.expected("an expression")));
+    }
     match cursor.peek_name().as_deref() {
         Some("true" | "false") | None => literal(cursor),
         Some("if") => choice(cursor),
-        Some(word) => match loops_help(word) {
+        Some(word) => match foreign::control_flow(word) {
             Some(help) => Err(Error::new(cursor.here(), format!("there is no `{word}` in kernels")).help(help)),
             None => named(cursor),
         },
-    }
-}
-
-/// What to write instead of Rust's other control flow.
-pub(crate) fn loops_help(word: &str) -> Option<&'static str> {
-    match word {
-        "for" | "while" | "loop" => Some(
-            "a definition `y[i] = …` runs over its axes by itself, and a reduction is `sum(k in 0..K) { … }`; \
-             loops without known bounds are out of scope",
-        ),
-        "match" => Some("write `if … { … } else if … { … } else { … }`"),
-        "return" => Some("a block's value is its last expression, without `;`"),
-        _ => None,
     }
 }
 
@@ -203,6 +195,9 @@ fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         return reduce(cursor);
     }
     let name = cursor.name("an expression")?;
+    if let Some(error) = foreign::macro_call(cursor, &name) {
+        return Err(error);
+    }
     if cursor.peek("::") {
         return path(cursor, name);
     }
@@ -226,13 +221,17 @@ fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         None if cursor.peek_group(Delimiter::Bracket) => Outside::Never,
         None => return Ok(Expr { span: name.span, kind: ExprKind::Name(name.text) }),
     };
-    let (index, close) = cursor.list(Delimiter::Bracket, expr)?;
+    let one = |c: &mut Cursor<'_>| {
+        let index = expr(c)?;
+        foreign::slice(c, &name, &index).map_or(Ok(index), Err)
+    };
+    let (index, close) = cursor.list(Delimiter::Bracket, one)?;
     cursor.higher()?;
     let span = cursor.join(name.span, close);
     Ok(Expr { kind: ExprKind::Index { tensor: name, outside, index }, span })
 }
 
-/// `f32::INFINITY`, after the first name.
+/// `f32::INFINITY`, or `f32::max(a, b)`, after the first name.
 fn path(cursor: &mut Cursor<'_>, first: Name) -> Result<Expr, Error> {
     let start = first.span;
     let mut names = vec![first];
@@ -242,7 +241,14 @@ fn path(cursor: &mut Cursor<'_>, first: Name) -> Result<Expr, Error> {
         last = name.span;
         names.push(name);
     }
-    Ok(Expr { kind: ExprKind::Path(names), span: cursor.join(start, last) })
+    let span = cursor.join(start, last);
+    if !cursor.peek_group(Delimiter::Parenthesis) {
+        return Ok(Expr { kind: ExprKind::Path(names), span });
+    }
+    let text = names.iter().map(Name::as_str).collect::<Vec<_>>().join("::");
+    let (args, close) = arguments(cursor)?;
+    let kind = ExprKind::Call { function: Name { text, span }, args };
+    Ok(Expr { kind, span: cursor.join(start, close) })
 }
 
 /// `if c { a } else { b }`.
@@ -320,6 +326,9 @@ fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
         let error = Error::new(cursor.here(), "names do not change their values in kernels");
         return Err(error.help("bind another name by another `let`"));
     }
+    if let Some(error) = foreign::pattern(cursor) {
+        return Err(error);
+    }
     let name = cursor.name("a name")?;
     if cursor.peek_group(Delimiter::Bracket) {
         let error = Error::new(cursor.here(), "a tensor is not defined inside an expression");
@@ -354,11 +363,19 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
 fn range(cursor: &mut Cursor<'_>) -> Result<Range, Error> {
     let axis = cursor.name("an axis")?;
     cursor.expect_word("in")?;
+    if cursor.peek_group(Delimiter::Parenthesis)
+        && let Some(error) = foreign::ordered(cursor, &axis)
+    {
+        return Err(error);
+    }
     let low = expr(cursor)?;
     let inclusive = cursor.eat("..=").is_some();
     if !inclusive && cursor.eat("..").is_none() {
         return Err(cursor.expected("`..`").help(format!("an axis has a range: `{axis} in 0..N`")));
     }
     let high = expr(cursor)?;
+    if let Some(error) = foreign::condition(cursor, &axis) {
+        return Err(error);
+    }
     Ok(Range { axis, low, high, inclusive })
 }

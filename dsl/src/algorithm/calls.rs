@@ -1,0 +1,56 @@
+//! Refuses calls of functions: the error names the method, cast, reduction or definition to write.
+
+use super::maths::{is_method, nearest_method};
+use super::{Checked, Checker};
+use crate::diag::Error;
+use crate::expr::ExprId;
+use crate::syntax::Name;
+use crate::syntax::expr::{Expr, ExprKind};
+use tilewright_launch::DType;
+
+impl Checker<'_> {
+    /// Refuses `f(a)` and `f32::f(a)`, because kernels call only methods.
+    pub(super) fn call(&mut self, function: &Name, args: &[Expr]) -> Checked<ExprId> {
+        let error = Error::new(function.span, format!("there is no function `{function}` in kernels"));
+        let (of, name) = function.text.rsplit_once("::").unwrap_or(("", function.as_str()));
+        let error = match (name, args) {
+            ("from" | "try_from" | "from_f32" | "from_f64", [value]) if DType::from_name(last(of)).is_some() => {
+                error.help(format!("write `{} as {}`", value.short_operand(), last(of)))
+            }
+            (name, [value]) if DType::from_name(name).is_some() => {
+                error.help(format!("a value is converted by a cast: write `{} as {name}`", value.short_operand()))
+            }
+            ("sum" | "prod" | "any" | "all" | "argmin" | "argmax", _) => {
+                error.help(format!("a reduction names its ranges: `{name}(k in 0..K) {{ … }}`"))
+            }
+            ("scatter" | "histogram" | "atomic_add", _) => {
+                error.help("scatter is out of scope: define each element by what it gathers, `y[b] = sum(i in 0..N) { if x[i] == b { 1 } else { 0 } }`")
+            }
+            (name, [receiver, rest @ ..]) if is_method(name) => {
+                error.help(format!("maths is written as a method: `{}`", method(receiver, name, rest)))
+            }
+            (_, args) if args.iter().any(|arg| matches!(&arg.kind, ExprKind::Name(name) if self.is_tensor(name))) => {
+                let error = error.note("a kernel calls no other kernel");
+                error.help(format!(
+                    "write its definition here, `let {name}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
+                ))
+            }
+            _ => {
+                let error = error.note("kernels have reads, operators, reductions and methods such as `a.max(b)`");
+                error.help("write its value here, `{ let v = …; v * v }`").maybe_help(nearest_method(name))
+            }
+        };
+        self.fail(error)
+    }
+}
+
+/// The last name of a path.
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// A call as a method of its first argument.
+fn method(receiver: &Expr, name: &str, rest: &[Expr]) -> String {
+    let rest: Vec<String> = rest.iter().map(Expr::short).collect();
+    format!("{}.{name}({})", receiver.short_operand(), rest.join(", "))
+}

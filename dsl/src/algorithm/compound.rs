@@ -1,0 +1,161 @@
+//! Refuses `y[i] += v`: the error gives the definition that says the same.
+
+use super::Checker;
+use super::bounds::show;
+use super::definitions::{contains_read, zero};
+use super::names::Symbol;
+use super::order::names;
+use crate::diag::{Error, SpanId};
+use crate::nest::{BufferId, Space};
+use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Outside, commas};
+use crate::syntax::kernel::Define;
+use std::collections::BTreeSet;
+
+impl Checker<'_> {
+    /// Returns the error of `y[…] += v`.
+    pub(super) fn compound(&self, define: &Define, (op, at): (BinaryOp, SpanId)) -> Error {
+        let (name, symbol) = (&define.name, op.symbol());
+        let buffer = match self.names.find(&name.text) {
+            Some((_, Symbol::Tensor(buffer))) => Some(*buffer),
+            _ => None,
+        };
+        if let Some(index) = define.index.iter().find(|index| contains_read(index)) {
+            let what = format!("`{name}` cannot be updated at `{}`, which depends on data: scatter is out of scope", index.short());
+            let help = self.gathered(define, op, buffer);
+            return Error::new(index.span, what)
+                .maybe_help(help.map(|text| format!("define each element by what it gathers: write `{text}`")));
+        }
+        let (left, value) = (format!("{name}[{}]", commas(&define.index)), define.value.short());
+        let error = Error::new(at, format!("`{name}` cannot be updated by `{symbol}=`: an element is defined once, wholly"));
+        let own: BTreeSet<String> = define.index.iter().flat_map(names).collect();
+        let free = self.free(&define.value, &own);
+        if let (Some((reduction, _)), false) = (op.reduction(), free.is_empty()) {
+            let ranges: Vec<String> = free.iter().map(|axis| format!("{axis} in {}", self.range_of(&define.value, axis))).collect();
+            return error.help(format!("write `{left} = {reduction}({}) {{ {value} }};`", ranges.join(", ")));
+        }
+        if buffer.is_some_and(|buffer| self.program.buffers[buffer].space == Space::Update) {
+            return error.help(format!("write `{left} = {left} {symbol} {};`", define.value.short_operand()));
+        }
+        error.help(format!("write one definition, `{left} = … {symbol} {};`", define.value.short_operand()))
+    }
+
+    /// The definition that gathers what an update at an index of data scatters.
+    fn gathered(&self, define: &Define, op: BinaryOp, buffer: Option<BufferId>) -> Option<String> {
+        let (reduction, neutral) = op.reduction()?;
+        let neutral = match buffer {
+            Some(buffer) if op == BinaryOp::Add => zero(self, buffer),
+            Some(buffer) if self.program.buffers[buffer].dtype.is_float() => "1.0",
+            _ => neutral,
+        };
+        let (mut axes, mut conditions, mut reads) = (Vec::new(), Vec::new(), Vec::new());
+        for index in &define.index {
+            if !contains_read(index) {
+                axes.push(index.to_string());
+                continue;
+            }
+            let axis = self.unused(&axes, define);
+            conditions.push(format!("{index} == {axis}"));
+            axes.push(axis);
+            reads.push(index);
+        }
+        let own: BTreeSet<String> = axes.iter().cloned().collect();
+        let mut free: Vec<String> = Vec::new();
+        for e in reads.iter().copied().chain([&define.value]) {
+            free.extend(self.free(e, &own).into_iter().filter(|axis| !free.contains(axis)).collect::<Vec<_>>());
+        }
+        let range = |axis: &String| {
+            let all = reads.iter().copied().chain([&define.value]);
+            let known = all.map(|e| self.range_of(e, axis)).find(|range| !range.contains('…'));
+            format!("{axis} in {}", known.unwrap_or_else(|| "0..…".into()))
+        };
+        let ranges: Vec<String> = free.iter().map(range).collect();
+        let (axes, ranges, condition, value) = (axes.join(", "), ranges.join(", "), conditions.join(" && "), define.value.short());
+        Some(format!("{}[{axes}] = {reduction}({ranges}) {{ if {condition} {{ {value} }} else {{ {neutral} }} }};", define.name))
+    }
+
+    /// Returns an unused name for an axis.
+    fn unused(&self, taken: &[String], define: &Define) -> String {
+        let used: BTreeSet<String> = define.index.iter().chain([&define.value]).flat_map(names).collect();
+        let is_free = |name: &String| !taken.contains(name) && !used.contains(name) && self.names.find(name).is_none();
+        let letters = ["b", "c", "d", "e"].into_iter().map(String::from);
+        letters.chain((0..).map(|n| format!("b{n}"))).find(is_free).unwrap_or_default()
+    }
+
+    /// Returns the names that are neither declared nor axes of the definition. They stand for axes of a reduction.
+    fn free(&self, e: &Expr, own: &BTreeSet<String>) -> Vec<String> {
+        let found = names(e).into_iter();
+        found.filter(|name| !own.contains(name) && self.names.find(name).is_none() && !bound(e).contains(name)).collect()
+    }
+
+    /// The range of an axis, as the first read by it alone tells.
+    fn range_of(&self, e: &Expr, axis: &str) -> String {
+        let mut found = None;
+        each(e, &mut |e| {
+            let ExprKind::Index { tensor, index, .. } = &e.kind else { return };
+            let Some((_, Symbol::Tensor(buffer))) = self.names.find(&tensor.text) else { return };
+            let at = index.iter().position(|index| index.as_name() == Some(axis));
+            let extent = at.and_then(|at| self.program.buffers[*buffer].shape.get(at));
+            found = found.take().or(extent.map(|extent| format!("0..{}", show(&self.program, *extent))));
+        });
+        found.unwrap_or_else(|| "0..…".into())
+    }
+}
+
+/// The axes that reductions within an expression declare, and the names of its `let`s.
+fn bound(e: &Expr) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    each(e, &mut |e| match &e.kind {
+        ExprKind::Reduce(reduce) => {
+            found.extend(reduce.ranges.iter().map(|range| range.axis.text.clone()));
+            found.extend(reduce.body.lets.iter().map(|bound| bound.name.text.clone()));
+        }
+        ExprKind::Block(block) => found.extend(block.lets.iter().map(|bound| bound.name.text.clone())),
+        ExprKind::If { then, other, .. } => {
+            found.extend([then, other].into_iter().flat_map(|block| &block.lets).map(|bound| bound.name.text.clone()));
+        }
+        _ => {}
+    });
+    found
+}
+
+/// Calls `f` with an expression and all within it.
+fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
+    f(e);
+    match &e.kind {
+        ExprKind::Int { .. } | ExprKind::Float { .. } | ExprKind::Bool(_) | ExprKind::Path(_) | ExprKind::Name(_) => {}
+        ExprKind::Index { outside, index, .. } => {
+            if let Outside::Pad(value) = outside {
+                each(value, f);
+            }
+            index.iter().for_each(|index| each(index, f));
+        }
+        ExprKind::Method { receiver, args, .. } => {
+            each(receiver, f);
+            args.iter().for_each(|arg| each(arg, f));
+        }
+        ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter().for_each(|arg| each(arg, f)),
+        ExprKind::Neg(a) | ExprKind::Not(a) | ExprKind::Cast(a, _) => each(a, f),
+        ExprKind::Binary(_, _, a, b) | ExprKind::Compare(_, _, a, b) => {
+            each(a, f);
+            each(b, f);
+        }
+        ExprKind::If { cond, then, other } => {
+            each(cond, f);
+            in_block(then, f);
+            in_block(other, f);
+        }
+        ExprKind::Block(block) => in_block(block, f),
+        ExprKind::Reduce(reduce) => {
+            reduce.ranges.iter().for_each(|range| {
+                each(&range.low, f);
+                each(&range.high, f);
+            });
+            in_block(&reduce.body, f);
+        }
+    }
+}
+
+fn in_block(block: &Block, f: &mut dyn FnMut(&Expr)) {
+    block.lets.iter().for_each(|bound| each(&bound.value, f));
+    each(&block.value, f);
+}

@@ -1,0 +1,158 @@
+//! Expressions as Rust text, for the lines that helps say to write.
+
+use super::parse::{BINARY, Operator};
+use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, compare_symbol};
+use crate::expr::Compare;
+use crate::syntax::kernel::Type;
+use std::fmt;
+
+/// How tightly `as` binds: more than any operator of two operands.
+const CAST: u8 = 10;
+/// How tightly `-` and `!` of one operand bind.
+const PREFIX: u8 = 11;
+/// How tightly methods bind.
+const POSTFIX: u8 = 12;
+/// Characters of the longest expression that a help repeats.
+const LONG: usize = 64;
+
+impl Expr {
+    /// The text, or `…` if it is too long to be repeated.
+    pub fn short(&self) -> String {
+        let text = self.to_string();
+        if text.chars().count() > LONG { "…".into() } else { text }
+    }
+
+    /// The text as an operand of `* / %`, `as` or a method: in parentheses if it needs them.
+    pub fn short_operand(&self) -> String {
+        let text = self.short();
+        if self.level() < POSTFIX && text != "…" { format!("({text})") } else { text }
+    }
+
+    fn level(&self) -> u8 {
+        match &self.kind {
+            ExprKind::Binary(op, ..) => level(Operator::Binary(*op)),
+            ExprKind::Compare(op, ..) => level(Operator::Compare(*op)),
+            ExprKind::Cast(..) => CAST,
+            ExprKind::Neg(_) | ExprKind::Not(_) => PREFIX,
+            ExprKind::If { .. } | ExprKind::Reduce(_) => 0,
+            _ => POSTFIX,
+        }
+    }
+
+    /// Writes the expression where operands bind at least as tightly as `least`.
+    fn operand(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
+        if self.level() < least { write!(f, "({self})") } else { write!(f, "{self}") }
+    }
+}
+
+fn level(operator: Operator) -> u8 {
+    BINARY.iter().find(|(_, known, _)| *known == operator).map_or(POSTFIX, |(_, _, level)| *level)
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ExprKind::Int { value, suffix } => write!(f, "{value}{}", suffix.as_deref().unwrap_or_default()),
+            ExprKind::Float { value, suffix } => write!(f, "{value:?}{}", suffix.as_deref().unwrap_or_default()),
+            ExprKind::Bool(value) => write!(f, "{value}"),
+            ExprKind::Name(name) => f.write_str(name),
+            ExprKind::Path(names) => {
+                let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+                f.write_str(&names.join("::"))
+            }
+            ExprKind::Index { tensor, outside, index } => match outside {
+                Outside::Never => write!(f, "{tensor}[{}]", commas(index)),
+                Outside::Clamp => write!(f, "{tensor}.clamp()[{}]", commas(index)),
+                Outside::Pad(value) => write!(f, "{tensor}.pad({value})[{}]", commas(index)),
+            },
+            ExprKind::Method { receiver, name, args } => {
+                receiver.operand(f, POSTFIX)?;
+                write!(f, ".{name}({})", commas(args))
+            }
+            ExprKind::Call { function, args } => write!(f, "{function}({})", commas(args)),
+            ExprKind::Neg(a) => {
+                f.write_str("-")?;
+                a.operand(f, PREFIX)
+            }
+            ExprKind::Not(a) => {
+                f.write_str("!")?;
+                a.operand(f, PREFIX)
+            }
+            ExprKind::Binary(op, _, a, b) => infix(f, a, op.symbol(), b, level(Operator::Binary(*op))),
+            ExprKind::Compare(op, _, a, b) => comparison(f, a, *op, b),
+            ExprKind::Cast(a, to) => {
+                a.operand(f, CAST)?;
+                write!(f, " as {to}")
+            }
+            ExprKind::If { cond, then, other } => write!(f, "if {cond} {then} else {other}"),
+            ExprKind::Block(block) => write!(f, "{block}"),
+            ExprKind::Reduce(Reduce { op, ranges, body, .. }) => write!(f, "{}({}) {body}", op.name(), commas(ranges)),
+            ExprKind::Array(items) => write!(f, "[{}]", commas(items)),
+        }
+    }
+}
+
+fn infix(f: &mut fmt::Formatter<'_>, a: &Expr, symbol: &str, b: &Expr, level: u8) -> fmt::Result {
+    a.operand(f, level)?;
+    write!(f, " {symbol} ")?;
+    b.operand(f, level + 1)
+}
+
+/// A comparison, which no other one is an operand of without parentheses.
+fn comparison(f: &mut fmt::Formatter<'_>, a: &Expr, op: Compare, b: &Expr) -> fmt::Result {
+    let above = level(Operator::Compare(op)) + 1;
+    a.operand(f, above)?;
+    write!(f, " {} ", compare_symbol(op))?;
+    b.operand(f, above)
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The block of `else if`.
+        if self.lets.is_empty() && matches!(self.value.kind, ExprKind::If { .. }) && self.span == self.value.span {
+            return write!(f, "{}", self.value);
+        }
+        f.write_str("{ ")?;
+        for Let { name, dtype, value } in &self.lets {
+            match dtype {
+                Some(dtype) => write!(f, "let {name}: {dtype} = {value}; ")?,
+                None => write!(f, "let {name} = {value}; ")?,
+            }
+        }
+        write!(f, "{} }}", self.value)
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { axis, low, high, inclusive } = self;
+        write!(f, "{axis} in {low}{}{high}", if *inclusive { "..=" } else { ".." })
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.shape {
+            Some(shape) => write!(f, "{}[{}]", self.dtype, commas(shape)),
+            None => write!(f, "{}", self.dtype),
+        }
+    }
+}
+
+/// Items with commas between them.
+pub fn commas(items: &[impl fmt::Display]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl BinaryOp {
+    /// The reduction that combines items by the operator, and its identity for integers.
+    pub fn reduction(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            BinaryOp::Add => Some(("sum", "0")),
+            BinaryOp::Mul => Some(("prod", "1")),
+            BinaryOp::And => Some(("all", "true")),
+            BinaryOp::Or => Some(("any", "false")),
+            _ => None,
+        }
+    }
+}

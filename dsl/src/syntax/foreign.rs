@@ -1,0 +1,375 @@
+//! Refuses statements and expressions of Rust that kernels do not have. Each error gives the line to write instead.
+
+use super::expr::{Expr, ExprKind, Range, expr};
+use super::kernel::{Define, Statement, statement};
+use super::{Cursor, Name};
+use crate::diag::{Error, SpanId, list};
+use proc_macro2::Delimiter;
+
+/// Refuses a statement of Rust's that kernels do not have, and skips its body.
+pub(super) fn refused(cursor: &mut Cursor<'_>) -> bool {
+    let at = cursor.here();
+    let word = cursor.peek_name().unwrap_or_default();
+    let error = match word.as_str() {
+        "for" => looped(cursor),
+        "if" => conditional(cursor),
+        "fn" => function(cursor),
+        "struct" | "enum" | "trait" | "impl" | "type" | "mod" | "use" | "static" | "extern" | "pub" | "unsafe" | "async" => {
+            let what = format!("`{word}` stands in a kernel, which has definitions alone");
+            Error::new(at, what).help("move it out: the kernel is an item like it")
+        }
+        _ => match control_flow(&word) {
+            Some(help) => Error::new(at, format!("there is no `{word}` in kernels")).help(help),
+            None => return false,
+        },
+    };
+    cursor.report(error);
+    loop {
+        while !cursor.is_empty() && !cursor.peek(";") && !cursor.peek_group(Delimiter::Brace) {
+            cursor.skip_one();
+        }
+        cursor.skip_one();
+        if !cursor.peek_word("else") {
+            return true;
+        }
+    }
+}
+
+/// Returns the help for a word of Rust's control flow.
+pub(super) fn control_flow(word: &str) -> Option<&'static str> {
+    match word {
+        "for" | "while" | "loop" => Some(
+            "a definition `y[i] = …` runs over its axes by itself, and a reduction is `sum(k in 0..K) { … }`; \
+             loops without known bounds are out of scope",
+        ),
+        "match" => Some("write `if … { … } else if … { … } else { … }`"),
+        "return" => Some("a block's value is its last expression, without `;`"),
+        "break" | "continue" => Some("a reduction takes all items: leave one out by `if … { … } else { … }`"),
+        _ => None,
+    }
+}
+
+/// Returns the error of `if c { y[i] = …; }` without skipping it. The value is chosen, and not the definition.
+fn conditional(cursor: &mut Cursor<'_>) -> Error {
+    let error = Error::new(cursor.here(), "a definition cannot stand under `if`");
+    let read = cursor.ahead(|c| {
+        c.expect_word("if")?;
+        let condition = expr(c)?;
+        let (first, _) = c.group(Delimiter::Brace, |c| {
+            let first = statement(c);
+            c.skip_all();
+            first
+        })?;
+        Ok((condition, first))
+    });
+    let text = match read {
+        Some((condition, Some(Statement::Define(Define { name, index, value, compound: None, .. })))) => {
+            let left = format!("{name}[{}]", super::expr::commas(&index));
+            format!("{left} = if {} {{ {} }} else {{ … }};", condition.short(), value.short())
+        }
+        _ => "y[i] = if … { … } else { … };".into(),
+    };
+    error.help(format!("choose the value: `{text}`"))
+}
+
+/// Returns the error of `for s in 0..4 { … }` without skipping it. Its ranges become axes or a reduction.
+fn looped(cursor: &mut Cursor<'_>) -> Error {
+    let error = Error::new(cursor.here(), "there is no `for` in kernels");
+    let help = cursor.ahead(|c| {
+        let mut ranges = Vec::new();
+        let definition = nested(c, &mut ranges)?;
+        Ok(in_place_of(&ranges, definition))
+    });
+    error.help(help.flatten().unwrap_or_else(|| control_flow("for").unwrap_or_default().into()))
+}
+
+/// The first definition within loops, and their ranges.
+fn nested(cursor: &mut Cursor<'_>, ranges: &mut Vec<Range>) -> Result<Statement, Error> {
+    if cursor.eat_word("for").is_none() {
+        return statement(cursor);
+    }
+    let axis = cursor.name("an axis")?;
+    cursor.expect_word("in")?;
+    let low = expr(cursor)?;
+    let inclusive = cursor.eat("..=").is_some();
+    if !inclusive {
+        cursor.expect("..")?;
+    }
+    let high = expr(cursor)?;
+    ranges.push(Range { axis, low, high, inclusive });
+    let (definition, _) = cursor.group(Delimiter::Brace, |c| {
+        let definition = nested(c, ranges);
+        c.skip_all();
+        definition
+    })?;
+    definition.ok_or_else(|| cursor.expected("a definition"))
+}
+
+/// Returns the definition that replaces a definition within loops.
+fn in_place_of(ranges: &[Range], statement: Statement) -> Option<String> {
+    let Statement::Define(Define { name, index, ty, value, compound, .. }) = statement else { return None };
+    let has = |range: &&Range| index.iter().any(|i| i.as_name() == Some(range.axis.as_str()));
+    let others: Vec<&Range> = ranges.iter().filter(|range| !has(range)).collect();
+    let left = |index: &[Expr]| format!("{name}[{}]", super::expr::commas(index));
+    match (ty, compound) {
+        // A family of stages is one stage with another axis.
+        (Some(ty), None) => {
+            let mut axes: Vec<String> = others.iter().map(|range| range.axis.to_string()).collect();
+            let mut shape: Vec<String> = others.iter().map(|range| extent(range)).collect();
+            axes.extend(index.iter().map(ToString::to_string));
+            shape.extend(ty.shape.unwrap_or_default().iter().map(ToString::to_string));
+            let (axes, shape) = (axes.join(", "), shape.join(", "));
+            Some(format!("give the stage an axis for the loop: `let {name}[{axes}]: {}[{shape}] = {};`", ty.dtype, value.short()))
+        }
+        (None, None) if others.is_empty() => {
+            Some(format!("a definition runs over its axes by itself: write `{} = {};`", left(&index), value.short()))
+        }
+        (None, Some((op, _))) if !others.is_empty() => {
+            let (reduction, _) = op.reduction()?;
+            let ranges: Vec<String> = others.iter().map(ToString::to_string).collect();
+            let (left, ranges, value) = (left(&index), ranges.join(", "), value.short());
+            Some(format!("a definition gives the whole element: write `{left} = {reduction}({ranges}) {{ {value} }};`"))
+        }
+        _ => None,
+    }
+}
+
+/// The number of values of a range.
+fn extent(range: &Range) -> String {
+    let Range { low, high, inclusive, .. } = range;
+    let one = if *inclusive { " + 1" } else { "" };
+    match &low.kind {
+        ExprKind::Int { value: 0, .. } => format!("{high}{one}"),
+        _ => format!("{high}{one} - {}", low.short_operand()),
+    }
+}
+
+/// Returns the error of `fn cube(v: f32) -> f32 { … }` without skipping it.
+fn function(cursor: &mut Cursor<'_>) -> Error {
+    let at = cursor.here();
+    let read = cursor.ahead(|c| {
+        c.expect_word("fn")?;
+        let name = c.name("a name")?;
+        let parameters = c.group(Delimiter::Parenthesis, |c| Ok(c.commas(parameter)))?.0.unwrap_or_default();
+        while !c.is_empty() && !c.peek_group(Delimiter::Brace) {
+            c.skip_one();
+        }
+        let body = super::expr::block(c)?;
+        Ok((name, parameters, body))
+    });
+    let Some((name, parameters, body)) = read else {
+        return Error::new(at, "`fn` stands in a kernel, which has definitions alone").help("write the value where it is needed");
+    };
+    let error = Error::new(at, format!("`{name}` is a function, and kernels have none"));
+    let body = if body.lets.is_empty() { body.value.short() } else { "…".into() };
+    error.help(format!("write its value where it is needed, `{}`", inlined(&parameters, &body)))
+}
+
+/// `v: f32`, or `v`: a parameter's name.
+fn parameter(cursor: &mut Cursor<'_>) -> Result<Name, Error> {
+    let name = cursor.name("a parameter")?;
+    cursor.skip_to(&[",", "|", "||"]);
+    Ok(name)
+}
+
+/// A block that gives arguments names and computes a value of them.
+fn inlined(parameters: &[Name], value: &str) -> String {
+    let lets: String = parameters.iter().map(|name| format!("let {name} = …; ")).collect();
+    format!("{{ {lets}{value} }}")
+}
+
+/// Refuses a closure, whose `|` or `||` comes next.
+pub(super) fn closure(cursor: &mut Cursor<'_>) -> Option<Error> {
+    cursor.eat_word("move");
+    let at = cursor.here();
+    let mut parameters = Vec::new();
+    if cursor.eat("||").is_none() {
+        cursor.eat("|")?;
+        while !cursor.is_empty() && cursor.eat("|").is_none() {
+            match parameter(cursor) {
+                Ok(name) => parameters.push(name),
+                Err(_) => cursor.skip_one(),
+            }
+            cursor.eat(",");
+        }
+    }
+    let value = cursor.ahead(expr).map_or_else(|| "…".into(), |value| value.short());
+    let error = Error::new(at, "a closure is not a value of a kernel");
+    Some(error.help(format!("write what it computes where it is needed, `{}`", inlined(&parameters, &value))))
+}
+
+/// Refuses the call of a macro, after its name.
+pub(super) fn macro_call(cursor: &mut Cursor<'_>, name: &Name) -> Option<Error> {
+    let mark = cursor.eat("!")?;
+    let span = cursor.join(name.span, mark);
+    let error = Error::new(span, format!("`{name}!` cannot be called in a kernel"));
+    Some(match name.as_str() {
+        "assert" | "assert_eq" | "debug_assert" | "debug_assert_eq" => {
+            error.help("state what holds of sizes in the head: `where N >= 1`")
+        }
+        "vec" => error.help("a table is a constant: `const W: f32[2] = [1.0, 2.0];`"),
+        "print" | "println" | "eprint" | "eprintln" | "dbg" => {
+            error.help("a launch gives tensors: make it an output, and `download` it")
+        }
+        _ => {
+            let error = error.note("a kernel is read before macros in it are expanded");
+            error.help("write out what it expands to, or let a `macro_rules!` of yours expand to the whole `kernel! { … }`")
+        }
+    })
+}
+
+/// Refuses a pattern that is not a name, after `let`.
+pub(super) fn pattern(cursor: &mut Cursor<'_>) -> Option<Error> {
+    if !cursor.peek_group(Delimiter::Parenthesis) && !cursor.peek_group(Delimiter::Bracket) {
+        return None;
+    }
+    let at = cursor.here();
+    let read = cursor.ahead(|c| {
+        let names = tuple(c, |c| c.name("a name"))?;
+        c.expect("=")?;
+        Ok((names, tuple(c, expr)))
+    });
+    let error = Error::new(at, "a `let` of a kernel names one value");
+    let Some((names, values)) = read else { return Some(error.help("write a `let` for each value")) };
+    let values: Vec<String> = match values {
+        Ok(values) if values.len() == names.len() => values.iter().map(Expr::short).collect(),
+        _ => vec!["…".into(); names.len()],
+    };
+    let lets: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("let {name} = {value};")).collect();
+    Some(error.help(format!("write `{}`", lets.join(" "))))
+}
+
+/// Reads the items of a list in parentheses or brackets.
+fn tuple<T>(cursor: &mut Cursor<'_>, item: impl FnMut(&mut Cursor<'_>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    let delimiter = if cursor.peek_group(Delimiter::Bracket) { Delimiter::Bracket } else { Delimiter::Parenthesis };
+    Ok(cursor.list(delimiter, item)?.0)
+}
+
+/// Refuses what follows the first value in parentheses, if something does: a tuple or a range.
+pub(super) fn not_one_value(cursor: &mut Cursor<'_>, first: &Expr) -> Option<Error> {
+    if cursor.peek(",") {
+        let error = Error::new(cursor.here(), "a tuple is not a value of a kernel");
+        return Some(error.help("give each part a name of its own, `let a = …;`, or a definition"));
+    }
+    if cursor.peek("..") || cursor.peek("..=") {
+        let at = cursor.here();
+        let high = cursor.ahead(|c| {
+            c.skip_one();
+            expr(c)
+        });
+        let range = high.map_or_else(|| format!("{}..…", first.short()), |high| format!("{}..{}", first.short(), high.short()));
+        let error = Error::new(at, format!("the range `{range}` is not a value"));
+        return Some(error.help(format!("a reduction runs over it: `sum(k in {range}) {{ … }}`")));
+    }
+    None
+}
+
+/// Refuses a range in parentheses and the methods that are called on it: `k in (0..N).rev()`.
+pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
+    let at = cursor.here();
+    let (low, high, inclusive, last, method, by) = cursor.ahead(|c| {
+        let ((low, high, inclusive), last) = c.inside(Delimiter::Parenthesis, |c| {
+            let low = expr(c)?;
+            let inclusive = c.eat("..=").is_some();
+            if !inclusive {
+                c.expect("..")?;
+            }
+            Ok((low, expr(c)?, inclusive))
+        })?;
+        if c.eat(".").is_none() {
+            return Ok((low, high, inclusive, last, None, None));
+        }
+        let method = c.name("a method")?;
+        let by = c.list(Delimiter::Parenthesis, expr)?.0.into_iter().next();
+        Ok((low, high, inclusive, method.span, Some(method), by))
+    })?;
+    let dots = if inclusive { "..=" } else { ".." };
+    let (from, to) = (low.short(), high.short());
+    let from_zero = matches!(low.kind, ExprKind::Int { value: 0, .. });
+    let range = format!("{axis} in {from}{dots}{to}");
+    let Some(method) = method else {
+        let error = Error::new(at, format!("the range of `{axis}` stands in parentheses"));
+        return Some(error.help(format!("write `{range}`")));
+    };
+    let span: SpanId = last;
+    Some(match (method.as_str(), by) {
+        ("rev", _) => {
+            let error = Error::new(span, format!("the range of `{axis}` cannot be reversed: a reduction has no order"));
+            let back = match (inclusive, from_zero) {
+                (false, true) => format!("{} - 1 - {axis}", high.short_operand()),
+                (false, false) => format!("{from} + {} - 1 - {axis}", high.short_operand()),
+                (true, true) => format!("{} - {axis}", high.short_operand()),
+                (true, false) => format!("{from} + {} - {axis}", high.short_operand()),
+            };
+            error.help(format!("write `{range}`; if an index is to count down, `{back}`"))
+        }
+        ("step_by", Some(by)) if from_zero && !inclusive => {
+            let error = Error::new(span, format!("the range of `{axis}` has no steps"));
+            let (count, by) =
+                (format!("({} + {} - 1) / {}", high.short_operand(), by.short(), by.short_operand()), by.short_operand());
+            error.help(format!("write `{axis} in 0..{count}`, and `{axis} * {by}` for `{axis}`"))
+        }
+        (other, _) => {
+            let error = Error::new(span, format!("the range of `{axis}` has no method `{other}`"));
+            error.help(format!("write `{range}`, and choose in the body by `if`"))
+        }
+    })
+}
+
+/// Refuses a condition behind a range: `k in 0..N where …`.
+pub(super) fn condition(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
+    let word = ["where", "if"].into_iter().find(|word| cursor.peek_word(word))?;
+    let at = cursor.here();
+    let condition = cursor.ahead(|c| {
+        c.expect_word(word)?;
+        expr(c)
+    });
+    let condition = condition.map_or_else(|| "…".into(), |condition| condition.short());
+    let error = Error::new(at, format!("the range of `{axis}` has no condition"));
+    Some(
+        error.help(format!("choose in the body, with what the reduction gives of no items: `if {condition} {{ … }} else {{ … }}`")),
+    )
+}
+
+/// Refuses indices of a value that is not a tensor.
+pub(super) fn indexed(at: SpanId, value: &Expr) -> Error {
+    match &value.kind {
+        ExprKind::Index { tensor, index, .. } => {
+            let error = Error::new(at, format!("`{tensor}` has one list of indices"));
+            error.help(format!("write `{tensor}[{}, …]`", super::expr::commas(index)))
+        }
+        ExprKind::Call { function, .. } => Error::new(at, format!("`{function}` is called, and kernels call nothing")).help(format!(
+            "write its definition here, `let {function}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
+        )),
+        _ => {
+            let error = Error::new(at, "only tensors have indices");
+            error.help("give the value a name: `let t[i]: f32[N] = …;`, then read `t[i]`")
+        }
+    }
+}
+
+/// Refuses a range as an index: `x[i..i + 3]`.
+pub(super) fn slice(cursor: &mut Cursor<'_>, tensor: &Name, low: &Expr) -> Option<Error> {
+    if !cursor.peek("..") && !cursor.peek("..=") {
+        return None;
+    }
+    let error = Error::new(cursor.here(), format!("`{tensor}[…]` reads one element, not a range"));
+    let high = cursor.ahead(|c| {
+        c.skip_one();
+        expr(c)
+    });
+    let high = high.map_or_else(|| "…".into(), |high| high.short());
+    Some(error.help(format!("a reduction runs over a range: `sum(k in {}..{high}) {{ {tensor}[k] }}`", low.short())))
+}
+
+/// Refuses a definition of several tensors at once: `(a[i], b[i]) = …`.
+pub(super) fn several(cursor: &mut Cursor<'_>) -> Option<Error> {
+    if !cursor.peek_group(Delimiter::Parenthesis) {
+        return None;
+    }
+    let at = cursor.here();
+    let parts = cursor.ahead(|c| tuple(c, expr))?;
+    let error = Error::new(at, format!("a definition gives one tensor, and these are {}", list(&parts)));
+    let definitions: Vec<String> = parts.iter().map(|part| format!("{part} = …;")).collect();
+    Some(error.help(format!("write `{}`", definitions.join(" "))))
+}
