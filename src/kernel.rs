@@ -131,6 +131,11 @@ pub struct Variant<K> {
     kernel: PhantomData<fn() -> K>,
 }
 
+/// The type of `DEFAULT` in the module of a kernel that lacks a default schedule. No function takes it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct NoDefault;
+
 /// How a result rounds that a schedule decomposes, known before anything runs. The page of `decompose_winograd` says of which inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounding {

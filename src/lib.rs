@@ -163,7 +163,7 @@ pub mod __private {
     pub use crate::element::Element;
     pub use crate::error::Result;
     pub use crate::kernel::sealed::Sealed;
-    pub use crate::kernel::{Arguments, Kernel, Outputs, Packing, Rounding, Variant, exactly};
+    pub use crate::kernel::{Arguments, Kernel, NoDefault, Outputs, Packing, Rounding, Variant, exactly};
     pub use crate::layout::{Axis, Layout, Middle, Packed, Prepared, Quotient, Remainder, RowMajor};
     pub use crate::load::DynKernel;
     pub use crate::tensor::{AnyTensor, Tensor};

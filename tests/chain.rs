@@ -103,6 +103,42 @@ fn kernels_with_the_names_of_crates() {
     assert_eq!(run(TILEWRIGHT, &[1.0]), [6.0]);
 }
 
+schedule! { SINGLE: chain_kernels::clashes::single for tilewright::devices::vulkan_1_1 {} }
+schedule! { ITEMS: chain_kernels::clashes::items<Kernel = f32, Args = f32> for tilewright::devices::vulkan_1_1 {} }
+schedule! { F32: chain_kernels::clashes::f32 for tilewright::devices::vulkan_1_1 {} }
+schedule! { VEC: chain_kernels::clashes::Vec for tilewright::devices::vulkan_1_1 {} }
+schedule! { GEN: chain_kernels::clashes::r#gen for tilewright::devices::vulkan_1_1 {} }
+schedule! {
+    PACKED: chain_kernels::clashes::keywords for tilewright::devices::vulkan_1_1 {
+        pack(box[c] => [c / 4, c % 4], when: caller);
+    }
+}
+
+#[test]
+fn names_that_rust_or_the_expansion_has() {
+    assert_eq!(run(SINGLE, &[1.0]), [4.0]);
+    assert_eq!(run(chain_kernels::clashes::single::DEFAULT, &[1.0]), [4.0]);
+    assert_eq!(run(F32, &[1.0]), [7.0]);
+    assert_eq!(run(VEC, &[1.0]), [8.0]);
+    assert_eq!(run(GEN, &[1.0]), [9.0]);
+    let device = tilewright::Device::open().expect("a device");
+    let x = device.upload([1], &[1.0f32]).expect("the input uploads");
+    let items = device.load(&[ITEMS]).expect("it loads").run((&x, 0.5)).expect("it runs");
+    assert_eq!(items.download().expect("it downloads"), [1.5]);
+    let variants = device.load(&[chain_kernels::clashes::variants::DEFAULT]).expect("it loads");
+    let arguments = chain_kernels::clashes::variants::Args { None: &x, Ok: &x };
+    let results: chain_kernels::clashes::variants::Outputs = variants.run(arguments).expect("it runs").into();
+    assert_eq!((results.Some.download().expect("it"), results.Err.download().expect("it")), (vec![2.0], vec![3.0]));
+    let many = device.load(&[chain_kernels::clashes::many::DEFAULT]).expect("it loads").run(&x).expect("it runs");
+    assert_eq!((many.None.download().expect("it"), many.value_0.download().expect("it")), (vec![1.0], vec![9.0]));
+    // A packed argument whose name is a keyword is packed by its name in the kernel.
+    let packed = device.load(&[PACKED]).expect("it loads");
+    let boxed = packed.pack_box(&x).expect("it packs");
+    let arguments = chain_kernels::clashes::keywords::Args { r#box: &boxed, r#gen: &x, x: &x, r#fn: &x };
+    let sum = packed.run(arguments).expect("it runs").download().expect("it downloads");
+    assert_eq!(sum, [4.0]);
+}
+
 mod renamed {
     use chain_kernels as library;
     use chain_kernels::saxpy as axpy;

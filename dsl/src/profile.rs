@@ -219,6 +219,27 @@ impl Profile {
         ]
     }
 
+    /// The bundled profiles that have a feature, as a help names them.
+    pub fn that_have(feature: Feature) -> String {
+        let profiles = Profile::all_bundled().into_iter().filter(|profile| profile.has(feature));
+        match crate::diag::list(profiles.map(|profile| profile.name)).as_str() {
+            "none" => "a profile of your own that has it".into(),
+            names => format!("a profile that has it: {names}"),
+        }
+    }
+
+    /// A device with every feature. A kernel that it refuses is refused by all devices.
+    pub fn with_everything() -> Profile {
+        Profile {
+            invocations: 1024,
+            local: [1024; 3],
+            shared_bytes: u32::MAX,
+            push_bytes: 256,
+            features: Feature::ALL.iter().map(|(feature, _)| *feature).collect(),
+            ..Profile::vulkan_1_1()
+        }
+    }
+
     /// The bundled profile of that name.
     pub fn bundled(name: &str) -> Option<Profile> {
         Profile::all_bundled().into_iter().find(|p| p.name == name)

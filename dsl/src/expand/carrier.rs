@@ -70,7 +70,7 @@ pub(super) fn kernel_carrier(
     let kernel = match load {
         Load::Whole(kernel) => quote!(kernel { #kernel }),
         Load::Broken => {
-            let dtypes = signature.dtypes.iter().map(|(name, _)| name);
+            let dtypes = signature.dtypes.iter().map(|dtype| &dtype.written);
             quote!(dtypes { #(#dtypes)* })
         }
     };

@@ -1,5 +1,6 @@
 //! What the chain has to know of an item before it is parsed: attributes, visibility, name, and the paths it refers to.
 
+use super::signature::plain;
 use crate::diag::{SpanId, Spans};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -33,7 +34,7 @@ impl Head {
         }
         let vis = input.parse()?;
         keyword(input)?;
-        Ok(Head { cfg, docs, attrs, vis, name: input.parse()? })
+        Ok(Head { cfg, docs, attrs, vis, name: plain(input.parse()?) })
     }
 
     /// The head of `pub fn name<…>(…) -> …`.

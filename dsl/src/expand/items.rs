@@ -6,7 +6,7 @@
 use super::outputs::Outputs;
 use super::packing;
 use super::signature::{Argument, ArgumentKind, Signature};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 /// Items of a kernel's module.
@@ -37,7 +37,7 @@ impl Arguments<'_> {
         Arguments {
             signature,
             lifetime: borrows.then(|| quote!('a,)),
-            dtypes: signature.dtypes.iter().map(|(name, _)| name).filter(used).collect(),
+            dtypes: signature.dtypes.iter().map(|dtype| &dtype.name).filter(used).collect(),
             layouts: signature.arguments.iter().filter_map(|a| a.layout.as_ref()).collect(),
         }
     }
@@ -45,7 +45,7 @@ impl Arguments<'_> {
     /// `Args<'a, T, Layout_x>`.
     fn ty(&self) -> TokenStream {
         let (lifetime, dtypes, layouts) = (&self.lifetime, &self.dtypes, &self.layouts);
-        quote!(Args<#lifetime #(#dtypes,)* #(#layouts,)*>)
+        quote!(self::Args<#lifetime #(#dtypes,)* #(#layouts,)*>)
     }
 
     /// `'a, T: Element, Layout_x: Layout`.
@@ -76,18 +76,19 @@ impl Arguments<'_> {
     /// `From` the tuple of the arguments, and from the argument itself where there is one.
     fn conversions(&self) -> TokenStream {
         let (generics, target, names) = (self.generics(), self.ty(), self.names());
+        let bound = positional(names.len());
         let types: Vec<TokenStream> = self.signature.arguments.iter().map(rust_type).collect();
         let conversion = |from: TokenStream, pattern: TokenStream| {
             quote! {
                 impl<#generics> ::core::convert::From<#from> for #target {
                     fn from(#pattern: #from) -> Self {
-                        Self { #(#names),* }
+                        Self { #(#names: #bound),* }
                     }
                 }
             }
         };
-        let tuple = conversion(quote!((#(#types,)*)), quote!((#(#names,)*)));
-        let single = match (types.as_slice(), names.as_slice()) {
+        let tuple = conversion(quote!((#(#types,)*)), quote!((#(#bound,)*)));
+        let single = match (types.as_slice(), bound.as_slice()) {
             ([ty], [name]) => Some(conversion(quote!(#ty), quote!(#name))),
             _ => None,
         };
@@ -124,6 +125,11 @@ impl Arguments<'_> {
     }
 }
 
+/// Names for so many values. A pattern cannot bind the user's own: `None` or `DEFAULT` there would be what Rust or the module calls so.
+pub(super) fn positional(count: usize) -> Vec<Ident> {
+    (0..count).map(|n| Ident::new(&format!("value_{n}"), Span::mixed_site())).collect()
+}
+
 /// The Rust type of an argument.
 fn rust_type(argument: &Argument) -> TokenStream {
     let element = &argument.element;
@@ -154,7 +160,7 @@ pub(super) fn row_major(layouts: &[&Ident]) -> TokenStream {
 
 /// The type that stands for the kernel, and what the runtime knows of it.
 fn kernel(signature: &Signature, arguments: &Arguments<'_>, outputs: &Outputs<'_>) -> TokenStream {
-    let dtypes: Vec<&Ident> = signature.dtypes.iter().map(|(name, _)| name).collect();
+    let dtypes: Vec<&Ident> = signature.dtypes.iter().map(|dtype| &dtype.name).collect();
     let all = signature.layouts();
     let documentation = format!("The kernel [`{}`](self), as a type.", signature.name);
     let (name, args) = (&signature.name, arguments.ty());
@@ -165,11 +171,11 @@ fn kernel(signature: &Signature, arguments: &Arguments<'_>, outputs: &Outputs<'_
         #[derive(::core::fmt::Debug)]
         pub struct Kernel<#elements #defaults>(::core::marker::PhantomData<fn() -> (#(#dtypes,)* #(#all,)*)>);
 
-        impl<#elements #layouts> ::tilewright::__private::Kernel for Kernel<#(#dtypes,)* #(#all,)*> {
+        impl<#elements #layouts> ::tilewright::__private::Kernel for self::Kernel<#(#dtypes,)* #(#all,)*> {
             const NAME: &'static ::core::primitive::str = #name;
             type Args<'a> = #args;
             type Outputs = #outputs;
-            type Packing = Packing<#(#dtypes,)* #(#all,)*>;
+            type Packing = self::Packing<#(#dtypes,)* #(#all,)*>;
         }
     }
 }

@@ -4,12 +4,11 @@ use super::carrier::{Load, kernel_carrier};
 use super::head::Head;
 use super::items::items;
 use super::signature::Signature;
-use super::{Backend, link, tokens, variant};
+use super::{Backend, default, link, tokens};
 use crate::algorithm::check_generic;
-use crate::diag::{Errors, Spans};
-use crate::profile::Profile;
-use crate::syntax::{self, Kernel};
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use crate::diag::{Error, Errors, Spans};
+use crate::syntax::{self, Name};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
 
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
@@ -29,7 +28,11 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     let head = match Head::of_kernel(tokens.clone()) {
         Ok(head) => head,
         Err(error) => {
-            let reported = if errors.is_empty() { link::syntax_error(&error, FORM) } else { reported };
+            let reported = match &parsed.tree {
+                _ if !errors.is_empty() => reported,
+                Some(kernel) if syn::parse_str::<Ident>(&kernel.name.text).is_err() => keyword(&kernel.name).to_tokens(&spans),
+                _ => link::syntax_error(&error, FORM),
+            };
             return reported.into_iter().chain(unreadable(tokens)).collect();
         }
     };
@@ -38,12 +41,16 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
         None => Signature::unknown(&head),
     };
     let (mut items, mut docs) = (items(&signature), documentation(&head, &signature));
-    if let (Some(_), Some(kernel), true) = (checked, &parsed.tree, errors.is_empty()) {
-        match default(kernel, &signature, &spans, backend) {
-            Ok(default) => items.extend(default),
-            Err(why) => docs.extend(without_default(&why)),
-        }
-    }
+    items.extend(match (checked, &parsed.tree) {
+        (Some(_), Some(kernel)) if errors.is_empty() => match default::of(kernel, &signature, &spans, backend) {
+            Ok(default) => default,
+            Err(missing) => {
+                docs.extend(missing.documentation());
+                missing.item()
+            }
+        },
+        _ => default::of_broken(&signature),
+    });
     let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &signature, docs, items);
     quote!(#reported #item)
 }
@@ -57,29 +64,15 @@ fn unreadable(tokens: TokenStream) -> TokenStream {
     };
     let Some(head) = Head::guess(tokens, opens) else { return TokenStream::new() };
     let signature = Signature::unknown(&head);
-    let (items, documentation) = (items(&signature), documentation(&head, &signature));
+    let (mut items, documentation) = (items(&signature), documentation(&head, &signature));
+    items.extend(default::of_broken(&signature));
     kernel_carrier(&head, Load::Broken, &signature, documentation, items)
 }
 
-/// `DEFAULT`, where no dtype is open and every Vulkan device can run it.
-fn default(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Result<TokenStream, Errors> {
-    if !signature.dtypes.is_empty() {
-        return Ok(TokenStream::new());
-    }
-    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend)?;
-    let (value, nest) = (made.value(Span::call_site()), &made.documentation);
-    Ok(quote! {
-        /// The heuristic schedule, for every device: right everywhere, fast nowhere in particular.
-        ///
-        #[doc = #nest]
-        pub const DEFAULT: ::tilewright::__private::Variant<Kernel> = #value;
-    })
-}
-
-/// Why there is no `DEFAULT`. It is no error: a schedule for a better device, with facts or other parameters, may work or say more.
-fn without_default(why: &Errors) -> TokenStream {
-    let why = why.0.iter().map(|error| format!("There is no `DEFAULT`: {}.", error.message));
-    quote!(#(#[doc = ""] #[doc = #why])*)
+/// The refusal of a kernel that is named by a keyword of Rust.
+fn keyword(name: &Name) -> Errors {
+    let error = Error::new(name.span, format!("`{name}` is a keyword of Rust, and the kernel becomes a module of that name"));
+    error.help(format!("write another name, or `fn r#{name}`")).into()
 }
 
 /// The module's documentation: the user's, and the declaration.

@@ -10,7 +10,7 @@ pub(super) struct Linked {
     pub(super) item: TokenStream,
     /// `kernel {…}`.
     pub(super) kernel: Option<TokenStream>,
-    /// `dtypes { T U }`: the dtype generics of a kernel that is missing.
+    /// `dtypes { "T" "U" }`: the dtype generics of a kernel that is missing.
     pub(super) dtypes: Vec<String>,
     /// `profiles { {…} {…} }`, the root first.
     pub(super) profiles: Option<Vec<TokenStream>>,
@@ -27,7 +27,7 @@ impl Linked {
                 TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => match word.as_str() {
                     "schedule" | "profile" => linked.item = group.stream(),
                     "kernel" => linked.kernel = Some(group.stream()),
-                    "dtypes" => linked.dtypes = group.stream().into_iter().map(|name| name.to_string()).collect(),
+                    "dtypes" => linked.dtypes = strings(group.stream()),
                     "profiles" => linked.profiles = Some(groups(group.stream())),
                     _ => {}
                 },
@@ -36,6 +36,12 @@ impl Linked {
         }
         linked
     }
+}
+
+/// The values of string literals.
+fn strings(tokens: TokenStream) -> Vec<String> {
+    let string = |tree: TokenTree| syn::parse2::<syn::LitStr>(tree.into()).ok().map(|literal| literal.value());
+    tokens.into_iter().filter_map(string).collect()
 }
 
 fn groups(tokens: TokenStream) -> Vec<TokenStream> {

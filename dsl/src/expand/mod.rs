@@ -24,6 +24,7 @@
 //! Tokens are [`proc_macro2`]'s throughout; the macros' crate turns them into the compiler's and back.
 
 mod carrier;
+mod default;
 mod head;
 mod items;
 mod kernel;

@@ -2,7 +2,7 @@
 //!
 //! Up to eight are a tuple, of which the struct is made; more are the struct itself, as the runtime has no longer tuples.
 
-use super::items::{elements, layouts, row_major};
+use super::items::{elements, layouts, positional, row_major};
 use super::signature::{Output, Signature};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -25,7 +25,7 @@ impl Outputs<'_> {
         Outputs {
             name: &signature.name,
             outputs,
-            dtypes: signature.dtypes.iter().map(|(name, _)| name).filter(used).collect(),
+            dtypes: signature.dtypes.iter().map(|dtype| &dtype.name).filter(used).collect(),
             layouts: outputs.iter().map(|o| &o.layout).collect(),
         }
     }
@@ -50,7 +50,7 @@ impl Outputs<'_> {
 
     fn named(&self) -> TokenStream {
         let (dtypes, layouts) = (&self.dtypes, &self.layouts);
-        quote!(Outputs<#(#dtypes,)* #(#layouts,)*>)
+        quote!(self::Outputs<#(#dtypes,)* #(#layouts,)*>)
     }
 
     fn tuple(&self) -> TokenStream {
@@ -83,10 +83,11 @@ impl Outputs<'_> {
 
     fn conversion(&self) -> TokenStream {
         let (generics, tuple, named, names) = (self.generics(), self.tuple(), self.named(), self.names());
+        let bound = positional(names.len());
         quote! {
             impl<#generics> ::core::convert::From<#tuple> for #named {
-                fn from((#(#names,)*): #tuple) -> Self {
-                    Self { #(#names),* }
+                fn from((#(#bound,)*): #tuple) -> Self {
+                    Self { #(#names: #bound),* }
                 }
             }
         }
@@ -109,13 +110,13 @@ impl Outputs<'_> {
 
     fn implementation(&self) -> TokenStream {
         let (generics, named, names, count) = (self.generics(), self.named(), self.names(), self.outputs.len());
-        let (dtypes, layouts) = (&self.dtypes, &self.layouts);
+        let (dtypes, layouts, bound) = (&self.dtypes, &self.layouts, positional(count));
         let list = quote!(::tilewright::__private::Vec);
         quote! {
             impl<#generics> ::tilewright::__private::Sealed for #named {}
 
             impl<#generics> ::tilewright::__private::Outputs for #named {
-                type Into<'a> = OutputsMut<'a, #(#dtypes,)* #(#layouts,)*>;
+                type Into<'a> = self::OutputsMut<'a, #(#dtypes,)* #(#layouts,)*>;
 
                 fn into_list<'a>(into: Self::Into<'a>) -> #list<&'a mut ::tilewright::__private::AnyTensor> {
                     <#list<_> as ::core::convert::From<[_; #count]>>::from(
@@ -124,8 +125,8 @@ impl Outputs<'_> {
                 }
 
                 fn from_list(list: #list<::tilewright::__private::AnyTensor>) -> ::tilewright::__private::Result<Self> {
-                    let [#(#names),*] = ::tilewright::__private::exactly::<#count>(list)?;
-                    ::core::result::Result::Ok(Self { #(#names: ::tilewright::__private::AnyTensor::typed_as(#names)?),* })
+                    let [#(#bound),*] = ::tilewright::__private::exactly::<#count>(list)?;
+                    ::core::result::Result::Ok(Self { #(#names: ::tilewright::__private::AnyTensor::typed_as(#bound)?),* })
                 }
             }
         }

@@ -9,7 +9,7 @@ use quote::{format_ident, quote};
 
 /// The type, and its methods.
 pub(super) fn items(signature: &Signature) -> TokenStream {
-    let made = Made { signature, dtypes: signature.dtypes.iter().map(|(name, _)| name).collect(), all: signature.layouts() };
+    let made = Made { signature, dtypes: signature.dtypes.iter().map(|dtype| &dtype.name).collect(), all: signature.layouts() };
     let definition = made.definition();
     let inputs = signature.arguments.iter().filter(|a| a.kind == ArgumentKind::Input).flat_map(|a| [made.pack(a), made.prepare(a)]);
     let outputs = signature.outputs.iter().map(|o| made.unpack(o));
@@ -38,7 +38,7 @@ impl Made<'_> {
                 types: ::core::marker::PhantomData<fn() -> (#(#dtypes,)* #(#all,)*)>,
             }
 
-            impl<#elements #layouts> ::tilewright::__private::Packing for Packing<#(#dtypes,)* #(#all,)*> {
+            impl<#elements #layouts> ::tilewright::__private::Packing for self::Packing<#(#dtypes,)* #(#all,)*> {
                 fn new(kernel: ::tilewright::__private::DynKernel) -> Self {
                     Self { kernel, types: ::core::marker::PhantomData }
                 }
@@ -60,7 +60,7 @@ impl Made<'_> {
         let others = layouts(&others);
         let arguments = self.all.iter().map(|layout| if *layout == of { known.clone() } else { quote!(#layout) });
         quote! {
-            impl<#elements #others #generic> Packing<#(#dtypes,)* #(#arguments,)*>
+            impl<#elements #others #generic> self::Packing<#(#dtypes,)* #(#arguments,)*>
             where
                 #known: ::tilewright::__private::Layout,
             {
@@ -72,16 +72,16 @@ impl Made<'_> {
     fn prepare(&self, argument: &Argument) -> TokenStream {
         let Some(layout) = &argument.layout else { return TokenStream::new() };
         let (name, element) = (&argument.name, &argument.element);
-        let (method, text) = (format_ident!("prepare_{}", name), name.to_string());
+        let (method, text) = (format_ident!("prepare_{}", name), &argument.written);
         let documentation =
             format!("Computes what depends on `{}` alone, once, for the launches of this kernel.", argument.declaration);
         let known = quote!(::tilewright::__private::Prepared);
         let method = quote! {
             #[doc = #documentation]
-            pub fn #method(&self, #name: &::tilewright::__private::Tensor<#element>)
+            pub fn #method(&self, tensor: &::tilewright::__private::Tensor<#element>)
                 -> ::tilewright::__private::Result<::tilewright::__private::Tensor<#element, #known>>
             {
-                ::tilewright::__private::AnyTensor::typed_as(self.kernel.prepare(#text, #name.as_any())?)
+                ::tilewright::__private::AnyTensor::typed_as(self.kernel.prepare(#text, tensor.as_any())?)
             }
         };
         self.method_where(layout, &known, &TokenStream::new(), method)
@@ -90,7 +90,7 @@ impl Made<'_> {
     /// The generic of a packed layout's digits.
     fn digits(&self) -> Ident {
         let mut name = "Digits".to_owned();
-        while self.dtypes.iter().any(|dtype| **dtype == name) {
+        while self.dtypes.iter().any(|dtype| **dtype == name) || self.all.iter().any(|layout| **layout == name) {
             name.push('_');
         }
         Ident::new(&name, Span::call_site())
@@ -99,13 +99,13 @@ impl Made<'_> {
     fn pack(&self, argument: &Argument) -> TokenStream {
         let Some(layout) = &argument.layout else { return TokenStream::new() };
         let (name, element, digits) = (&argument.name, &argument.element, self.digits());
-        let (method, text) = (format_ident!("pack_{}", name), name.to_string());
+        let (method, text) = (format_ident!("pack_{}", name), &argument.written);
         let documentation = format!("Packs `{}` as this kernel takes it.", argument.declaration);
         let packed = quote!(::tilewright::__private::Tensor<#element, ::tilewright::__private::Packed<#digits>>);
         let method = quote! {
             #[doc = #documentation]
-            pub fn #method(&self, #name: &::tilewright::__private::Tensor<#element>) -> ::tilewright::__private::Result<#packed> {
-                ::tilewright::__private::AnyTensor::typed_as(self.kernel.pack(#text, #name.as_any())?)
+            pub fn #method(&self, tensor: &::tilewright::__private::Tensor<#element>) -> ::tilewright::__private::Result<#packed> {
+                ::tilewright::__private::AnyTensor::typed_as(self.kernel.pack(#text, tensor.as_any())?)
             }
         };
         self.method(layout, method)
@@ -113,13 +113,13 @@ impl Made<'_> {
 
     fn unpack(&self, output: &Output) -> TokenStream {
         let (name, element, digits) = (&output.name, &output.element, self.digits());
-        let (method, text) = (format_ident!("unpack_{}", name), name.to_string());
+        let (method, text) = (format_ident!("unpack_{}", name), &output.written);
         let documentation = format!("`{name}` as this kernel gives it, row-major.");
         let packed = quote!(::tilewright::__private::Tensor<#element, ::tilewright::__private::Packed<#digits>>);
         let method = quote! {
             #[doc = #documentation]
-            pub fn #method(&self, #name: &#packed) -> ::tilewright::__private::Result<::tilewright::__private::Tensor<#element>> {
-                ::tilewright::__private::AnyTensor::typed_as(self.kernel.unpack(#text, #name.as_any())?)
+            pub fn #method(&self, tensor: &#packed) -> ::tilewright::__private::Result<::tilewright::__private::Tensor<#element>> {
+                ::tilewright::__private::AnyTensor::typed_as(self.kernel.unpack(#text, tensor.as_any())?)
             }
         };
         self.method(&output.layout, method)

@@ -64,7 +64,7 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     let dtypes = match (&kernel, &linked.kernel) {
         (Some(kernel), Some(tokens)) => {
             let dtypes = Signature::new(kernel, tokens, &spans).dtypes;
-            dtypes.iter().map(|(name, choices)| (name.to_string(), choices.first().copied())).collect()
+            dtypes.into_iter().map(|dtype| (dtype.written, dtype.choices.first().copied())).collect()
         }
         _ => linked.dtypes.iter().map(|name| (name.clone(), None)).collect::<Vec<_>>(),
     };

@@ -7,7 +7,6 @@
 
 use super::{Backend, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
-use crate::launch::Feature;
 use crate::profile::Profile;
 use crate::schedule::tune::Choice;
 use crate::syntax::Kernel;
@@ -59,14 +58,8 @@ impl Refused<'_> {
     /// What is wrong with the kernel itself, of the dtypes and parameters that the schedule binds.
     fn of_kernel(&self) -> Errors {
         let plain = Schedule { bindings: self.schedule.bindings.clone(), ..variant::default_schedule(self.kernel) };
-        let everything = Profile {
-            invocations: 1024,
-            local: [1024; 3],
-            shared_bytes: u32::MAX,
-            push_bytes: 256,
-            features: Feature::ALL.iter().map(|(feature, _)| *feature).collect(),
-            ..Profile::vulkan_1_1()
-        };
-        compile(self.kernel, &plain, &everything, &Choice::default(), &|_| None, self.backend).err().unwrap_or_default()
+        compile(self.kernel, &plain, &Profile::with_everything(), &Choice::default(), &|_| None, self.backend)
+            .err()
+            .unwrap_or_default()
     }
 }

@@ -15,8 +15,8 @@ use std::collections::HashSet;
 pub(super) struct Signature {
     /// The name.
     pub(super) name: String,
-    /// The dtype generics in order, each with the dtypes that it can be.
-    pub(super) dtypes: Vec<(Ident, Vec<DType>)>,
+    /// The dtype generics in order.
+    pub(super) dtypes: Vec<Dtype>,
     /// The arguments in order.
     pub(super) arguments: Vec<Argument>,
     /// The outputs in order.
@@ -25,9 +25,24 @@ pub(super) struct Signature {
     pub(super) declaration: String,
 }
 
+/// A dtype generic.
+pub(super) struct Dtype {
+    /// The name in the kernel.
+    pub(super) written: String,
+    /// The generic of the items: the same name, unless an item of the kernel's module has it.
+    pub(super) name: Ident,
+    /// The dtypes that it can be.
+    pub(super) choices: Vec<DType>,
+}
+
+/// The items of a kernel's module that have dtype generics.
+const ITEMS: [&str; 5] = ["Args", "Kernel", "Outputs", "OutputsMut", "Packing"];
+
 /// An argument.
 pub(super) struct Argument {
-    /// The name.
+    /// The name in the kernel.
+    pub(super) written: String,
+    /// The name of the field.
     pub(super) name: Ident,
     /// The Rust type of an element, or of the scalar.
     pub(super) element: TokenStream,
@@ -43,7 +58,9 @@ pub(super) struct Argument {
 
 /// An output.
 pub(super) struct Output {
-    /// The name.
+    /// The name in the kernel.
+    pub(super) written: String,
+    /// The name of the field.
     pub(super) name: Ident,
     /// The Rust type of an element.
     pub(super) element: TokenStream,
@@ -71,19 +88,8 @@ impl Signature {
     /// The signature of a kernel that was read from these tokens, as far as it could be read.
     pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Signature {
         let ident = |name: &Name| identifier(name, spans);
-        let mut seen = HashSet::new();
-        let dtypes: Vec<(Ident, Vec<DType>)> = kernel
-            .generics
-            .iter()
-            .filter(|generic| seen.insert(&generic.name.text))
-            .filter_map(|generic| match &generic.kind {
-                GenericKind::Dtype(choices) => {
-                    Some((ident(&generic.name), choices.iter().filter_map(|c| DType::from_name(&c.text)).collect()))
-                }
-                _ => None,
-            })
-            .collect();
-        let generic = |ty: &Type| dtypes.iter().map(|(name, _)| name).find(|name| **name == ty.dtype.text).cloned();
+        let dtypes = dtypes(kernel, spans);
+        let generic = |ty: &Type| dtypes.iter().find(|dtype| dtype.written == ty.dtype.text).map(|dtype| dtype.name.clone());
         let element = |ty: &Type| match generic(ty) {
             Some(name) => quote!(#name),
             // An unknown dtype is reported where the kernel is checked.
@@ -92,6 +98,7 @@ impl Signature {
         let (declaration, parameters) = declarations(tokens);
         let mut parameters = parameters.into_iter();
         let arguments = kernel.params.iter().map(|param| Argument {
+            written: param.name.text.clone(),
             name: ident(&param.name),
             element: if param.is_dim() { quote!(::core::primitive::usize) } else { element(&param.ty) },
             generic: generic(&param.ty),
@@ -106,15 +113,15 @@ impl Signature {
         });
         // A name given twice is reported where the kernel is checked.
         let mut seen = HashSet::new();
-        let arguments = arguments.filter(|a| seen.insert(a.name.to_string())).collect();
+        let arguments = arguments.filter(|a| seen.insert(a.written.clone())).collect();
         let output = |output: &crate::syntax::kernel::Output| Output {
+            written: output.name.text.clone(),
             name: ident(&output.name),
             element: element(&output.ty),
             generic: generic(&output.ty),
             layout: layout(&output.name.text, &dtypes),
         };
-        let mut seen = HashSet::new();
-        let outputs = kernel.outputs.iter().filter(|o| seen.insert(&o.name.text)).map(output).collect();
+        let outputs = kernel.outputs.iter().filter(|o| seen.insert(o.name.text.clone())).map(output).collect();
         Signature { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
     }
 
@@ -125,26 +132,48 @@ impl Signature {
     }
 }
 
-/// The generic that a tensor's layout is.
-fn layout(tensor: &str, dtypes: &[(Ident, Vec<DType>)]) -> Ident {
-    let mut name = format!("Layout_{}", tensor.trim_start_matches("r#"));
-    while dtypes.iter().any(|(dtype, _)| *dtype == name) {
-        name.push('_');
+/// The dtype generics of a kernel.
+fn dtypes(kernel: &Kernel, spans: &Spans) -> Vec<Dtype> {
+    let mut dtypes: Vec<Dtype> = Vec::new();
+    for generic in &kernel.generics {
+        let GenericKind::Dtype(choices) = &generic.kind else { continue };
+        let (written, mut name) = (generic.name.text.clone(), identifier(&generic.name, spans));
+        // A name given twice is reported where the kernel is checked.
+        if dtypes.iter().any(|other| other.written == written) {
+            continue;
+        }
+        while ITEMS.iter().any(|item| name == item) || dtypes.iter().any(|other| other.name == name) {
+            name = Ident::new(&format!("{name}_"), name.span());
+        }
+        dtypes.push(Dtype { written, name, choices: choices.iter().filter_map(|c| DType::from_name(&c.text)).collect() });
     }
-    Ident::new(&name, Span::call_site())
+    dtypes
 }
 
-/// A name as an identifier at its place.
+/// The generic that a tensor's layout is. Its prefix begins no dtype, so different tensors have different generics.
+fn layout(tensor: &str, dtypes: &[Dtype]) -> Ident {
+    let mut prefix = "Layout_".to_owned();
+    while dtypes.iter().any(|dtype| dtype.written.starts_with(&prefix)) {
+        prefix.push('_');
+    }
+    Ident::new(&(prefix + tensor.trim_start_matches("r#")), Span::call_site())
+}
+
+/// A name as an identifier at its place. A keyword of Rust that means nothing in kernels becomes a raw identifier: `box` is the field
+/// `r#box`.
 fn identifier(name: &Name, spans: &Spans) -> Ident {
     let span = spans.get(name.span).map_or_else(Span::call_site, |(first, _)| first);
-    match syn::parse_str::<Ident>(&name.text) {
-        Ok(mut ident) => {
-            ident.set_span(span);
-            ident
-        }
-        // A word of Rust's that means nothing in kernels.
-        Err(_) => Ident::new(&format!("{}_", name.text), span),
-    }
+    let mut ident = match syn::parse_str::<Ident>(&name.text) {
+        Ok(ident) => plain(ident),
+        Err(_) => Ident::new_raw(&name.text, span),
+    };
+    ident.set_span(span);
+    ident
+}
+
+/// An identifier that is one in every edition: `gen` is a keyword since 2024, and syn takes it.
+pub(super) fn plain(ident: Ident) -> Ident {
+    if ident == "gen" { Ident::new_raw("gen", ident.span()) } else { ident }
 }
 
 /// The Rust type of an element, as tokens at a place.

@@ -44,6 +44,69 @@ pub mod crates {
     kernel! { pub fn tilewright<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 5.0; } }
 }
 
+/// Arguments, results and dtypes that are called as Rust's variants, as items of the kernel's module and as keywords are.
+pub mod clashes {
+    use ::tilewright::kernel;
+
+    kernel! {
+        /// Variants of the prelude.
+        pub fn variants<N>(None: f32[N], Ok: f32[N]) -> (Some: f32[N], Err: f32[N]) {
+            Some[i] = None[i] + 1.0;
+            Err[i] = Ok[i] + 2.0;
+        }
+    }
+    kernel! {
+        /// One argument that is called like the constant of its module.
+        pub fn single<N>(DEFAULT: f32[N]) -> Kernel: f32[N] { Kernel[i] = DEFAULT[i] + 3.0; }
+    }
+    kernel! {
+        /// Items of the kernel's module.
+        pub fn items<Kernel: f32 | f16, Args: f32 | f16, N>(Packing: Kernel[N], Outputs: Args) -> Layout: Kernel[N] {
+            Layout[i] = Packing[i] + Outputs as Kernel;
+        }
+    }
+    kernel! {
+        /// Layouts.
+        pub fn layouts<Layout_x: f32 | f16, Layout_x_: f32 | f16, N>(x: Layout_x[N], x_: Layout_x_[N]) -> Digits: Layout_x[N] {
+            Digits[i] = x[i] + x_[i] as Layout_x;
+        }
+    }
+    kernel! {
+        /// Keywords of Rust that mean nothing in kernels, and raw identifiers.
+        pub fn keywords<N>(box: f32[N], gen: f32[N], r#x: f32[N], r#fn: f32[N]) -> r#yield: f32[N] {
+            yield[i] = box[i] + r#gen[i] + x[i] + r#fn[i];
+        }
+    }
+    kernel! {
+        /// More outputs than a tuple has.
+        pub fn many<N>(Vec: f32[N]) -> (
+            None: f32[N], Ok: f32[N], Some: f32[N], Err: f32[N], DEFAULT: f32[N], Kernel: f32[N], Args: f32[N], list: f32[N], value_0: f32[N],
+        ) {
+            None[n] = Vec[n];
+            Ok[n] = 2.0;
+            Some[n] = 3.0;
+            Err[n] = 4.0;
+            DEFAULT[n] = 5.0;
+            Kernel[n] = 6.0;
+            Args[n] = 7.0;
+            list[n] = 8.0;
+            value_0[n] = 9.0;
+        }
+    }
+    kernel! {
+        /// As types are called.
+        pub fn f32<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 6.0; }
+    }
+    kernel! {
+        /// As types of the prelude are called.
+        pub fn Vec<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 7.0; }
+    }
+    kernel! {
+        /// A keyword since 2024.
+        pub fn r#gen<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 8.0; }
+    }
+}
+
 /// One name in several modules.
 pub mod twice {
     /// The first.

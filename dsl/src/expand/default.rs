@@ -1,0 +1,117 @@
+//! `name::DEFAULT`: the variant of the heuristic schedule, or, where there is none, a constant of another type, whose use says why.
+//!
+//! A constant that fails to evaluate is an error where it is defined, and not where it is used. So the constant has a type that no function
+//! takes, and the reason is the text of its deprecation: rustc warns of that before it checks types.
+
+use super::signature::{Dtype, Signature};
+use super::{Backend, variant};
+use crate::diag::{Errors, Spans, list};
+use crate::launch::{DType, Feature};
+use crate::profile::Profile;
+use crate::schedule::tune::Choice;
+use crate::syntax::Kernel;
+use crate::variant::compile;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+
+/// The constant, where no dtype is open and every Vulkan device can run it.
+pub(super) fn of(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Result<TokenStream, Missing> {
+    if !signature.dtypes.is_empty() {
+        return Err(Missing::open(signature));
+    }
+    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend);
+    let made = made.map_err(|why| Missing::refused(kernel, signature, &why, backend))?;
+    let (value, nest) = (made.value(Span::call_site()), &made.documentation);
+    Ok(quote! {
+        /// The heuristic schedule, for every device: right everywhere, fast nowhere in particular.
+        ///
+        #[doc = #nest]
+        pub const DEFAULT: ::tilewright::__private::Variant<self::Kernel> = #value;
+    })
+}
+
+/// The constant of a wrong kernel, so that only its own errors are shown.
+pub(super) fn of_broken(signature: &Signature) -> TokenStream {
+    if !signature.dtypes.is_empty() {
+        return Missing::open(signature).item();
+    }
+    let name = &signature.name;
+    quote! {
+        #[doc(hidden)]
+        pub const DEFAULT: ::tilewright::__private::Variant<self::Kernel> = ::tilewright::__private::Variant::__broken(#name);
+    }
+}
+
+/// Why there is no `DEFAULT`, and what to write instead.
+pub(super) struct Missing {
+    /// The kernel.
+    kernel: String,
+    /// The reasons. A schedule for a better device, with facts or other parameters, may still compile.
+    reasons: Vec<String>,
+    /// True if the documentation states the reasons. An open dtype is in the declaration already.
+    documented: bool,
+    /// The line to write.
+    help: String,
+}
+
+impl Missing {
+    /// The kernel has dtype generics.
+    fn open(signature: &Signature) -> Missing {
+        let names = list(signature.dtypes.iter().map(|dtype| &dtype.written));
+        let reason = match signature.dtypes.as_slice() {
+            [_] => format!("the dtype {names} is open"),
+            _ => format!("the dtypes {names} are open"),
+        };
+        let chosen: Vec<DType> = signature.dtypes.iter().map(choice).collect();
+        let bindings = signature.dtypes.iter().zip(&chosen).map(|(dtype, chosen)| format!("{} = {chosen}", dtype.written));
+        let has = |profile: &Profile| chosen.iter().flat_map(|dtype| needed(*dtype)).all(|feature| profile.has(*feature));
+        let profile = Profile::all_bundled().into_iter().find(has).unwrap_or_else(Profile::vulkan_1_1);
+        let head = format!("{}<{}>", signature.name, bindings.collect::<Vec<_>>().join(", "));
+        Missing { kernel: signature.name.clone(), reasons: vec![reason], documented: false, help: plain(&head, &profile) }
+    }
+
+    /// The empty schedule was refused for `vulkan_1_1`.
+    fn refused(kernel: &Kernel, signature: &Signature, why: &Errors, backend: Backend) -> Missing {
+        let schedule = variant::default_schedule(kernel);
+        let compiles = |profile: &Profile| compile(kernel, &schedule, profile, &Choice::default(), &|_| None, backend).is_ok();
+        let help = match Profile::all_bundled().iter().find(|profile| compiles(profile)) {
+            Some(profile) => plain(&signature.name, profile),
+            None => "write a schedule of your own: its error says more".into(),
+        };
+        let reasons = why.0.iter().map(|error| error.message.clone()).collect();
+        Missing { kernel: signature.name.clone(), reasons, documented: true, help }
+    }
+
+    /// Lines of the module's documentation.
+    pub(super) fn documentation(&self) -> TokenStream {
+        let why = self.reasons.iter().filter(|_| self.documented).map(|reason| format!("There is no `DEFAULT`: {reason}."));
+        quote!(#(#[doc = ""] #[doc = #why])*)
+    }
+
+    /// The constant that cannot be loaded.
+    pub(super) fn item(&self) -> TokenStream {
+        let Missing { kernel, reasons, help, .. } = self;
+        let text = format!("`{kernel}` has no default schedule, because {}\n  help: {help}", reasons.join("; "));
+        quote! {
+            #[doc(hidden)]
+            #[deprecated(note = #text)]
+            pub const DEFAULT: ::tilewright::__private::NoDefault = ::tilewright::__private::NoDefault;
+        }
+    }
+}
+
+/// The dtype to show for a generic: the first one that needs no feature, or the first.
+fn choice(dtype: &Dtype) -> DType {
+    let plain = dtype.choices.iter().find(|choice| needed(**choice).is_empty());
+    plain.or(dtype.choices.first()).copied().unwrap_or(DType::F32)
+}
+
+/// The features that a kernel of a dtype needs at least.
+fn needed(dtype: DType) -> &'static [Feature] {
+    if dtype == DType::F16 { &[Feature::F16, Feature::Storage16] } else { &[] }
+}
+
+/// A schedule to write.
+fn plain(kernel: &str, profile: &Profile) -> String {
+    format!("write `schedule! {{ pub PLAIN: {kernel} for tilewright::devices::{} {{}} }}` and load `PLAIN`", profile.name)
+}
