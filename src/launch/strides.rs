@@ -108,8 +108,13 @@ pub(crate) fn alignment(
             if given.bytes > 0 && !given.start.is_multiple_of(wanted) {
                 let (name, start, dtype) = (&tensor.name, given.start, tensor.dtype);
                 let why = match words >= bound {
-                    true => "which its words load or store at a time",
-                    false => "as this device binds buffers",
+                    true => "which its words load or store at a time".into(),
+                    false if given.start.is_multiple_of(words) => {
+                        "as this device binds buffers: a schedule for a profile with `address` takes it".into()
+                    }
+                    false => format!(
+                        "as this device binds buffers: a schedule for a profile with `address` takes multiples of {words} bytes"
+                    ),
                 };
                 let elements = wanted / u64::from(dtype.bytes());
                 return Err(Refusal::variant(format!(
@@ -190,7 +195,10 @@ mod tests {
         program.dispatches = vec![dispatch(Addressing::Descriptor)];
         assert_eq!(told(&program, 128), Ok(()));
         let reason = "`input` is a view that begins at byte 8 of its memory, and it takes multiples of 64 bytes (16 elements of f32), as \
-                      this device binds buffers";
+                      this device binds buffers: a schedule for a profile with `address` takes it";
         assert_eq!(told(&program, 8), Err(reason.to_owned()));
+        let reason = "`input` is a view that begins at byte 12 of its memory, and it takes multiples of 64 bytes (16 elements of f32), as \
+                      this device binds buffers: a schedule for a profile with `address` takes multiples of 8 bytes";
+        assert_eq!(told(&program, 12), Err(reason.to_owned()));
     }
 }
