@@ -13,6 +13,7 @@ use crate::resolve::values::ValueId;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
 use tilewright_dsl::launch::{BufferUse, DType, Feature};
 use tilewright_dsl::nest::{BufferId, Space};
+use tilewright_dsl::profile::Profile;
 
 /// The buffers of a dispatch.
 #[derive(Default)]
@@ -55,7 +56,11 @@ impl Emit<'_> {
                 return Ok(self.module.vector(word, 4));
             }
             DType::F16 => {
-                self.need(Feature::Storage16, "f16 in memory", "take another profile, or tensors of `f32`")?;
+                self.need(
+                    Feature::Storage16,
+                    "f16 in memory",
+                    &format!("take {}, or tensors of `f32`", Profile::that_have(Feature::Storage16)),
+                )?;
                 self.module.capability(Capability::StorageBuffer16BitAccess);
                 if self.by_address() {
                     // What is only stored and converted is arithmetic to the validator, once push constants point to it.

@@ -83,7 +83,7 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         // An axis is said to be serial elsewhere.
         let serial = format!("serial({});", given.join(", "));
         if other == "unroll" && text.contains(&serial) {
-            return Some((snippet.to_string(), text.replace(&serial, &format!("{snippet};"))));
+            return Some((snippet.to_string(), text.replace(&serial, &format!("{};", snippet.trim_end_matches(';')))));
         }
         let new = match given.as_slice() {
             [first, "…"] if other == name => format!("{other}({first}, {});", own.get(1..)?.join(", ")),
@@ -93,7 +93,8 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         Some(with(&new))
     };
     if says_to_write {
-        return snippets.iter().filter_map(call).collect();
+        let blocks = snippets.iter().filter_map(|snippet| Some((snippet.to_string(), with_block(text, end, snippet)?)));
+        return snippets.iter().filter_map(call).chain(blocks).collect();
     }
     // What is left over, and meant.
     let serial = snippets.iter().find(|snippet| snippet.starts_with("serial(") && wrong.help.contains("if that is meant"));
@@ -107,6 +108,27 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         .map(|(serial, at)| (serial.to_string(), format!("{} {serial};{}", &text[..at], &text[at..])))
         .into_iter()
         .collect()
+}
+
+/// The program with the directives of a block, `s { unroll(q); }`: in the stage's block, if there is one after `from`, or in a new one at the
+/// schedule's end.
+fn with_block(text: &str, from: usize, snippet: &str) -> Option<String> {
+    let (stage, rest) = snippet.split_once(" { ")?;
+    let directives = rest.strip_suffix(" }")?;
+    let is_name = stage.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !is_name || directives.contains('…') {
+        return None;
+    }
+    let schedule = text[..from].rfind("schedule!")?;
+    let end = from + text[from..].find("\n}")?;
+    let body = text[schedule..end].rfind(" for ").and_then(|at| Some(schedule + at + text[schedule + at..].find('{')?))?;
+    let own = text[body..end].find(&format!(" {stage} {{")).map(|at| body + at + stage.len() + 3);
+    // The schedule's last brace closes its body, and the one before ends the line above.
+    let close = text[..end].rfind('}')?;
+    Some(match own {
+        Some(at) => format!("{} {directives}{}", &text[..at], &text[at..]),
+        None => format!("{}{snippet}\n{}", &text[..close], &text[close..]),
+    })
 }
 
 /// How many helps of a program were followed, and what did not compile then. `new`: where programs are written.

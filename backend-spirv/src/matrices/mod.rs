@@ -28,6 +28,7 @@ use tilewright_dsl::diag::{self, Error, SpanId};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
 use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Loop, Phase, Side, Space};
+use tilewright_dsl::profile::Profile;
 
 /// The matrices of a dispatch.
 #[derive(Default)]
@@ -328,7 +329,7 @@ impl Emit<'_> {
         self.need(Feature::CooperativeMatrix, what, "leave `mma` out")?;
         self.need(Feature::MemoryModel, what, "leave `mma` out")?;
         if shape.dtype == DType::F16 {
-            self.need(Feature::F16, what, "take another profile")?;
+            self.need(Feature::F16, what, &format!("take {}", Profile::that_have(Feature::F16)))?;
         }
         self.module.capability(Capability::CooperativeMatrixKHR);
         self.module.extension("SPV_KHR_cooperative_matrix");

@@ -128,8 +128,8 @@ impl StageNest<'_> {
     pub(super) fn check_plain(&self, blame: SpanId, what: &str) -> Applied {
         let stage = &self.program.stages[self.stage].name;
         if !self.placed.attached.is_empty() {
-            let error = Error::new(blame, format!("copies were made within the nest of `{stage}` before {what}"));
-            return Err(error.help("put `promote` behind it"));
+            let error = Error::new(blame, format!("something was placed in the nest of `{stage}` before {what}"));
+            return Err(error.help("put `promote` and `compute_at` after it"));
         }
         if self.program.hosts.contains_key(&self.stage) {
             return Err(Error::new(

@@ -148,7 +148,8 @@ fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot)
             Error::new(blame, format!("`{}` has the extent `{text}`, and a number of {word}s is a literal", nest.name(axis)));
         return Err(error.help(match nest.is_reduction(axis) {
             true => {
-                format!("tile it, and distribute the inner part: `tile({0}: 64 => {0}_o); distribute({0} => …)`", nest.name(axis))
+                let (name, by) = (nest.name(axis), ", by: tree");
+                format!("tile it, and distribute the inner part: `tile({name}: 64 => {name}_o); distribute({name} => {word}({letter}){by});`")
             }
             false => format!(
                 "tile it so that the part that goes to {word}s has a literal extent: to workgroups first, then the tile to {word}s"
@@ -174,7 +175,9 @@ fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot)
 /// The workgroup fits the profile.
 fn check_invocations(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     let too_large = nest.profile.too_large(nest.local());
-    too_large.map_or(Ok(()), |(what, guaranteed)| Err(Error::new(blame, what).help(guaranteed)))
+    too_large.map_or(Ok(()), |(what, guaranteed)| {
+        Err(Error::new(blame, what).note(guaranteed).help("make the tile smaller, or distribute fewer axes"))
+    })
 }
 
 impl StageNest<'_> {

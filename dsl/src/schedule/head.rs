@@ -55,7 +55,8 @@ fn bind(kernel: &Kernel, binding: &Binding, bindings: &mut Bindings) -> Result<(
         }
         GenericKind::Dim => {
             let error = Error::new(name.span, format!("`{name}` is a dim that is known only at launch"));
-            return Err(error.help(format!("state it as a fact: `where {name} == …`")));
+            let stated = stated::number(value).map_or_else(|| "…".into(), |number| number.to_string());
+            return Err(error.help(format!("state it as a fact: `where {name} == {stated}`")));
         }
     }
     Ok(())

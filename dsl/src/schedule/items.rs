@@ -199,7 +199,7 @@ fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Nam
         let nests = format!("the stages with nests are {}", list(names()));
         return Err(error.help(format!("write `root({name});` to store it from a dispatch of its own; {nests}")));
     }
-    if let Some(error) = merged::part(program, name) {
+    if let Some(error) = merged::scheduled(program, name) {
         return Err(error);
     }
     let error = Error::new(name.span, format!("there is no stage `{name}`"));

@@ -1,9 +1,10 @@
 //! The last check of a schedule: every parallel axis of extent above 1 is distributed, unrolled, in lanes, or serial
 //! because the schedule says so.
 
+use super::block_of::is_outside_blocks;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, list};
-use crate::nest::{AxisDef, Exec, Space, Stage};
+use crate::nest::{AxisDef, Exec};
 
 /// `blame` is the stage's first directive, for axes that no directive made.
 pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
@@ -33,15 +34,8 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         false => format!("{note}: a stage with a directive is scheduled by its directives alone"),
     });
     let help = format!("distribute, unroll or vectorize {them}, or write `serial({})` if that is meant", names.join(", "));
-    Err(error.help(match is_outside_blocks(nest) {
+    Err(error.help(match is_outside_blocks(nest.program, nest.stage) {
         true => help,
         false => format!("in `{stage} {{ … }}`, {help}"),
     }))
-}
-
-/// Whether what stands outside of all blocks is the stage's: it is the only output.
-fn is_outside_blocks(nest: &StageNest<'_>) -> bool {
-    let space = |buffer| &nest.program.buffers[buffer].space;
-    let is_result = |stage: &&Stage| matches!(space(stage.buffer), Space::Output | Space::Update);
-    nest.program.stages.values().filter(is_result).count() == 1 && is_result(&&nest.program.stages[nest.stage])
 }

@@ -4,11 +4,21 @@ use crate::diag::{Error, list};
 use crate::nest::{BufferId, Program};
 use crate::syntax::Name;
 
-/// An error for a name that is a part of another stage now.
-pub(super) fn part(program: &Program, name: &Name) -> Option<Error> {
+/// Refuses a directive that places a part of another stage.
+pub(super) fn placed(program: &Program, name: &Name) -> Option<Error> {
+    part(program, name).map(|(error, _)| error.help("leave this out"))
+}
+
+/// Refuses directives for a part of another stage.
+pub(super) fn scheduled(program: &Program, name: &Name) -> Option<Error> {
+    part(program, name).map(|(error, whole)| error.help(format!("write the directives for `{whole}`")))
+}
+
+/// An error for a name that is a part of another stage now, and the name of that stage.
+fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
     let (_, whole) = program.merged.iter().find(|(part, _)| *part == name.text)?;
-    let error = Error::new(name.span, format!("`{name}` is no stage any more: `decompose_online` made it a part of `{whole}`"));
-    Some(error.help(format!("`{whole}` computes it, in one nest with its own value: write the directives for `{whole}`")))
+    let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` made it a part of `{whole}`"));
+    Some((error.note(format!("`{whole}` computes it, in one nest with its own value")), whole))
 }
 
 /// An error where a tensor is one of several that a stage computes. `what` cannot be done to it.

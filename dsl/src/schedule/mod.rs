@@ -6,6 +6,7 @@
 
 mod atomics;
 pub mod attach;
+mod block_of;
 mod blocked;
 mod compute_at;
 mod convolution;

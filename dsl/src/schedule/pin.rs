@@ -52,7 +52,7 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
     let (what, help) = match (&generic.kind, found) {
         (GenericKind::Dtype(_), _) => ("is a dtype", there_are()),
         (GenericKind::Value(_), Some(_)) => ("follows from other dims", format!("pin those that it is made of; {}", there_are())),
-        (_, None) => ("is a parameter, a literal already", there_are()),
+        (_, None) => ("is a parameter, a literal already", "leave it out".into()),
         (GenericKind::Dim, Some((id, dim))) => {
             return match dim.derived {
                 None => Ok(Some(id)),

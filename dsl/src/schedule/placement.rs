@@ -108,7 +108,8 @@ pub(super) fn all_computed(program: &Program, items: &[Item], errors: &mut Error
     let hosted = |name: &Name| program.hosts.keys().any(|stage| program.stages[*stage].name == name.text);
     for placed in computed_at(items).filter(|placed| !hosted(&placed.source)) {
         let error = Error::new(placed.source.span, format!("`{}` is placed in the nest of a stage that has none", placed.source));
-        errors.push(error.note("the stage of the block in which this stands is itself placed, and computed nowhere"));
+        let error = error.note("the stage of the block in which this stands is itself placed, and computed nowhere");
+        errors.push(error.help("write it in the block of a stage that has a dispatch of its own"));
     }
 }
 
@@ -148,7 +149,7 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
     let is = |stage: &StageId| !program.is_result(*stage);
     let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
     let Some(stage) = program.stages.ids().find(|stage| program.stages[*stage].name == name.text) else {
-        if let Some(error) = merged::part(program, name) {
+        if let Some(error) = merged::placed(program, name) {
             return Err(error);
         }
         if program.buffers.values().any(|b| b.name == name.text && b.space == Space::Input) {
@@ -170,7 +171,8 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
 fn once<'n>(placed: &mut Vec<&'n Name>, name: &'n Name) -> Result<(), Error> {
     if let Some(first) = placed.iter().find(|other| other.text == name.text) {
         let error = Error::new(name.span, format!("`{name}` is placed twice"));
-        return Err(error.note_at(first.span, "it is already placed here").help("a stage is computed in one place"));
+        let error = error.note_at(first.span, "it is already placed here").note("a stage is computed in one place");
+        return Err(error.help("leave this out"));
     }
     placed.push(name);
     Ok(())

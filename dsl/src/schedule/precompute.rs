@@ -51,7 +51,7 @@ fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result
     let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
     let found = program.stages.ids().find(|stage| program.stages[*stage].name == name.text);
     let Some(stage) = found.filter(is) else {
-        if let Some(error) = merged::part(program, name) {
+        if let Some(error) = merged::placed(program, name) {
             return Err(error);
         }
         let what = if found.is_some() { format!("`{name}` is a result") } else { format!("there is no intermediate `{name}`") };
@@ -100,7 +100,7 @@ fn input(program: &Program, stage: StageId, span: SpanId) -> Result<BufferId, Er
         for value in program.stages[stage].values() {
             if program.exprs.any(value, &mut |e| matches!(e, Expr::Scalar(_))) {
                 let error = Error::new(span, format!("`{name}` depends on a scalar argument, and cannot be precomputed"));
-                return Err(error.help("scalars are known at each launch"));
+                return Err(error.note("scalars are known at each launch").help("leave this out"));
             }
             for read in program.exprs.reads(value) {
                 match (&program.buffers[read.buffer].space, program.definition(read.buffer)) {
@@ -110,7 +110,7 @@ fn input(program: &Program, stage: StageId, span: SpanId) -> Result<BufferId, Er
                     (Space::Update, _) => {
                         let tensor = &program.buffers[read.buffer].name;
                         let error = format!("`{name}` depends on `{tensor}`, which is updated, and cannot be precomputed");
-                        return Err(Error::new(span, error));
+                        return Err(Error::new(span, error).help("leave this out"));
                     }
                     (_, Some(of)) if !seen.contains(&of) => {
                         seen.push(of);
@@ -128,11 +128,11 @@ fn input(program: &Program, stage: StageId, span: SpanId) -> Result<BufferId, Er
             Err(error.help(format!("pack `{tensor}` with `when: prepare`")))
         }
         [one] => Ok(*one),
-        [] => Err(Error::new(span, format!("`{name}` depends on no input: there is nothing to prepare"))),
+        [] => Err(Error::new(span, format!("`{name}` depends on no input: there is nothing to prepare")).help("leave this out")),
         several => {
             let names = list(several.iter().map(|b| &program.buffers[*b].name));
             let error = Error::new(span, format!("`{name}` depends on {names}, and cannot be precomputed"));
-            Err(error.help("what is precomputed depends on one input alone"))
+            Err(error.note("what is precomputed depends on one input alone").help("leave this out"))
         }
     }
 }
@@ -180,7 +180,7 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
             let tensor = program.arguments.iter().find_map(|a| if let Argument::Tensor(t) = a { Some(*t) } else { None });
             let tensor = tensor.map_or("?", |t| &program.buffers[t].name);
             let error = Error::new(span, format!("`{stage}` depends on `{dim}`, which the shape of `{tensor}` does not tell"));
-            return Err(error.help("what is precomputed has sizes that follow from its input's shape"));
+            return Err(error.note("what is precomputed has sizes that follow from its input's shape").help("leave this out"));
         }
     }
     program.conditions = std::mem::take(&mut program.conditions)

@@ -21,10 +21,10 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
     if let Some(copy) = in_registers(program, &nest.path.compute.value, axis) {
         let (copy, name) = (&program.buffers[copy], nest.name(axis));
         let error =
-            Error::new(blame, format!("`{}` is a copy in registers that `{name}` indexes: nothing there is filled", copy.name));
+            Error::new(blame, format!("`{}` is in registers that `{name}` indexes, and nothing there is filled", copy.name));
         return Err(error
-            .note_at(copy.span, "it is promoted here")
-            .help(format!("tile `{name}` before the promotion, or write `guard`")));
+            .note_at(copy.span, "it is placed in registers here")
+            .help(format!("tile `{name}` before that directive, or write `guard`")));
     }
     let roots = program.roots(axis);
     let filled = |read: &crate::expr::Read| read.index.iter().any(|i| program.exprs.uses_axis(*i, &mut |a| roots.contains(&a)));

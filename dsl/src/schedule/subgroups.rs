@@ -59,7 +59,9 @@ pub(super) fn check_count(nest: &StageNest<'_>, target: &Target) -> Applied {
     }
     let Some(count) = nest.subgroup_count().filter(|count| *count > profile.subgroups) else { return Ok(()) };
     let error = Error::new(target.span, format!("a workgroup of {count} subgroups"));
-    Err(error.help(format!("`{}` guarantees {}", profile.name, profile.subgroups)))
+    Err(error
+        .note(format!("`{}` guarantees {}", profile.name, profile.subgroups))
+        .help("make the tile smaller, or distribute fewer axes"))
 }
 
 /// What can be said only when all axes are distributed.
@@ -133,11 +135,14 @@ fn check_row(nest: &StageNest<'_>, reduced: &[&Frame], local: [u32; 3], size: u3
     let (count, profile) = (local.iter().product::<u32>(), nest.profile);
     if count / size > profile.subgroups {
         let error = Error::new(last(reduced), format!("a workgroup of {} subgroups", count / size));
-        return Err(error.help(format!("`{}` guarantees {}", profile.name, profile.subgroups)));
+        return Err(error
+            .note(format!("`{}` guarantees {}", profile.name, profile.subgroups))
+            .help("make the tile smaller, or distribute fewer axes"));
     }
     if count > profile.local[0] {
         let error = Error::new(last(reduced), format!("{count} invocations in one row, as a reduction by subgroup has them"));
-        return Err(error.help(format!("`{}` guarantees {} in `x`", profile.name, profile.local[0])));
+        let error = error.note(format!("`{}` guarantees {} in `x`", profile.name, profile.local[0]));
+        return Err(error.help("make the tile smaller, or distribute fewer axes"));
     }
     Ok(())
 }

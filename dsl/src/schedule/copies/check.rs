@@ -6,10 +6,10 @@ use crate::expr::{Expr, ExprId};
 use crate::lower::local;
 use crate::nest::print;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, Space};
+use crate::nest::{AxisId, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Program, Slot, Space, StageId};
 use crate::profile::Profile;
-use crate::schedule::Applied;
 use crate::schedule::promote::Copied;
+use crate::schedule::{Applied, block_of};
 use std::collections::HashSet;
 
 /// Neither have an address: no loop that stays one counts their elements, and neither do workgroups. Invocations count only the
@@ -60,14 +60,14 @@ impl Search<'_> {
                 stays && program.exprs.any(e, &mut |e| *e == Expr::Axis(l.axis))
             };
             if let Some(Around { axis, exec, .. }) = around.iter().find(counts) {
-                return Err(self.at_run_time(program, *axis, *exec));
+                return Err(self.at_run_time(program, compute.stage, *axis, *exec));
             }
         }
         Ok(())
     }
 
     /// An axis that is not written out indexes the copy.
-    fn at_run_time(&self, program: &Program, axis: AxisId, exec: Exec) -> Error {
+    fn at_run_time(&self, program: &Program, stage: StageId, axis: AxisId, exec: Exec) -> Error {
         let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[axis].name);
         let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
         let what = match exec {
@@ -76,11 +76,9 @@ impl Search<'_> {
             _ => "is a loop",
         };
         let error = error.note(format!("`{name}` {what}, and {} have no address", self.memory(program)));
-        let own = program.stages[self.copy.stage].axes.iter().any(|a| program.comes_from(axis, &[*a]));
         error.help(match exec {
             Exec::Bind(..) => "write `to: shared`".into(),
-            _ if own => format!("write `{copy} {{ unroll({name}); }}`"),
-            _ => format!("write `unroll({name})`"),
+            _ => format!("write `{}`", block_of::written(program, stage, &format!("unroll({name})"))),
         })
     }
 
@@ -115,7 +113,9 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
         let Some(loops) = loops_of(&dispatch.body, copy) else { continue };
         let local = local::size(program, &dispatch.body, profile.subgroup);
         if let Some((what, guaranteed)) = profile.too_large(local) {
-            return Err(Error::new(copy.span, format!("with the copy `{name}`, {what}")).help(guaranteed));
+            return Err(Error::new(copy.span, format!("with `{name}`, {what}"))
+                .note(guaranteed)
+                .help("make the tile smaller, or distribute fewer axes"));
         }
         if let Some(place) = local::uncounted(program, &dispatch.body, loops.into_iter(), profile.subgroup).first() {
             return Err(all_alike(program, copy, *place));
@@ -135,7 +135,7 @@ fn all_alike(program: &Program, copy: &Copied, (level, slot, count): (Level, Slo
     let (what, of) = if program.dealt.contains(&copy.buffer) {
         ("would all have the same part of", "it")
     } else if program.buffers[copy.buffer].space == Space::Shared {
-        ("would all copy the same part of", "the copy")
+        (if copy.computed { "would all compute the same part of" } else { "would all copy the same part of" }, "it")
     } else {
         let error = Error::new(copy.span, format!("{who} have no part in the reduction of `{name}`"));
         return error.help("distribute its reduction to them too, or write `to: shared`");

@@ -435,7 +435,7 @@ impl Reader<'_> {
     }
 
     fn refuse(&self, reader: StageId, index: ExprId, digits: &[Digit], misfit: &Misfit) -> Error {
-        let (program, copy) = (self.program, self.copy);
+        let (program, copy, index) = (self.program, self.copy, self.over_loops(index));
         let (name, reader_name) = (&program.buffers[copy.buffer].name, &program.stages[reader].name);
         let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
         let what = match misfit {
@@ -450,13 +450,15 @@ impl Reader<'_> {
                     along(*own)
                 )
             }
+            Misfit::Split if self.has_loops(index, digits) => {
+                format!("`{reader_name}` reads elements of `{name}` that other invocations have")
+            }
             Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops of other steps"),
             Misfit::Owner(digit) => {
                 let (axis, who) = (&program.axes[digit.axis].name, if is_fragment { "subgroups" } else { "invocations" });
                 format!("`{reader_name}` reads elements of `{name}` that other {who} of `{axis}` have")
             }
         };
-        let index = self.over_loops(index);
         let at = |e: ExprId| crate::nest::print::expr(program, e);
         let sum = Linear { axes: digits.iter().map(|d| (d.axis, d.weight)).collect(), ..Linear::default() };
         let order: Vec<AxisId> = digits.iter().map(|d| d.axis).collect();
@@ -476,8 +478,13 @@ impl Reader<'_> {
             },
             Misfit::Side(..) => format!("name the axes of matrices in `{reader_name}` in the order in which `{name}` has them"),
             _ if is_fragment => self.instead_in_matrices(reader, digits),
+            _ if self.has_loops(index, digits) => "write `to: shared`".into(),
             _ => self.instead(reader, digits),
         })
+    }
+
+    fn name(&self) -> &str {
+        &self.program.buffers[self.copy.buffer].name
     }
 
     /// The loops that an index names.
@@ -486,6 +493,22 @@ impl Reader<'_> {
         let loops: Vec<&Around> = self.around.iter().filter(named).collect();
         let span = loops.first()?.span;
         Some((list(loops.iter().map(|l| &self.program.axes[l.axis].name)), span))
+    }
+
+    /// True if an index is not a sum of its loops, and these are the digits already: then no other split makes it fit.
+    fn has_loops(&self, index: ExprId, digits: &[Digit]) -> bool {
+        let sum = self.program.exprs.linear(index);
+        if sum.rest.is_empty() && sum.constant == 0 {
+            return false;
+        }
+        let named =
+            |l: &&Around| self.program.exprs.uses_axis(index, &mut |axis| axis == l.axis) && !self.program.is_single(l.axis);
+        let loops: Vec<&Around> = self.around.iter().filter(named).collect();
+        let is_digit = |digit: &Digit| {
+            let mut same = loops.iter().filter(|l| self.extent(l.axis) == Some(digit.extent));
+            same.any(|l| owner(l.exec) == digit.owner)
+        };
+        loops.len() == digits.len() && digits.iter().all(is_digit)
     }
 
     /// The sides of the buffer's matrices, as a schedule writes them.
@@ -516,14 +539,17 @@ impl Reader<'_> {
         let by = if reduces { ", by: …" } else { "" };
         let factors: Vec<String> = digits.iter().map(|digit| digit.extent.to_string()).collect();
         let names: Vec<&str> = digits.iter().map(|digit| self.program.axes[digit.axis].name.as_str()).collect();
-        let mut help = format!("split the axis as the copy does, `[{}] => {}`", factors.join(", "), names.join(", "));
+        let mut help = match digits {
+            [digit] if digit.owner.is_some() => Vec::new(),
+            _ => vec![format!("split the axis as `{}` does, `[{}] => {}`", self.name(), factors.join(", "), names.join(", "))],
+        };
         for (digit, name) in digits.iter().zip(names) {
             if let Some((level, slot)) = digit.owner {
                 let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
-                help += &format!(", with `distribute({name} => {to}){by})`");
+                help.push(format!("write `distribute({name} => {to}){by})`"));
             }
         }
         let own = &self.program.stages[reader].name;
-        format!("in `{own}`, {help}")
+        format!("in `{own}`, {}", help.join(", and "))
     }
 }

@@ -283,7 +283,7 @@ pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, 
     }
     if !nest.is_reduction(axis) {
         let error = Error::new(blame, format!("`{name}` lies in registers, and each invocation makes its own"));
-        return Err(error.help("unroll its axes, or copy to `shared`"));
+        return Err(error.help("unroll its axes, or write `to: shared`"));
     }
     same_for_all(nest, blame)
 }
@@ -333,7 +333,7 @@ fn within_vector(nest: &StageNest<'_>, frame: &Frame, attached: &Attached, copy:
         Exec::Matrix(_) => {
             ("for each element of matrices along", "split into matrices", "`reorder` the axes of the matrices into that loop first")
         }
-        _ => ("among the lanes of", "put in lanes", "promote further out"),
+        _ => ("among the lanes of", "put in lanes", "name a place further out"),
     };
     let error = Error::new(span, format!("`{copy}` would be made {within} `{axis}`"));
     error.note_at(attached.span, format!("`{copy}` is made at a loop that is {put}")).help(help)
@@ -404,8 +404,28 @@ fn not_fixed(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
     let shared = attached.buffer.is_none_or(|b| nest.program.buffers[b].space == Space::Shared);
     let what = if shared { "is shared" } else { "is reduced by all invocations of a workgroup" };
     let error = Error::new(span, format!("`{copy}` {what}, and holds what is read at one value of `{name}`"));
-    let error = error.note_at(attached.span, format!("`{copy}` is promoted inside its loop here"));
-    Err(error.help(format!("distribute `{name}` before the promotion: the copy then has its whole range")))
+    let error = error.note_at(attached.span, format!("`{copy}` is {} inside its loop here", made(nest, attached)));
+    let place = if attached.outer.last() == Some(&axis) { ", at `workgroup`" } else { "" };
+    Err(error.help(format!(
+        "put {} after this directive{place}: it then holds what all of `{name}` read",
+        directive(nest, attached, copy)
+    )))
+}
+
+/// Returns the participle of the directive that attached a buffer.
+fn made(nest: &StageNest<'_>, attached: &Attached) -> &'static str {
+    if is_computed(nest, attached) { "computed" } else { "promoted" }
+}
+
+/// Returns the directive that attached a buffer, as a help names it.
+fn directive(nest: &StageNest<'_>, attached: &Attached, copy: &str) -> String {
+    if is_computed(nest, attached) { format!("`compute_at({copy}, …)`") } else { format!("the `promote` of `{copy}`") }
+}
+
+fn is_computed(nest: &StageNest<'_>, attached: &Attached) -> bool {
+    let program = &*nest.program;
+    let of = |buffer| program.placed.keys().any(|stage| program.stages[*stage].buffers().contains(&buffer));
+    attached.buffer.is_some_and(of)
 }
 
 /// What is done together stands in no loop that invocations run differently.
@@ -418,10 +438,10 @@ fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) 
                 span,
                 format!("`{copy}` is made together inside the loop over `{name}`, which not all invocations run alike"),
             );
-            let error = error.note_at(attached.span, format!("`{copy}` is promoted here"));
+            let error = error.note_at(attached.span, format!("`{copy}` is {} here", self::made(nest, attached)));
             let error =
                 error.note_at(made, format!("the extent of `{name}` depends on `{thread}`, which is distributed to invocations"));
-            return Err(error.help(format!("promote outside `{name}`, or copy to registers")));
+            return Err(error.help(format!("place `{copy}` outside `{name}`, or write `to: register`")));
         }
     }
     Ok(())
@@ -447,8 +467,9 @@ fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
                 span,
                 format!("`{copy}` holds what all values of `{name}` read, and each invocation has registers of its own"),
             );
-            let error = error.note_at(attached.span, format!("`{copy}` is promoted here"));
-            return Err(error.help(format!("distribute `{name}` before the promotion: it is then fixed in each copy")));
+            let error = error.note_at(attached.span, format!("`{copy}` is {} here", made(nest, attached)));
+            let directive = directive(nest, attached, copy);
+            return Err(error.help(format!("put {directive} after this directive: `{name}` is then fixed in it")));
         }
     }
     Ok(())

@@ -54,9 +54,9 @@ fn check_reads(nest: &StageNest<'_>, finish: ExprId, span: SpanId) -> Applied {
     let local = |buffer| matches!(nest.program.buffers[buffer].space, Space::Shared | Space::Register | Space::Fragment { .. });
     let Some(read) = nest.program.exprs.reads(finish).into_iter().find(|read| local(read.buffer)) else { return Ok(()) };
     let (copy, stage) = (&nest.program.buffers[read.buffer], &nest.program.stages[nest.stage].name);
-    let error = Error::new(span, format!("what `{stage}` makes of its sums reads the copy `{}`", copy.name));
+    let error = Error::new(span, format!("what `{stage}` makes of its sums reads `{}`, which is local", copy.name));
     let error = error.note_at(copy.span, "it is made here").note("it is computed where the result is written back");
-    Err(error.help(format!("leave out the promotion of `{}`", copy.name)))
+    Err(error.help(format!("leave out the directive that makes `{}`", copy.name)))
 }
 
 /// The epilogue over the axes of the stage that writes back, with the copy for the sum.

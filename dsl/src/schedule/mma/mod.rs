@@ -14,6 +14,7 @@ use crate::expr::{Binary, Expr, ExprId, Read};
 use crate::launch::{DType, Feature, Matrices};
 use crate::nest::path::{Frame, Head};
 use crate::nest::{Access, AxisId, Body, Exec, Level, Side, Space, State};
+use crate::profile::Profile;
 use crate::syntax::Name;
 use crate::syntax::schedule::Shape;
 
@@ -67,9 +68,7 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
                 Side::Depth => ("parallel", "the last axis of `mma` is the reduction's"),
                 Side::Rows | Side::Columns => ("a reduction's", "the first two axes of `mma` are parallel"),
             };
-            return Err(Error::new(name.span, format!("`{name}` is {is} axis"))
-                .note(wanted)
-                .help("write `mma(i, j, k, M x N x K)`"));
+            return Err(Error::new(name.span, format!("`{name}` is {is} axis")).note(wanted).help(ordered(nest, names, &axes)));
         }
     }
     if let Some(n) = (1..3).find(|n| axes[..*n].contains(&axes[*n])) {
@@ -94,7 +93,7 @@ pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) 
             let error = Error::new(span, format!("the profile `{}` does not have `{}`", profile.name, feature.name()));
             return Err(error
                 .note(format!("`{directive}` needs matrix units"))
-                .help(format!("leave `{directive}` out, or take a profile of devices that have them")));
+                .help(format!("leave `{directive}` out, or take {}", Profile::that_have(feature))));
         }
     }
     if profile.subgroup.is_none() {
@@ -110,6 +109,20 @@ pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) 
     subgroups::check_size(nest, span)
 }
 
+/// The axes as `mma` takes them: two parallel ones, and the reduction's.
+fn ordered(nest: &StageNest<'_>, names: &[Name; 3], axes: &[AxisId; 3]) -> String {
+    let named = |reduces: bool| {
+        let of_kind = axes.iter().zip(names).filter(move |(axis, _)| nest.is_reduction(**axis) == reduces);
+        of_kind.map(|(_, name)| name.text.clone())
+    };
+    let reduction =
+        named(true).next().or_else(|| nest.path.axes().find(|a| nest.is_reduction(*a)).map(|a| nest.name(a).to_owned()));
+    match (named(false).collect::<Vec<_>>().as_slice(), reduction) {
+        ([i, j, ..], Some(k)) => format!("write `mma({i}, {j}, {k}, …)`"),
+        _ => "name two parallel axes and the reduction's".into(),
+    }
+}
+
 /// That nothing is read that each invocation has for itself.
 pub(super) fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let (program, compute) = (&*nest.program, &nest.path.compute);
@@ -118,7 +131,7 @@ pub(super) fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let mut copies = reads.map(|read| &program.buffers[read.buffer]);
     let Some(copy) = copies.find(|copy| copy.space == Space::Register) else { return Ok(()) };
     let error = Error::new(span, format!("`{}` is in registers, and matrices are loaded from memory", copy.name));
-    Err(error.note_at(copy.span, "it is promoted here").help("write `to: shared`, or leave the promotion out"))
+    Err(error.note_at(copy.span, "it is placed in registers here").help("write `to: shared` there"))
 }
 
 /// The reads that are multiplied: of rows by the depth, and of the depth by columns.
@@ -156,8 +169,8 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
             // What is copied at a place within the loops over rows and columns is a part of a row or a column.
             return Err(match buffer.space {
                 Space::Shared => Error::new(span, what)
-                    .note_at(buffer.span, format!("`{}` is copied here, within the loops around its place", buffer.name))
-                    .help(format!("`reorder` so that `{i}` and `{j}` stand within that place, and promote after that")),
+                    .note_at(buffer.span, format!("`{}` is made here, within the loops around its place", buffer.name))
+                    .help(format!("`reorder` so that `{i}` and `{j}` are inside that place, before the directive that makes it")),
                 _ => refuse(&what),
             });
         }

@@ -189,7 +189,7 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
     if let Some(error) = merged::one_of_several(program, id, name, "packed") {
         return Err(error.help("leave it out"));
     }
-    if let Some(error) = merged::part(program, name) {
+    if let Some(error) = merged::placed(program, name) {
         return Err(error);
     }
     if let Some(packed) = program.packed.iter().find(|p| p.buffer == id || p.of == Some(id)) {

@@ -64,8 +64,9 @@ pub(in crate::schedule) fn check_widened(nest: &StageNest<'_>, copy: BufferId, s
     let (b, takes) = (&program.buffers[copy], program.local_bytes(copy, nest.profile).unwrap_or(0));
     let error =
         Error::new(span, format!("`{}` does not fit: as sums of {} it takes {takes} bytes of shared memory", b.name, b.dtype));
-    let error =
-        error.note(format!("`{}` has {there}, and all copies take {total}", nest.profile.name)).note_at(b.span, "it is made here");
+    let error = error
+        .note(format!("`{}` has {there}, and all that is shared takes {total}", nest.profile.name))
+        .note_at(b.span, "it is made here");
     Err(error.help("make the tiles of rows and columns smaller"))
 }
 
@@ -139,6 +140,6 @@ fn with_reasons(nest: &StageNest<'_>, (buffer, also): (BufferId, &[BufferId]), u
                 .note_at(program.axes[*axis].span, format!("`{name}` has {n} values by this directive"))
                 .help("make the tile smaller")
         }
-        None => error.help("tile the axes, and promote inside the outer parts"),
+        None => error.help("tile the axes, and name the loop over an outer part as the place"),
     }
 }

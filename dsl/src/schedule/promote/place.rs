@@ -55,7 +55,7 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
                 let error = Error::new(at.span, format!("{what} at `{at}`: all invocations of a workgroup share it"));
                 return Err(error.help(match promote.computed {
                     true => "name `workgroup` as the place, or write `to: register`",
-                    false => "write `at: workgroup`, or copy to registers",
+                    false => "write `at: workgroup`, or `to: register`",
                 }));
             }
             let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
@@ -109,11 +109,13 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
         Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "it was made that here").help(help))
     };
     match frame.as_loop() {
-        Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "promote at a loop around the lanes"),
+        Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "name a loop around the lanes as the place"),
         Some((_, Exec::Bind(Level::Workgroup, _))) => Ok(workgroups),
         Some((_, Exec::Bind(..))) if promote.is_together() => match promote.computed {
             true => refuse("distributed to invocations, which share the memory", "name `workgroup` or a loop as the place"),
-            false => refuse("distributed to invocations, which share the copy", "write `at: workgroup`, or promote at a loop"),
+            false => {
+                refuse("distributed to invocations, which share the copy", "write `at: workgroup`, or name a loop as the place")
+            }
         },
         Some((_, Exec::Bind(..))) => Ok(nest.path.frames[..at].iter().filter(|f| !is_invocation(f)).count()),
         _ => Ok(plain.iter().position(|f| f.as_loop().is_some_and(|(a, _)| a == axis)).map_or(workgroups, |at| at + 1)),
@@ -162,15 +164,27 @@ fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> 
     for frame in around {
         if let Some((axis, thread, span)) = varying(nest, frame) {
             let (name, thread) = (nest.name(axis), nest.name(thread));
+            let (verb, source) = (if promote.computed { "computed" } else { "copied" }, &promote.source);
             let error = Error::new(
                 promote.at.span,
-                format!("a shared copy inside the loop over `{name}`, which not all invocations run alike"),
+                format!("`{source}` would be {verb} together in the loop over `{name}`, which not all invocations run alike"),
             );
             let error = error.note_at(span, format!("its extent depends on `{thread}`, which is distributed to invocations"));
-            return Err(error.help(format!("promote outside `{name}`, or copy to registers")));
+            return Err(error.help(outside(nest, around, frame)));
         }
     }
     Ok(())
+}
+
+/// The place around a loop, as a help for what cannot be made within it.
+fn outside(nest: &StageNest<'_>, around: &[&Frame], of: &Frame) -> String {
+    let before = around.iter().take_while(|frame| !std::ptr::eq(**frame, of));
+    let inner = before.filter_map(|frame| frame.as_loop()).last();
+    let place = match inner {
+        Some((axis, Exec::Serial | Exec::Unroll)) => nest.name(axis),
+        _ => "workgroup",
+    };
+    format!("name `{place}` as the place, or write `to: register`")
 }
 
 /// The axis of a loop, and one bound to invocations that its extent depends on.

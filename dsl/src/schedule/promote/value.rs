@@ -170,6 +170,7 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
             let error = error.note_at(span, format!("`{name}` is rounded up here"));
             let fills = nest.copies.last().is_some_and(|c| c.filled.iter().any(|(a, _)| *a == pred.axis));
             let help = match &wanted.promote.fill {
+                None if wanted.promote.computed => "write `guard` instead of `round_up`".to_owned(),
                 None => "write `fill: 0.0`, or `guard` instead of `round_up`".to_owned(),
                 Some(_) if fills => "the fill must make the item the identity: 0.0 for a product that is summed".to_owned(),
                 Some(_) => {

@@ -1,0 +1,18 @@
+//! Directives as helps write them: in the block of the stage that they are for.
+
+use crate::nest::{Program, Space, Stage, StageId};
+
+/// A directive with its semicolon, in the block of its stage: `s { unroll(q); }`. The only result of a kernel needs no block.
+pub(super) fn written(program: &Program, stage: StageId, directive: &str) -> String {
+    match is_outside_blocks(program, stage) {
+        true => format!("{directive};"),
+        false => format!("{} {{ {directive}; }}", program.stages[stage].name),
+    }
+}
+
+/// True if directives outside of all blocks are for this stage, because it is the only result.
+pub(super) fn is_outside_blocks(program: &Program, stage: StageId) -> bool {
+    let space = |buffer| &program.buffers[buffer].space;
+    let is_result = |stage: &&Stage| matches!(space(stage.buffer), Space::Output | Space::Update);
+    program.stages.values().filter(is_result).count() == 1 && is_result(&&program.stages[stage])
+}
