@@ -1,6 +1,6 @@
 //! Whether a launch would take a program at some sizes: what the runtime checks of shapes, facts and limits before it runs one.
 
-use tilewright_dsl::launch::{MOST, Program, REACH, Role};
+use tilewright_dsl::launch::{MOST, Program, Role};
 
 /// Why a launch does not take a program at these dims, of which the symbolic ones were solved; `None`: it does.
 pub(crate) fn refusal(program: &Program, dims: &[i64]) -> Option<String> {
@@ -33,7 +33,6 @@ fn facts(program: &Program, dims: &[i64]) -> Option<String> {
 }
 
 fn limits(program: &Program, dims: &[i64]) -> Option<String> {
-    let is_held = |end: Option<i128>| end.is_some_and(|n| (i128::from(REACH.0)..=i128::from(REACH.1)).contains(&n));
-    let beyond = program.limits.iter().find(|l| !is_held(l.least.eval_wide(dims)) || !is_held(l.most.eval_wide(dims)));
+    let beyond = program.limits.iter().find(|limit| !limit.holds(dims));
     beyond.map(|limit| format!("32 bits do not hold {}", limit.what))
 }

@@ -4,7 +4,7 @@
 //! read off and compare strides ([`Tensor::strides`]); check facts, limits and alignment; allocate outputs and temporaries; record the
 //! dispatches one after another with a barrier between those that share a buffer.
 
-use crate::{DType, Layout, Lines, Relation, Size, Version};
+use crate::{DType, Layout, Lines, REACH, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
 
 /// A compiled variant.
@@ -249,6 +249,14 @@ pub struct Limit {
     pub most: Size,
 }
 
+impl Limit {
+    /// True if 32 bits hold the integer for these dims.
+    pub fn holds(&self, dims: &[i64]) -> bool {
+        let is_held = |end: &Size| end.eval_wide(dims).is_some_and(|n| (i128::from(REACH.0)..=i128::from(REACH.1)).contains(&n));
+        is_held(&self.least) && is_held(&self.most)
+    }
+}
+
 /// How a dispatch reaches its buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Addressing {
@@ -426,11 +434,15 @@ pub enum Feature {
     MatrixReductions,
     /// `cooperativeMatrixConversions` (VK_NV_cooperative_matrix2): sums become factors.
     MatrixConversions,
+    /// `shaderRoundingModeRTEFloat16` (VK_KHR_shader_float_controls): results of f16 are rounded to the nearest, ties to even.
+    Rte16,
+    /// `shaderRoundingModeRTEFloat32`: the same of f32.
+    Rte32,
 }
 
 impl Feature {
     /// Every feature and the name it has in `profile!`.
-    pub const ALL: [(Feature, &'static str); 16] = [
+    pub const ALL: [(Feature, &'static str); 18] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
@@ -447,6 +459,8 @@ impl Feature {
         (Feature::Int64, "int64"),
         (Feature::MatrixReductions, "matrix_reductions"),
         (Feature::MatrixConversions, "matrix_conversions"),
+        (Feature::Rte16, "rte16"),
+        (Feature::Rte32, "rte32"),
     ];
 
     /// The name it has in `profile!`.

@@ -19,11 +19,13 @@
 //! - `argmax` and `argmin` give the axis's value (of several ranges: the position, row-major, from 0), the lowest among
 //!   equals. NaN is never chosen, unless there is nothing else: then it is the first position. They need a range that is
 //!   not empty; where that is not proved, the launch checks it.
+//! - 32 bits hold every position, and every index that `min` or `max` reduces (`compared`): proved, or checked at launch.
 //! - A range `lo..hi` whose length is not proved to be at least 0 is checked at launch too.
 
 mod bounds;
 mod calls;
 mod compound;
+mod compared;
 mod definitions;
 pub mod evaluate;
 mod header;

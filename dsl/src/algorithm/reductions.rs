@@ -25,10 +25,11 @@ pub(super) struct Found {
     pub(super) head: SpanId,
 }
 
-/// An axis of a reduction, and where its range begins.
+/// An axis of a reduction, and where its range begins and ends.
 struct Running {
     axis: AxisId,
     low: ExprId,
+    high: ExprId,
     span: SpanId,
 }
 
@@ -111,7 +112,10 @@ impl Checker<'_> {
             let help = if dtype == DType::Bool { "count by `… as i32`; or use `any` and `all`" } else { "compare: `… != 0`" };
             return self.fail(error.help(help));
         }
-        if arg { self.arg_result(item, &running) } else { Ok(self.program.exprs.add(Node::State(0), dtype)) }
+        if matches!(reduce.op, ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax) && self.is_index(item) {
+            self.must_fit(item, reduce.body.value.span)?;
+        }
+        if arg { self.arg_result(item, &running, reduce.head) } else { Ok(self.program.exprs.add(Node::State(0), dtype)) }
     }
 
     /// Declares the axis of a range.
@@ -129,7 +133,7 @@ impl Checker<'_> {
         let value = self.program.exprs.sum(value, low);
         self.declare(&range.axis, Symbol::Axis(value))?;
         self.definition.running.push(axis);
-        Ok(Running { axis, low, span: range.axis.span })
+        Ok(Running { axis, low, high, span: range.axis.span })
     }
 
     /// A range's end: made of dims and of axes that are bound already.
@@ -173,7 +177,7 @@ impl Checker<'_> {
     }
 
     /// The result of argmin or argmax: the index, of nothing but NaN the first.
-    fn arg_result(&mut self, item: ExprId, running: &[Running]) -> Checked<ExprId> {
+    fn arg_result(&mut self, item: ExprId, running: &[Running], head: SpanId) -> Checked<ExprId> {
         let inner = std::mem::take(&mut self.definition.running);
         let result = self.not_empty(running);
         self.definition.running = inner;
@@ -191,10 +195,16 @@ impl Checker<'_> {
             position = exprs.product(position, extent);
             position = exprs.sum(position, axis);
         }
+        // The end of the positions fits, too, because the highest index stands for no item.
+        let extents = running.iter().map(|r| self.program.axes[r.axis].extent);
+        let mut end = extents.reduce(|all, extent| exprs.product(all, extent)).unwrap_or(position);
         if let [only] = running {
             position = exprs.sum(position, only.low);
-            first = only.low;
+            (first, end) = (only.low, only.high);
         }
+        self.must_fit(first, head)?;
+        self.must_fit(end, head)?;
+        let exprs = &self.program.exprs;
         let Some(found) = &mut self.definition.reduction else { return Err(Poisoned) };
         let (worst, none) = (found.monoid.identity[0], found.monoid.identity[1]);
         // NaN counts as nothing at all.

@@ -1,6 +1,6 @@
 //! The launch program of a scheduled kernel: everything in it but the words.
 //!
-//! What the backend adds to it is the dispatches, what they require, and the limits of their index arithmetic.
+//! The backend adds the dispatches, their requirements and the limits of their index arithmetic.
 
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
@@ -106,7 +106,7 @@ pub fn size(program: &Program, id: ExprId) -> Option<Size> {
     })
 }
 
-/// The launch program without its dispatches, requirements and limits.
+/// The launch program without its dispatches, their requirements and limits.
 pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<launch::Program, Errors> {
     let mut errors = Errors::new();
     let tensors = Tensors::of(program);
@@ -167,7 +167,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         parameters: program.parameters.clone(),
         solve,
         facts,
-        limits: Vec::new(),
+        limits: program.limits.clone(),
         dispatches: Vec::new(),
         requires: launch::Requires::default(),
         specialized: Vec::new(),

@@ -118,7 +118,7 @@ use crate::arena::Arena;
 use crate::diag::SpanId;
 use crate::expr::{Const, ExprId, Exprs, Read};
 use std::collections::{BTreeMap, BTreeSet};
-use tilewright_launch::{DType, Layout, Relation};
+use tilewright_launch::{DType, Layout, Limit, Relation};
 
 /// A kernel with concrete dtypes and parameters, as far as it is scheduled and lowered.
 #[derive(Clone, Debug, Default)]
@@ -160,6 +160,8 @@ pub struct Program {
     pub conditions: Vec<Condition>,
     /// The same of scalars.
     pub bounds: Vec<Bound>,
+    /// Indices that the kernel's reductions compare, which 32 bits must hold. The launch checks them.
+    pub limits: Vec<Limit>,
     /// Tensors that the kernel or the schedule's head says hold neither infinities nor NaN.
     pub finite: Vec<BufferId>,
     /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.

@@ -8,6 +8,7 @@
 //! input's shape does not tell.
 
 use super::merged;
+use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::expr::{Expr, ExprId, Read};
 use crate::lower::solve;
@@ -187,6 +188,10 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
         .into_iter()
         .filter(|c| !names(program, &gone, c.left) && !names(program, &gone, c.right))
         .collect();
+    program.limits.retain(|limit| {
+        let is_gone = |dim: u32| gone.iter().any(|gone| gone.index() == dim as usize);
+        !limit.least.any_dim(&is_gone) && !limit.most.any_dim(&is_gone)
+    });
     program.pinned.retain(|dim| !gone.contains(dim));
     // Nothing names them: a literal keeps their places.
     let zero = program.exprs.int(0);

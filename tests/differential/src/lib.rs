@@ -21,6 +21,7 @@ pub mod kernel;
 pub mod memory;
 pub mod mutants;
 pub mod mutate;
+pub mod positions;
 pub mod report;
 pub mod run;
 pub mod schedule;

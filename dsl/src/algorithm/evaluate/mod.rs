@@ -162,6 +162,10 @@ impl<'a> Machine<'a> {
                 return Err(format!("the kernel needs `{}`, which does not hold", c.text));
             }
         }
+        let dims: Vec<i64> = self.program.dims.ids().map(|dim| self.dims.get(&dim).copied().unwrap_or_default()).collect();
+        if let Some(limit) = self.program.limits.iter().find(|limit| !limit.holds(&dims)) {
+            return Err(format!("the kernel needs 32 bits to hold {}, which they do not", limit.what));
+        }
         for bound in self.program.bounds.iter().filter(|bound| bound.needed) {
             let given = self.given.scalars.get(&bound.scalar).map(|given| given.number());
             if !given.is_some_and(|given| bound.relation.holds(given, bound.value)) {

@@ -1,0 +1,124 @@
+//! Indices that a reduction compares: items of `min` and `max`, and the positions of `argmin` and `argmax`.
+//!
+//! A reduction's state is 32 bits of data, so an item that wraps would be ordered as another number. That 32 bits hold these indices is
+//! proved, or the launch checks it ([`Program::limits`]). It belongs to the kernel and not to a schedule, because every schedule,
+//! `rfactor`'s partial results and the evaluation combine the same items.
+
+use super::{Checked, Checker};
+use crate::arena::Id;
+use crate::diag::{Error, SpanId};
+use crate::expr::{Binary, Expr as Node, ExprId, Unary};
+use crate::nest::{Program, Space};
+use std::cell::Cell;
+use tilewright_launch::{Interval, Limit, MOST, REACH, Size};
+
+/// Terms of the bounds of an index, at most: a launch evaluates them each time.
+const MOST_TERMS: u32 = 1 << 12;
+
+impl Checker<'_> {
+    /// Makes sure that 32 bits hold an index at all points of the axes around it: proved, or checked at launch.
+    pub(super) fn must_fit(&mut self, index: ExprId, span: SpanId) -> Checked<()> {
+        let hull = Hull { program: &self.program, left: Cell::new(MOST_TERMS) };
+        let interval = hull.of(index);
+        if interval.as_ref().is_some_and(|i| i.bounds().is_within(REACH)) || self.is_proved_to_fit(index) {
+            return Ok(());
+        }
+        let Some(Interval { least, most }) = interval else {
+            let error =
+                Error::new(span, "an index that is compared here has too many terms for a launch to check that 32 bits hold it");
+            return self.fail(error.help("compare a smaller index, or make data of it, whose arithmetic wraps: `(…) as i32`"));
+        };
+        let what = format!("`{}`", super::bounds::show(&self.program, index));
+        if let Some(beyond) =
+            [most.bounds().0].into_iter().find(|n| *n > REACH.1).or(Some(least.bounds().1).filter(|n| *n < REACH.0))
+        {
+            let error = Error::new(span, format!("{what} can be {beyond}, and indices have 32 bits"));
+            return self.fail(error.help("reduce shorter ranges: an intermediate for the inner ones, read by another reduction"));
+        }
+        let limit = Limit { what, least, most };
+        if !self.is_counted(&limit) && !self.program.limits.contains(&limit) {
+            self.program.limits.push(limit);
+        }
+        Ok(())
+    }
+
+    /// True if the facts prove that 32 bits hold an index, or proofs are left out.
+    fn is_proved_to_fit(&self, index: ExprId) -> bool {
+        let exprs = &self.program.exprs;
+        let (least, greatest) = (exprs.int(REACH.0), exprs.int(REACH.1));
+        self.proves_nonneg(exprs.difference(greatest, index)) && self.proves_nonneg(exprs.difference(index, least))
+    }
+
+    /// True if an input has about as many elements as the index has values, because a tensor has at most [`MOST`].
+    fn is_counted(&self, limit: &Limit) -> bool {
+        let program = &self.program;
+        // If one of these extents is 0, nothing is compared.
+        let axes = self.definition.axes.iter().chain(&self.definition.running);
+        let positive: Vec<ExprId> = axes.map(|axis| program.axes[*axis].extent).collect();
+        let is_known = |e: &ExprId| positive.contains(e) || program.exprs.as_int(*e).is_some();
+        let given = program.buffers.values().filter(|b| matches!(b.space, Space::Input | Space::Update));
+        limit.least.bounds().0 >= REACH.0
+            && given.filter(|b| b.shape.iter().all(is_known)).any(|b| {
+                let hull = Hull { program, left: Cell::new(MOST_TERMS) };
+                let sizes: Option<Vec<Size>> = b.shape.iter().map(|e| hull.of(*e).map(|i| i.most)).collect();
+                let count = sizes.and_then(|sizes| sizes.into_iter().reduce(Size::times));
+                count.is_some_and(|count| limit.most.exceeds_by_at_most(&count, REACH.1 - MOST))
+            })
+    }
+}
+
+/// Sizes between which indices lie.
+struct Hull<'a> {
+    program: &'a Program,
+    /// Terms that the bounds may still have.
+    left: Cell<u32>,
+}
+
+impl Hull<'_> {
+    /// Two sizes between which an index lies at all points of its axes, if no range is empty. `None` if they have too many terms.
+    fn of(&self, e: ExprId) -> Option<Interval> {
+        let interval = self.derive(e)?;
+        let mut terms = 1;
+        for end in [&interval.least, &interval.most] {
+            let count = Cell::new(0);
+            end.any_dim(&|_| {
+                count.set(count.get() + 1);
+                false
+            });
+            terms += count.get();
+        }
+        self.left.set(self.left.get().checked_sub(terms)?);
+        Some(interval)
+    }
+
+    fn derive(&self, e: ExprId) -> Option<Interval> {
+        let number = |least: i64, most: i64| Interval { least: Size::Const(least), most: Size::Const(most) };
+        let either_sign = |a: Interval| a.clone().either(a.scaled(-1));
+        Some(match *self.program.exprs.get(e) {
+            Node::Const(c) => number(i64::from(c.bits as i32), i64::from(c.bits as i32)),
+            Node::Dim(dim) => Interval::of(Size::Dim(dim.index() as u32)),
+            Node::Axis(axis) => {
+                let last = self.of(self.program.axes[axis].extent)?.most.plus(Size::Const(-1));
+                Interval { least: Size::Const(0), most: last }
+            }
+            Node::Unary(Unary::Neg, a) => self.of(a)?.scaled(-1),
+            Node::Unary(Unary::Abs, a) => either_sign(self.of(a)?).most(number(0, 0)),
+            Node::Unary(Unary::Sign, _) => number(-1, 1),
+            Node::Select(_, a, b) => self.of(a)?.either(self.of(b)?),
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.of(a)?, self.of(b)?);
+                match op {
+                    Binary::Add => a.plus(b),
+                    Binary::Sub => a.plus(b.scaled(-1)),
+                    Binary::Mul => a.times(b),
+                    Binary::FloorDiv => a.over(b),
+                    Binary::FloorMod => a.modulo(b),
+                    Binary::Min => a.least(b),
+                    Binary::Max => a.most(b),
+                    _ => either_sign(a),
+                }
+            }
+            _ => number(REACH.0, REACH.1),
+        })
+    }
+}
