@@ -36,6 +36,7 @@ mod matrices;
 mod memory_model;
 mod module;
 mod nan;
+mod narrow;
 mod nest;
 mod params;
 mod registers;

@@ -47,6 +47,9 @@ impl Emit<'_> {
                 let is_integer = at.of.is_int();
                 let may_be_found = to.is_float() && is_integer && self.resolver.may_be_found(of[0]);
                 let id = if may_be_found { self.hidden(at, ids[0])? } else { ids[0] };
+                if to == DType::F32 && is_integer {
+                    self.rounds_integer(of[0]);
+                }
                 self.cast(at, to, id)
             }
             ValueOp::Index => Ok(ids[0]),
@@ -420,8 +423,8 @@ impl Emit<'_> {
         let float = at.of.is_float();
         match (at.of, to) {
             (DType::F16, DType::F32) if !self.native_f16() => Ok(a),
-            (DType::F32, DType::F16) if !self.native_f16() => self.rounded_to_half(at, a),
-            (DType::F32, DType::F16) | (DType::F16, DType::F32) => Ok(self.ins(at.level, Op::FConvert, ty, &[a])),
+            (DType::F32, DType::F16) => self.narrowed(at.level, at.n, a),
+            (DType::F16, DType::F32) => Ok(self.ins(at.level, Op::FConvert, ty, &[a])),
             // Halves are exact as f32, and an integer that rounds twice is beyond the range of halves.
             (DType::F16, _) => {
                 let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
@@ -446,14 +449,6 @@ impl Emit<'_> {
             (DType::I32, DType::U32) | (DType::U32, DType::I32) => Ok(self.ins(at.level, Op::Bitcast, ty, &[a])),
             (from, to) => Err(self.unsupported(if matches!(from, DType::F32) { to } else { from })),
         }
-    }
-
-    /// An f32 rounded to a half, and back: halves that are not computed with travel as f32.
-    fn rounded_to_half(&mut self, at: Site, a: Id) -> Result<Id> {
-        let half = self.memory_type(DType::F16, at.n)?;
-        let rounded = self.ins(at.level, Op::FConvert, half, &[a]);
-        let ty = self.vector_type(DType::F32, at.n)?;
-        Ok(self.ins(at.level, Op::FConvert, ty, &[rounded]))
     }
 
     /// A float to an integer: out of range to the nearest, NaN to 0.

@@ -119,6 +119,8 @@ pub(crate) struct Module {
     math: Option<Id>,
     /// The widths of floats of which signed zeros, infinities and NaN are kept.
     preserved: BTreeSet<u32>,
+    /// The widths of floats whose conversions and arithmetic round to the nearest, ties to even.
+    rounded: BTreeSet<u32>,
     names: Code,
     annotations: Code,
     globals: Code,
@@ -150,6 +152,13 @@ impl Module {
         self.capability(Capability::SignedZeroInfNanPreserve);
         self.extension("SPV_KHR_float_controls");
         self.preserved.insert(bits);
+    }
+
+    /// Declares that results of so many bits are rounded to the nearest float, ties to the even one.
+    pub(crate) fn round_to_even(&mut self, bits: u32) {
+        self.capability(Capability::RoundingModeRTE);
+        self.extension("SPV_KHR_float_controls");
+        self.rounded.insert(bits);
     }
 
     /// The extended instructions for maths.
@@ -396,6 +405,9 @@ impl Module {
         code.op(Op::ExecutionMode, &[main, ExecutionMode::LocalSize as u32, local[0], local[1], local[2]]);
         for bits in &self.preserved {
             code.op(Op::ExecutionMode, &[main, ExecutionMode::SignedZeroInfNanPreserve as u32, *bits]);
+        }
+        for bits in &self.rounded {
+            code.op(Op::ExecutionMode, &[main, ExecutionMode::RoundingModeRTE as u32, *bits]);
         }
         code.append(&self.names);
         code.append(&self.annotations);

@@ -61,8 +61,10 @@ impl Emit<'_> {
         let operands = if before { [scope, operand, id] } else { [scope, id, operand] };
         let mut id = self.ins(level, op, ty, &operands);
         if halves {
+            // The other operations give one of their operands.
+            let rounds = matches!(op, Op::GroupNonUniformFAdd | Op::GroupNonUniformFMul);
             let half = self.scalar_type(dtype)?;
-            id = self.ins(level, Op::FConvert, half, &[id]);
+            id = if rounds { self.narrowed(level, 1, id)? } else { self.ins(level, Op::FConvert, half, &[id]) };
         }
         Ok(self.now(dtype, Chunks::one(id)))
     }

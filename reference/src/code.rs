@@ -101,6 +101,8 @@ pub(crate) enum End {
 pub(crate) enum Unary {
     /// Rounds an f32 to a half.
     Half,
+    /// Rounds an f32 to a half towards zero.
+    HalfTowardsZero,
     /// Rounds an f32 to its upper half.
     Upper,
     /// What there is.

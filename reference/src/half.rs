@@ -15,6 +15,22 @@ pub(crate) fn round(x: f32) -> f32 {
     f32::from_bits(all | sign)
 }
 
+/// The half that is nearest to a float and no further from 0, as a float.
+#[inline(always)]
+pub(crate) fn truncate(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let (sign, size) = (bits & 0x8000_0000, bits & 0x7fff_ffff);
+    let magnitude = match size {
+        0x7f80_0001.. => 0x7fc0_0000,
+        0x7f80_0000 => size,
+        0x4780_0000.. => 0x477f_e000,
+        0x3880_0000.. => size & !0x1fff,
+        // A multiple of 2^-24.
+        _ => ((f32::from_bits(size) * 16_777_216.0) as u32 as f32 * (1.0 / 16_777_216.0)).to_bits(),
+    };
+    f32::from_bits(magnitude | sign)
+}
+
 /// The bits of a float that is a half.
 #[inline(always)]
 pub(crate) fn bits(x: f32) -> u32 {
@@ -57,6 +73,18 @@ mod tests {
                 assert_eq!((bits(value), round(value).to_bits()), (half, value.to_bits()), "{half:#x}");
             }
         }
+    }
+
+    #[test]
+    fn truncation_takes_the_half_towards_zero() {
+        for half in 0..0x7bffu32 {
+            let (low, high) = (float(half), float(half + 1));
+            let under = f32::from_bits(high.to_bits() - 1);
+            assert_eq!((truncate(low), truncate(under), truncate(high)), (low, low, high), "{half:#x}");
+            assert_eq!(truncate(-under), -low);
+        }
+        assert_eq!((truncate(65520.0), truncate(-1e30), truncate(f32::INFINITY)), (65504.0, -65504.0, f32::INFINITY));
+        assert!(truncate(f32::NAN).is_nan());
     }
 
     #[test]

@@ -111,6 +111,8 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
                 Feature::Int64,
                 Feature::MatrixReductions,
                 Feature::MatrixConversions,
+                Feature::Rte16,
+                Feature::Rte32,
             ],
         },
         "amd_rdna3" => Profile {
@@ -153,7 +155,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     Some(described(NAMES.get(at)?, &profile, index))
 }
 
-const ALL: [Feature; 16] = [
+const ALL: [Feature; 18] = [
     Feature::Address,
     Feature::Storage16,
     Feature::F16,
@@ -170,6 +172,8 @@ const ALL: [Feature; 16] = [
     Feature::Int64,
     Feature::MatrixReductions,
     Feature::MatrixConversions,
+    Feature::Rte16,
+    Feature::Rte32,
 ];
 
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {

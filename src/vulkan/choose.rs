@@ -214,6 +214,8 @@ struct More {
     subgroup_shuffle: bool,
     nan_16: bool,
     nan_32: bool,
+    rte_16: bool,
+    rte_32: bool,
     max_buffer: u64,
     driver: Option<(String, String)>,
     driver_id: vk::DriverId,
@@ -251,6 +253,8 @@ impl More {
             (can(vk::SubgroupFeatureFlags::ARITHMETIC), can(vk::SubgroupFeatureFlags::SHUFFLE));
         self.nan_16 = floats.shader_signed_zero_inf_nan_preserve_float16 == vk::TRUE;
         self.nan_32 = floats.shader_signed_zero_inf_nan_preserve_float32 == vk::TRUE;
+        self.rte_16 = floats.shader_rounding_mode_rte_float16 == vk::TRUE;
+        self.rte_32 = floats.shader_rounding_mode_rte_float32 == vk::TRUE;
         self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
         self.subgroups = control.max_compute_workgroup_subgroups;
         self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
@@ -338,6 +342,8 @@ impl Features {
             Feature::AtomicF32Add => self.atomic_f32_add,
             Feature::Nan16 => more.nan_16,
             Feature::Nan32 => more.nan_32,
+            Feature::Rte16 => more.rte_16,
+            Feature::Rte32 => more.rte_32,
             Feature::Int64 => self.int64,
             _ => false,
         };

@@ -13,7 +13,7 @@ use crate::module::Id;
 use crate::resolve::Bound;
 use rspirv::spirv::{CooperativeMatrixUse as Use, LoopControl, Op, StorageClass};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
-use tilewright_dsl::launch::DType;
+use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::Space;
 
 /// What the elements of a matrix are computed of.
@@ -124,8 +124,26 @@ impl Emit<'_> {
         if from.dtype == to {
             return Ok(matrix);
         }
+        let narrows = (from.dtype, to) == (DType::F32, DType::F16);
+        let is_rounded = !narrows || self.rounds_to_even(Feature::Rte16, 16);
+        let matrix = if is_rounded { matrix } else { self.rounded_elements(matrix, from)? };
         let (ty, level) = (self.matrix_type(Shape { dtype: to, ..from })?, self.level());
         Ok(self.ins(level, Op::FConvert, ty, &[matrix]))
+    }
+
+    /// Rounds the elements of a matrix of f32 to halves, which the conversion then keeps.
+    fn rounded_elements(&mut self, matrix: Id, shape: Shape) -> Result<Id> {
+        let ty = self.matrix_type(shape)?;
+        let variable = self.kept(ty, matrix);
+        self.over_elements(ty, |e, at| {
+            let (element, level) = (e.element_of(variable, at, shape.dtype)?, e.level());
+            let rounded = e.rounded_by_bits(level, 1, element)?;
+            let place = e.element_place(variable, at, shape.dtype)?;
+            e.function.here().op(Op::Store, &[place, rounded]);
+            Ok(())
+        })?;
+        let level = self.level();
+        Ok(self.ins(level, Op::Load, ty, &[variable]))
     }
 
     /// A value of the elements of other matrices. It is computed on matrices of the widest type in it, so that none is rounded on the way.

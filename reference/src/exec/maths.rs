@@ -110,6 +110,7 @@ fn unary_body(words: &mut [u32], op: Unary, dst: Slot, a: Slot, len: u32) {
     }
     match op {
         Unary::Half => run!(float(half::round)),
+        Unary::HalfTowardsZero => run!(float(half::truncate)),
         Unary::Upper => run!(float(form::upper)),
         Unary::Same => run!(|a| a),
         Unary::LowByte => run!(|a| a & 0xff),

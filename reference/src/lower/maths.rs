@@ -29,8 +29,12 @@ impl Lower<'_> {
             Spv::Select => self.select(inst),
             // It is rounded by its type; exact ones are aliases.
             Spv::FConvert => {
-                let upper = self.module.types.scalar(inst.ty)? == Scalar::BF16;
-                self.word_by_word(inst, Maths::Unary(if upper { Unary::Upper } else { Unary::Half }), inst.from(0))
+                let op = match self.module.types.scalar(inst.ty)? {
+                    Scalar::BF16 => Unary::Upper,
+                    _ if self.module.rounds_halves => Unary::Half,
+                    _ => Unary::HalfTowardsZero,
+                };
+                self.word_by_word(inst, Maths::Unary(op), inst.from(0))
             }
             Spv::SConvert | Spv::UConvert => self.resized(inst),
             Spv::QuantizeToF16 => self.word_by_word(inst, Maths::Unary(Unary::Half), inst.from(0)),

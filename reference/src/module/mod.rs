@@ -36,6 +36,9 @@ pub(crate) struct Module {
     /// Whether it is of the Vulkan memory model: then each access says itself whether barriers order it.
     pub(crate) vulkan: bool,
     pub(crate) local: [u32; 3],
+    /// True if the module declares that results of f16 are rounded to the nearest. If not, conversions to f16 round towards zero here,
+    /// because Vulkan lets a device do so.
+    pub(crate) rounds_halves: bool,
     pub(crate) lines: Lines,
     /// In the order of the words; the first is the entry.
     pub(crate) blocks: Vec<Block>,

@@ -43,6 +43,7 @@ fn empty(bound: u32) -> Module {
         names: HashMap::new(),
         coherent: HashSet::new(),
         vulkan: false,
+        rounds_halves: false,
         local: [0; 3],
         lines: Lines::default(),
         blocks: Vec::new(),
@@ -130,7 +131,10 @@ impl Reader {
     }
 
     fn mode(&mut self, inst: &Inst) -> Result<()> {
-        // Modes of floats promise less than is kept here anyway.
+        // The other modes of floats promise less than is kept here anyway.
+        if inst.arg(1)? == ExecutionMode::RoundingModeRTE as u32 && inst.arg(2)? == 16 {
+            self.module.rounds_halves = true;
+        }
         if inst.arg(1)? == ExecutionMode::LocalSize as u32 {
             self.module.local = [inst.arg(2)?, inst.arg(3)?, inst.arg(4)?];
             let lanes = self.module.local.iter().try_fold(1u32, |n, l| n.checked_mul(*l)).filter(|n| *n <= MOST_LANES);

@@ -21,11 +21,14 @@ const BEFORE: &str = "
     OpCapability BFloat16TypeKHR
     OpCapability BFloat16CooperativeMatrixKHR
     CAPABILITIES
+    OpCapability RoundingModeRTE
     OpExtension \"SPV_KHR_cooperative_matrix\"
+    OpExtension \"SPV_KHR_float_controls\"
     OpExtension \"SPV_KHR_bfloat16\"
     OpMemoryModel ADDRESSING Vulkan
     OpEntryPoint GLCompute %main \"main\" %index %subgroup_id %a %b %c %d %tile INPUTS
     OpExecutionMode %main LocalSize LOCAL 1 1
+    OpExecutionMode %main RoundingModeRTE 16
     OpName %tile \"tile\"
     NAMES
     OpDecorate %index BuiltIn LocalInvocationIndex
