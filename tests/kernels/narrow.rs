@@ -1,5 +1,5 @@
 //! Conversions to f16 round to the nearest half, ties to the even one, on every profile: by the declared rounding mode, or by integer
-//! arithmetic. Where a module declares no mode, the reference device rounds conversions towards zero, as a driver may.
+//! arithmetic. The reference device rounds conversions towards zero in modules that declare no mode, as a driver may.
 
 use crate::harness::{Variant, devices, instructions, variant};
 use half::f16;
@@ -26,7 +26,7 @@ fn ways() -> Vec<Profile> {
     ways
 }
 
-/// What lies between each pair of neighbouring halves: the middle, and the f32 on both sides of it; and each half itself.
+/// Each half, the middle between it and the next one, and the f32 on both sides of that middle.
 fn ties() -> Vec<f32> {
     let mut values = vec![f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, 65_536.0, 1e-30, -1e-30, 1e-45, -0.0];
     values.extend([0x7f80_0001, 0xffc0_1234, 0x7fff_ffff].map(f32::from_bits));
@@ -92,7 +92,7 @@ fn every_tie_goes_to_the_even_half() {
     }
 }
 
-/// What is narrowed elsewhere than in a cast that is stored, within the half unit in the last place that the evaluation allows.
+/// Other conversions than casts that are stored: within the half unit in the last place that the evaluation allows.
 #[test]
 fn sums_scalars_and_integers_are_narrowed_alike() {
     let kernels = [

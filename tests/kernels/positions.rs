@@ -55,7 +55,10 @@ fn positions_of_placed_stages_fit_too() {
         let p[i]: i32[N] = argmin(a in 0..A, b in 0..B) { x[i, a] - y[b] };
         v[i] = x[i, p[i] / B] + y[p[i] % B];
     }";
-    for schedule in ["V: k for p {}", "V: k for p { tile(i: 4) => workgroup(x); distribute(i => thread(x)); compute_at(p, workgroup, to: shared); }"] {
+    for schedule in [
+        "V: k for p {}",
+        "V: k for p { tile(i: 4) => workgroup(x); distribute(i => thread(x)); compute_at(p, workgroup, to: shared); }",
+    ] {
         let right = [("N", 9), ("A", 7), ("B", 11)];
         let most = [("N", 1), ("A", 65_536), ("B", 32_767)];
         bounded(kernel, schedule, &right, &most, &[&[("N", 1), ("A", 65_536), ("B", 32_768)]], "`A * B` can be 2147483648");

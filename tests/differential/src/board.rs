@@ -70,7 +70,9 @@ fn limits(random: &mut Rng) -> Profile {
     }
     // From a copy, so that what is generated after it is what it was before these features.
     let mut other = random.clone();
-    features.extend([Feature::Nan16, Feature::Nan32, Feature::Int64, Feature::Rte16, Feature::Rte32].into_iter().filter(|_| other.bool()));
+    features.extend(
+        [Feature::Nan16, Feature::Nan32, Feature::Int64, Feature::Rte16, Feature::Rte32].into_iter().filter(|_| other.bool()),
+    );
     Profile {
         name: "p".into(),
         invocations,

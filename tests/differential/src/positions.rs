@@ -21,11 +21,11 @@ struct Positions {
     first: Size,
     /// Numbers whose product they are.
     counts: Vec<Size>,
-    /// Extents of the definition's own axes: if one is 0, there are no positions.
+    /// Extents of the definition's own axes: if one is 0, the definition has no positions.
     around: Vec<Size>,
 }
 
-/// What all stages compare.
+/// The indices that all stages compare.
 #[derive(Default)]
 struct Compared {
     positions: Vec<Positions>,
@@ -36,7 +36,7 @@ struct Compared {
 /// Compares which sizes a launch takes with the positions that it would have.
 ///
 /// # Errors
-/// What is taken, or refused, and should not be.
+/// Sizes that are taken, or refused, and should not be.
 pub fn check(variant: &Variant, random: &mut Rng) -> Result<(), String> {
     let compared = Compared::of(&variant.algorithm);
     if compared.positions.is_empty() {
@@ -102,7 +102,7 @@ impl Positions {
 /// The positions of a reduction; `None`: they depend on other axes.
 fn positions(program: &Program, stage: &Stage, over: &[AxisId], position: ExprId) -> Option<Positions> {
     let exprs = &program.exprs;
-    // Of a float that is NaN, the position counts as none.
+    // The position of an item that is NaN counts as none.
     let position = if let Expr::Select(_, _, position) = exprs.get(position) { *position } else { position };
     let zero = exprs.int(0);
     let first = exprs.replace(position, &mut |exprs, id| match exprs.get(id) {
