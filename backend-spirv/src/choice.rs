@@ -26,14 +26,6 @@ impl Emit<'_> {
         self.same(at, Op::Select, &[ids[0], yes, no])
     }
 
-    /// One of two numbers, of which only the ids are known.
-    pub(crate) fn choice(&mut self, at: Site, cond: Id, arms: [Id; 2]) -> Result<Id> {
-        if self.is_half(at) {
-            return self.choice_of_bits(at, (cond, at.level), arms);
-        }
-        self.same(at, Op::Select, &[cond, arms[0], arms[1]])
-    }
-
     /// One of two numbers, by their bits. Numbers in f32 that were halves belong here too: a compiler that sees through the conversions would
     /// choose between the halves. The condition comes with its level.
     pub(crate) fn choice_of_bits(&mut self, at: Site, cond: (Id, u32), arms: [Id; 2]) -> Result<Id> {

@@ -7,6 +7,7 @@ use crate::all_reduce::Arrays;
 use crate::buffers::Buffers;
 use crate::chunks::Chunks;
 use crate::function::{Function, Region};
+use crate::functions::Functions;
 use crate::hidden::Opaque;
 use crate::matrices::Matrices;
 use crate::module::{Id, Module, Type};
@@ -44,6 +45,7 @@ pub(crate) struct Emit<'p> {
     pub(crate) classes: Classes,
     pub(crate) fuse: Fuse,
     pub(crate) opaque: Opaque,
+    pub(crate) functions: Functions,
     pub(crate) matrices: Matrices,
     pub(crate) written: Written,
     /// The features that the variant requires.
@@ -67,6 +69,7 @@ impl<'p> Emit<'p> {
             classes: Classes::default(),
             fuse: Fuse::default(),
             opaque: Opaque::default(),
+            functions: Functions::default(),
             matrices: Matrices::default(),
             written: Written::default(),
             features: BTreeSet::new(),

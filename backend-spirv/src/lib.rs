@@ -6,8 +6,8 @@
 //!   where it can;
 //! - `resolve` turns expressions into values at the current point of the walk: a folder of its own, which knows no SPIR-V. Its `Resolver`
 //!   also finds the values' ranges and lanes, what need not be read again, and what the launch must check;
-//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `nan`, `hidden` and `choice`
-//!   avoid what drivers compile wrongly;
+//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `functions` holds the formulas
+//!   of functions that no instruction computes well, `nan`, `hidden` and `choice` avoid what drivers compile wrongly;
 //! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;
 //! - `function` holds the code of open loops and branches, `module` interns types and constants and assembles the words.
 //!
@@ -26,6 +26,7 @@ mod compile;
 mod emit;
 mod far;
 mod function;
+mod functions;
 mod hash;
 mod hidden;
 mod invocations;

@@ -1,10 +1,12 @@
 //! Operations: what each of the language's functions is in SPIR-V.
 //!
-//! SPIR-V leaves much undefined that the language defines: division by zero, shifts by more than 31, casts out of
-//! range, powers of negative numbers. Each gets its extra instructions, unless a literal operand makes them needless.
+//! SPIR-V leaves much undefined that the language defines: division by zero, shifts by more than 31, casts out of range. Each gets its
+//! extra instructions, unless a literal operand makes them needless. Functions of floats whose instruction is not good enough are
+//! [`functions`](crate::functions).
 
 use crate::Result;
 use crate::emit::Emit;
+use crate::functions::function_of;
 use crate::module::Id;
 use crate::resolve::values::{Op as ValueOp, ValueId};
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
@@ -32,10 +34,17 @@ impl Emit<'_> {
         if at.of == DType::F16 && computes {
             self.half_arithmetic("arithmetic in f16")?;
         }
+        if let Some(function) = function_of(op).filter(|_| at.of == DType::F32) {
+            let operands = match op {
+                ValueOp::Binary(Binary::Rem) => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?.to_vec(),
+                _ => ids.to_vec(),
+            };
+            return self.call(&function, at, &operands);
+        }
         match op {
             ValueOp::Unary(op) => self.unary(op, at, ids[0]),
             ValueOp::Binary(op @ (Binary::Min | Binary::Max)) if at.of.is_float() => self.float_extreme(op, at, ids, of),
-            ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids, of, known),
+            ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids, of),
             ValueOp::Binary(op) => self.int_binary(op, at, ids, of, known),
             ValueOp::Compare(op) => {
                 let result = self.comparison(op, at, ids[0], ids[1])?;
@@ -116,7 +125,6 @@ impl Emit<'_> {
             (Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros, DType::U32) => return self.bits_of(op, at, a),
             (Unary::Abs | Unary::Sign, dtype) if !dtype.is_float() => return self.int_unary(op, at, a),
             (Unary::Sign, _) => return self.sign(at, a),
-            (Unary::Round, _) => return self.round(at, a),
             (Unary::Fract, _) => {
                 // Rust's: with the sign of the operand.
                 let whole = self.same_ext(at, Ext::Trunc, &[a])?;
@@ -133,20 +141,8 @@ impl Emit<'_> {
             Unary::InverseSqrt => Ext::InverseSqrt,
             Unary::Exp => Ext::Exp,
             Unary::Exp2 => Ext::Exp2,
-            Unary::Ln => Ext::Log,
-            Unary::Log2 => Ext::Log2,
             Unary::Sin => Ext::Sin,
             Unary::Cos => Ext::Cos,
-            Unary::Tan => Ext::Tan,
-            Unary::Asin => Ext::Asin,
-            Unary::Acos => Ext::Acos,
-            Unary::Atan => Ext::Atan,
-            Unary::Sinh => Ext::Sinh,
-            Unary::Cosh => Ext::Cosh,
-            Unary::Tanh => Ext::Tanh,
-            Unary::Asinh => Ext::Asinh,
-            Unary::Acosh => Ext::Acosh,
-            Unary::Atanh => Ext::Atanh,
             _ => return Err(self.error(format!("`{op:?}` of `{}` has no meaning", at.of))),
         };
         if !at.of.is_float() {
@@ -197,71 +193,18 @@ impl Emit<'_> {
         self.same(at, Op::Bitcast, &[signed])
     }
 
-    /// Half away from zero: GLSL leaves the direction open.
-    fn round(&mut self, at: Site, a: Id) -> Result<Id> {
-        let whole = self.same_ext(at, Ext::Trunc, &[a])?;
-        let rest = self.same(at, Op::FSub, &[a, whole])?;
-        let rest = self.same_ext(at, Ext::FAbs, &[rest])?;
-        let half = self.number(at, 0.5)?;
-        let up = self.test(at, Op::FOrdGreaterThanEqual, &[rest, half])?;
-        let sign = self.same_ext(at, Ext::FSign, &[a])?;
-        let away = self.same(at, Op::FAdd, &[whole, sign])?;
-        self.choice(at, up, [away, whole])
-    }
-
-    fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId], known: Known<'_>) -> Result<Id> {
-        let [a, b] = match op {
-            Binary::Mul | Binary::Div | Binary::Rem => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?,
+    fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let operands = match op {
+            Binary::Mul | Binary::Div => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?,
             _ => [ids[0], ids[1]],
         };
         match op {
-            Binary::Add => self.same(at, Op::FAdd, &[a, b]),
-            Binary::Sub => self.same(at, Op::FSub, &[a, b]),
-            Binary::Mul => self.same(at, Op::FMul, &[a, b]),
-            Binary::Div => self.same(at, Op::FDiv, &[a, b]),
-            Binary::Rem => {
-                let quotient = self.same(at, Op::FDiv, &[a, b])?;
-                let whole = self.same_ext(at, Ext::Trunc, &[quotient])?;
-                let part = self.same(at, Op::FMul, &[whole, b])?;
-                self.same(at, Op::FSub, &[a, part])
-            }
-            Binary::Atan2 => self.same_ext(at, Ext::Atan2, &[a, b]),
-            Binary::Pow => self.power(at, a, b, known.get(1).copied().flatten()),
+            Binary::Add => self.same(at, Op::FAdd, &operands),
+            Binary::Sub => self.same(at, Op::FSub, &operands),
+            Binary::Mul => self.same(at, Op::FMul, &operands),
+            Binary::Div => self.same(at, Op::FDiv, &operands),
             _ => Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for integers", at.of))),
         }
-    }
-
-    /// `Pow` is defined for positive bases alone.
-    fn power(&mut self, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
-        let (zero, one, two) = (self.number(at, 0.0)?, self.number(at, 1.0)?, self.number(at, 2.0)?);
-        let literal = literal.map(|c| c.value());
-        if literal == Some(0.0) {
-            return Ok(one);
-        }
-        let size = self.same_ext(at, Ext::FAbs, &[a])?;
-        let power = self.same_ext(at, Ext::Pow, &[size, b])?;
-        let even = literal.is_some_and(|b| b.rem_euclid(2.0) == 0.0);
-        if even {
-            return Ok(power);
-        }
-        // Of a negative base: of the power's sign where the exponent is odd, NaN where it is no integer.
-        let below = self.test(at, Op::FOrdLessThan, &[a, zero])?;
-        let opposite = self.same(at, Op::FNegate, &[power])?;
-        let nan = self.number(at, f64::NAN)?;
-        if let Some(b) = literal {
-            let of_negative = if b == b.trunc() { opposite } else { nan };
-            return self.choice(at, below, [of_negative, power]);
-        }
-        let whole = self.same_ext(at, Ext::Trunc, &[b])?;
-        let is_whole = self.test(at, Op::FOrdEqual, &[whole, b])?;
-        let half = self.same(at, Op::FDiv, &[b, two])?;
-        let half_whole = self.same_ext(at, Ext::Trunc, &[half])?;
-        let is_even = self.test(at, Op::FOrdEqual, &[half_whole, half])?;
-        let of_whole = self.choice(at, is_even, [power, opposite])?;
-        let of_negative = self.choice(at, is_whole, [of_whole, nan])?;
-        let power = self.choice(at, below, [of_negative, power])?;
-        let to_zero = self.test(at, Op::FOrdEqual, &[b, zero])?;
-        self.choice(at, to_zero, [one, power])
     }
 
     fn comparison(&mut self, op: Compare, at: Site, a: Id, b: Id) -> Result<Id> {

@@ -196,7 +196,8 @@ pub enum Binary {
     MulHi,
     /// Of floats, IEEE. Of integers, truncated; by zero it is 0, and the lowest by -1 is the lowest.
     Div,
-    /// Of integers: the remainder of `Div`, with the dividend's sign; by zero it is 0. Of floats: `a - b * trunc(a / b)`.
+    /// Of integers: the remainder of `Div`, with the dividend's sign; by zero it is 0. Of floats, Rust's,
+    /// for quotients below 2^20.
     Rem,
     /// Of indices: the quotient rounded to minus infinity. The divisor is proved at least 1.
     FloorDiv,

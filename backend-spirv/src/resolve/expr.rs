@@ -96,10 +96,6 @@ impl Resolver<'_> {
                 let (value, mask) = self.resolve_in(*a, view)?;
                 (self.values.as_index(value), mask)
             }
-            Expr::Unary(Unary::Erf, a) => {
-                let (value, mask) = self.resolve_in(*a, view)?;
-                (self.values.erf(value), mask)
-            }
             Expr::Unary(op, a) => self.operate(Op::Unary(*op), &[*a], view)?,
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b, id, view)?,
             Expr::Compare(op, a, b) => self.operate(Op::Compare(*op), &[*a, *b], view)?,
@@ -147,7 +143,7 @@ impl Resolver<'_> {
             operands.push(value);
             mask |= m;
         }
-        Ok((self.values.apply(op, &operands), mask))
+        Ok((self.values.function(op, &operands), mask))
     }
 
     fn binary(&mut self, op: Binary, a: ExprId, b: ExprId, id: ExprId, view: View) -> Result<Resolved> {

@@ -35,11 +35,11 @@ enum Method {
     RotateLeft,
     /// The other way round.
     RotateRight,
-    /// `x.clamp(low, high)`: of any numbers.
+    /// `x.clamp(low, high)`: of any numbers. Of NaN it is NaN.
     Clamp,
     /// Of floats and signed integers.
     Abs,
-    /// As Rust's: of a float, 1 or -1 (of NaN, NaN); of an integer, its sign.
+    /// Rust's: 1 or -1 by the sign of a float, also of a zero (of NaN, NaN); of an integer, its sign.
     Signum,
     /// Of a float, a bool.
     IsNan,
@@ -169,21 +169,18 @@ impl Checker<'_> {
         let (Some(x), a, b) = (ids.first().copied(), ids.get(1).copied(), ids.get(2).copied()) else { return Err(Poisoned) };
         let dtype = exprs.dtype(x);
         let number = |value: f64| exprs.constant(Const::number(value, dtype));
-        let (zero, one, less, infinity) = (number(0.0), number(1.0), number(-1.0), number(f64::INFINITY));
+        let (one, infinity) = (number(1.0), number(f64::INFINITY));
         Ok(match (method, a, b) {
             (Method::Float(op), ..) => exprs.unary(op, x),
             (Method::Float2(op) | Method::Number2(op) | Method::Int2(op), Some(a), _) => exprs.binary(op, x, a),
             (Method::Clamp, Some(low), Some(high)) => {
                 let raised = exprs.binary(Binary::Max, x, low);
-                exprs.binary(Binary::Min, raised, high)
+                let clamped = exprs.binary(Binary::Min, raised, high);
+                // Of NaN, an extreme is the other operand, and Rust's `clamp` is NaN.
+                if dtype.is_float() { exprs.select(exprs.unary(Unary::IsNan, x), x, clamped) } else { clamped }
             }
             (Method::Abs, ..) => exprs.unary(Unary::Abs, x),
-            (Method::Signum, ..) if !dtype.is_float() => exprs.unary(Unary::Sign, x),
-            (Method::Signum, ..) => {
-                let (negative, nan) = (exprs.compare(Compare::Lt, x, zero), exprs.unary(Unary::IsNan, x));
-                let sign = exprs.select(negative, less, one);
-                exprs.select(nan, x, sign)
-            }
+            (Method::Signum, ..) => exprs.unary(Unary::Sign, x),
             (Method::IsNan, ..) => exprs.unary(Unary::IsNan, x),
             (Method::IsFinite, ..) => {
                 let size = exprs.unary(Unary::Abs, x);

@@ -1,8 +1,8 @@
 //! What the leaves of a nest do: arithmetic, reads and writes, each given to the count with the loops that it depends on.
 
 use super::count::{Count, Loops};
-use super::{shares, written};
-use crate::expr::{Binary, Expr, ExprId, Unary};
+use super::{functions, shares, written};
+use crate::expr::{Expr, ExprId, Unary};
 use crate::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -10,9 +10,6 @@ use std::ops::Range;
 /// How many parts of expressions are looked at in all copies of a leaf that is written out, at most. Of more, each counts as in the
 /// expression as it stands, in all copies.
 const PARTS: usize = 1 << 18;
-
-/// Float operations of `erf`, which is two polynomials and one `exp2`: ordinary ones, and functions.
-const ERF: (i64, i64) = (28, 1);
 
 /// Counts everything in a block.
 pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
@@ -167,13 +164,20 @@ fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
     if !count.program.exprs.dtype(id).is_float() {
         return (0, 0);
     }
-    match count.program.exprs.get(id) {
-        Expr::Binary(Binary::Pow | Binary::Atan2 | Binary::Rem, ..) => (0, 1),
+    let expr = count.program.exprs.get(id);
+    let made_of = match expr {
+        Expr::Unary(op, _) => functions::of_unary(*op),
+        Expr::Binary(op, ..) => functions::of_binary(*op),
+        _ => None,
+    };
+    if let Some(made_of) = made_of {
+        return (made_of.flops, made_of.functions);
+    }
+    match expr {
         Expr::Binary(..) => (1, 0),
         // Signs are free as modifiers of operands.
         Expr::Unary(Unary::Neg | Unary::Abs, _) => (0, 0),
-        Expr::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc | Unary::Fract, _) => (1, 0),
-        Expr::Unary(Unary::Erf, _) => ERF,
+        Expr::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Fract, _) => (1, 0),
         Expr::Unary(..) => (0, 1),
         Expr::MulAdd(..) => (2, 0),
         _ => (0, 0),

@@ -11,6 +11,7 @@
 
 mod access;
 mod count;
+pub mod functions;
 mod leaves;
 mod occupancy;
 mod place;

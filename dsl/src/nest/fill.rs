@@ -46,6 +46,12 @@ fn by_parts(program: &Program, expr: ExprId, part: &mut dyn FnMut(ExprId) -> Kno
         Expr::Cast(to, a) => cast(*to, part(*a), program.exprs.dtype(*a)),
         Expr::Select(cond, a, b) => {
             let mut other = part(*b);
+            // `if x.is_nan() { x } else { b }` is `b`, or NaN.
+            if let Expr::Unary(Unary::IsNan, x) = program.exprs.get(*cond)
+                && x == a
+            {
+                return if part(*x).can_be_nan() { other.or(Known::exactly(f64::NAN)) } else { other };
+            }
             // `if x == -inf { a } else { x }` is not -inf where `a` is not.
             if let Expr::Compare(Compare::Eq, x, c) = program.exprs.get(*cond)
                 && x == b
@@ -88,7 +94,20 @@ fn unary(op: Unary, a: Known, dtype: DType) -> Known {
         Unary::Neg | Unary::Abs if a.is(0.0) => a,
         Unary::Sqrt => a.root(dtype),
         Unary::InverseSqrt => Known::exactly(1.0).over(a.root(dtype), dtype),
-        Unary::Sin | Unary::Tan | Unary::Tanh | Unary::Floor | Unary::Ceil | Unary::Erf | Unary::CountOnes if a.is(0.0) => a,
+        Unary::Sin
+        | Unary::Tan
+        | Unary::Tanh
+        | Unary::Asin
+        | Unary::Atan
+        | Unary::Sinh
+        | Unary::Asinh
+        | Unary::Atanh
+        | Unary::Erf
+            if a.is(0.0) =>
+        {
+            a
+        }
+        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc | Unary::Fract | Unary::CountOnes if a.is(0.0) => a,
         _ => Known::any(dtype),
     }
 }

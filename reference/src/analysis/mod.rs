@@ -24,6 +24,8 @@ pub(crate) fn operands(inst: &Inst) -> Vec<Id> {
         Op::Load | Op::CompositeExtract => take(inst.from(0).get(..1).unwrap_or_default()),
         Op::Store | Op::CompositeInsert | Op::VectorShuffle => take(inst.from(0).get(..2).unwrap_or_default()),
         Op::ExtInst => take(inst.from(2)),
+        // The function is not a value.
+        Op::FunctionCall => take(inst.from(1)),
         Op::Phi => inst.args.iter().step_by(2).copied().collect(),
         Op::GroupNonUniformElect | Op::ControlBarrier | Op::MemoryBarrier | Op::Variable | Op::Undef => Vec::new(),
         // The scope, and a literal that says which of several operations it is.

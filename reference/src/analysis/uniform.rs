@@ -164,6 +164,8 @@ impl Search<'_> {
                 root || pointer.terms.iter().any(|t| self.is(t.index))
             }
             Op::Phi => any() || self.joins[place],
+            // Its instructions work on rows.
+            Op::FunctionCall => true,
             // The variable at a chain's root says nothing of where the chain points.
             op if is_chain(op) => {
                 inst.from(1).iter().any(|id| self.is(*id)) || {

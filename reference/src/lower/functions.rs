@@ -1,5 +1,5 @@
-//! Operations on cooperative matrices that take a function: it is put in once for each component. (`SPV_NV_cooperative_matrix2`; the numbers of
-//! its instructions are those of the SPIR-V registry.)
+//! Calls of functions, and operations on cooperative matrices that take a function, which is put in once for each component.
+//! (`SPV_NV_cooperative_matrix2`; the numbers of its instructions are those of the SPIR-V registry.)
 
 use super::{Lower, Slot, Value};
 use crate::code::{Arrangement, Cooperation, Op};
@@ -12,6 +12,26 @@ use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse as Use};
 const MOST_PUT_IN: usize = 1 << 18;
 
 impl Lower<'_> {
+    /// Puts a function in where it is called.
+    pub(super) fn function_call(&mut self, inst: &Inst) -> Result<()> {
+        let arguments = inst.from(1);
+        let callee = self.module.callee_of(inst.arg(0)?, arguments.len())?;
+        if self.module.type_of(callee.result)? != inst.ty {
+            return malformed(format!("the function of the call %{} returns another type", inst.id));
+        }
+        let to = self.result(inst)?;
+        let mut given = Vec::new();
+        for (id, param) in arguments.iter().zip(&callee.params) {
+            if self.module.type_of(*id)? != self.module.type_of(*param)? {
+                return malformed(format!("an argument of the call %{} is not of the type of its parameter %{param}", inst.id));
+            }
+            let planes = self.value(*id)?.planes;
+            given.push((self.operand(*id, true)?, planes));
+        }
+        self.call(callee, &given, to)?;
+        self.computed(inst, to)
+    }
+
     /// A function of each element, its row and its column, and of operands that are the same for all.
     pub(super) fn per_element(&mut self, inst: &Inst) -> Result<()> {
         let matrix = self.made(inst)?;
@@ -43,7 +63,7 @@ impl Lower<'_> {
             let [first, second] = places;
             let arguments: Vec<(Slot, u32)> =
                 [(first, 1), (second, 1), (src + plane * row, 1)].into_iter().chain(extra.iter().copied()).collect();
-            self.call(callee, &arguments, to.at + plane * row)?;
+            self.call(callee, &arguments, Value { at: to.at + plane * row, planes: 1, ..to })?;
         }
         self.computed(inst, to)
     }
@@ -57,11 +77,11 @@ impl Lower<'_> {
         Ok([self.row_of(&rows)?, self.row_of(&columns)?])
     }
 
-    /// Puts a function in, for arguments in rows; its result goes to a row.
-    fn call(&mut self, callee: &Callee, arguments: &[(Slot, u32)], to: Slot) -> Result<()> {
+    /// Puts a function in, for arguments in rows; its result goes to rows.
+    fn call(&mut self, callee: &Callee, arguments: &[(Slot, u32)], to: Value) -> Result<()> {
         self.put_in += callee.insts.len() + 1;
         if self.put_in > MOST_PUT_IN {
-            return unknown(format!("functions of matrices' elements with more than {MOST_PUT_IN} instructions in all"));
+            return unknown(format!("calls of functions with more than {MOST_PUT_IN} instructions in all"));
         }
         for (id, (at, planes)) in callee.params.iter().zip(arguments) {
             if self.module.types.planes(self.module.type_of(*id)?)? != *planes {
@@ -76,9 +96,9 @@ impl Lower<'_> {
             self.release(None);
         }
         self.temporaries = held;
-        self.check_planes(callee.result, 1)?;
+        self.check_planes(callee.result, to.planes)?;
         let src = self.operand(callee.result, true)?;
-        self.op(Op::Copy { dst: to, src, len: self.code.lanes });
+        self.op(Op::Copy { dst: to.at, src, len: to.planes * self.code.lanes });
         for id in callee.insts.iter().map(|inst| inst.id).chain(callee.params.iter().copied()) {
             if let Some(value) = self.values.remove(&id).filter(|value| value.owned) {
                 self.slots.give(value);
@@ -150,7 +170,7 @@ impl Lower<'_> {
         for step in 1..steps {
             self.arrange(inst, src, next.at, count, |n| element(n, step));
             for at in (0..planes).map(|plane| plane * row) {
-                self.call(callee, &[(value.at + at, 1), (next.at + at, 1)], new.at + at)?;
+                self.call(callee, &[(value.at + at, 1), (next.at + at, 1)], Value { at: new.at + at, planes: 1, ..new })?;
             }
             self.op(Op::Copy { dst: value.at, src: new.at, len: planes * row });
         }

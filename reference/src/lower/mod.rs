@@ -178,6 +178,7 @@ impl Lower<'_> {
                 self.define(inst)?;
                 Ok(())
             }
+            FunctionCall => self.function_call(inst),
             Variable => self.local_variable(inst),
             Load => self.load(inst),
             Store => self.store(inst),

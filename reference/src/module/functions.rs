@@ -1,5 +1,5 @@
-//! The functions of a module: the entry, which runs, and those that are given to operations on cooperative matrices, which are put in
-//! where they are used.
+//! The functions of a module: the entry, which runs, and those that are called or given to operations on cooperative matrices, which are
+//! put in where they are used.
 
 use super::{Block, Module};
 use crate::analysis::{is_atomic, is_chain, is_group, operands};

@@ -3,8 +3,8 @@
 //! A [`Float`] holds the value in f64, a bound on the absolute error of the same computation in the kernel's own dtype,
 //! and a magnitude: the value with every subtraction made an addition. A sum of n items has the error bound
 //! `n * u * sum |x|`, whatever the order, so each addition adds `u` times the magnitudes (Higham, Accuracy and Stability
-//! of Numerical Algorithms, section 4.2). The precision of functions is what Vulkan asks for ("Precision of SPIR-V
-//! Instructions").
+//! of Numerical Algorithms, section 4.2). The precision of functions is the table's in docs/language.md. For `exp`,
+//! `sqrt`, `sin` and `cos` it is Vulkan's ("Precision of SPIR-V Instructions"). The other functions are formulas of the backend.
 //!
 //! Where the value, or a partial result in some order, can be beyond the dtype's largest number, a device may have an infinity
 //! there, and what follows from that: nothing can be said. A partial sum is at most the magnitude; for products see [`Product`].
@@ -180,21 +180,9 @@ impl Float {
                 }
                 Float { value, magnitude: most(|side| side.magnitude).max(value.abs()), error: most(|side| side.error) }
             }
-            Binary::Rem => {
-                let quotient = a.binary(Binary::Div, b, dtype);
-                let whole = quotient.unary(Unary::Trunc, dtype);
-                a.binary(Binary::Sub, b.binary(Binary::Mul, whole, dtype), dtype)
-            }
-            Binary::Pow => {
-                let exponent = a.unary(Unary::Log2, dtype).binary(Binary::Mul, b, dtype);
-                Float { value: a.value.powf(b.value), ..exponent.unary(Unary::Exp2, dtype) }
-            }
-            // Vulkan allows 4096 ULP; and its slope is at most 1 over the distance from the origin.
-            Binary::Atan2 => {
-                let value = a.value.atan2(b.value);
-                let radius = (a.value.hypot(b.value) - a.error - b.error).max(0.0);
-                Float::known(value, (a.error + b.error) / radius + 8192.0 * u * value.abs() + tiny)
-            }
+            Binary::Rem => remainder(a, b, dtype),
+            Binary::Pow => power(a, b, dtype),
+            Binary::Atan2 => angle(a, b, dtype),
             _ => Float::known(f64::NAN, f64::INFINITY),
         }
     }
@@ -235,6 +223,63 @@ fn unary(op: Unary, f: f64) -> f64 {
     }
 }
 
+/// The remainder: exact up to quotients of 2^20, if the operands are.
+fn remainder(a: Float, b: Float, dtype: DType) -> Float {
+    let (value, tiny) = (a.value % b.value, unit(dtype).1);
+    let quotient = (a.value / b.value).abs();
+    if a.error == 0.0 && b.error == 0.0 {
+        let is_known = value.is_nan() || b.value.abs() >= tiny && quotient < REMAINDERS;
+        return Float::known(value, if is_known { tiny } else { f64::INFINITY });
+    }
+    // It jumps where the quotient is an integer.
+    let moved = a.error + (quotient + 1.0) * b.error;
+    let jump = value.abs().min(b.value.abs() - value.abs());
+    Float::known(value, if moved < jump && quotient < REMAINDERS { moved + tiny } else { f64::INFINITY })
+}
+
+/// A power, which is monotone in each operand where the base is above 0.
+fn power(a: Float, b: Float, dtype: DType) -> Float {
+    let (value, tiny) = (a.value.powf(b.value), unit(dtype).1);
+    let is_flushed = a.value != 0.0 && a.value.abs() < tiny;
+    // The infinity of a negative power of 0 has the sign of the zero.
+    let is_pole = a.value == 0.0 && b.value < 0.0;
+    if is_flushed || is_pole {
+        return Float::known(value, f64::INFINITY);
+    }
+    let own = if value.is_finite() { ulps(16.0, value, dtype) } else { 0.0 };
+    if a.error == 0.0 && b.error == 0.0 {
+        return Float::known(value, own);
+    }
+    let corners = [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)];
+    let moved = corners.map(|(s, t)| ((a.value + s * a.error).powf(b.value + t * b.error) - value).abs());
+    let is_known = a.value > a.error && moved.iter().all(|by| by.is_finite());
+    let most = moved.into_iter().fold(0.0, f64::max);
+    Float::known(value, if is_known { most * (1.0 + f64::from(f32::EPSILON) * 16.0) + own } else { f64::INFINITY })
+}
+
+/// The angle of a point, whose slope is at most 1 over the distance from the origin.
+fn angle(a: Float, b: Float, dtype: DType) -> Float {
+    let value = a.value.atan2(b.value);
+    let radius = a.value.hypot(b.value) - a.error - b.error;
+    let moved = a.error + b.error;
+    // It jumps at the negative abscissa, where the sign of a zero tells the side.
+    let is_at_jump = a.value.abs() <= a.error && b.value - b.error <= 0.0;
+    let moved = if moved == 0.0 { 0.0 } else { moved / radius.max(0.0) };
+    Float::known(value, if is_at_jump { f64::INFINITY } else { moved + ulps(6.0, value, dtype) })
+}
+
+/// So many units in the last place of a result in f32. One in f16 is computed in f32 and rounded.
+fn ulps(n: f64, y: f64, dtype: DType) -> f64 {
+    let (u, tiny) = unit(dtype);
+    2.0 * u * if dtype == DType::F16 { 1.0 } else { n } * y.abs() + tiny
+}
+
+/// The quotients up to which a remainder is exact.
+const REMAINDERS: f64 = (1 << 20) as f64;
+
+/// The numbers up to which `tan` has a bound, and `sin` and `cos` are judged: beyond, their argument is not reduced precisely.
+const TURNS: f64 = 8192.0;
+
 /// How far the result moves when the operand moves by `e`: the larger of both sides, as these functions are monotone or
 /// have slopes of at most 1 where they are not.
 fn spread(op: Unary, x: f64, e: f64) -> f64 {
@@ -244,29 +289,34 @@ fn spread(op: Unary, x: f64, e: f64) -> f64 {
     if matches!(op, Unary::Sin | Unary::Cos) {
         return e;
     }
+    let pole = |x: f64| (x / std::f64::consts::PI - 0.5).floor();
+    if op == Unary::Tan && pole(x - e) != pole(x + e) {
+        return f64::INFINITY;
+    }
     let y = unary(op, x);
     let (low, high) = ((unary(op, x - e) - y).abs(), (unary(op, x + e) - y).abs());
     let most = low.max(high);
     if low.is_nan() || high.is_nan() { f64::INFINITY } else { most }
 }
 
-/// What the function itself may be off by.
+/// The error of the function itself, as the table of docs/language.md states it.
 fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
+    use Unary::*;
     let (u, tiny) = unit(dtype);
-    let ulp = 2.0 * u;
-    let relative = |n: f64| n * ulp * y.abs() + tiny;
+    let relative = |n: f64| n * 2.0 * u * y.abs() + tiny;
     match op {
-        Unary::Exp | Unary::Exp2 if y == 0.0 => tiny,
-        Unary::Exp | Unary::Exp2 => relative(3.0 + 2.0 * x.abs()),
-        Unary::Ln | Unary::Log2 if (0.5..=2.0).contains(&x) => 2f64.powi(if dtype == DType::F16 { -7 } else { -21 }),
-        Unary::Ln | Unary::Log2 => relative(3.0),
-        Unary::Sqrt | Unary::InverseSqrt => relative(5.0),
-        Unary::Sin | Unary::Cos => 2f64.powi(if dtype == DType::F16 { -7 } else { -11 }),
-        Unary::Tan => 2f64.powi(-10) * (1.0 + y * y),
-        // What the language promises. That of f16 is taken in f32, and rounded.
-        Unary::Erf => relative(if dtype == DType::F16 { 1.0 } else { 4.0 }),
-        Unary::Asin | Unary::Acos | Unary::Atan => 4096.0 * ulp * (1.0 + y.abs()),
-        // Made of exp, log and sqrt.
-        _ => ulp * 64.0 * (1.0 + y.abs()) * (1.0 + x.abs()) + tiny,
+        // Infinities and NaN are Rust's.
+        _ if !y.is_finite() => 0.0,
+        // A device may take such a number for 0, where these are infinite.
+        Ln | Log2 | InverseSqrt if x.abs() < tiny => f64::INFINITY,
+        Exp | Exp2 if y == 0.0 => tiny,
+        Exp | Exp2 => relative(3.0 + 2.0 * x.abs()),
+        Sqrt | InverseSqrt => relative(5.0),
+        Tan | Sin | Cos if x.abs() > TURNS => f64::INFINITY,
+        // In f16 it is computed in f32, and rounded.
+        Sin | Cos => 2f64.powi(-11) + if dtype == DType::F16 { relative(1.0) } else { 0.0 },
+        Ln | Log2 | Asin | Acos | Sinh | Cosh | Acosh | Erf => ulps(4.0, y, dtype),
+        Atan => ulps(6.0, y, dtype),
+        _ => ulps(8.0, y, dtype),
     }
 }

@@ -158,11 +158,47 @@ impl Builder<'_> {
             11 => (a.expr.method("powi", [Expr::int(self.random.i64(0..=3))]), 8.0),
             12 => (positive(a.expr).method("recip", []), 2.0),
             13 => (positive(a.expr).method("powf", [number("1.5")]), 4.0),
-            14 => (a.expr.method("erf", []), 1.0),
+            14 => self.rare_function(a.expr, ty),
             15 => (a.expr.method("clamp", [number("0.0"), number("0.75")]), 0.75),
             _ => (positive(a.expr).method("powi", [Expr::int(-1)]), 2.0),
         };
         Value::new(expr, size, false)
+    }
+
+    /// Functions that kernels seldom have, of a number up to 2. Their results stay small, or are infinite or NaN.
+    fn rare_function(&mut self, a: Expr, ty: Type) -> (Expr, f64) {
+        let number = |text: &str| Expr::literal(text, ty);
+        let other = |builder: &mut Self| {
+            let other = builder.float(ty);
+            builder.bounded(other, 2.0).expr
+        };
+        match self.random.u8(..14) {
+            0 => (a.method("asin", []), 1.6),
+            1 => (a.method("acos", []), 3.2),
+            2 => (a.infix("*", number("0.5")).method("tan", []), 1.6),
+            3 => (a.method("sinh", []), 3.7),
+            4 => (a.method("cosh", []), 3.8),
+            5 => (a.method("asinh", []), 1.5),
+            6 => (a.method("acosh", []), 1.4),
+            7 => (a.infix("*", number("0.4")).method("atanh", []), 1.1),
+            8 => {
+                let x = other(self);
+                (a.method("atan2", [x]), 3.2)
+            }
+            9 => {
+                let y = other(self);
+                (a.method("abs", []).infix("+", number("0.5")).method("powf", [y]), 6.3)
+            }
+            10 => {
+                let by = self.pick(&["0.0", "-1.0", "2.0", "3.0", "0.5"]);
+                (a.method("powf", [number(by)]), 8.0)
+            }
+            11 => {
+                let by = self.read(ty).expr.method("abs", []).infix("+", number("0.5"));
+                (a.infix("%", by), 2.0)
+            }
+            _ => (a.method("erf", []), 1.0),
+        }
     }
 
     /// A step function of what is exact.

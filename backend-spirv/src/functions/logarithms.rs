@@ -1,0 +1,203 @@
+//! Logarithms, and the inverses of the hyperbolic functions, which are made of them.
+
+use super::bits_of;
+use super::exponentials::LN_2;
+use super::formula::{Formula, INFINITY, Operand, Part};
+
+/// `ln(m) = 2 s + s z p(z)` for `s = (m - 1) / (m + 1)` and its square `z`, `m` being between the roots of 1/2 and 2; of 2^-30
+/// relative error.
+const LOG: [f32; 3] = [0.666_667_76, 0.399_775_68, 0.298_714_6];
+
+/// Half of this, and twice, is where mantissas begin and end: the square root of 1/2.
+const ROOT_OF_HALF: u32 = 0x3f35_04f3;
+
+/// Beyond this, `asinh(x)` and `acosh(x)` are `ln(2 x)`.
+const LARGE: f64 = 4096.0;
+
+/// A positive number as a mantissa near 1 and a power of two.
+pub(super) struct Split {
+    /// The mantissa less 1.
+    pub(super) rest: Part,
+    /// The exponent, as a float.
+    pub(super) exponent: Part,
+}
+
+impl Split {
+    /// Takes a normal number apart.
+    pub(super) fn of(f: &mut Formula, x: Part) -> Split {
+        let (bits, root, one) = (f.bits(x), f.word(ROOT_OF_HALF), f.number(1.0));
+        let offset = f.minus(bits, root);
+        let exponent = f.shifted_down(offset, 23);
+        let power = f.shifted_up(exponent, 23);
+        let mantissa = f.minus(bits, power);
+        let mantissa = f.float(mantissa);
+        Split { rest: f.sub(mantissa, one), exponent: f.of_integer(exponent) }
+    }
+
+    /// `rest - curve(f)` is the logarithm of the mantissa.
+    fn curve(&self, f: &mut Formula) -> Part {
+        let two = f.number(2.0);
+        let divisor = f.add(self.rest, two);
+        let s = f.div(self.rest, divisor);
+        let z = f.mul(s, s);
+        let p = f.polynomial(&LOG, z);
+        let p = f.mul(z, p);
+        // An error of `s` counts little, because the curve is small beside `rest`.
+        let difference = f.sub(self.rest, p);
+        f.mul(s, difference)
+    }
+}
+
+/// The natural logarithm of a normal number, and of a little more than it: the more by the number.
+fn logarithm(f: &mut Formula, x: Part, more: Option<Part>, exponent: Option<Part>) -> Part {
+    let split = Split::of(f, x);
+    let exponent = match exponent {
+        Some(more) => f.add(split.exponent, more),
+        None => split.exponent,
+    };
+    let curve = split.curve(f);
+    let [upper, lower] = LN_2.map(|part| f.number(part));
+    let mut small = f.mul(exponent, lower);
+    if let Some(more) = more {
+        small = f.add(small, more);
+    }
+    let small = f.sub(curve, small);
+    let small = f.sub(small, split.rest);
+    let large = f.mul(exponent, upper);
+    f.sub(large, small)
+}
+
+/// The operand of a logarithm, and an exponent to add: subnormal numbers are scaled up, unless the device flushes them.
+pub(super) fn normal(f: &mut Formula, x: Operand) -> (Part, Part) {
+    let is_normal = f.above(x.size, 0x007f_ffff);
+    let (scale, less, none) = (f.number(2f64.powi(23)), f.number(-23.0), f.number(0.0));
+    let scaled = f.mul(x.magnitude, scale);
+    (f.select(is_normal, x.magnitude, scaled), f.select(is_normal, none, less))
+}
+
+/// A logarithm's values at infinity, NaN, negative numbers and 0, where `scaled` is 0.
+fn at_ends(f: &mut Formula, x: Operand, scaled: Part, result: Part) -> Part {
+    let is_number = f.above(x.size, INFINITY - 1);
+    let result = f.select(is_number, x.itself, result);
+    let is_negative = f.is_negative(x);
+    let result = f.nan_if(is_negative, result);
+    let result = f.unless_nan(x, result);
+    let (bits, least) = (f.bits(scaled), f.number(f64::NEG_INFINITY));
+    let is_zero = f.equal(bits, 0);
+    f.select(is_zero, least, result)
+}
+
+/// The natural logarithm.
+pub(super) fn ln(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (scaled, exponent) = normal(f, x);
+    let result = logarithm(f, scaled, None, Some(exponent));
+    at_ends(f, x, scaled, result)
+}
+
+/// The logarithm to the base 2; exact for powers of two.
+pub(super) fn log2(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (scaled, less) = normal(f, x);
+    let split = Split::of(f, scaled);
+    let curve = split.curve(f);
+    let of_mantissa = f.sub(split.rest, curve);
+    let (exponent, per) = (f.add(split.exponent, less), f.number(std::f64::consts::LOG2_E));
+    let result = f.mul_add(of_mantissa, per, exponent);
+    at_ends(f, x, scaled, result)
+}
+
+/// `ln(1 + z)`, or `ln(2 x)` of a large number.
+///
+/// The rounding error of `1 + z` is added to the logarithm, because without it small numbers `z` lose their digits.
+fn of_one_more(f: &mut Formula, z: Part, large: Option<(Part, Part)>) -> Part {
+    let one = f.number(1.0);
+    let mut sum = f.add(z, one);
+    let whole = f.sub(sum, one);
+    let lost = f.sub(z, whole);
+    let Some((is_large, x)) = large else {
+        let more = f.div(lost, sum);
+        return logarithm(f, sum, Some(more), None);
+    };
+    sum = f.select(is_large, x, sum);
+    let (zero, ln_2) = (f.number(0.0), f.number(std::f64::consts::LN_2));
+    let lost = f.select(is_large, zero, lost);
+    // A division by more than 2^126 has an unknown error.
+    let most = f.number(2f64.powi(60));
+    let divisor = f.min(sum, most);
+    let more = f.div(lost, divisor);
+    let more = f.select(is_large, ln_2, more);
+    logarithm(f, sum, Some(more), None)
+}
+
+/// The inverse hyperbolic sine: `ln(1 + x + x x / (1 + sqrt(x x + 1)))` of an absolute value.
+pub(super) fn asinh(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (is_large, end, one) = (f.above(x.size, bits_of(LARGE)), f.number(LARGE), f.number(1.0));
+    let a = f.min(x.magnitude, end);
+    let square = f.mul(a, a);
+    let under = f.add(square, one);
+    let root = root(f, under);
+    let divisor = f.add(root, one);
+    let more = f.div(square, divisor);
+    let z = f.add(a, more);
+    let result = of_one_more(f, z, Some((is_large, x.magnitude)));
+    let is_infinite = f.equal(x.size, INFINITY);
+    let result = f.select(is_infinite, x.magnitude, result);
+    f.of_odd(x, result)
+}
+
+/// The inverse hyperbolic cosine: `ln(1 + t + sqrt(t (t + 2)))` for `t = x - 1`. Below 1 it is NaN.
+pub(super) fn acosh(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (is_large, end, one, two) = (f.above(x.size, bits_of(LARGE)), f.number(LARGE), f.number(1.0), f.number(2.0));
+    let a = f.min(x.magnitude, end);
+    let t = f.sub(a, one);
+    let more = f.add(t, two);
+    let under = f.mul(t, more);
+    let root = root(f, under);
+    let z = f.add(t, root);
+    let result = of_one_more(f, z, Some((is_large, x.magnitude)));
+    let is_infinite = f.equal(x.size, INFINITY);
+    let result = f.select(is_infinite, x.magnitude, result);
+    // Numbers from 1 to infinity, by their bits.
+    let is_inside = f.above(x.bits, bits_of(1.0) - 1);
+    let is_negative = f.is_negative(x);
+    let is_outside = f.not(is_inside);
+    let is_outside = f.either(is_outside, is_negative);
+    let result = f.nan_if(is_outside, result);
+    f.unless_nan(x, result)
+}
+
+/// The inverse hyperbolic tangent: half of `ln(1 + 2 x / (1 - x))` of an absolute value. At 1 it is infinite, and beyond NaN.
+pub(super) fn atanh(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (one, half) = (f.number(1.0), f.number(0.5));
+    let twice = f.add(x.magnitude, x.magnitude);
+    let rest = f.sub(one, x.magnitude);
+    let z = f.div(twice, rest);
+    let result = of_one_more(f, z, None);
+    let result = f.mul(half, result);
+    let (is_end, infinity) = (f.equal(x.size, bits_of(1.0)), f.number(f64::INFINITY));
+    let result = f.select(is_end, infinity, result);
+    let is_outside = f.above(x.size, bits_of(1.0));
+    let result = f.nan_if(is_outside, result);
+    f.of_odd(x, result)
+}
+
+/// The square root of a number that is not below 0, to less than two units in the last place.
+///
+/// Vulkan allows `sqrt` several. One step of Newton's method mends that, because even a product that is rounded apart from the
+/// difference tells how far the square is off to half a unit.
+pub(super) fn root(f: &mut Formula, x: Part) -> Part {
+    let (least, half) = (f.number(1e-30), f.number(0.5));
+    let inside = f.max(x, least);
+    let inverse = f.inverse_sqrt(inside);
+    let guess = f.mul(inside, inverse);
+    let slope = f.mul(half, inverse);
+    let opposite = f.negative(guess);
+    let error = f.mul_add(opposite, guess, inside);
+    let root = f.mul_add(slope, error, guess);
+    let (zero, is_below) = (f.number(0.0), f.less(x, least));
+    f.select(is_below, zero, root)
+}
