@@ -24,8 +24,8 @@
 
 mod bounds;
 mod calls;
-mod compound;
 mod compared;
+mod compound;
 mod definitions;
 pub mod evaluate;
 mod header;
