@@ -305,8 +305,9 @@ fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
     let (u, tiny) = unit(dtype);
     let relative = |n: f64| n * 2.0 * u * y.abs() + tiny;
     match op {
-        // Infinities and NaN are Rust's.
-        _ if !y.is_finite() => 0.0,
+        // Infinities are Rust's. The error of NaN is NaN, so that an extreme with another operand has the bound of the other.
+        _ if y.is_infinite() => 0.0,
+        _ if y.is_nan() => y,
         // A device may take such a number for 0, where these are infinite.
         Ln | Log2 | InverseSqrt if x.abs() < tiny => f64::INFINITY,
         Exp | Exp2 if y == 0.0 => tiny,
