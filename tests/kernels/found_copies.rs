@@ -425,3 +425,25 @@ fn copies_that_make_long_modules() {
     }";
     refused(kernel, schedule, "the module of `y` has more than 131072 words, as `k` is unrolled into 95936 copies");
 }
+
+/// The extent of the fused axis is a multiple of a square of a difference, which was not known to be at least 1 there.
+#[test]
+fn fused_axes_of_equal_differences() {
+    let kernel = "fn k<N, OH = N - 3>(x: f32[N]) -> y: f32[N, OH, OH] { y[i, j, h] = x[i]; }";
+    let schedule = "V: k for p {
+        fuse(i, j, h => z1);
+        tile(z1: 1 => z2) => workgroup(x);
+        promote(x => y_c0, at: workgroup, to: shared);
+    }";
+    check(kernel, schedule, &[&[("N", 3)], &[("N", 4)], &[("N", 6)]]);
+    let whole =
+        "fn k<N, OH = M - 3, M>(x: f32[N, OH, OH], w: f32[M]) -> y: f32[N, OH, OH] { y[i, j, h] = x[i, j, h] * x[i, j, h]; }";
+    let schedule = "V: k for p where OH <= 11 {
+        fuse(i, j, h => z1);
+        tile(z1: 7 => z2) => workgroup(x);
+        promote(x => y_c0[z1], at: workgroup, to: shared, fill: 0.0);
+        tile(z1: 7 guard) => thread(z);
+        distribute(z1 => thread(y));
+    }";
+    check(whole, schedule, &[&[("N", 2), ("M", 3)], &[("N", 2), ("M", 8)], &[("N", 1), ("M", 14)]]);
+}

@@ -77,6 +77,7 @@ impl<'c, 'p> Query<'c, 'p> {
                 self.steps = steps;
                 self.search(p.clone(), depth)
             })
+            || self.is_factor(p)
     }
 
     /// A round in which minima are replaced in pairs, which other rounds leave to their cases. What it costs is its own.
@@ -344,6 +345,19 @@ impl<'c, 'p> Query<'c, 'p> {
         }
     }
 
+    /// True if `p + 1` is a factor of a polynomial that a fact says is at least 1, and the other factor is not negative. For example, the
+    /// extent `N * (H - 3) * (H - 3)` of a fused axis is at least 1 where the axis has a value, and so is `(H - 3) * (H - 3)`.
+    fn is_factor(&mut self, p: &Poly) -> bool {
+        // The bounds of the atoms say more of a single term.
+        let Some(factor) = p.plus(1).filter(|factor| factor.variable_terms().len() > 1) else { return false };
+        let Some(atom) = factor.variable_terms().last().and_then(|(mono, _)| mono.atoms().next()) else { return false };
+        let places = self.ground.known.about(atom).to_vec();
+        places.into_iter().any(|place| {
+            let other = self.ground.known.get(place).plus(1).and_then(|whole| whole.exact_div(&factor));
+            other.is_some_and(|other| !other.is_zero() && self.side(&other))
+        })
+    }
+
     /// A proof by replacing an atom by a bound of it.
     fn replace(&mut self, p: &Poly, depth: u32) -> bool {
         // There are fewer floors then: that is no step deeper.
@@ -475,7 +489,7 @@ impl<'c, 'p> Query<'c, 'p> {
             let multiplier = Poly { terms: size.terms.iter().map(|(m, k)| (*m, k / common)).collect() };
             return scaled(p, &Poly::constant(scale), &multiplier, fact);
         }
-        if !self.plain(&by) {
+        if !self.plain(&by) && !by.plus(-1).is_some_and(|p| self.is_factor(&p)) {
             return None;
         }
         if let Some(multiplier) = size.exact_div(&by)
