@@ -12,7 +12,7 @@ fn stencil(schedule: &str, kernel: &str, taps: i64) {
     }
 }
 
-/// Registers have no address: the taps of a row read vectors that begin at any element.
+/// The taps of a row read vectors of registers that begin at any element.
 #[test]
 fn taps_of_a_row_in_lanes() {
     let kernel = |dtype: &str, taps: usize| {
@@ -44,7 +44,7 @@ fn taps_of_a_row_in_lanes() {
     stencil(&halves.replace("vectorize(c, 8)", "vectorize(c, 4); unroll(c)"), steps, 7);
 }
 
-/// The same in both dimensions, with the rows written out.
+/// The same in both dimensions, with the rows unrolled.
 #[test]
 fn taps_of_a_window_in_lanes() {
     let kernel = "fn window<H, W, OH = H - 2, OW = W - 2>(x: f32[H, W], w: f32[3, 3]) -> y: f32[OH, OW] where H >= 3, W >= 3 {
@@ -70,7 +70,7 @@ fn taps_of_a_window_in_lanes() {
     }
 }
 
-/// Registers that a stage computes, or that another copy is made from, are read in lanes like those of a copy.
+/// The registers of a stage are read in lanes as the registers of a copy are. Another copy can be made of them.
 #[test]
 fn taps_of_a_stage_in_registers() {
     let kernel = "fn blur<H, W, OW = W - 2>(x: f32[H, W]) -> y: f32[H, OW] where W >= 3 {
@@ -133,7 +133,7 @@ fn a_copy_that_a_stage_beside_reads() {
     }
 }
 
-/// Of two stages beside a copy, one of which reads the other; and the nest itself reads it too.
+/// Two stages beside a copy read it, and so does the nest itself. One of the stages reads the other.
 #[test]
 fn a_copy_that_two_stages_beside_read() {
     let kernel = "fn k<N>(x: f32[N + 4]) -> y: f32[N] {
@@ -197,7 +197,7 @@ fn a_copy_beside_a_stage_that_no_vector_divides() {
     refused(SCALED, &schedule(", vector: 4"), "4 does not divide the 6 elements of `by_r` along `j`");
     refused(SCALED, &schedule(", vector: 2"), "j_thread * 4 + 3` is not always a multiple of 2");
     check(SCALED, &schedule(""), &SCALED_SIZES);
-    // What begins with a vector is copied in vectors.
+    // A range that begins with a vector is copied in vectors.
     let aligned = SCALED.replace("by[i, j + 3]", "by[i, j]").replace("j + 5", "j + 6");
     check(&aligned, &schedule(", vector: 2"), &SCALED_SIZES);
 }
