@@ -1,7 +1,7 @@
 //! Conversions that round: f32 to f16, and integers to f32. They round to the nearest value, and ties go to the even one.
 //!
 //! Vulkan lets a device round such a conversion down as well as to the nearest value, unless the module declares `RoundingModeRTE` for the
-//! width of the result (`SPV_KHR_float_controls`). Where the profile has `rte16`, a module that narrows to f16 declares it. Elsewhere integer
+//! width of the result (`SPV_KHR_float_controls`). A module that narrows to f16 declares it if the profile has `rte16`. If not, integer
 //! arithmetic rounds the f32 to the value of a half, and the conversion that follows is exact in every mode. (The decoration
 //! `FPRoundingMode` is legal only where the result is stored at once, so it is not used.)
 
@@ -17,7 +17,7 @@ use tilewright_dsl::launch::{Bounds, DType, Feature};
 const EXACT: Bounds = Bounds(-(1 << 24), 1 << 24);
 
 impl Emit<'_> {
-    /// Narrows f32 to f16. Where halves are not computed with, the result is the f32 of the same value.
+    /// Narrows f32 to f16. If the profile lacks arithmetic on halves, the result is the f32 of the same value.
     pub(crate) fn narrowed(&mut self, level: u32, n: u32, a: Id) -> Result<Id> {
         let is_declared = self.rounds_to_even(Feature::Rte16, 16);
         let a = if is_declared { a } else { self.rounded_by_bits(level, n, a)? };

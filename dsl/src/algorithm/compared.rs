@@ -1,8 +1,8 @@
 //! Indices that a reduction compares: items of `min` and `max`, and the positions of `argmin` and `argmax`.
 //!
-//! A reduction's state is 32 bits of data, so an item that wraps would be ordered as another number. That 32 bits hold these indices is
-//! proved, or the launch checks it ([`Program::limits`]). It belongs to the kernel and not to a schedule, because every schedule,
-//! `rfactor`'s partial results and the evaluation combine the same items.
+//! A reduction's state is 32 bits of data, so an item that wraps would be ordered as another number. The compiler proves that 32 bits hold
+//! these indices, or the launch checks it ([`Program::limits`]). The check belongs to the kernel and not to a schedule, because every
+//! schedule, `rfactor`'s partial results and the evaluation combine the same items.
 
 use super::{Checked, Checker};
 use crate::arena::Id;
@@ -52,7 +52,7 @@ impl Checker<'_> {
     /// True if an input has about as many elements as the index has values, because a tensor has at most [`MOST`].
     fn is_counted(&self, limit: &Limit) -> bool {
         let program = &self.program;
-        // If one of these extents is 0, nothing is compared.
+        // If one of these extents is 0, the reduction has no items.
         let axes = self.definition.axes.iter().chain(&self.definition.running);
         let positive: Vec<ExprId> = axes.map(|axis| program.axes[*axis].extent).collect();
         let is_known = |e: &ExprId| positive.contains(e) || program.exprs.as_int(*e).is_some();
