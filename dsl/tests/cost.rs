@@ -424,3 +424,64 @@ fn tiles_run_past_the_end() {
         costs[0].covered.iter().map(|c| (c.axis.as_str(), c.needed.eval(&[130, 64, 8]), c.run.eval(&[130, 64, 8]))).collect();
     assert_eq!(covered, [("i", Some(130), Some(192)), ("j", Some(64), Some(64))]);
 }
+
+/// Products of neighbours, summed over seven shifts: `d` is placed where `s` is summed, and `s` at the output.
+const WEIGHTED: &str = "fn weighted<H, W, A = 7>(input: f32[H, W]) -> output: f32[H, W] where H >= 1, W >= 1 {
+    let d[dx, y, x]: f32[A, H, W + 2] = input.clamp()[y, x - 1] * input.clamp()[y, x + dx - A / 2];
+    let s[y, x]: f32[H, W] = sum(dx in 0..A) { d[dx, y, x] + d[dx, y, x + 2] };
+    output[y, x] = s[y, x].sqrt();
+}";
+
+/// Flops, functions, bytes of shared memory read and written by a workgroup, and elements of a placed stage that it computes.
+fn of_a_workgroup(cost: &Cost, placed: &str) -> [i64; 5] {
+    let number = |size: &tilewright_dsl::launch::Size| size.eval(&[256, 256, 7]).expect("a number");
+    let repeated = cost.repeated.iter().find(|r| r.name == placed).expect("it is placed");
+    let each = &cost.each;
+    [&each.flops, &each.functions, &each.shared_read, &each.shared_written, &repeated.computed].map(number)
+}
+
+/// A shared stage that is nested in a stage in registers is made once by all invocations, not once by each.
+#[test]
+fn a_workgroup_makes_a_nested_shared_stage_once() {
+    let place = |rest: &str| {
+        let directives = format!(
+            "tile(y: 8, x: 64) => workgroup(y, x); distribute(x => thread(x)); unroll(y);
+             compute_at(s, workgroup, to: register); s {{ reorder(dx, y); unroll(y); {rest}"
+        );
+        of(WEIGHTED, &directives).remove(0)
+    };
+    // Seven times 64 invocations copy nine elements each, of 8 x 66, and update eight sums.
+    let (made, sums, roots) = (7 * 9 * 64, 7 * 8 * 64, 8 * 64);
+    let nested = place("compute_at(d, dx, to: shared); }");
+    assert_eq!(of_a_workgroup(&nested, "d"), [made + 2 * sums, roots, 2 * sums * 4, made * 4, 7 * 8 * 66]);
+    let (_, _, tensors) = total_at(&nested, &[256, 256, 7]);
+    assert_eq!(tensors[0], ("input", 2 * made * 4 * 128, 0), "128 workgroups");
+    // With a loop of its own that is bound to the same coordinate: 66 columns take 66 invocations, of which all make 8 rows.
+    let own = place("compute_at(d, dx, to: shared); } d { distribute(x => thread(x)); serial(y); }");
+    assert_eq!(of_a_workgroup(&own, "d"), [7 * 8 * 66 + 2 * sums, roots, 2 * sums * 4, 7 * 8 * 66 * 4, 7 * 8 * 66]);
+    // Outside the loop over the invocations, where nothing was counted twice before.
+    let outside = place("} compute_at(d, workgroup, to: shared);");
+    let made = (7 * 8 * 66 + 63) / 64 * 64;
+    assert_eq!(of_a_workgroup(&outside, "d"), [made + 2 * sums, roots, 2 * sums * 4, made * 4, 7 * 8 * 66]);
+    // In registers, each invocation computes what it reads: eight rows of three columns in each of seven steps.
+    let each = place("compute_at(d, dx, to: register); }");
+    let [flops, _, read, written, elements] = of_a_workgroup(&each, "d");
+    assert_eq!((flops, read, written, elements), (7 * 8 * 3 * 64 + 2 * sums, 0, 0, 7 * 8 * 3 * 64));
+}
+
+/// The same where subgroups share the work, with lanes, and by two coordinates.
+#[test]
+fn subgroups_make_a_nested_shared_stage_once() {
+    for (bound, invocations, rows) in [
+        ("tile(y: 8, x: 64) => workgroup(y, x); tile(x: 8) => subgroup(x); distribute(x => lane(x)); unroll(y);", 64, 8),
+        ("tile(y: 8, x: 64) => workgroup(y, x); distribute(y, x => thread(y, x));", 512, 1),
+    ] {
+        let inner = if rows == 1 { "" } else { "reorder(dx, y); unroll(y);" };
+        let directives =
+            format!("{bound} compute_at(s, workgroup, to: register); s {{ {inner} compute_at(d, dx, to: shared); }}");
+        let costs = of(WEIGHTED, &directives);
+        let (made, sums, roots) = (7 * ((8 * 66 + invocations - 1) / invocations * invocations), 7 * 8 * 64, 8 * 64);
+        let counted = of_a_workgroup(&costs[0], "d");
+        assert_eq!(counted, [made + 2 * sums, roots, 2 * sums * 4, made * 4, 7 * 8 * 66], "{bound}");
+    }
+}

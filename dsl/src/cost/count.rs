@@ -1,14 +1,17 @@
 //! How often something under a nest's loops is executed, and the sums of it all.
 //!
 //! The emitter computes a value at the loop of the deepest axis that it depends on, and of an unrolled loop's copies those that
-//! are equal once. So a value is executed as often as: every bound loop around it, for the invocations do not share; every loop
+//! are equal once. So a value is executed as often as: the invocations that execute its node, for they do not share; every loop
 //! from the outside to the innermost serial one that the value depends on; and the unrolled ones and lanes that it depends on.
+//!
+//! A loop that is bound to invocations does not repeat its body: it says which invocations execute it. So two loops that are bound to the
+//! same coordinate do not multiply, as where a shared stage is nested in a stage in registers (`executors`).
 
 use super::{Repeated, Work};
 use crate::launch::Size;
 use crate::lower::launch::size;
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Space, Step};
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Slot, Space, Step};
 use crate::schedule::hull::largest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,6 +39,10 @@ pub(super) struct Count<'p> {
     open: Vec<Open>,
     /// The loops around the writes of every buffer that this dispatch writes.
     written: HashMap<BufferId, HashSet<AxisId>>,
+    /// How many loops are open around the allocation of each buffer that a workgroup makes together.
+    together: HashMap<BufferId, usize>,
+    /// How many of the open loops do not say which invocations execute what is counted.
+    outside: usize,
 }
 
 /// The bytes of a whole tensor; of one whose shape is not over dims, none.
@@ -61,7 +68,22 @@ impl<'p> Count<'p> {
             written_out: 0,
             open: Vec::new(),
             written,
+            together: HashMap::new(),
+            outside: 0,
         }
+    }
+
+    /// Enters the body of an allocation.
+    pub(super) fn allocate(&mut self, buffer: BufferId) {
+        if self.program.is_together(buffer) {
+            self.together.insert(buffer, self.open.len());
+        }
+    }
+
+    /// Counts from here on what a stage does whose result is this buffer. If a workgroup makes the buffer together, all its invocations take
+    /// part, also where the allocation is nested in loops that are bound to them: only the loops within the allocation divide the work.
+    pub(super) fn makes(&mut self, buffer: BufferId) {
+        self.outside = self.together.get(&buffer).copied().unwrap_or(0);
     }
 
     /// Goes into a loop.
@@ -109,9 +131,40 @@ impl<'p> Count<'p> {
     pub(super) fn times(&self, depends: Loops) -> Size {
         let counted = self.open.iter().enumerate().filter(|(n, o)| {
             let is_apart = *n < 128 && self.written_out >> n & 1 == 1;
-            !is_apart && (matches!(o.exec, Exec::Bind(..)) || self.is_in(*n, depends))
+            !is_apart && !matches!(o.exec, Exec::Bind(..)) && self.is_in(*n, depends)
         });
-        counted.map(|(_, o)| o.extent.clone()).fold(Size::Const(1), Size::times)
+        counted.map(|(_, o)| o.extent.clone()).fold(self.executors(), Size::times)
+    }
+
+    /// How many invocations of a workgroup execute what is counted, as the loops say that are bound to them. Along a coordinate that no loop
+    /// is bound to, all invocations do the same, which counts once.
+    fn executors(&self) -> Size {
+        let mut bound: BTreeMap<(Level, Slot), Size> = BTreeMap::new();
+        for open in self.open.get(self.outside..).unwrap_or_default() {
+            let coordinate = match open.exec {
+                Exec::Bind(Level::Workgroup, _) => continue,
+                // A subgroup has one row of lanes.
+                Exec::Bind(Level::Lane, _) => (Level::Lane, Slot::Linear),
+                Exec::Bind(level, slot) => (level, slot),
+                _ => continue,
+            };
+            let extent = open.extent.clone();
+            let fewest = match bound.remove(&coordinate) {
+                Some(other) => fewer(other, extent),
+                None => extent,
+            };
+            bound.insert(coordinate, fewest);
+        }
+        // The same invocations can be named in several ways: by their linear index, by their coordinates, or by subgroup and lane.
+        let all = |level: Level| match bound.get(&(level, Slot::Linear)) {
+            Some(count) => Some(count.clone()),
+            None => {
+                let slots = [Slot::X, Slot::Y, Slot::Z].into_iter().filter_map(|slot| bound.get(&(level, slot)).cloned());
+                slots.reduce(Size::times)
+            }
+        };
+        let rows = || [Level::Subgroup, Level::Lane].into_iter().filter_map(all).reduce(Size::times);
+        all(Level::Thread).or_else(rows).unwrap_or(Size::Const(1))
     }
 
     /// Whether something that depends on these loops is computed anew in each iteration of the open loop `n`.
@@ -219,6 +272,15 @@ impl<'p> Count<'p> {
         let times = self.times(depends);
         add(&mut self.work.flops, times.clone().times(Size::Const(flops)));
         add(&mut self.work.functions, times.times(Size::Const(functions)));
+    }
+}
+
+/// The smaller of two counts.
+fn fewer(a: Size, b: Size) -> Size {
+    match (&a, &b) {
+        (Size::Const(x), Size::Const(y)) => Size::Const(*x.min(y)),
+        _ if a == b => a,
+        _ => Size::Min(a.into(), b.into()),
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 count.leave();
             }
             NodeKind::Alloc { buffer, body } => {
+                count.allocate(*buffer);
+                count.makes(*buffer);
                 shares::note(count, *buffer, node.span);
                 walk(count, body);
             }
@@ -31,10 +33,14 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
             }
             NodeKind::Compute(c) => compute(count, c),
             NodeKind::Copy(copy) => {
+                count.makes(copy.dst);
                 values(count, &[copy.value]);
                 count.write(copy.dst, 1);
             }
-            NodeKind::AllReduce(c) => combine(count, c.stage, 0..c.dst.len()),
+            NodeKind::AllReduce(c) => {
+                count.makes(count.program.stages[c.stage].buffer);
+                combine(count, c.stage, 0..c.dst.len());
+            }
             NodeKind::Barrier { .. } => count.barriers += 1,
         }
     }
@@ -52,6 +58,7 @@ fn notes(count: &mut Count<'_>, block: &Block) {
 }
 
 fn compute(count: &mut Count<'_>, compute: &Compute) {
+    count.makes(count.program.stages[compute.stage].buffer);
     if !copies(count, compute) {
         values(count, &compute.value);
     }
