@@ -29,7 +29,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Why a command ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) exit: Exit,
     pub(crate) text: String,

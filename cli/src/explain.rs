@@ -3,11 +3,10 @@
 use crate::exit::{Exit, Problem};
 use crate::options::Explain;
 use crate::output;
-use crate::sizes::symbolic;
+use crate::{example, sizes};
 use anstyle::{AnsiColor, Style as Colour};
-use tilewright_dsl::diag::did_you_mean;
 use tilewright_dsl::schedule::tune::Choice;
-use tilewright_explain::source::{Source, SourceError};
+use tilewright_explain::source::{Source, SourceError, Subject};
 use tilewright_explain::{CompareError, ComparisonReport, Explanation, Given, Report, Style, Text, compare, explain, page};
 
 pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
@@ -27,15 +26,39 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
     if let Some((_, (name, _))) = dims.iter().enumerate().find(|(n, dim)| dims[..*n].iter().any(|(other, _)| *other == dim.0)) {
         return Err(Problem::usage(format!("`{name}` has two values; several sets of sizes are for `--compare`")));
     }
-    let given = Given { dims, choice };
-    let subjects = names.into_iter().map(|name| source.subject(name)).collect::<Result<Vec<_>, _>>()?;
-    let mut told: Vec<Explanation> = subjects.iter().map(|subject| explain(subject, &given)).collect();
-    known(&told, &given.dims)?;
+    // A schedule that cannot be read does not stop the others.
+    let (mut subjects, mut unread) = (Vec::new(), Vec::new());
+    for name in names {
+        match source.subject(name) {
+            Ok(subject) => subjects.push(subject),
+            Err(error) => unread.push(Problem::from(error)),
+        }
+    }
+    if subjects.is_empty()
+        && let Some(problem) = unread.pop()
+    {
+        return Err(problem);
+    }
+    let kernels: Vec<(&str, Vec<String>)> = subjects.iter().map(|s| (s.kernel.name.as_str(), sizes::dims(&s.kernel))).collect();
+    sizes::known(&options.size, kernels.iter().map(|(kernel, dims)| (*kernel, &dims[..])))?;
+    let told = |subject: &Subject| {
+        let example = if dims.is_empty() { example::sizes(&options.file, subject) } else { None };
+        let (dims, from) = example.map_or((dims.clone(), None), |(sizes, from)| (sizes.0, Some(from)));
+        let given = Given { dims, choice: choice.clone() };
+        let told = explain(subject, &given);
+        let told = match from {
+            Some(from) => told.at_example(&given.dims, from),
+            None => told,
+        };
+        (given, told)
+    };
+    let (given, mut told): (Vec<Given>, Vec<Explanation>) = subjects.iter().map(told).unzip();
     if options.brief {
         let versions = told.iter_mut().flat_map(|told| &mut told.versions);
         versions.for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));
     }
-    let reports = || subjects.iter().zip(&told).map(|(subject, told)| Report::new(subject, &given, told)).collect::<Vec<_>>();
+    let all = || subjects.iter().zip(&given).zip(&told);
+    let reports = || all().map(|((subject, given), told)| Report::new(subject, given, told)).collect::<Vec<_>>();
     if let Some(path) = &options.html {
         let written = std::fs::write(path, page(&reports()));
         written.map_err(|error| Problem::usage(format!("{} cannot be written: {error}", path.display())))?;
@@ -46,7 +69,8 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         let texts: Vec<String> = told.iter().map(|told| shown(&told.lines(), &source)).collect();
         output::text(texts.join("\n\n"));
     }
-    Ok(if told.iter().all(|told| told.errors.is_empty()) { Exit::Done } else { Exit::No })
+    unread.iter().for_each(|problem| problem.report(false));
+    Ok(if unread.is_empty() && told.iter().all(|told| told.errors.is_empty()) { Exit::Done } else { Exit::No })
 }
 
 impl From<CompareError> for Problem {
@@ -67,20 +91,6 @@ fn compared(options: &Explain, source: &Source, choice: &Choice) -> Result<Exit,
         false => output::text(shown(&comparison.lines(), source)),
     }
     Ok(Exit::Done)
-}
-
-/// Whether every size belongs to a kernel. Of a schedule that is wrong they are not known.
-fn known(told: &[Explanation], dims: &[(String, i64)]) -> Result<(), Problem> {
-    let programs: Option<Vec<_>> = told.iter().map(|told| told.versions.first()?.program.as_ref()).collect();
-    let Some(programs) = programs else { return Ok(()) };
-    let there: Vec<&str> = programs.into_iter().flat_map(symbolic).collect();
-    match dims.iter().find(|(name, _)| !there.contains(&name.as_str())) {
-        Some((name, _)) => {
-            let help = did_you_mean(name, there.iter().copied()).map_or_else(String::new, |help| format!(" ({help})"));
-            Err(Problem::usage(format!("no kernel that is explained has a size `{name}`{help}")))
-        }
-        None => Ok(()),
-    }
 }
 
 fn shown(lines: &[Text], source: &Source) -> String {

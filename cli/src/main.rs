@@ -17,6 +17,7 @@ mod check;
 mod cost;
 mod devices;
 mod doctor;
+mod example;
 mod exit;
 mod explain;
 mod meets;

@@ -1,7 +1,11 @@
 //! Sizes on the command line, and those of a kernel that they must say.
 
+use crate::exit::Problem;
 use std::fmt;
-use tilewright_launch::Program;
+use tilewright_dsl::algorithm::signature::signature;
+use tilewright_dsl::diag::did_you_mean;
+use tilewright_dsl::syntax::Kernel;
+use tilewright_launch::{Program, Size};
 use tilewright_runner::Dims;
 
 /// A set of sizes, by name.
@@ -40,24 +44,112 @@ impl Sizes {
         Dims::new(program, &|name| self.get(name))
     }
 
-    /// The same in the order of a program's dims, each checked to be one of them, and none missing.
-    pub(crate) fn of(&self, program: &Program) -> Result<Sizes, String> {
-        let symbolic = symbolic(program);
-        if let Some((name, _)) = self.0.iter().find(|(name, _)| !symbolic.contains(&name.as_str())) {
-            let help = tilewright_dsl::diag::did_you_mean(name, symbolic.iter().copied());
-            let help = help.map_or_else(String::new, |help| format!(" ({help})"));
-            return Err(format!("`{}` has no size `{name}`{help}; there are {}", program.kernel, symbolic.join(", ")));
+    /// The sizes of a launch of a schedule, in the order of its kernel's dims. A dim that the schedule's facts make a literal need not be said.
+    ///
+    /// # Errors
+    /// The dims that lack a value.
+    fn of(&self, asked: &Asked<'_>) -> Result<Sizes, String> {
+        let value = |name: &&String| self.get(name).or_else(|| pinned(asked.program, name));
+        let missing: Vec<String> = asked.dims.iter().filter(|name| value(name).is_none()).map(|n| format!("{n}=…")).collect();
+        if missing.is_empty() {
+            return Ok(Sizes(asked.dims.iter().filter_map(|name| Some((name.clone(), value(&name)?))).collect()));
         }
-        let dims = self.dims(program).map_err(|_| {
-            let missing: Vec<String> = symbolic.iter().filter(|n| self.get(n).is_none()).map(|n| format!("{n}=…")).collect();
-            let so_far = if self.0.is_empty() { String::new() } else { format!("{self},") };
-            format!("the sizes of `{}` are not all said; write `--size {so_far}{}`", program.kernel, missing.join(","))
-        })?;
-        Ok(Sizes(symbolic.into_iter().filter_map(|name| Some((name.to_owned(), dims.get(name)?))).collect()))
+        let said = self.0.iter().filter(|(name, _)| asked.dims.contains(name)).map(|(name, value)| format!("{name}={value}"));
+        let all: Vec<String> = said.chain(missing).collect();
+        Err(format!("the sizes of `{}` are not all said; write `--size {}`", asked.schedule, all.join(",")))
+    }
+
+    /// Why a program is not made for these sizes: one of its facts makes a dim another literal.
+    pub(crate) fn contradict(&self, program: &Program) -> Option<String> {
+        self.0.iter().find_map(|(name, value)| {
+            let literal = pinned(program, name).filter(|literal| literal != value)?;
+            Some(format!("`{name} == {literal}` does not hold: `{name}` is {value}"))
+        })
     }
 }
 
-/// The dims of a program that a caller chooses.
+/// The literal that a program's facts give a dim.
+fn pinned(program: &Program, name: &str) -> Option<i64> {
+    let at = program.dims.iter().position(|dim| dim.name == name)?;
+    match &program.dims[at].derived {
+        Some(Size::Const(literal)) => Some(*literal),
+        Some(_) => None,
+        None => program.facts.iter().find_map(|fact| fact.condition.equates(at)),
+    }
+}
+
+/// A schedule whose sizes are asked for.
+pub(crate) struct Asked<'a> {
+    pub(crate) schedule: &'a str,
+    pub(crate) kernel: &'a str,
+    /// The dims of its kernel that a caller chooses.
+    pub(crate) dims: &'a [String],
+    pub(crate) program: &'a Program,
+}
+
+/// The sizes of a schedule: for each set that concerns it, the sizes or the reason why they are not complete.
+pub(crate) type Given = Vec<Result<Sizes, String>>;
+
+/// The sizes of each of several schedules. A set may be meant for the schedules of one kernel only: it is left out of a schedule that has other
+/// sizes, if it is complete for another kernel's. `wrong` are the dims of schedules that do not compile, which a set may be meant for, too.
+///
+/// # Errors
+/// A set that is complete for none of the schedules.
+pub(crate) fn given(sets: &[Sizes], schedules: &[Asked<'_>], wrong: &[&[String]]) -> Result<Vec<Given>, Problem> {
+    let none = [Sizes(Vec::new())];
+    let sets = if sets.is_empty() { &none[..] } else { sets };
+    let all: Vec<Given> = schedules.iter().map(|asked| sets.iter().map(|set| set.of(asked)).collect()).collect();
+    let is_of_wrong = |set: &Sizes| wrong.iter().any(|dims| dims.iter().all(|name| set.get(name).is_some()));
+    for (n, _) in sets.iter().enumerate().filter(|(_, set)| !is_of_wrong(set)) {
+        if let Some(Err(why)) = all.first().map(|first| &first[n]).filter(|_| all.iter().all(|of| of[n].is_err())) {
+            return Err(Problem::usage(why.clone()));
+        }
+    }
+    let is_of_another =
+        |kernel: &str, n: usize| schedules.iter().zip(&all).any(|(asked, of)| asked.kernel != kernel && of[n].is_ok());
+    let concerning = |(asked, of): (&Asked<'_>, &Given)| {
+        let some = of.iter().any(Result::is_ok);
+        let mut kept: Given = Vec::new();
+        for (n, sizes) in of.iter().enumerate() {
+            let is_left_out = sizes.is_err() && some && is_of_another(asked.kernel, n);
+            if !is_left_out && !kept.contains(sizes) {
+                kept.push(sizes.clone());
+            }
+        }
+        kept
+    };
+    Ok(schedules.iter().zip(&all).map(concerning).collect())
+}
+
+/// Checks that all sizes are dims of one of several kernels, given by their names and dims.
+///
+/// # Errors
+/// A name that is a dim of none of them.
+pub(crate) fn known<'a>(sets: &[Sizes], kernels: impl Iterator<Item = (&'a str, &'a [String])>) -> Result<(), Problem> {
+    let (mut names, mut there): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for (kernel, dims) in kernels {
+        names.push(kernel);
+        there.extend(dims.iter().map(String::as_str).filter(|dim| !there.contains(dim)).collect::<Vec<_>>());
+    }
+    names.dedup();
+    let mut said = sets.iter().flat_map(|set| &set.0);
+    let Some((name, _)) = said.find(|(name, _)| !there.contains(&name.as_str())).filter(|_| !names.is_empty()) else {
+        return Ok(());
+    };
+    let help = did_you_mean(name, there.iter().copied()).map_or_else(String::new, |help| format!(" ({help})"));
+    let there = if there.is_empty() { "there are none".to_owned() } else { format!("there are {}", there.join(", ")) };
+    Err(Problem::usage(match names[..] {
+        [kernel] => format!("`{kernel}` has no size `{name}`{help}; {there}"),
+        _ => format!("no kernel of these schedules has a size `{name}`{help}; {there}"),
+    }))
+}
+
+/// The dims of a kernel that a caller chooses, whatever a schedule knows of them.
+pub(crate) fn dims(kernel: &Kernel) -> Vec<String> {
+    signature(kernel).dims.into_iter().map(|name| name.text).collect()
+}
+
+/// The dims of a program that a caller chooses and its facts leave open.
 pub(crate) fn symbolic(program: &Program) -> Vec<&str> {
     let dims = program.dims.iter().enumerate().filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n));
     dims.map(|(_, dim)| dim.name.as_str()).collect()

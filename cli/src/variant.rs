@@ -104,6 +104,9 @@ impl Compiled {
 
 /// Why a launch does not take a program at some sizes and with some scalars, as far as shapes and facts tell.
 fn refusal(program: &Program, sizes: &Sizes, scalars: &[Option<f64>]) -> Option<String> {
+    if let Some(why) = sizes.contradict(program) {
+        return Some(why);
+    }
     let dims = match sizes.dims(program) {
         Ok(dims) => dims,
         Err(why) => return Some(why),

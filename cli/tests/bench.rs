@@ -126,3 +126,90 @@ fn the_processor_can_be_timed() {
         assert!(row["median_ns"].as_f64().unwrap() > 0.0, "{row}");
     }
 }
+
+/// A kernel, and schedules of it that make a different size a literal each; and one of another kernel.
+const PINNED: &str = "use tilewright::devices::vulkan_1_1;
+use tilewright::{kernel, schedule};
+kernel! { pub fn scale<N, C>(x: f32[N, C]) -> y: f32[N, C] { y[i, j] = 2.0 * x[i, j]; } }
+kernel! { pub fn twice<H>(x: f32[H]) -> y: f32[H] { y[i] = 2.0 * x[i]; } }
+schedule! { pub FOUR: scale for vulkan_1_1 where C == 4 {} }
+schedule! { pub ROWS: scale for vulkan_1_1 where N == 8 {} }
+schedule! { pub ANY: scale for vulkan_1_1 { pin(C); specialize(C == 4); } }
+schedule! { pub OTHER: twice for vulkan_1_1 {} }
+";
+
+/// The name, the sizes and the error of each row.
+fn rows(ran: &common::Ran) -> Vec<(String, String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let rows = ran.json()["rows"].as_array().unwrap().clone();
+    rows.iter().map(|row| (text(&row["schedule"]), text(&row["sizes"]), text(&row["error"]))).collect()
+}
+
+#[test]
+fn a_size_that_one_schedule_pins_is_one_of_the_others() {
+    let file = Crate::new(&[("src/lib.rs", PINNED)]);
+    let path = file.arg("src/lib.rs");
+    let bench = |more: &[&str]| run(&[&["bench", &path, "--runs", "1", "--json"], more].concat());
+    let measured = |names: &[&str], sizes: &str| -> Vec<(String, String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), sizes.to_owned(), String::new())).collect()
+    };
+    let of_one = bench(&["--kernel", "scale", "--size", "N=8,C=4"]).ends(0);
+    assert_eq!(rows(&of_one), measured(&["FOUR", "ROWS", "ANY"], "N=8,C=4"));
+    // The literal need not be said where only the schedule that has it is timed.
+    assert_eq!(rows(&bench(&["--schedule", "FOUR", "--size", "N=3"]).ends(0)), measured(&["FOUR"], "N=3,C=4"));
+    // A size that contradicts a fact concerns that schedule alone, and is not a failure.
+    let other = bench(&["--kernel", "scale", "--size", "N=8,C=5"]).ends(0);
+    let got = rows(&other);
+    assert_eq!(got[0].2, "`C == 4` does not hold: `C` is 5");
+    assert_eq!(got[1..], measured(&["ROWS", "ANY"], "N=8,C=5")[..]);
+    // A schedule whose sizes are not all said is named at the end.
+    let lacking = bench(&["--kernel", "scale", "--size", "N=8"]).ends(1).says("not measured: `ROWS`, `ANY`");
+    let got = rows(&lacking);
+    assert!(got.iter().any(|row| *row == measured(&["FOUR"], "N=8,C=4")[0]), "{got:?}");
+    assert!(got.iter().any(|row| row.2 == "the sizes of `ANY` are not all said; write `--size N=8,C=…`"), "{got:?}");
+    // Sets for each kernel, one set for both, and sizes of one kernel alone.
+    let both = bench(&["--size", "N=8,C=4", "--size", "H=5"]).ends(0);
+    assert_eq!(rows(&both).len(), 4);
+    assert_eq!(rows(&bench(&["--size", "N=8,C=4,H=5"]).ends(0)).len(), 4);
+    let one = bench(&["--size", "N=8,C=4"]).ends(1).says("not measured: `OTHER`");
+    assert_eq!(rows(&one).iter().filter(|row| row.2.is_empty()).count(), 3);
+    // A name that no kernel has, and a set that suffices for no schedule, are wrong command lines.
+    bench(&["--size", "N=8,C=4,Z=1"]).ends(2).says("no kernel of these schedules has a size `Z`");
+    bench(&["--schedule", "ANY", "--size", "N=8,H=3"]).ends(2).says("`scale` has no size `H`; there are N, C");
+    bench(&["--schedule", "ANY", "--size", "N=8,C=4", "--size", "N=8"]).ends(2).says("write `--size N=8,C=…`");
+}
+
+#[test]
+fn one_wrong_schedule_does_not_stop_the_others() {
+    let wrong = "schedule! { pub WRONG: scale for vulkan_1_1 { tile(i: 2048) => workgroup(x); tile(i: 1) => thread(x); } }
+schedule! { pub BROKEN: scale for vulkan_1_1 { tile(i 4); } }
+schedule! { pub GONE: nowhere for vulkan_1_1 {} }\n";
+    let file = Crate::new(&[("src/lib.rs", &format!("{PINNED}{wrong}"))]);
+    let path = file.arg("src/lib.rs");
+    let chart = file.arg("chart.svg");
+    let ran = run(&["bench", &path, "--size", "N=8,C=4,H=5", "--runs", "1", "--svg", &chart]).ends(1);
+    let ran = ran.says("not measured: `WRONG`, `BROKEN`, `GONE`");
+    for name in ["FOUR", "ROWS", "ANY", "OTHER"] {
+        assert!(ran.out.lines().any(|line| line.trim_start().starts_with(&format!("{name} "))), "{}", ran.out);
+    }
+    assert!(ran.out.contains("WRONG is not measured: ") && ran.out.contains("2048 invocations"), "{}", ran.out);
+    let only = run(&["bench", &path, "--schedule", "WRONG", "--size", "N=8,C=4", "--runs", "1"]).ends(1);
+    only.says("2048 invocations");
+    run(&["bench", &path, "--list"]).ends(0);
+}
+
+/// Labels begin within the chart, however long they are.
+#[test]
+fn labels_of_charts_have_room() {
+    let name = "A_SCHEDULE_WHOSE_NAME_IS_LONGER_THAN_THOSE_THAT_MOST_OTHER_SCHEDULES_HAVE";
+    let file = Crate::new(&[("src/lib.rs", &PINNED.replace("OTHER:", &format!("{name}:")))]);
+    let chart = file.arg("chart.svg");
+    run(&["bench", &file.arg("src/lib.rs"), "--kernel", "twice", "--size", "H=5", "--runs", "1", "--svg", &chart]).ends(0);
+    let svg = file.read("chart.svg");
+    let number = |before: &str| svg.split(before).nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
+    let label = svg.lines().find(|line| line.starts_with("<text") && line.contains(name)).unwrap();
+    let end: f64 = label.split("x=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    // Half of the font's size is less than the mean width of capitals.
+    assert!(label.contains("text-anchor=\"end\"") && end > (name.len() + " (vulkan_1_1)".len()) as f64 * 8.0, "{label}");
+    assert!(number("width=\"") > end + 400.0, "{svg}");
+}

@@ -27,7 +27,7 @@ fn what_is_wrong_is_said() {
     let path = file.arg("src/schedules.rs");
     run(&["explain", &path, "--schedule", "TYLED"]).ends(2).says("did you mean `TILED`?");
     run(&["explain", &path, "--compare", "TILED", "--json"]).ends(2).says("name two schedules or more");
-    run(&["explain", &path, "--size", "M=8,Z=1"]).ends(2).says("has a size `Z`");
+    run(&["explain", &path, "--size", "M=8,Z=1"]).ends(2).says("`matmul` has no size `Z`; there are M, N, K");
     run(&["explain", &path, "--size", "M=8", "--size", "M=9"]).ends(2).says("`M` has two values");
     run(&["explain", &path, "--profile", "vulkan_1_1"]).ends(2).says("--compare");
     let wrong = run(&["explain", &path, "--schedule", "TILED", "--tune", "SIDE=64", "--json"]).ends(1).json();
@@ -128,4 +128,82 @@ fn a_kernel_of_another_crate_of_the_workspace_is_found() {
     assert!(why("GONE").contains("gone has no library"), "{}", why("GONE"));
     // The package's own library is another crate to its tests.
     run(&["explain", &file.arg("tuned/tests/own.rs")]).ends(2).says("`our_kernels::missing` is found nowhere");
+}
+
+const PINNED: &str = "use tilewright::devices::vulkan_1_1;
+use tilewright::{kernel, schedule};
+kernel! { pub fn scale<N, C>(x: f32[N, C]) -> y: f32[N, C] { y[i, j] = 2.0 * x[i, j]; } }
+schedule! { pub FOUR: scale for vulkan_1_1 where C == 4 {} }
+schedule! { pub ROWS: scale for vulkan_1_1 where N == 8 {} }
+schedule! { pub ANY: scale for vulkan_1_1 {} }
+";
+
+#[test]
+fn a_size_that_one_schedule_pins_is_one_of_the_others() {
+    let file = Crate::new(&[("src/lib.rs", PINNED)]);
+    let path = file.arg("src/lib.rs");
+    run(&["explain", &path, "--size", "C=4"]).ends(0);
+    let told = run(&["explain", &path, "--size", "N=8,C=5", "--json"]).ends(0).json();
+    let refused = |n: usize| told[n]["versions"][0]["refused"].as_str().map(str::to_owned);
+    assert_eq!(refused(0).as_deref(), Some("`C == 4` does not hold: `C` is 5"));
+    assert_eq!((refused(1), refused(2)), (None, None));
+    assert_eq!(told[2]["versions"][0]["launch"]["flops"], 64, "one workgroup");
+    let text = run(&["explain", &path, "--size", "N=8,C=5", "--brief"]).ends(0).out;
+    assert_eq!(text.matches("not run at these sizes: `C == 4` does not hold: `C` is 5").count(), 1, "{text}");
+    run(&["explain", &path, "--size", "Z=5"]).ends(2).says("`scale` has no size `Z`; there are N, C");
+
+    let compare = |sizes: &str| run(&["explain", &path, "--compare", "FOUR", "ROWS", "ANY", "--size", sizes]);
+    let all = compare("N=8,C=4").ends(0).out;
+    assert!(!all.contains("not run"), "{all}");
+    let some = compare("N=8,C=5").ends(0).out;
+    assert!(some.contains("FOUR is not run at these sizes: `C == 4` does not hold: `C` is 5"), "{some}");
+    let lacking = compare("N=9").ends(0).out;
+    assert!(lacking.contains("ANY is not run at these sizes: the sizes N=9 do not say `C`"), "{lacking}");
+    assert!(lacking.contains("ROWS is not run at these sizes: "), "{lacking}");
+    run(&["explain", &path, "--compare", "ROWS", "ANY", "--size", "N=8"]).ends(2).says("do not say `C`");
+    run(&["explain", &path, "--compare", "FOUR", "ANY"]).ends(2).says("write `--size N=…,C=…`");
+}
+
+#[test]
+fn one_schedule_that_cannot_be_read_does_not_stop_the_others() {
+    let file =
+        Crate::new(&[("src/lib.rs", &format!("{PINNED}schedule! {{ pub BROKEN: scale for vulkan_1_1 {{ tile(i 4); }} }}\n"))]);
+    let ran = run(&["explain", &file.arg("src/lib.rs"), "--brief"]).ends(1);
+    assert!(ran.out.contains("FOUR: scale") && ran.out.contains("ANY: scale"), "{}", ran.out);
+    assert!(ran.err.contains("src/lib.rs:7:"), "{}", ran.err);
+    run(&["explain", &file.arg("src/lib.rs"), "--schedule", "BROKEN"]).ends(2);
+}
+
+#[test]
+fn without_sizes_figures_are_formulas_and_examples() {
+    let file = Crate::new(&[("src/lib.rs", PINNED)]);
+    let text = run(&["explain", &file.arg("src/lib.rs"), "--schedule", "ANY", "--brief"]).ends(0).out;
+    assert!(text.contains("flops in all          about N C\n"), "{text}");
+    assert!(text.contains("traffic of x          about 4 N C B read, of 4 N C B\n"), "{text}");
+    assert!(text.contains("each tensor once      8 N C B\n") && text.contains("unknown: write `--size N=…,C=…`"), "{text}");
+    // The catalog has a kernel of that name with these dims.
+    let file = product();
+    let path = file.arg("src/schedules.rs");
+    let text = run(&["explain", &path, "--schedule", "TILED", "--brief"]).ends(0).out;
+    assert!(text.contains("at M=512,N=512,K=512, the example sizes of the catalog (`--size` says others)\n"), "{text}");
+    assert!(text.contains("flops in all          about 2 M N K = 268.4 M\n"), "{text}");
+    let json = run(&["explain", &path, "--schedule", "TILED", "--json"]).ends(0).json();
+    assert_eq!((&json[0]["dims"]["M"], &json[0]["example"]), (&512.into(), &"the example sizes of the catalog".into()));
+    let text = run(&["explain", &path, "--schedule", "TILED", "--brief", "--size", "M=8,N=8,K=8"]).ends(0).out;
+    assert!(!text.contains("example sizes") && text.contains("flops in all          1.0 k\n"), "{text}");
+    // The sizes that a schedule was tuned for come first.
+    run(&["tune", &path, "--size", "M=13,N=11,K=7", "--write"]).ends(0);
+    let text = run(&["explain", &path, "--schedule", "TILED", "--brief"]).ends(0).out;
+    assert!(text.contains("at M=13,N=11,K=7, which it was tuned for"), "{text}");
+}
+
+#[test]
+fn warnings_are_no_errors() {
+    let text = "use tilewright::{kernel, schedule, devices::vulkan_1_1};
+kernel! { pub fn doubled<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] * 2.0; } }
+schedule! { pub COPIED: doubled for vulkan_1_1 { tile(i: 64) => workgroup(x); promote(x => x_s, at: workgroup, to: shared); distribute(i => thread(x)); } }
+";
+    let file = Crate::new(&[("src/lib.rs", text)]);
+    let told = run(&["explain", &file.arg("src/lib.rs"), "--brief", "--size", "N=64"]).ends(0).out;
+    assert!(told.contains(": warning: nothing reuses `x_s`: ") && !told.contains("error"), "{told}");
 }

@@ -39,6 +39,16 @@ fn its_schedules_compile_and_run() {
     }
 }
 
+/// Whatever the name: names sort before and behind `tilewright`, and long ones fill lines.
+#[test]
+fn what_it_writes_is_formatted() {
+    for name in ["a", "my-kernels", "zeta-kernels", "a-name-that-is-longer-than-those-that-most-crates-have"] {
+        let (_folder, path) = made(&["--name", name]);
+        let output = std::process::Command::new("cargo").args(["fmt", "--check"]).current_dir(&path).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
 #[test]
 fn it_can_depend_on_a_repository() {
     let (_folder, path) = made(&["--git", "https://example.org/a\"b", "--name", "other", "--json"]);

@@ -334,3 +334,34 @@ fn the_processor_can_be_timed() {
     assert!(tuned["devices"][0]["driver"].as_str().unwrap().ends_with(", by the processor's time"), "{tuned}");
     assert!(tuned["candidates"].as_array().unwrap().iter().all(|c| c["median_ns"][0].as_f64().unwrap() > 0.0), "{tuned}");
 }
+
+/// A schedule that is wrong, one that cannot be read and one of another kernel's sizes are told at the end; the others are tuned.
+#[test]
+fn one_schedule_does_not_stop_the_others() {
+    let text = "use tilewright::devices::vulkan_1_1;
+use tilewright::{kernel, schedule};
+kernel! { pub fn scale<N, C>(x: f32[N, C]) -> y: f32[N, C] { y[i, j] = 2.0 * x[i, j]; } }
+kernel! { pub fn twice<H>(x: f32[H]) -> y: f32[H] { y[i] = 2.0 * x[i]; } }
+schedule! { pub WRONG: scale for vulkan_1_1 { tile(i: 4096) => workgroup(x); tile(i: B) => thread(x); serial(j); unroll(i); tune B in [1, 2] = 1; } }
+schedule! { pub FOUR: scale for vulkan_1_1 where C == 4 { tile(i: B) => workgroup(x); distribute(i => thread(x)); serial(j); tune B in [2, 4] = 4; } }
+schedule! { pub OTHER: twice for vulkan_1_1 { tile(i: B) => workgroup(x); distribute(i => thread(x)); tune B in [2, 4] = 4; } }
+schedule! { pub BROKEN: scale for vulkan_1_1 { tile(i 4); } }
+";
+    let file = Crate::new(&[("src/lib.rs", text)]);
+    let path = file.arg("src/lib.rs");
+    let ran = run(&["tune", &path, "--size", "N=8,C=4", "--json"]).ends(1);
+    for (name, why) in [("WRONG", "invocations"), ("OTHER", "write `--size H=…`"), ("BROKEN", "src/lib.rs:8:")] {
+        assert!(ran.err.contains(&format!("`{name}` is not tuned: ")) && ran.err.contains(why), "{}", ran.err);
+    }
+    let tuned = ran.json();
+    assert_eq!((&tuned[0]["schedule"], &tuned[0]["sizes"][0]), (&"FOUR".into(), &"N=8,C=4".into()));
+    assert_eq!(tuned.as_array().unwrap().iter().filter(|one| one["error"].is_string()).count(), 3, "{tuned}");
+    let both =
+        run(&["tune", &path, "--schedule", "FOUR", "--schedule", "OTHER", "--size", "N=8", "--size", "H=9", "--json"]).ends(0);
+    assert_eq!(both.json()[1]["sizes"][0], "H=9");
+    run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,C=5"]).ends(1);
+    // If nothing can be tuned, all reasons are said. A size that only a wrong schedule has is not a mistake.
+    let none = run(&["tune", &path, "--schedule", "WRONG", "--schedule", "OTHER", "--size", "N=8,C=4"]).ends(1);
+    assert!(none.err.contains("invocations") && none.err.contains("write `--size H=…`"), "{}", none.err);
+    run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,H=5"]).ends(2).says("`scale` has no size `H`");
+}

@@ -257,8 +257,17 @@ impl Errors {
 
     /// The texts with their places, for tests and tools.
     pub fn texts(&self, spans: &Spans) -> String {
+        self.texts_as("error", spans)
+    }
+
+    /// The same of warnings.
+    pub fn warnings(&self, spans: &Spans) -> String {
+        self.texts_as("warning", spans)
+    }
+
+    fn texts_as(&self, what: &str, spans: &Spans) -> String {
         let at = |e: &Error| spans.locate(e.span).unwrap_or_else(|| "?".into());
-        self.0.iter().map(|e| format!("{}: error: {}\n", at(e), e.text(spans))).collect()
+        self.0.iter().map(|e| format!("{}: {what}: {}\n", at(e), e.text(spans))).collect()
     }
 }
 

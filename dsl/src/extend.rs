@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use tilewright_launch::{DType, Feature, Matrices};
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "invocations",
     "local",
     "shared_bytes",
@@ -25,6 +25,7 @@ const FIELDS: [&str; 16] = [
     "core_shared_bytes",
     "core_invocations",
     "banks",
+    "cpu",
 ];
 
 impl Profile {
@@ -81,6 +82,7 @@ impl Profile {
             "core_shared_bytes" => self.core_shared_bytes = Some(number(field, 1, 1 << 24)?),
             "core_invocations" => self.core_invocations = Some(number(field, 1, 1 << 16)?),
             "banks" => self.banks = Some(banks(field)?),
+            "cpu" => self.cpu = answer(field)?,
             "bandwidth" => self.bandwidth = Some(number(field, 1, 1_000_000)?),
             "subgroup" => self.subgroup = subgroup(field)?,
             "subgroups" => self.subgroups = number(field, 1, 1 << 16)?,
@@ -147,6 +149,14 @@ fn subgroup(field: &Field) -> Result<Option<u32>, Error> {
             let error = Error::new(field.span, "`subgroup` is a power of two from 1 to 128, or `none`");
             Err(error.note("`none`: the size is not known, or not always the same"))
         }
+    }
+}
+
+fn answer(field: &Field) -> Result<bool, Error> {
+    match &field.value {
+        Value::Word(word) if word.text == "yes" => Ok(true),
+        Value::Word(word) if word.text == "no" => Ok(false),
+        _ => Err(Error::new(field.span, format!("`{}` is `yes` or `no`", field.name))),
     }
 }
 

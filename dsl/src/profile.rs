@@ -44,6 +44,8 @@ pub struct Profile {
     pub core_invocations: Option<u32>,
     /// Banks of 4 bytes of shared memory. In one of them, a subgroup's different words are accessed one after another.
     pub banks: Option<u32>,
+    /// True of drivers for CPUs: shared memory is ordinary memory there, so a copy in it is not nearer than its source. For estimates, too.
+    pub cpu: bool,
 }
 
 impl Profile {
@@ -67,6 +69,7 @@ impl Profile {
             core_shared_bytes: None,
             core_invocations: None,
             banks: None,
+            cpu: false,
         }
     }
 
@@ -95,6 +98,7 @@ impl Profile {
             subgroups: 32,
             push_bytes: 256,
             features: all_but(&[Feature::CooperativeMatrix]),
+            cpu: true,
             ..Profile::unknown()
         }
     }

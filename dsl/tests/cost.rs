@@ -456,14 +456,14 @@ fn a_workgroup_makes_a_nested_shared_stage_once() {
     assert_eq!(of_a_workgroup(&nested, "d"), [made + 2 * sums, roots, 2 * sums * 4, made * 4, 7 * 8 * 66]);
     let (_, _, tensors) = total_at(&nested, &[256, 256, 7]);
     assert_eq!(tensors[0], ("input", 2 * made * 4 * 128, 0), "128 workgroups");
-    // With a loop of its own that is bound to the same coordinate: 66 columns take 66 invocations, of which all make 8 rows.
+    // A loop of its own is bound to the same coordinate: 66 invocations make a column of 8 rows each.
     let own = place("compute_at(d, dx, to: shared); } d { distribute(x => thread(x)); serial(y); }");
     assert_eq!(of_a_workgroup(&own, "d"), [7 * 8 * 66 + 2 * sums, roots, 2 * sums * 4, 7 * 8 * 66 * 4, 7 * 8 * 66]);
     // Outside the loop over the invocations, where nothing was counted twice before.
     let outside = place("} compute_at(d, workgroup, to: shared);");
     let made = (7 * 8 * 66 + 63) / 64 * 64;
     assert_eq!(of_a_workgroup(&outside, "d"), [made + 2 * sums, roots, 2 * sums * 4, made * 4, 7 * 8 * 66]);
-    // In registers, each invocation computes what it reads: eight rows of three columns in each of seven steps.
+    // In registers, each invocation computes eight rows of three columns in each of seven steps.
     let each = place("compute_at(d, dx, to: register); }");
     let [flops, _, read, written, elements] = of_a_workgroup(&each, "d");
     assert_eq!((flops, read, written, elements), (7 * 8 * 3 * 64 + 2 * sums, 0, 0, 7 * 8 * 3 * 64));
@@ -477,8 +477,7 @@ fn subgroups_make_a_nested_shared_stage_once() {
         ("tile(y: 8, x: 64) => workgroup(y, x); distribute(y, x => thread(y, x));", 512, 1),
     ] {
         let inner = if rows == 1 { "" } else { "reorder(dx, y); unroll(y);" };
-        let directives =
-            format!("{bound} compute_at(s, workgroup, to: register); s {{ {inner} compute_at(d, dx, to: shared); }}");
+        let directives = format!("{bound} compute_at(s, workgroup, to: register); s {{ {inner} compute_at(d, dx, to: shared); }}");
         let costs = of(WEIGHTED, &directives);
         let (made, sums, roots) = (7 * ((8 * 66 + invocations - 1) / invocations * invocations), 7 * 8 * 64, 8 * 64);
         let counted = of_a_workgroup(&costs[0], "d");

@@ -8,6 +8,7 @@ use crate::figures::{Figures, Known, figures};
 use crate::source::{Source, SourceError};
 use crate::totals::{Totals, least};
 use thiserror::Error;
+use tilewright_dsl::algorithm::signature::signature;
 use tilewright_dsl::diag::{did_you_mean, list};
 use tilewright_dsl::launch::Program;
 use tilewright_dsl::nest;
@@ -164,13 +165,16 @@ pub fn compare(
         return Err(CompareError::NoRates(profile.name.clone()));
     }
     let kernel = one_kernel(source, names)?;
+    let symbolic = symbolic(source, names[0])?;
+    sizes.iter().try_for_each(|dims| known_dims(&kernel, &symbolic, dims))?;
     let compiled = names.iter().map(|name| compiled(source, name, choice)).collect::<Result<Vec<_>, _>>()?;
     let mut sizes = sizes.to_vec();
-    let symbolic = symbolic(&compiled[0]);
-    match sizes.is_empty() {
-        true if symbolic.is_empty() => sizes.push(Vec::new()),
-        true => return Err(CompareError::NoSizes(symbolic)),
-        false => sizes.iter().try_for_each(|dims| known_dims(&kernel, &symbolic, dims))?,
+    if sizes.is_empty() {
+        let open = |name: &&String| compiled.iter().any(|compiled| missing(compiled, &[]).contains(name));
+        match symbolic.iter().filter(open).cloned().collect::<Vec<_>>() {
+            open if open.is_empty() => sizes.push(Vec::new()),
+            open => return Err(CompareError::NoSizes(open)),
+        }
     }
     let at = sizes.into_iter().map(|dims| at(&compiled, dims, profiles)).collect::<Result<_, _>>()?;
     let schedules = compiled.into_iter().map(|c| Compared { name: c.name, profile: c.profile }).collect();
@@ -222,11 +226,21 @@ fn tunes(schedule: &Schedule, name: &str) -> bool {
         .any(|item| matches!(item, Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) if tune.name.text == name))
 }
 
-/// The dims of a schedule's kernel that a launch finds from shapes.
-fn symbolic(compiled: &Compiled) -> Vec<String> {
-    let Some((_, program)) = compiled.versions.first() else { return Vec::new() };
-    let dims = program.dims.iter().enumerate().filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n));
-    dims.map(|(_, dim)| dim.name.clone()).collect()
+/// The dims of a schedule's kernel that a caller chooses, whatever a schedule's facts make of them.
+fn symbolic(source: &Source, name: &str) -> Result<Vec<String>, CompareError> {
+    let subject = source.subject(name)?;
+    Ok(signature(&subject.kernel).dims.into_iter().map(|dim| dim.text).collect())
+}
+
+/// The dims that lack a value in a version of a schedule.
+fn missing(compiled: &Compiled, dims: &[(String, i64)]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (_, program) in &compiled.versions {
+        let known = Known::new(program, dims);
+        let lacks = program.dims.iter().enumerate().filter(|(n, dim)| dim.derived.is_none() && !known.has(*n));
+        all.extend(lacks.map(|(_, dim)| dim.name.clone()).filter(|name| !all.contains(name)).collect::<Vec<_>>());
+    }
+    all
 }
 
 /// Whether the kernel has all dims of a set of sizes, and each is there once.
@@ -243,27 +257,31 @@ fn known_dims(kernel: &str, symbolic: &[String], dims: &[(String, i64)]) -> Resu
 }
 
 fn at(compiled: &[Compiled], dims: Vec<(String, i64)>, profiles: &[Profile]) -> Result<Sized, CompareError> {
-    let costs = compiled.iter().map(|compiled| taken(compiled, &dims, profiles)).collect::<Result<_, _>>()?;
+    // A schedule whose facts make a dim a literal needs no value of it, and the others are compared without it.
+    let lack: Vec<Vec<String>> = compiled.iter().map(|compiled| missing(compiled, &dims)).collect();
+    if let Some(missing) = lack.first().filter(|_| lack.iter().all(|missing| !missing.is_empty())) {
+        return Err(CompareError::Missing { sizes: dims, missing: missing.clone() });
+    }
+    let costs = compiled.iter().zip(&lack).map(|(compiled, missing)| match missing[..] {
+        [] => taken(compiled, &dims, profiles),
+        _ => Err(CompareError::Missing { sizes: dims.clone(), missing: missing.clone() }.to_string()),
+    });
+    let costs = costs.collect();
     Ok(Sized { dims, costs })
 }
 
 /// The version of a schedule that a launch takes at some sizes, or why it takes none.
-fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> Result<Result<Taken, String>, CompareError> {
+fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> Result<Taken, String> {
     let mut why = String::new();
     for (nest, program) in &compiled.versions {
         let known = Known::new(program, dims);
-        let is_missing = |(n, dim): &(usize, &tilewright_dsl::launch::Dim)| dim.derived.is_none() && !known.has(*n);
-        let missing: Vec<String> = program.dims.iter().enumerate().filter(is_missing).map(|(_, d)| d.name.clone()).collect();
-        if !missing.is_empty() {
-            return Err(CompareError::Missing { sizes: dims.to_vec(), missing });
-        }
-        let refusal = known.all().map_or_else(|| Some("64 bits do not hold a dim".into()), |all| admit::refusal(program, &all));
-        match refusal {
+        let refused = || known.all().map_or_else(|| Some("64 bits do not hold a dim".into()), |all| admit::refusal(program, &all));
+        match known.contradicted(program, dims).or_else(refused) {
             Some(refusal) => why = refusal,
-            None => return Ok(Ok(cost(compiled, nest, program, &known, profiles))),
+            None => return Ok(cost(compiled, nest, program, &known, profiles)),
         }
     }
-    Ok(Err(why))
+    Err(why)
 }
 
 fn cost(compiled: &Compiled, nest: &nest::Program, program: &Program, known: &Known, profiles: &[Profile]) -> Taken {

@@ -122,6 +122,15 @@ impl Known {
         self.0.iter().copied().collect()
     }
 
+    /// Why a program is not made for the sizes that were given: its facts make a dim another literal.
+    pub(crate) fn contradicted(&self, launched: &launch::Program, given: &[(String, i64)]) -> Option<String> {
+        let dims = launched.dims.iter().zip(&self.0);
+        dims.filter_map(|(dim, value)| Some((&dim.name, value.as_ref()?))).find_map(|(name, literal)| {
+            let (_, said) = given.iter().find(|(other, said)| other == name && said != literal)?;
+            Some(format!("`{name} == {literal}` does not hold: `{name}` is {said}"))
+        })
+    }
+
     /// Whether a dim is known.
     pub(crate) fn has(&self, dim: usize) -> bool {
         self.0.get(dim).is_some_and(Option::is_some)

@@ -21,6 +21,7 @@ mod beside;
 mod compare;
 mod diff;
 mod figures;
+mod formula;
 mod lint;
 mod page;
 mod report;
@@ -62,6 +63,8 @@ pub struct Explanation {
     pub kernel: String,
     /// The profile.
     pub profile: Profile,
+    /// The sizes of the figures, if they are only an example.
+    pub example: Option<Example>,
     /// The schedule's tuned constants; none of a schedule that is wrong.
     pub tuned: Vec<Tuned>,
     /// The schedule as it stands, and then under the facts of each `specialize` that changes something.
@@ -70,6 +73,15 @@ pub struct Explanation {
     pub errors: Vec<String>,
     /// What the compiler warns of (the nests of `show` are among the steps).
     pub warnings: Vec<String>,
+}
+
+/// Sizes that are an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The sizes.
+    pub dims: Vec<(String, i64)>,
+    /// The source of the sizes, as `the example sizes of the catalog`.
+    pub from: String,
 }
 
 /// A version of a schedule.
@@ -89,6 +101,10 @@ pub struct Version {
     pub totals: Option<Totals>,
     /// The launch program; `None` of a schedule that is wrong.
     pub program: Option<Program>,
+    /// True if the sizes are only an example, so that formulas say more than numbers.
+    pub is_example: bool,
+    /// Why a launch does not take it at the sizes that were given; `None` if it does, or if not all sizes were given.
+    pub refused: Option<String>,
 }
 
 /// A tuned constant.
@@ -138,11 +154,14 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         lints: Vec::new(),
         totals: None,
         program: None,
+        is_example: false,
+        refused: None,
     };
     let mut told = Explanation {
         variant: schedule.name.text.clone(),
         kernel: kernel.name.text.clone(),
         profile: profile.clone(),
+        example: None,
         tuned: Vec::new(),
         versions: steps.into_iter().enumerate().map(version).collect(),
         errors: Vec::new(),
@@ -152,7 +171,8 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
     match made {
         Ok(made) => {
             let shown = |e: &&Error| !e.message.starts_with("the nest here:");
-            told.warnings = texts(&Errors(made.warnings.0.iter().filter(shown).cloned().collect()));
+            let warnings = made.warnings.0.iter().filter(shown);
+            told.warnings = warnings.map(|warning| Errors::from(warning.clone()).warnings(spans)).collect();
             let broken = told.fill(made, subject, given).err();
             told.errors.extend(broken);
         }
@@ -173,6 +193,14 @@ fn facts(subject: &Subject) -> Vec<Vec<String>> {
 }
 
 impl Explanation {
+    /// Notes that its sizes were not asked for: figures are shown with their formulas, and with where the sizes come from.
+    #[must_use]
+    pub fn at_example(mut self, dims: &[(String, i64)], from: &str) -> Explanation {
+        self.example = Some(Example { dims: dims.to_vec(), from: from.into() });
+        self.versions.iter_mut().for_each(|version| version.is_example = true);
+        self
+    }
+
     /// Adds what is known of a schedule that is right, and leaves out versions that change nothing.
     fn fill(&mut self, made: Variant, subject: &Subject, given: &Given) -> Result<(), String> {
         let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
@@ -182,12 +210,21 @@ impl Explanation {
         programs.rotate_right(1);
         let told = std::mem::take(&mut self.versions).into_iter().enumerate();
         self.versions = told.filter(|(n, _)| *n == 0 || made.taken.contains(n)).map(|(_, version)| version).collect();
+        let warnings = made.warnings;
         let nests = [made.nest].into_iter().chain(made.specialized);
         for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
-            let known = Known::new(&program, &given.dims);
+            let mut known = Known::new(&program, &given.dims);
+            version.refused = known.contradicted(&program, &given.dims);
+            match (&version.refused, known.all()) {
+                // The other sizes that were given belong to a launch that does not take this schedule.
+                (Some(_), _) => known = Known::new(&program, &[]),
+                (None, Some(all)) => version.refused = admit::refusal(&program, &all),
+                (None, None) => {}
+            }
             version.figures = figures::figures(&nest, &program, &self.profile, &known);
             version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.rounding, &self.profile));
-            version.lints = lint::lints(subject, &nest, &program, &version.figures, &known, &given.choice);
+            let made = (&known, &given.choice);
+            version.lints = lint::lints(subject, &nest, &program, &version.figures, made, &warnings);
             version.ledger = nest.ledger;
             version.program = Some(program);
         }

@@ -25,6 +25,7 @@ pub struct Report {
     pub kernel: String,
     pub profile: Device,
     pub dims: BTreeMap<String, i64>,
+    pub example: Option<String>,
     pub tuned: Vec<TunedConstant>,
     pub sources: Vec<SourceText>,
     pub versions: Vec<ReportedVersion>,
@@ -46,6 +47,7 @@ pub struct Device {
     pub core_shared_bytes: Option<u32>,
     pub core_invocations: Option<u32>,
     pub banks: Option<u32>,
+    pub cpu: bool,
 }
 
 /// A tuned constant.
@@ -76,6 +78,7 @@ pub struct ReportedVersion {
     pub dispatches: Vec<ReportedDispatch>,
     pub launch: Option<Launch>,
     pub lints: Vec<Lint>,
+    pub refused: Option<String>,
 }
 
 /// A nest, and what made it.
@@ -244,8 +247,10 @@ impl Report {
                 core_shared_bytes: p.core_shared_bytes,
                 core_invocations: p.core_invocations,
                 banks: p.banks,
+                cpu: p.cpu,
             },
             dims: given.dims.iter().cloned().collect(),
+            example: told.example.as_ref().map(|example| example.from.clone()),
             tuned: told.tuned.iter().map(tuned).collect(),
             sources: subject.excerpts.iter().map(source).collect(),
             versions: told.versions.iter().map(|version| reported(subject, version)).collect(),
@@ -296,6 +301,7 @@ fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
         dispatches: version.figures.iter().map(dispatch).collect(),
         launch: version.totals.as_ref().map(launch),
         lints: version.lints.iter().map(lint).collect(),
+        refused: version.refused.clone(),
     }
 }
 

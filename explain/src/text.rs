@@ -1,10 +1,12 @@
 //! An explanation as lines of styled text, for a terminal or a file.
 
-use crate::figures::{Bound, Figures, Moved};
+use crate::compare::shown;
+use crate::figures::{Bound, Figures};
+use crate::formula::{ABOUT, formula};
 use crate::{Explanation, Step, Totals, Tuned, Version};
 use std::fmt;
-use tilewright_dsl::cost::{Limit, Occupancy, Traffic};
-use tilewright_dsl::launch::Size;
+use tilewright_dsl::cost::{Cost, Limit, Occupancy};
+use tilewright_dsl::launch::{Role, Size};
 use tilewright_dsl::nest::State;
 
 /// What a piece of text is, for who shows it in colour.
@@ -54,6 +56,10 @@ impl Explanation {
     pub fn lines(&self) -> Vec<Text> {
         let head = format!("{}: {} for {}", self.variant, self.kernel, self.profile.name);
         let mut lines = vec![Text::of(Style::Heading, head)];
+        if let Some(sizes) = &self.example {
+            let all = shown(&sizes.dims);
+            lines.push(Text::of(Style::Faint, format!("  at {all}, {} (`--size` says others)", sizes.from)));
+        }
         for Tuned { name, value, candidates } in &self.tuned {
             let all = candidates.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
             lines.push(Text::of(Style::Plain, format!("  {name} = {value}")).and(Style::Faint, format!("  of {all}")));
@@ -82,10 +88,13 @@ impl Version {
     fn lines(&self, lines: &mut Vec<Text>) {
         self.steps.iter().for_each(|step| self::step(step, lines));
         self.ledger_lines(lines);
+        if let Some(why) = &self.refused {
+            lines.extend([Text::default(), Text::of(Style::Bad, format!("not run at these sizes: {why}"))]);
+        }
         self.figures.iter().for_each(|figures| self.figures_lines(figures, lines));
         // Of one dispatch they are its own figures.
         if let Some(totals) = self.totals.as_ref().filter(|totals| totals.dispatches > 1) {
-            self::totals(totals, lines);
+            self.totals_lines(totals, lines);
         }
         self.lint_lines(lines);
     }
@@ -118,11 +127,97 @@ impl Version {
         }
     }
 
-    fn figures_lines(&self, figures: &Figures, lines: &mut Vec<Text>) {
-        let name = |dim: u32| {
-            let dims = self.program.as_ref().map(|p| &p.dims[..]).unwrap_or_default();
-            dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone())
+    /// An amount as a number, by its formula where dims are missing, and as both at sizes that are only an example.
+    fn amount(&self, value: Option<i64>, formula: impl Fn() -> String, unit: &str) -> String {
+        let with_unit = |formula: String| match formula.strip_prefix(ABOUT) {
+            _ if unit.is_empty() => formula,
+            Some(sum) if sum.contains(" + ") || sum.contains(" - ") => format!("{ABOUT}({sum}) {unit}"),
+            None if formula.contains(" + ") || formula.contains(" - ") => format!("({formula}) {unit}"),
+            _ => format!("{formula} {unit}"),
         };
+        match value {
+            // Without dims, it is a number anyway.
+            Some(n) if self.is_example && formula().parse::<i64>().is_err() => {
+                format!("{} = {}", with_unit(formula()), number(Some(n), unit))
+            }
+            Some(n) => number(Some(n), unit),
+            None => with_unit(formula()),
+        }
+    }
+
+    /// Why a figure is not known without sizes: what to write.
+    fn unknown_dims(&self) -> String {
+        let dims = self.program.iter().flat_map(|program| {
+            let dims = program.dims.iter().enumerate();
+            dims.filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n)).map(|(_, dim)| format!("{}=…", dim.name))
+        });
+        format!("unknown: write `--size {}`", dims.collect::<Vec<_>>().join(","))
+    }
+
+    /// The cost of a whole launch.
+    fn totals_lines(&self, totals: &Totals, lines: &mut Vec<Text>) {
+        lines.extend([Text::default(), Text::of(Style::Heading, "cost of a launch")]);
+        let mut row = |what: &str, text: String| {
+            lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
+        };
+        let name = |dim: u32| self.dim(dim);
+        // Sums the work of all workgroups over all dispatches.
+        let sum = |each: &dyn Fn(&Cost) -> Size| {
+            let all = self.figures.iter().map(|f| each(&f.cost).times(f.cost.workgroups()));
+            formula(&all.fold(Size::Const(0), Size::plus), &name)
+        };
+        row("dispatches", totals.dispatches.to_string());
+        let functions = totals.functions.map_or_else(String::new, |n| format!(", of these {} functions", number(Some(n), "")));
+        let flops = |cost: &Cost| cost.each.flops.clone().plus(cost.each.functions.clone());
+        row("flops", self.amount(totals.flops, || sum(&flops), "") + &functions);
+        if totals.matrix_flops != Some(0) {
+            row("flops of matrix units", self.amount(totals.matrix_flops, || sum(&|cost| cost.each.matrix_flops.clone()), ""));
+        }
+        let asked = |cost: &Cost| {
+            let each = cost.tensors.iter().map(|t| t.read.clone().plus(t.written.clone()));
+            each.fold(Size::Const(0), Size::plus)
+        };
+        row("asked of memory", self.amount(totals.asked, || sum(&asked), "B"));
+        let once = || {
+            let all = self.figures.iter().map(|f| f.cost.compulsory());
+            formula(&all.fold(Size::Const(0), Size::plus), &name)
+        };
+        row("each tensor once", self.amount(totals.compulsory, once, "B") + ", in each dispatch");
+        row("temporaries", self.amount(totals.temporaries, || self.room(Role::Temporary), "B"));
+        if totals.prepared != Some(0) {
+            row("prepared", self.amount(totals.prepared, || self.room(Role::Prepared), "B"));
+        }
+        row(
+            "roofline",
+            match totals.nanoseconds {
+                Some(nanoseconds) => format!("{} at the least, one dispatch after another", time(nanoseconds)),
+                None => "unknown, as that of a dispatch is".into(),
+            },
+        );
+        row("code", format!("{} words", totals.words));
+        for error in &totals.errors {
+            row("stated error", format!("{:.1e} of `{}` as expected, relative to its size", error.expected, error.result));
+        }
+    }
+
+    /// The bytes of the tensors of a role as a formula, without what a layout fills.
+    fn room(&self, role: Role) -> String {
+        let tensors = self.program.iter().flat_map(|program| &program.tensors).filter(|tensor| tensor.role == role);
+        let bytes = tensors.map(|tensor| {
+            let each = Size::Const(i64::from(tensor.dtype.bytes()));
+            tensor.shape.iter().cloned().fold(each, Size::times)
+        });
+        formula(&bytes.fold(Size::Const(0), Size::plus), &|dim| self.dim(dim))
+    }
+
+    /// A dim's name.
+    fn dim(&self, dim: u32) -> String {
+        let dims = self.program.as_ref().map(|p| &p.dims[..]).unwrap_or_default();
+        dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone())
+    }
+
+    fn figures_lines(&self, figures: &Figures, lines: &mut Vec<Text>) {
+        let name = |dim: u32| self.dim(dim);
         let shown = |size: &Size| match size.eval(&[]) {
             Some(n) => grouped(n),
             None => size.display(&name).to_string(),
@@ -136,6 +231,11 @@ impl Version {
             lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
         };
         row("workgroups", format!("{grid}{}, of {local} invocations", equals(figures.workgroups)));
+        // The work of all workgroups, by formulas where dims are missing or only an example.
+        let groups = cost.workgroups();
+        let all = |each: &Size| formula(&each.clone().times(groups.clone()), &name);
+        let amount = |value: Option<i64>, size: &Size, unit: &str| self.amount(value, || formula(size, &name), unit);
+        let of_all = |value: Option<i64>, each: &Size, unit: &str| self.amount(value, || all(each), unit);
         let of_matrices = |text: String| if cost.each.matrix_flops == Size::Const(0) { String::new() } else { text };
         let matrices = of_matrices(format!(", {} flops on matrix units", shown(&cost.each.matrix_flops)));
         let (flops, functions) = (shown(&cost.each.flops), shown(&cost.each.functions));
@@ -144,14 +244,22 @@ impl Version {
             let (read, written) = (shown(&cost.each.shared_read), shown(&cost.each.shared_written));
             row("its shared memory", format!("{read} bytes read, {written} written"));
         }
-        let matrices = of_matrices(format!(", {} on matrix units", number(figures.matrix_flops, "")));
-        row("flops in all", at_most.to_owned() + &number(figures.flops, "") + &matrices);
+        let matrices = of_matrices(format!(", {} on matrix units", of_all(figures.matrix_flops, &cost.each.matrix_flops, "")));
+        let flops = cost.each.flops.clone().plus(cost.each.functions.clone());
+        row("flops in all", at_most.to_owned() + &of_all(figures.flops, &flops, "") + &matrices);
         for (moved, each) in figures.moved.iter().zip(&cost.tensors) {
-            row(&format!("traffic of {}", moved.name), traffic(moved, each, &shown));
+            let parts = [(moved.read, &each.read, "read"), (moved.written, &each.written, "written")];
+            let parts = parts.into_iter().filter(|(_, each, _)| **each != Size::Const(0));
+            let parts: Vec<String> = parts.map(|(bytes, each, what)| format!("{} {what}", of_all(bytes, each, "B"))).collect();
+            row(
+                &format!("traffic of {}", moved.name),
+                format!("{}, of {}", parts.join(", "), amount(moved.whole, &each.whole, "B")),
+            );
         }
-        row("each tensor once", number(figures.compulsory, "B"));
-        row("intensity", intensity(figures));
-        row("roofline", roofline(figures));
+        row("each tensor once", amount(figures.compulsory, &cost.compulsory(), "B"));
+        let unknown = self.unknown_dims();
+        row("intensity", intensity(figures, &unknown));
+        row("roofline", roofline(figures, &unknown));
         row("registers", registers(figures));
         row("shared memory", format!("{} bytes at most", self.program.as_ref().map_or(0, |p| p.requires.shared_bytes)));
         if let Some(occupancy) = figures.occupancy {
@@ -174,37 +282,6 @@ impl Version {
     }
 }
 
-/// What a launch costs as a whole.
-fn totals(totals: &Totals, lines: &mut Vec<Text>) {
-    lines.extend([Text::default(), Text::of(Style::Heading, "cost of a launch")]);
-    let mut row = |what: &str, text: String| {
-        lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
-    };
-    row("dispatches", totals.dispatches.to_string());
-    let functions = totals.functions.map_or_else(String::new, |n| format!(", of these {} functions", number(Some(n), "")));
-    row("flops", number(totals.flops, "") + &functions);
-    if totals.matrix_flops != Some(0) {
-        row("flops of matrix units", number(totals.matrix_flops, ""));
-    }
-    row("asked of memory", number(totals.asked, "B"));
-    row("each tensor once", totals.compulsory.map_or_else(|| number(None, ""), |n| number(Some(n), "B") + ", in each dispatch"));
-    row("temporaries", number(totals.temporaries, "B"));
-    if totals.prepared != Some(0) {
-        row("prepared", number(totals.prepared, "B"));
-    }
-    row(
-        "roofline",
-        match totals.nanoseconds {
-            Some(nanoseconds) => format!("{} at the least, one dispatch after another", time(nanoseconds)),
-            None => "unknown, as that of a dispatch is".into(),
-        },
-    );
-    row("code", format!("{} words", totals.words));
-    for error in &totals.errors {
-        row("stated error", format!("{:.1e} of `{}` as expected, relative to its size", error.expected, error.result));
-    }
-}
-
 fn step(step: &Step, lines: &mut Vec<Text>) {
     lines.push(Text::default());
     let mut title = Text::of(Style::Directive, step.title.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -219,18 +296,6 @@ fn step(step: &Step, lines: &mut Vec<Text>) {
         true => Text::of(Style::New, format!("+ {}", line.text)),
         false => Text::of(Style::Plain, format!("  {}", line.text)),
     }));
-}
-
-/// What all workgroups move, or what each does, where dims are missing.
-fn traffic(moved: &Moved, each: &Traffic, shown: &dyn Fn(&Size) -> String) -> String {
-    let all = [(moved.read, &each.read, "read"), (moved.written, &each.written, "written")];
-    let part = |(bytes, each, what): (Option<i64>, &Size, &str)| match bytes {
-        Some(_) => format!("{} {what}", number(bytes, "B")),
-        None => format!("{} B {what} by each workgroup", factor(shown(each))),
-    };
-    let parts: Vec<String> = all.into_iter().filter(|(_, each, _)| **each != Size::Const(0)).map(part).collect();
-    let whole = if moved.whole.is_some() { number(moved.whole, "B") } else { format!("{} B", factor(shown(&each.whole))) };
-    format!("{}, of {whole}", parts.join(", "))
 }
 
 /// What an invocation holds, as far as it is known here.
@@ -257,17 +322,18 @@ fn occupancy(occupancy: Occupancy) -> String {
     .replace("shared memory go", "shared memory goes")
 }
 
-fn intensity(figures: &Figures) -> String {
+fn intensity(figures: &Figures, unknown: &str) -> String {
     let flops = figures.flops.zip(figures.matrix_flops).and_then(|(flops, more)| flops.checked_add(more));
     match (flops, figures.compulsory) {
         (Some(flops), Some(bytes)) if bytes > 0 => {
             format!("{:.1} flops a byte, each tensor moved once", flops as f64 / bytes as f64)
         }
-        _ => "unknown: some dims are".into(),
+        (Some(_), Some(_)) => "unknown: no bytes are moved".into(),
+        _ => unknown.into(),
     }
 }
 
-fn roofline(figures: &Figures) -> String {
+fn roofline(figures: &Figures, unknown: &str) -> String {
     match (figures.roofline, figures.flops) {
         (Some(roofline), _) => {
             let bound = match roofline.bound {
@@ -281,7 +347,7 @@ fn roofline(figures: &Figures) -> String {
             "unknown: the profile does not say `gflops`, `matrix_gflops` and `bandwidth`".into()
         }
         (None, Some(_)) => "unknown: the profile says neither `gflops` nor `bandwidth`, or one of them".into(),
-        (None, None) => "unknown: some dims are".into(),
+        (None, None) => unknown.into(),
     }
 }
 

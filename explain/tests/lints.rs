@@ -210,16 +210,136 @@ fn scalar_access_of_a_copy() {
     assert_eq!(by("wide_copy", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
-/// A version for what the head excludes is refused.
+/// A version for what the head excludes is refused, so there is nothing to write.
 #[test]
 fn what_does_not_compile_is_not_offered() {
     let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
     let odd = Case::new("not_offered", &[], "matmul for board where K % 4 == 1", directives);
+    assert_eq!(odd.texts(LintName::ScalarAccess), [""; 0]);
+}
+
+/// An element whose index is clamped at the end of a tile is read alone, whatever is known of rows: whole tiles make the access wide.
+#[test]
+fn scalar_access_under_tails() {
+    let by = |name: &str, facts: &str| {
+        let directives = "tile(i: 8, j: 64) => workgroup(y, x);\ntile(j: 8) => thread(x);\nreorder(k, i, j);\nunroll(i, j);";
+        Case::new(name, &[], &format!("matmul for tilewright::devices::mesa_lavapipe {facts}"), directives)
+    };
+    let advice = "`b` is read element by element, as `N % 64 == 0` is not known; write `where N % 64 == 0` in the head, or \
+                  `specialize(N % 64 == 0);` for a version of its own";
+    let wide = |case: &Case| case.told().0.versions.last().expect("a version").figures[0].words.wide;
+    for (name, facts) in [
+        ("tail_aligned", "where N % 32 == 0, M % 8 == 0"),
+        ("tail_odd", ""),
+        ("tail_rows", "where M % 8 == 0"),
+        ("tail_other_version", "where N % 4 == 0"),
+    ] {
+        let scalar = by(name, facts);
+        assert_eq!(scalar.texts(LintName::ScalarAccess), [format!("2:1: {advice}")], "{facts}");
+        assert_eq!(wide(&scalar), 0, "{facts}");
+        scalar.follow(LintName::ScalarAccess);
+        let edit = scalar.lints().into_iter().find_map(|lint| lint.edit.filter(|_| lint.name == LintName::ScalarAccess));
+        assert!(wide(&scalar.followed(&edit.expect("an edit"))) > 0, "{facts}");
+    }
+    assert_eq!(by("tail_whole", "where N % 64 == 0").texts(LintName::ScalarAccess), [""; 0]);
+    // The tile of a reduction can have a tail, too.
+    let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 8 => k_o);\nunroll(k);";
+    let reduction = Case::new("tail_reduction", &[], "matmul for board where K % 4 == 0", directives);
+    assert!(reduction.texts(LintName::ScalarAccess)[0].contains("as `K % 8 == 0` is not known"), "{:?}", reduction.lints());
+    reduction.follow(LintName::ScalarAccess);
+    // An index that is clamped at the tensor's own end stays clamped, whatever is known of the sizes.
+    let directives = "tile(i: 8, j: 32) => workgroup(y, x); tile(j: 4) => thread(x); unroll(i, j);";
+    let clamped = Case::new("tail_of_the_tensor", &[], "smooth for board where H % 8 == 0", directives);
+    assert!(clamped.texts(LintName::ScalarAccess).iter().all(|text| text.contains("`W % 32 == 0`")), "{:?}", clamped.lints());
+}
+
+/// Each way to distribute a transposition has one side far apart. So a copy is the cure, and no warning advises to leave it out.
+#[test]
+fn a_transposition_has_no_contradictions() {
+    let by = |name: &str, device: &str, directives: &str| Case::new(name, &[], &format!("transpose for {device}"), directives);
+    for (name, letters, tensor) in [("transposed_reads", "y, x", "x"), ("transposed_writes", "x, y", "y")] {
+        let directives = format!("tile(j: 8, i: 32) => workgroup(y, x);\ndistribute(j, i => thread({letters}));");
+        let direct = by(name, "board", &directives);
+        let copy = format!("copy what a workgroup needs: `promote({tensor} => {tensor}_s, at: workgroup, to: shared);`");
+        let texts = direct.texts(LintName::Uncoalesced);
+        assert!(texts.len() == 1 && texts[0].ends_with(&copy), "{texts:?}");
+        direct.follow(LintName::Uncoalesced);
+        let edit = direct.lints()[0].edit.clone().expect("an edit");
+        let (told, _) = direct.followed(&edit).told();
+        assert_eq!(told.warnings, [""; 0]);
+        assert!(told.versions[0].lints.iter().all(|lint| lint.name != LintName::Uncoalesced), "{:?}", told.versions[0].lints);
+        // On a CPU, shared memory is not nearer.
+        let cpu = by(&format!("{name}_cpu"), "tilewright::devices::mesa_lavapipe", &directives);
+        assert_eq!(cpu.texts(LintName::Uncoalesced), [""; 0]);
+    }
+    let promoted =
+        "tile(j: 32, i: 32) => workgroup(y, x);\npromote(x => x_s, at: workgroup, to: shared);\ndistribute(j, i => thread(y, x));";
+    let warnings = |device: &str, name: &str| by(name, device, promoted).told().0.warnings;
+    assert_eq!(warnings("board", "transposed_shared"), [""; 0]);
+    let on_cpu = warnings("tilewright::devices::mesa_lavapipe", "transposed_shared_cpu");
+    assert!(on_cpu[0].contains("warning: nothing reuses `x_s`"), "{on_cpu:?}");
+}
+
+/// A copy that the compiler advises to leave out is not improved.
+#[test]
+fn a_useless_copy_is_not_improved() {
+    let directives =
+        "tile(i: 32, j: 32) => workgroup(y, x);\npromote(x => x_s, at: workgroup, to: shared);\ndistribute(j, i => thread(y, x));";
+    let useless = Case::new("useless_copy", &[], "transpose for tilewright::devices::mesa_lavapipe", directives);
+    assert!(useless.told().0.warnings[0].contains("nothing reuses"));
+    assert!(useless.lints().iter().all(|lint| lint.name != LintName::ScalarAccess && lint.name != LintName::BankConflict));
+}
+
+/// On profiles of CPUs, no lint advises a copy in shared memory.
+#[test]
+fn no_copies_for_cpus() {
+    for (name, directives) in [
+        ("cpu_rows", "distribute(i, j => thread(x, y));"),
+        ("cpu_columns", "distribute(i, j => thread(y, x));"),
+        ("cpu_tiles", "tile(i: 4, j: 8) => thread(y, x); reorder(k, i, j); unroll(i, j);"),
+    ] {
+        let directives = format!("tile(i: 32, j: 32) => workgroup(y, x);\n{directives}");
+        let case =
+            Case::new(name, &[("M", 64), ("N", 64), ("K", 64)], "matmul for tilewright::devices::mesa_lavapipe", &directives);
+        case.lints().iter().for_each(|lint| assert!(!lint.instead.contains("shared"), "{lint:?}"));
+    }
+}
+
+#[test]
+fn long_tile() {
+    let by = |name: &str, k: i64, directives: &str| {
+        let directives = format!("tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\n{directives}");
+        Case::new(name, &[("M", 64), ("N", 64), ("K", k)], "matmul for board", &directives)
+    };
+    let unrolled = by("long_unrolled", 5, "tile(k: 32 => k_o); unroll(k);");
     assert_eq!(
-        odd.texts(LintName::ScalarAccess),
-        ["1:39: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head"]
+        unrolled.texts(LintName::LongTile),
+        [
+            "2:1: 27 of 32 points of a tile of `k` are computed for nothing: all 32 are run, and `k` has 5; write `tile(k: 4 => k_o);`"
+        ]
     );
-    assert!(odd.lints().iter().all(|lint| lint.edit.is_none()));
+    unrolled.follow(LintName::LongTile);
+    assert_eq!(by("long_enough", 33, "tile(k: 32 => k_o); unroll(k);").texts(LintName::LongTile), [""; 0]);
+    // A serial loop ends with its axis, but not in tiles that are rounded up.
+    assert_eq!(by("long_serial", 5, "tile(k: 32 => k_o);").texts(LintName::LongTile), [""; 0]);
+    assert_eq!(by("long_rounded", 5, "tile(k: 32 round_up => k_o);").texts(LintName::LongTile).len(), 1);
+    // Tiles that are distributed to invocations have a lint of their own.
+    let few = vec![("M".to_owned(), 5), ("N".to_owned(), 5), ("K".to_owned(), 64)];
+    assert_eq!(Case { dims: few, ..by("long_distributed", 64, "") }.texts(LintName::LongTile), [""; 0]);
+    assert_eq!(
+        Case { dims: Vec::new(), ..by("long_unknown", 5, "tile(k: 32 => k_o); unroll(k);") }.texts(LintName::LongTile),
+        [""; 0]
+    );
+    let vectors = Case::new("long_vectors", &[("N", 5)], "window for board", "distribute(i => workgroup(x));");
+    assert_eq!(vectors.texts(LintName::LongTile), [""; 0]);
+    let vectors = Case::new(
+        "long_lanes",
+        &[("M", 64), ("N", 2)],
+        "transpose for board",
+        "distribute(i => workgroup(x));\ntile(j: 8 => j_o); vectorize(j, 8, unaligned: scalar);",
+    );
+    let texts = vectors.texts(LintName::LongTile);
+    assert!(texts.len() == 1 && texts[0].starts_with("2:1: 6 of 8 points of a tile of `j` are computed for nothing"), "{texts:?}");
 }
 
 /// What is to be copied stands behind the directive that makes the loop at which it is.

@@ -1,11 +1,11 @@
 //! What is timed: the schedules of a file, or the catalog of ready kernels.
 
-use super::Job;
+use super::{Job, Refusal};
 use crate::cost::{least, totals};
 use crate::exit::Problem;
 use crate::options::Bench;
 use crate::output;
-use crate::sizes::{Sizes, symbolic};
+use crate::sizes::{Asked, Sizes, dims, given, known};
 use crate::variant::{Compiled, compile};
 use serde_json::json;
 use std::path::Path;
@@ -35,21 +35,46 @@ fn unknown(what: &str, name: &str, there: &[String]) -> Problem {
     Problem::usage(format!("there is no {what} `{name}`: {help}"))
 }
 
-/// The schedules of a file, compiled.
-fn compiled(options: &Bench) -> Result<Vec<(Profile, Compiled)>, Problem> {
+/// A schedule of a file.
+struct Listed {
+    schedule: String,
+    kernel: String,
+    profile: String,
+    /// The dims of its kernel that a caller chooses.
+    dims: Vec<String>,
+    /// The compiled schedule with its profile, or the compiler's errors.
+    compiled: Result<(Profile, Rc<Compiled>), String>,
+}
+
+/// The schedules of a file that are asked for.
+fn listed(options: &Bench) -> Result<Vec<Listed>, Problem> {
     let path = Path::new(&options.what);
     let source = Source::open(path)?;
     let there: Vec<String> = source.schedules().into_iter().map(str::to_owned).collect();
     if let Some(name) = options.schedule.iter().find(|name| !there.contains(name)) {
         return Err(unknown("schedule", name, &there));
     }
-    let mut all = Vec::new();
-    let mut kernels: Vec<String> = Vec::new();
+    let (mut all, mut kernels) = (Vec::new(), Vec::new());
     for name in there.iter().filter(|name| options.schedule.is_empty() || options.schedule.contains(name)) {
-        let subject = source.subject(name)?;
+        let subject = match source.subject(name) {
+            Ok(subject) => subject,
+            // Which kernel it is for is not known.
+            Err(error) => {
+                let (kernel, profile, dims) = (String::new(), String::new(), Vec::new());
+                all.push(Listed { schedule: name.clone(), kernel, profile, dims, compiled: Err(error.to_string()) });
+                continue;
+            }
+        };
         let kernel = subject.kernel.name.text.clone();
         if options.kernel.is_empty() || options.kernel.contains(&kernel) {
-            all.push((subject.profile.clone(), compile(&source, &subject, &Choice::default()).map_err(Problem::no)?));
+            let compiled = compile(&source, &subject, &Choice::default());
+            all.push(Listed {
+                schedule: name.clone(),
+                kernel: kernel.clone(),
+                profile: subject.profile.name.clone(),
+                dims: dims(&subject.kernel),
+                compiled: compiled.map(|compiled| (subject.profile.clone(), Rc::new(compiled))),
+            });
         }
         kernels.push(kernel);
     }
@@ -60,33 +85,68 @@ fn compiled(options: &Bench) -> Result<Vec<(Profile, Compiled)>, Problem> {
 }
 
 fn file(options: &Bench) -> Result<Vec<Job>, Problem> {
-    let none = [Sizes(Vec::new())];
-    let given = if options.size.is_empty() { &none[..] } else { &options.size };
+    let listed = listed(options)?;
+    let right: Vec<(&Listed, &Profile, &Rc<Compiled>)> = listed
+        .iter()
+        .filter_map(|listed| listed.compiled.as_ref().ok().map(|(profile, compiled)| (listed, profile, compiled)))
+        .collect();
+    if right.is_empty() && !listed.is_empty() {
+        let errors: Vec<&str> = listed.iter().filter_map(|listed| Some(listed.compiled.as_ref().err()?.as_str())).collect();
+        return Err(Problem::no(errors.join("\n")));
+    }
+    known(&options.size, listed.iter().map(|l| (l.kernel.as_str(), &l.dims[..])).filter(|(kernel, _)| !kernel.is_empty()))?;
+    let asked: Vec<Asked<'_>> = right
+        .iter()
+        .map(|(l, _, compiled)| Asked { schedule: &l.schedule, kernel: &l.kernel, dims: &l.dims, program: &compiled.program })
+        .collect();
+    let wrong: Vec<&[String]> = listed.iter().filter(|l| l.compiled.is_err()).map(|l| &l.dims[..]).collect();
     let mut jobs: Vec<Job> = Vec::new();
-    for (profile, compiled) in compiled(options)? {
-        let compiled = Rc::new(compiled);
+    for ((listed, profile, compiled), given) in right.iter().zip(given(&options.size, &asked, &wrong)?) {
         for sizes in given {
-            let sizes = sizes.of(&compiled.program).map_err(Problem::usage)?;
-            let Program { kernel, variant, .. } = compiled.program.clone();
-            // What no launch takes is an error of the runner's words.
-            let version = compiled.taken(&sizes).ok().and_then(|n| compiled.versions.get(n));
-            let totals = version.and_then(|(program, costs)| totals(costs, program, &sizes, &profile));
-            let bytes = version.and_then(|(program, _)| sizes.dims(program).ok()?.bytes().ok());
-            jobs.push(Job {
-                kernel,
-                schedule: variant,
-                profile: profile.name.clone(),
-                compiled: compiled.clone(),
-                operations: totals.map(|t| t.flops).filter(|n| *n > 0.0),
-                bytes,
-                least: totals.and_then(|t| t.least),
-                sizes,
+            jobs.push(match sizes {
+                Ok(sizes) => measured(listed, profile, compiled, sizes),
+                Err(why) => Job { launch: Err(Refusal { why, is_unsupported: false }), ..Job::of(listed) },
             });
         }
     }
     // Schedules of one kernel at the same sizes stand beside each other.
     jobs.sort_by(|a, b| (&a.kernel, a.sizes.to_string()).cmp(&(&b.kernel, b.sizes.to_string())));
+    let wrong = listed.iter().filter_map(|listed| {
+        let why = listed.compiled.as_ref().err()?.clone();
+        Some(Job { launch: Err(Refusal { why, is_unsupported: false }), ..Job::of(listed) })
+    });
+    jobs.extend(wrong);
     Ok(jobs)
+}
+
+impl Job {
+    /// A job with the names of a schedule.
+    fn of(listed: &Listed) -> Job {
+        Job {
+            kernel: listed.kernel.clone(),
+            schedule: listed.schedule.clone(),
+            profile: listed.profile.clone(),
+            sizes: Sizes::default(),
+            launch: Err(Refusal::default()),
+            operations: None,
+            bytes: None,
+            least: None,
+        }
+    }
+}
+
+/// A schedule at some sizes.
+fn measured(listed: &Listed, profile: &Profile, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
+    // The runner would take the literal of the fact and not the size, so a contradiction is refused here. It refuses other sizes itself.
+    let launch = match sizes.contradict(compiled.plain()) {
+        Some(why) => Err(Refusal { why, is_unsupported: true }),
+        None => Ok(compiled.clone()),
+    };
+    let version = compiled.taken(&sizes).ok().and_then(|n| compiled.versions.get(n));
+    let totals = version.and_then(|(program, costs)| totals(costs, program, &sizes, profile));
+    let bytes = version.and_then(|(program, _)| sizes.dims(program).ok()?.bytes().ok());
+    let operations = totals.map(|t| t.flops).filter(|n| *n > 0.0);
+    Job { sizes, launch, operations, bytes, least: totals.and_then(|t| t.least), ..Job::of(listed) }
 }
 
 /// The entries of the catalog that are asked for.
@@ -145,7 +205,7 @@ fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> 
         schedule: program.variant.clone(),
         profile: program.profile.clone(),
         sizes,
-        compiled: Rc::new(Compiled::of(program).map_err(Problem::no)?),
+        launch: Ok(Rc::new(Compiled::of(program).map_err(Problem::no)?)),
         operations,
         bytes,
         least,
@@ -162,12 +222,14 @@ pub(super) fn shown(options: &Bench) -> Result<(), Problem> {
             listed.push((entry.name.to_owned(), entry.about.to_owned(), sizes, schedules));
         }
     } else {
-        for (profile, Compiled { program, .. }) in compiled(options)? {
-            let sizes: Vec<String> = symbolic(&program).into_iter().map(str::to_owned).collect();
-            let schedule = format!("{} for {}", program.variant, profile.name);
-            match listed.iter_mut().find(|(kernel, ..)| *kernel == program.kernel) {
+        for Listed { schedule, kernel, profile, dims, compiled } in self::listed(options)? {
+            let schedule = match compiled {
+                Ok(_) => format!("{schedule} for {profile}"),
+                Err(_) => format!("{schedule}, which is wrong: `tilewright explain` says what"),
+            };
+            match listed.iter_mut().find(|(other, ..)| *other == kernel) {
                 Some((.., schedules)) => schedules.push(schedule),
-                None => listed.push((program.kernel, String::new(), sizes, vec![schedule])),
+                None => listed.push((kernel, String::new(), dims, vec![schedule])),
             }
         }
     }

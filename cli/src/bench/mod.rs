@@ -29,13 +29,22 @@ pub(super) struct Job {
     pub(super) schedule: String,
     pub(super) profile: String,
     pub(super) sizes: Sizes,
-    pub(super) compiled: Rc<Compiled>,
+    /// The compiled schedule, or the reason why it is not launched.
+    pub(super) launch: Result<Rc<Compiled>, Refusal>,
     /// Arithmetic operations of a launch.
     pub(super) operations: Option<f64>,
     /// Bytes of inputs and outputs of a launch.
     pub(super) bytes: Option<f64>,
     /// The least nanoseconds by the profile's rates.
     pub(super) least: Option<f64>,
+}
+
+/// Why a schedule is not launched.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) why: String,
+    /// True if it is made for other sizes.
+    pub(super) is_unsupported: bool,
 }
 
 /// What is printed, and compared with later.
@@ -98,9 +107,13 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     }
     // What is made for other devices and sizes is no fault, unless nothing else is there.
     let all = rows.iter().all(|row| row.error.is_none() || row.unsupported) && rows.iter().any(|row| row.error.is_none());
+    let missing = report::missing(&rows);
     match options.json {
         true => output::json(&Run { version: VERSION, rows }),
         false => output::text(report::shown(&rows, before.is_some())),
+    }
+    if let Some(missing) = missing {
+        Problem::no(missing).report(false);
     }
     Ok(failed.unwrap_or(if all { Exit::Done } else { Exit::No }))
 }
@@ -112,10 +125,18 @@ fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], rows: &mut Vec<Row
     bar.set_length(jobs.len() as u64);
     for job in jobs {
         bar.set_message(format!("{} {} at {}", job.kernel, job.schedule, job.sizes));
+        let compiled = match &job.launch {
+            Ok(compiled) => compiled,
+            Err(Refusal { why, is_unsupported }) => {
+                rows.push(Row { unsupported: *is_unsupported, ..row(job, &reached, options.runs, Err(why.clone())) });
+                bar.inc(1);
+                continue;
+            }
+        };
         let Bench { runs, sets, seed, .. } = *options;
         let timed = Timed { warm_up: WARM_UP, runs, least: LEAST, sets, seed, clock: options.reach.clock() };
-        let times = reached.time(&job.compiled, &job.sizes, timed);
-        reached.forget(&job.compiled);
+        let times = reached.time(compiled, &job.sizes, timed);
+        reached.forget(compiled);
         bar.inc(1);
         match times {
             Ok(times) => rows.push(row(job, &reached, options.runs, Ok(&times))),

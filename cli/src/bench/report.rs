@@ -33,20 +33,45 @@ pub(super) fn shown(rows: &[Row], compared: bool) -> String {
             device = Some((&first.runner, &first.device));
             text += &format!("{} ({}), runner {}\n", output::heading(&first.device), first.driver, first.runner);
         }
-        text += &format!("\n{} at {}, median of {}\n", output::heading(&first.kernel), first.sizes, first.runs);
+        text += &format!("\n{}\n", title(first, &group));
         let mut heads = vec!["schedule", "profile", "time", "", "GFLOP/s", "GB/s", "roofline"];
         if compared {
             heads.extend(["before", "change"]);
         }
         let slowest = slowest(&group);
         let measured = group.iter().filter(|row| row.error.is_none());
-        text += &output::table(&heads, measured.map(|row| cells(row, slowest, compared)).collect(), &[2, 4, 5, 6, 7, 8]);
+        let cells: Vec<Vec<String>> = measured.map(|row| cells(row, slowest, compared)).collect();
+        if !cells.is_empty() {
+            text += &output::table(&heads, cells, &[2, 4, 5, 6, 7, 8]);
+        }
         for row in group.iter().filter(|row| row.error.is_some()) {
             let why = row.error.as_deref().unwrap_or_default();
             text += &format!(" {} is {}: {why}\n", row.schedule, output::coloured(Yellow, "not measured"));
         }
     }
     text
+}
+
+/// The line above a table.
+fn title(first: &Row, group: &[&Row]) -> String {
+    let kernel = if first.kernel.is_empty() { "of an unknown kernel" } else { first.kernel.as_str() };
+    let sizes = if first.sizes.is_empty() { String::new() } else { format!(" at {}", first.sizes) };
+    let is_measured = group.iter().any(|row| row.error.is_none());
+    let runs = if is_measured { format!(", median of {}", first.runs) } else { String::new() };
+    format!("{}{sizes}{runs}", output::heading(kernel))
+}
+
+/// The schedules that were not measured though the device and the sizes are those that they are made for.
+pub(super) fn missing(rows: &[Row]) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in rows.iter().filter(|row| row.error.is_some() && !row.unsupported) {
+        let sizes = if row.sizes.is_empty() { String::new() } else { format!(" at {}", row.sizes) };
+        let name = format!("`{}`{sizes}", row.schedule);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then(|| format!("not measured: {}", names.join(", ")))
 }
 
 fn cells(row: &Row, slowest: f64, compared: bool) -> Vec<String> {

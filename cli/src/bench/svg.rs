@@ -6,49 +6,72 @@ use crate::tune::report::time;
 use std::fmt::Write;
 
 /// Lengths in pixels.
-const WIDTH: f64 = 760.0;
-const LABEL: f64 = 220.0;
 const BARS: f64 = 400.0;
+/// The room for a bar's time and its share of the roofline.
+const TIMES: f64 = 200.0;
 const LINE: f64 = 22.0;
 const GAP: f64 = 18.0;
+/// The widest character of a sans-serif font of 12 pixels, bold or not, is less than this.
+const CHARACTER: f64 = 9.0;
+/// The least room for labels.
+const LABEL: f64 = 100.0;
+
+/// The room that words take at most.
+fn room(words: &str) -> f64 {
+    words.chars().count() as f64 * CHARACTER
+}
+
+/// A bar's label.
+fn label(row: &Row) -> String {
+    format!("{} ({})", row.schedule, row.profile)
+}
+
+/// The title of a group.
+fn title(first: &Row) -> String {
+    let sizes = if first.sizes.is_empty() { String::new() } else { format!(" at {}", first.sizes) };
+    format!("{}{sizes} on {}", first.kernel, first.device)
+}
 
 /// The chart as SVG.
 pub(super) fn chart(rows: &[Row]) -> String {
     let (mut body, mut y) = (String::new(), GAP);
+    // Labels and titles have the room that they need.
+    let labels = rows.iter().map(|row| room(&label(row))).fold(LABEL, f64::max) + GAP;
+    let titles = rows.iter().map(|row| room(&title(row))).fold(0.0, f64::max) + GAP;
+    let width = (labels + BARS + TIMES).max(titles);
     for group in groups(rows) {
         let Some(first) = group.first() else { continue };
-        let title = format!("{} at {} on {}", first.kernel, first.sizes, first.device);
-        text(&mut body, GAP / 2.0, y + LINE * 0.7, "font-weight=\"bold\"", &title);
+        text(&mut body, GAP / 2.0, y + LINE * 0.7, "font-weight=\"bold\"", &title(first));
         y += LINE;
         let slowest = slowest(&group);
         for row in &group {
-            let label = format!("{} ({})", row.schedule, row.profile);
-            text(&mut body, LABEL - 8.0, y + LINE * 0.7, "text-anchor=\"end\"", &label);
+            let label = label(row);
+            text(&mut body, labels - 8.0, y + LINE * 0.7, "text-anchor=\"end\"", &label);
             match row.median_ns {
                 Some(ns) => {
                     let length = BARS * ns / slowest;
                     let (top, height) = (y + 3.0, LINE - 6.0);
                     let _ = writeln!(
                         body,
-                        "<rect x=\"{LABEL}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{height}\" fill=\"#3b6ea5\"><title>{}</title></rect>",
+                        "<rect x=\"{labels}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{height}\" fill=\"#3b6ea5\"><title>{}</title></rect>",
                         escaped(&label)
                     );
                     let share = row.roofline.map_or_else(String::new, |share| format!(", {:.0} % of the roofline", share * 100.0));
-                    text(&mut body, LABEL + length + 6.0, y + LINE * 0.7, "", &(time(ns) + &share));
-                    if let Some(before) = row.before_ns.map(|before| LABEL + BARS * (before / slowest).min(1.2)) {
+                    text(&mut body, labels + length + 6.0, y + LINE * 0.7, "", &(time(ns) + &share));
+                    if let Some(before) = row.before_ns.map(|before| labels + BARS * (before / slowest).min(1.2)) {
                         let bottom = y + LINE;
                         let _ =
                             writeln!(body, "<path d=\"M{before:.1} {y:.1}V{bottom:.1}\" stroke=\"#c0392b\" stroke-width=\"2\"/>");
                     }
                 }
-                None => text(&mut body, LABEL, y + LINE * 0.7, "fill=\"#888\"", "not measured"),
+                None => text(&mut body, labels, y + LINE * 0.7, "fill=\"#888\"", "not measured"),
             }
             y += LINE;
         }
         y += GAP;
     }
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {y}\" width=\"{WIDTH}\" height=\"{y}\" font-family=\"sans-serif\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {y}\" width=\"{width}\" height=\"{y}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n"
     )
 }

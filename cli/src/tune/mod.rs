@@ -19,8 +19,8 @@ use crate::options::Tune;
 use crate::output;
 use crate::place::runners;
 use crate::reached::{Reached, Trouble};
-use crate::sizes::Sizes;
-use crate::variant::{algorithm, tunes};
+use crate::sizes::{Asked, Sizes, dims, given, known};
+use crate::variant::{Compiled, algorithm, compile, tunes};
 use cache::Cache;
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::{Judge, Verdict};
@@ -28,6 +28,7 @@ use race::{Duel, Race};
 use record::{OnDevice, Record, Tuned};
 use serde_json::json;
 use space::{Candidate, Space};
+use std::path::Path;
 use std::time::Instant;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
@@ -81,25 +82,45 @@ struct Row {
     out: Option<String>,
 }
 
+/// A schedule that is tuned: its sizes, or why it cannot be tuned.
+struct Named {
+    schedule: String,
+    sizes: Result<Vec<Sizes>, Problem>,
+}
+
 pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
     let source = Source::open(&options.file)?;
-    let names = schedules(options, &source)?;
+    let (names, unread) = schedules(options, &source)?;
     if options.check {
-        return check(options, &source, &names);
+        return check(options, &source, &names, unread);
     }
     // What is wrong with the command line is said before anything is waited for.
-    for name in &names {
-        let subject = source.subject(name)?;
-        let program = crate::variant::compile(&source, &subject, &Choice::default()).map_err(Problem::no)?.program;
-        sizes(options, &program)?;
+    let mut named = with_sizes(options, &source, names)?;
+    named.extend(unread);
+    let right = named.iter().filter(|named| named.sizes.is_ok()).count();
+    if right == 0 {
+        let problems: Vec<Problem> = named.into_iter().filter_map(|named| named.sizes.err()).collect();
+        let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
+        let exit = problems.first().map_or(Exit::No, |first| first.exit);
+        return Err(Problem { exit, text: texts.join("\n") });
     }
     let open = |runner| Reached::open(runner, &options.reach);
     let mut reached = runners(&options.runner).into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let (mut exit, mut values, end) = (Exit::Done, Vec::new(), Instant::now() + options.budget);
-    for (n, name) in names.iter().enumerate() {
+    let mut left = right;
+    let mut failed: Vec<(&str, Problem)> = Vec::new();
+    for Named { schedule, sizes } in &named {
+        let sizes = match sizes {
+            Ok(sizes) => sizes,
+            Err(problem) => {
+                failed.push((schedule, problem.clone()));
+                continue;
+            }
+        };
         // Each schedule has its share of what is left.
-        let left = end.saturating_duration_since(Instant::now()) / u32::try_from(names.len() - n).unwrap_or(1);
-        let (outcome, over) = tuned(options, name, &mut reached, Instant::now() + left)?;
+        let share = end.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
+        left -= 1;
+        let (outcome, over) = tuned(options, schedule, sizes, &mut reached, Instant::now() + share)?;
         if outcome.chosen.is_none() || outcome.space.refused.iter().any(|r| r.stage == "result" && r.why.contains("it is wrong")) {
             exit = Exit::No;
         }
@@ -125,45 +146,74 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
         }
     }
     if options.json {
+        values.extend(failed.iter().map(|(schedule, problem)| json!({ "schedule": schedule, "error": problem.text })));
         output::json(&values);
+    }
+    for (schedule, problem) in failed {
+        Problem::no(format!("`{schedule}` is not tuned: {}", problem.text)).report(false);
+        exit = if exit == Exit::Done { Exit::No } else { exit };
     }
     Ok(exit)
 }
 
-/// The schedules that are tuned.
-fn schedules(options: &Tune, source: &Source) -> Result<Vec<String>, Problem> {
-    let tunes_some = |name: &str| Ok::<_, Problem>(tunes(&source.subject(name)?).next().is_some());
-    let mut names = Vec::new();
+/// The schedules that are tuned, and those that cannot be read, where no schedules are named.
+fn schedules(options: &Tune, source: &Source) -> Result<(Vec<String>, Vec<Named>), Problem> {
+    let (mut names, mut unread) = (Vec::new(), Vec::new());
     for name in &options.schedule {
-        if !tunes_some(name)? {
+        if tunes(&source.subject(name)?).next().is_none() {
             return Err(Problem::usage(format!("`{name}` has no `tune` line; write one, as `tune B in [8, 16] = 8;`")));
         }
         names.push(name.clone());
     }
     if options.schedule.is_empty() {
         for name in source.schedules() {
-            if tunes_some(name)? {
-                names.push(name.to_owned());
+            match source.subject(name) {
+                Ok(subject) if tunes(&subject).next().is_some() => names.push(name.to_owned()),
+                Ok(_) => {}
+                Err(error) => unread.push(Named { schedule: name.to_owned(), sizes: Err(error.into()) }),
             }
         }
     }
-    match names.is_empty() {
+    match names.is_empty() && unread.is_empty() {
         true => Err(Problem::usage(format!("no schedule of {} has a `tune` line", options.file.display()))),
-        false => Ok(names),
+        false => Ok((names, unread)),
     }
 }
 
-/// The sizes of a schedule, each in the order of its program's dims.
-fn sizes(options: &Tune, program: &tilewright_launch::Program) -> Result<Vec<Sizes>, Problem> {
-    let given: &[Sizes] = if options.size.is_empty() { &[Sizes(Vec::new())] } else { &options.size };
-    let mut all: Vec<Sizes> = Vec::new();
-    for sizes in given {
-        let sizes = sizes.of(program).map_err(Problem::usage)?;
-        if !all.contains(&sizes) {
-            all.push(sizes);
+/// A schedule with the defaults of its `tune` lines.
+struct Tried {
+    schedule: String,
+    kernel: String,
+    /// The dims of its kernel that a caller chooses.
+    dims: Vec<String>,
+    compiled: Result<Compiled, String>,
+}
+
+/// The schedules with their sizes, as far as they compile and their sizes are all said.
+fn with_sizes(options: &Tune, source: &Source, names: Vec<String>) -> Result<Vec<Named>, Problem> {
+    let mut tried = Vec::new();
+    for schedule in names {
+        let subject = source.subject(&schedule)?;
+        let compiled = compile(source, &subject, &Choice::default());
+        tried.push(Tried { schedule, kernel: subject.kernel.name.text.clone(), dims: dims(&subject.kernel), compiled });
+    }
+    known(&options.size, tried.iter().map(|t| (t.kernel.as_str(), &t.dims[..])))?;
+    let mut asked = Vec::new();
+    for Tried { schedule, kernel, dims, compiled } in &tried {
+        if let Ok(Compiled { program, .. }) = compiled {
+            asked.push(Asked { schedule, kernel, dims, program });
         }
     }
-    Ok(all)
+    let wrong: Vec<&[String]> = tried.iter().filter(|t| t.compiled.is_err()).map(|t| &t.dims[..]).collect();
+    let mut given = given(&options.size, &asked, &wrong)?.into_iter();
+    let named = tried.iter().map(|Tried { schedule, compiled, .. }| {
+        let sizes = match compiled {
+            Err(why) => Err(Problem::no(why.clone())),
+            Ok(_) => given.next().unwrap_or_default().into_iter().collect::<Result<Vec<_>, _>>().map_err(Problem::usage),
+        };
+        Named { schedule: schedule.clone(), sizes }
+    });
+    Ok(named.collect())
 }
 
 /// A bar on standard error, where that is a terminal.
@@ -180,7 +230,13 @@ fn jobs(options: &Tune) -> usize {
 }
 
 /// Tunes a schedule. A runner that is given up ends it, with what is known by then.
-fn tuned(options: &Tune, name: &str, reached: &mut [Reached], end: Instant) -> Result<(Outcome, Option<Problem>), Problem> {
+fn tuned(
+    options: &Tune,
+    name: &str,
+    sizes: &[Sizes],
+    reached: &mut [Reached],
+    end: Instant,
+) -> Result<(Outcome, Option<Problem>), Problem> {
     let begin = Instant::now();
     let share = |part: f64| begin + end.saturating_duration_since(begin).mul_f64(part);
     let bar = bar();
@@ -189,14 +245,13 @@ fn tuned(options: &Tune, name: &str, reached: &mut [Reached], end: Instant) -> R
     let subject = source.subject(name)?;
     let algorithm = algorithm(&source, &subject)?;
     let devices: Vec<[String; 2]> = reached.iter().map(Reached::clocked).collect();
-    let Some(first) = space.candidates.first() else {
+    if space.candidates.is_empty() {
         return Ok((outcome(&subject, devices, Vec::new(), space), None));
-    };
-    let sizes = sizes(options, &first.compiled.program)?;
-    space.prune(&sizes, &subject.profile, options.all);
+    }
+    space.prune(sizes, &subject.profile, options.all);
     let tuning = Tuning {
         places: (0..devices.len()).flat_map(|device| sizes.iter().map(move |sizes| Place { device, sizes })).collect(),
-        sizes: &sizes,
+        sizes,
         clock: options.reach.clock(),
         profile: &subject.profile,
         seed: options.seed,
@@ -224,7 +279,7 @@ fn tuned(options: &Tune, name: &str, reached: &mut [Reached], end: Instant) -> R
     for device in reached {
         candidates.iter().for_each(|candidate| device.forget(&candidate.compiled));
     }
-    let mut outcome = outcome(&subject, devices, sizes.clone(), space);
+    let mut outcome = outcome(&subject, devices, sizes.to_vec(), space);
     (outcome.rows, outcome.chosen, outcome.duel) = (rows, chosen, duel);
     Ok((outcome, over))
 }
@@ -375,7 +430,7 @@ fn on_device(outcome: &Outcome, chosen: &Choice, n: usize) -> OnDevice {
 }
 
 /// Says whether the record is stale.
-fn check(options: &Tune, source: &Source, names: &[String]) -> Result<Exit, Problem> {
+fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) -> Result<Exit, Problem> {
     let path = record::beside(&options.file);
     let Some(record) = Record::read(&options.file)? else {
         return Err(Problem::no(format!("{} is not there: `tilewright tune --write` makes it", path.display())));
@@ -386,12 +441,18 @@ fn check(options: &Tune, source: &Source, names: &[String]) -> Result<Exit, Prob
             None => vec!["it was not tuned".to_owned()],
             Some(tuned) => {
                 let bar = bar();
-                let space = space::compiled(&options.file, name, jobs(options), None, &bar)?;
+                let space = space::compiled(&options.file, name, jobs(options), None, &bar);
                 bar.finish_and_clear();
-                tuned.stale(&space)
+                match space {
+                    Ok(space) => tuned.stale(&space),
+                    Err(problem) => vec![format!("it is wrong: {}", problem.text.trim())],
+                }
             }
         };
         stale.push((name.clone(), lines));
+    }
+    for Named { schedule, sizes } in unread {
+        stale.push((schedule, sizes.err().map(|problem| format!("it is wrong: {}", problem.text.trim())).into_iter().collect()));
     }
     if options.schedule.is_empty() {
         let there = source.schedules();
@@ -411,6 +472,12 @@ fn check(options: &Tune, source: &Source, names: &[String]) -> Result<Exit, Prob
         }
     }
     Ok(if is_stale { Exit::No } else { Exit::Done })
+}
+
+/// The first sizes that a schedule of a file was tuned for, by the record beside the file.
+pub(crate) fn tuned_for(file: &Path, schedule: &str) -> Option<String> {
+    let record = Record::read(file).ok()??;
+    record.schedules.get(schedule)?.devices.values().find_map(|device| device.sizes.first().cloned())
 }
 
 /// The middle of some numbers; `None`: there are none.

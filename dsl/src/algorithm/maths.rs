@@ -1,5 +1,6 @@
 //! Methods of values: maths with Rust's names.
 
+use super::names::Symbol;
 use super::types::article;
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId, did_you_mean};
@@ -224,17 +225,19 @@ impl Checker<'_> {
 
     /// A power with a literal exponent.
     fn power(&mut self, span: SpanId, method: Method, of: &Expr, exponent: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
-        let (base, exponent_id) = (self.value(of, wanted), self.value(exponent, Some(DType::I32)));
-        let (base, exponent_id) = (base?, exponent_id?);
+        let base = self.value(of, wanted)?;
         let dtype = self.program.exprs.dtype(base);
         let float = matches!(method, Method::Powi);
         if dtype.is_float() != float || !(dtype.is_float() || dtype.is_int()) {
-            let other = if float { "pow" } else { "powi" };
-            // A float's exponent that is not a literal integer has `powf`.
-            let other = if other == "powi" && self.program.exprs.as_int(exponent_id).is_none() { "powf" } else { other };
-            let error = Error::new(span, format!("there is no `{}` of {}", if float { "powi" } else { "pow" }, article(dtype)));
+            let (wrong, other) = match (float, self.is_whole(exponent)) {
+                (true, _) => ("powi", "pow"),
+                (false, true) => ("pow", "powi"),
+                (false, false) => ("pow", "powf"),
+            };
+            let error = Error::new(span, format!("there is no `{wrong}` of {}", article(dtype)));
             return self.fail(error.help(format!("write `{}.{other}({})`", of.short_operand(), exponent.short())));
         }
+        let exponent_id = self.value(exponent, Some(DType::I32))?;
         let low = if float { -MAX_EXPONENT } else { 0 };
         let Some(n) = self.program.exprs.as_int(exponent_id).filter(|n| (low..=MAX_EXPONENT).contains(n)) else {
             let error = Error::new(exponent.span, format!("the exponent is a literal from {low} to {MAX_EXPONENT}"));
@@ -254,6 +257,20 @@ impl Checker<'_> {
         }
         let result = result.unwrap_or(one);
         Ok(if n < 0 { exprs.binary(Binary::Div, one, result) } else { result })
+    }
+
+    /// True if an exponent is a whole number that is known here: a literal, or a parameter.
+    fn is_whole(&self, exponent: &Expr) -> bool {
+        match &exponent.kind {
+            ExprKind::Int { .. } => true,
+            ExprKind::Neg(of) => self.is_whole(of),
+            ExprKind::Name(name) => match self.names.find(name) {
+                Some((_, Symbol::Size(id))) => self.program.exprs.as_int(*id).is_some(),
+                Some((_, Symbol::Literal(literal))) => self.is_whole(literal),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     fn no_method(&self, receiver: &Expr, name: &Name) -> Error {

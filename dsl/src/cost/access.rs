@@ -6,11 +6,11 @@
 
 use super::place::{Point, element, over, value};
 use crate::diag::SpanId;
-use crate::expr::{ExprId, Exprs};
+use crate::expr::{ExprId, Exprs, Outside};
 use crate::facts::Prover;
 use crate::launch::Size;
 use crate::nest::{
-    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space, print,
+    Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, Level, NodeKind, Pred, Program, Slot, Space, print,
 };
 use crate::profile::Profile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,6 +82,18 @@ struct Around {
     span: SpanId,
 }
 
+/// An access of a compute.
+struct Placed<'c> {
+    write: bool,
+    /// True if the compute copies.
+    copy: bool,
+    place: Access,
+    /// The predicates of the compute.
+    preds: &'c [Pred],
+    /// True if the last index can leave the buffer, and is clamped there.
+    can_leave: bool,
+}
+
 struct Walk<'p> {
     program: &'p Program,
     profile: &'p Profile,
@@ -118,19 +130,23 @@ impl Walk<'_> {
     }
 
     fn compute(&mut self, compute: &Compute) {
-        let mut places: Vec<(bool, Access)> = Vec::new();
+        let mut places: Vec<Placed<'_>> = Vec::new();
+        let (preds, copy) = (&compute.preds[..], self.program.stages[compute.stage].is_copy(self.program));
         for read in compute.value.iter().flat_map(|value| self.program.exprs.reads(*value)) {
-            places.push((false, Access { buffer: read.buffer, index: read.index.to_vec() }));
+            let place = Access { buffer: read.buffer, index: read.index.to_vec() };
+            places.push(Placed { write: false, copy, place, preds, can_leave: leaves_row(&read.outside) });
         }
-        places.extend(compute.written().iter().map(|place| (true, place.clone())));
-        let copy = self.program.stages[compute.stage].is_copy(self.program);
-        for (write, place) in places {
-            let touch = self.touch(write, copy, &place);
+        let written = compute.written().iter().cloned();
+        places.extend(written.map(|place| Placed { write: true, copy, place, preds, can_leave: false }));
+        for placed in places {
+            let touch = self.touch(&placed);
             self.found.extend(touch.filter(|touch| !self.found.contains(touch)));
         }
     }
 
-    fn touch(&self, write: bool, copy: bool, place: &Access) -> Option<Touch> {
+    fn touch(&self, placed: &Placed<'_>) -> Option<Touch> {
+        let Placed { write, copy, place, .. } = placed;
+        let (write, copy) = (*write, *copy);
         let buffer = &self.program.buffers[place.buffer];
         let shared = buffer.space == Space::Shared;
         if !shared && !buffer.space.is_global() {
@@ -138,7 +154,7 @@ impl Walk<'_> {
         }
         let index = over(self.program, &place.index, &self.open.iter().map(|o| o.axis).collect());
         let matrix = self.open.iter().any(|o| matches!(o.exec, Exec::Matrix(_)));
-        let (width, missing) = if matrix { (1, None) } else { self.width(place.buffer, &index, write, copy) };
+        let (width, missing) = if matrix { (1, None) } else { self.width(placed, &index) };
         let bytes = self.element_bytes(place.buffer).checked_mul(width)?;
         let neighbour = self.neighbours();
         Some(Touch {
@@ -268,7 +284,8 @@ impl Walk<'_> {
 
     /// How many elements an invocation accesses at once, and the fact without which they are not more: of loops that are executed together or
     /// written out, those of the one along which elements are neighbours.
-    fn width(&self, buffer: BufferId, index: &[ExprId], write: bool, copy: bool) -> (i64, Option<String>) {
+    fn width(&self, placed: &Placed<'_>, index: &[ExprId]) -> (i64, Option<String>) {
+        let Placed { write, copy, place: Access { buffer, .. }, .. } = *placed;
         let most = WIDEST / self.element_bytes(buffer).max(1);
         let Some(first) = self.point(0) else { return (1, None) };
         let is_along = |around: &&Around| {
@@ -290,10 +307,40 @@ impl Walk<'_> {
         let zero = program.exprs.int(0);
         let is_own = |exprs: &Exprs, id| matches!(exprs.get(id), crate::expr::Expr::Axis(a) if *a == along.axis);
         let start = index.last().map(|last| program.exprs.replace(*last, &mut |exprs, id| is_own(exprs, id).then_some(zero)));
-        match start.and_then(|start| self.unaligned(buffer, start, width)) {
-            None => (width, None),
-            Some(fact) => (1, fact),
+        let unaligned = start.and_then(|start| self.unaligned(buffer, start, width));
+        match (self.clamped(placed, along.axis), unaligned) {
+            (None, None) => (width, None),
+            // Whole tiles come first, because the fact about them often proves the alignment, too.
+            (Some(fact), _) => (1, fact),
+            (None, Some(fact)) => (1, fact),
         }
+    }
+
+    /// `Some` if the index of each element is clamped on its own, so that no vector is read: past the end of the buffer, or past the end of an
+    /// axis that is made of `along`. With the fact by which that axis's tiles are whole, if the fact is about dims.
+    fn clamped(&self, placed: &Placed<'_>, along: AxisId) -> Option<Option<String>> {
+        let program = self.program;
+        if placed.can_leave {
+            return Some(None);
+        }
+        let names = |axis: AxisId| {
+            let is_made = &mut |a| program.is_made_of(a, axis);
+            placed.place.index.iter().any(|index| program.exprs.uses_axis(*index, is_made))
+        };
+        let clamps = placed.preds.iter().map(|pred| pred.axis);
+        let mut clamps = clamps.filter(|axis| program.is_made_of(*axis, along) && names(*axis)).peekable();
+        clamps.peek()?;
+        let facts: Option<Vec<String>> = clamps.map(|axis| self.whole_tiles(axis)).collect();
+        Some(facts.map(|facts| facts.join(", ")))
+    }
+
+    /// The fact by which an axis's tiles are whole, if it is one of dims.
+    fn whole_tiles(&self, axis: AxisId) -> Option<String> {
+        let (program, of) = (self.program, &self.program.axes[axis]);
+        let Fate::Split(split) = &of.fate else { return None };
+        let lengths = split.parts.get(1..)?.iter().map(|part| program.exprs.as_int(program.axes[*part].extent));
+        let length = lengths.collect::<Option<Vec<i64>>>()?.into_iter().try_fold(1i64, i64::checked_mul)?;
+        self.is_dim(of.extent).then(|| format!("{} % {length} == 0", factor(print::expr(program, of.extent))))
     }
 
     /// Whether a vector that begins in a column is not proved to be aligned; and the fact that is missing, of a row's length or of the column, if
@@ -366,6 +413,14 @@ fn most_turns(starts: &[i64], together: usize, bytes: i64, banks: i64) -> u32 {
         counts.into_values().max().unwrap_or(1)
     };
     starts.chunks(together).map(turns).max().unwrap_or(1)
+}
+
+/// True if the last index of a read can leave its buffer.
+fn leaves_row(outside: &Outside) -> bool {
+    match outside {
+        Outside::Never => false,
+        Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.last().is_some_and(|(low, high)| *low || *high),
+    }
 }
 
 /// In parentheses, where it is more than one word.

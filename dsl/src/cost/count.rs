@@ -39,9 +39,9 @@ pub(super) struct Count<'p> {
     open: Vec<Open>,
     /// The loops around the writes of every buffer that this dispatch writes.
     written: HashMap<BufferId, HashSet<AxisId>>,
-    /// How many loops are open around the allocation of each buffer that a workgroup makes together.
+    /// The number of loops around the allocation of each buffer that a workgroup makes together.
     together: HashMap<BufferId, usize>,
-    /// How many of the open loops do not say which invocations execute what is counted.
+    /// The number of outer loops that do not select the invocations that execute the counted node.
     outside: usize,
 }
 
@@ -136,8 +136,8 @@ impl<'p> Count<'p> {
         counted.map(|(_, o)| o.extent.clone()).fold(self.executors(), Size::times)
     }
 
-    /// How many invocations of a workgroup execute what is counted, as the loops say that are bound to them. Along a coordinate that no loop
-    /// is bound to, all invocations do the same, which counts once.
+    /// Returns the number of invocations of a workgroup that execute the counted node, by the loops that are bound to them. Along a coordinate
+    /// that no loop is bound to, all invocations do the same, which counts once.
     fn executors(&self) -> Size {
         let mut bound: BTreeMap<(Level, Slot), Size> = BTreeMap::new();
         for open in self.open.get(self.outside..).unwrap_or_default() {

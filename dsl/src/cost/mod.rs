@@ -22,7 +22,7 @@ mod written;
 pub use access::{Apart, Next, Touch};
 pub use occupancy::{Limit, Occupancy};
 pub use registers::Registers;
-pub use shares::{Covered, Repeated};
+pub use shares::{Covered, Long, Repeated};
 
 use crate::launch::Size;
 use crate::lower::launch::grid;
@@ -48,6 +48,8 @@ pub struct Cost {
     pub repeated: Vec<Repeated>,
     /// The splits over workgroups that can run past the end of an axis.
     pub covered: Vec<Covered>,
+    /// The tiles whose points are all run, however short their axis is.
+    pub long: Vec<Long>,
     /// The tensors that the dispatch touches.
     pub tensors: Vec<Traffic>,
     /// Whether a range's bound depends on other axes, so that the figures are at most what they say.
@@ -129,6 +131,7 @@ fn of_dispatch(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Cos
         registers: registers::registers(program, profile, &dispatch.body),
         repeated: count.repeated,
         covered: shares::covered(program, dispatch),
+        long: shares::long(program, dispatch),
         tensors: count.global.into_iter().map(traffic).collect(),
         at_most: count.at_most,
         guards: count.guards,

@@ -6,7 +6,7 @@ use crate::diag::SpanId;
 use crate::expr::Expr;
 use crate::launch::Size;
 use crate::lower::launch::size;
-use crate::nest::{BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Space, walk};
+use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Space, Tail, walk};
 use crate::profile::Profile;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,19 @@ pub struct Covered {
     /// How many the tiles have.
     pub run: Size,
     /// The directive that split it.
+    pub span: SpanId,
+}
+
+/// A tile whose points are all run, however short its axis is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Long {
+    /// The axis.
+    pub axis: String,
+    /// The points of a tile that are always run.
+    pub run: i64,
+    /// The extent of the axis.
+    pub needed: Size,
+    /// The directive that made the tile.
     pub span: SpanId,
 }
 
@@ -93,6 +106,39 @@ pub(super) fn covered(program: &Program, dispatch: &Dispatch) -> Vec<Covered> {
         let run = split.parts.iter().map(|part| size(program, program.axes[*part].extent)).collect::<Option<Vec<_>>>()?;
         let run = run.into_iter().fold(Size::Const(1), Size::times);
         Some(Covered { axis: axis.name.clone(), needed: size(program, axis.extent)?, run, span: split.span })
+    };
+    program.axes.iter().filter_map(of).collect()
+}
+
+/// The tiles whose points are all run, however short the axis is: unrolled and vectorized tiles, sides of matrices, and tiles that are rounded
+/// up. Tiles that are distributed to invocations are left out, and so are serial loops, because they can end at the extent.
+pub(super) fn long(program: &Program, dispatch: &Dispatch) -> Vec<Long> {
+    let mut loops = Vec::new();
+    for node in walk::nodes(&dispatch.body) {
+        if let NodeKind::Loop(l) = &node.kind
+            && !loops.contains(&(l.axis, l.exec))
+        {
+            loops.push((l.axis, l.exec));
+        }
+    }
+    let of = |(_, axis): (_, &crate::nest::Axis)| {
+        let Fate::Split(split) = &axis.fate else { return None };
+        let inner = split.parts.get(1..).filter(|inner| !split.exact && !inner.is_empty())?;
+        let within = |parts: &[AxisId], looped: AxisId| parts.iter().any(|part| program.is_made_of(*part, looped));
+        if loops.iter().any(|(looped, exec)| matches!(exec, Exec::Bind(..) | Exec::Step(_)) && within(&split.parts, *looped)) {
+            return None;
+        }
+        // Several loops can bind one axis: a reduction has one for each phase.
+        let mut extents: BTreeMap<AxisId, i64> = BTreeMap::new();
+        for (looped, exec) in loops.iter().filter(|(looped, _)| within(inner, *looped)) {
+            match exec {
+                Exec::Serial if split.tail != Tail::RoundUp => {}
+                _ => _ = extents.insert(*looped, program.exprs.as_int(program.axes[*looped].extent)?),
+            }
+        }
+        let run = extents.into_values().try_fold(1i64, i64::checked_mul).filter(|run| *run > 1)?;
+        let needed = size(program, axis.extent)?;
+        Some(Long { axis: axis.name.clone(), run, needed, span: split.span })
     };
     program.axes.iter().filter_map(of).collect()
 }

@@ -22,6 +22,16 @@ struct Banks {
     left: u32,
 }
 
+/// True if neighbouring invocations access elements of device memory that are far apart.
+pub(super) fn is_scattered(touch: &Touch) -> bool {
+    let apart = match touch.apart {
+        Some(Apart::Rows) => true,
+        Some(Apart::Bytes(n)) => n >= APART && n > i64::from(touch.bytes),
+        None => false,
+    };
+    apart && !touch.shared
+}
+
 /// Turns that are not worth a word where no pad makes them fewer.
 const FEW: u32 = 2;
 
@@ -44,36 +54,51 @@ impl Look<'_> {
     }
 
     fn uncoalesced(&mut self, touch: &Touch) {
-        let apart = match touch.apart {
-            Some(Apart::Rows) => "a row apart".into(),
-            Some(Apart::Bytes(n)) if n >= APART && n > i64::from(touch.bytes) => format!("{n} bytes apart"),
-            _ => return,
-        };
-        if touch.shared {
+        if !is_scattered(touch) {
             return;
         }
+        let apart = match touch.apart {
+            Some(Apart::Bytes(n)) => format!("{n} bytes apart"),
+            _ => "a row apart".into(),
+        };
         let verb = if touch.write { "write" } else { "read" };
         let what = format!("neighbouring invocations {verb} elements of `{}` that are {apart}", touch.buffer);
         let axis = touch.next.as_ref().map_or_else(|| "the last index".into(), |next| format!("`{}`", next.axis));
-        let general = "let neighbouring invocations have neighbouring values of";
-        let advice = Advice::general(format!("{general} {axis}, or copy what a workgroup needs to shared memory"));
-        let advice = match self.coalesced(touch) {
+        // On a CPU, shared memory is as far away as the tensor.
+        let can_copy = !self.subject.profile.cpu;
+        let letters = self.exchanged_letters(touch);
+        let mends = |(_, edit): &(String, Option<Edit>)| {
+            edit.as_ref().is_some_and(|edit| self.is_coalesced_by(edit, &touch.buffer, touch.write))
+        };
+        let copies = || if can_copy { self.copied_together(touch) } else { Vec::new() };
+        let found = letters.clone().filter(mends).or_else(|| copies().into_iter().find(mends));
+        // If the letters cannot be exchanged, other accesses need the neighbours that there are.
+        let neighbours = letters.is_none().then(|| format!("let neighbouring invocations have neighbouring values of {axis}"));
+        let copy = can_copy.then(|| "copy what a workgroup needs to shared memory".to_owned());
+        let general: Vec<String> = neighbours.into_iter().chain(copy).collect();
+        if general.is_empty() && found.is_none() {
+            return;
+        }
+        let advice = Advice::general(general.join(", or "));
+        let advice = match found {
             Some((instead, edit)) => advice.or(instead, edit),
             None => advice,
         };
         self.note(LintName::Uncoalesced, touch.span, what, advice);
     }
 
-    /// What would let neighbours access neighbours.
-    fn coalesced(&self, touch: &Touch) -> Option<(String, Option<Edit>)> {
-        let (next, text) = (touch.next.as_ref()?, self.text(touch.span)?);
-        if next.bound {
-            return self.with_letters(touch, next, &text);
-        }
-        // By one invocation after another: the workgroup copies it together.
+    /// The directive with other letters, where that lets neighbours access neighbours.
+    fn exchanged_letters(&self, touch: &Touch) -> Option<(String, Option<Edit>)> {
+        let (next, text) = (touch.next.as_ref().filter(|next| next.bound)?, self.text(touch.span)?);
+        self.with_letters(touch, next, &text)
+    }
+
+    /// Copies that a workgroup makes together, one invocation after another along the rows: each a way to write it.
+    fn copied_together(&self, touch: &Touch) -> Vec<(String, Option<Edit>)> {
+        let Some(next) = &touch.next else { return Vec::new() };
         let name = self.fresh(&format!("{}_s", touch.buffer));
         let promote = |at: &str| format!("promote({} => {name}, at: {at}, to: shared)", touch.buffer);
-        let (behind, more) = match (&next.outer, touch.write) {
+        let (behind, more) = match (&next.outer, touch.write || next.bound) {
             (_, true) => (touch.span, promote("workgroup")),
             (Some((outer, made)), false) => (*made, promote(outer)),
             (None, false) => {
@@ -81,8 +106,9 @@ impl Look<'_> {
                 (touch.span, format!("tile({}: 16 => {outer}); {}", next.axis, promote(&outer)))
             }
         };
-        let edit = self.text(behind).and_then(|text| self.edit(behind, format!("{text}; {more}")));
-        Some((format!("copy what a workgroup needs: `{more};`"), edit))
+        let Some(text) = self.text(behind) else { return Vec::new() };
+        let texts = [format!("{text}; {more}"), format!("{more}; {text}")];
+        texts.into_iter().map(|text| (format!("copy what a workgroup needs: `{more};`"), self.edit(behind, text))).collect()
     }
 
     /// The directive with the letters exchanged of what is bound to `x` and of the axis along which elements are neighbours.
@@ -168,6 +194,10 @@ impl Look<'_> {
     fn scalar(&mut self, buffer: &str, fact: &str, touch: &Touch) {
         let span = if touch.copy { self.copied(buffer).unwrap_or(touch.span) } else { touch.span };
         let verb = if touch.write { "written" } else { "read" };
+        // If the fact does not make the access wide, something else keeps its elements apart.
+        if !self.widens(fact) {
+            return;
+        }
         let what = format!("`{buffer}` is {verb} element by element, as `{fact}` is not known");
         let specialize = format!("specialize({fact});");
         let instead = format!("write `where {fact}` in the head, or `{specialize}` for a version of its own");

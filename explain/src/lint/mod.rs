@@ -3,8 +3,10 @@
 //!
 //! A lint judges by what the profile says, and one that would need a number that it does not say is left out. `memory` looks at how neighbouring
 //! invocations access memory, `work` at what is computed in vain, and `room` at what a core has; `directive` writes directives anew, and `follow`
-//! compiles the schedule with each change that is offered: one with which it is refused is not offered.
+//! compiles the schedule with each change that is offered: one with which it is refused, or that does not mend what the lint tells, is not
+//! offered. `consistent` leaves out lints that contradict another one.
 
+mod consistent;
 mod directive;
 mod follow;
 mod memory;
@@ -15,7 +17,7 @@ use crate::figures::{Figures, Known};
 use crate::source::Subject;
 use serde::Serialize;
 use std::fmt;
-use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::diag::{Errors, SpanId};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::schedule::tune::Choice;
@@ -34,6 +36,8 @@ pub enum LintName {
     Recomputed,
     /// Invocations have nothing to do.
     Idle,
+    /// A tile whose points are all run is longer than its axis.
+    LongTile,
     /// A core has room for one workgroup.
     Occupancy,
     /// An invocation holds more registers than it has.
@@ -48,6 +52,7 @@ impl fmt::Display for LintName {
             LintName::ScalarAccess => "scalar_access",
             LintName::Recomputed => "recomputed",
             LintName::Idle => "idle",
+            LintName::LongTile => "long_tile",
             LintName::Occupancy => "occupancy",
             LintName::Registers => "registers",
         })
@@ -121,8 +126,8 @@ pub(crate) fn lints(
     nest: &Program,
     launched: &launch::Program,
     figures: &[Figures],
-    known: &Known,
-    choice: &Choice,
+    (known, choice): (&Known, &Choice),
+    warnings: &Errors,
 ) -> Vec<Lint> {
     let mut found = Vec::new();
     for (dispatch, figures) in figures.iter().enumerate().take(launched.dispatches.len()) {
@@ -132,7 +137,7 @@ pub(crate) fn lints(
         look.room();
         found.append(&mut look.found);
     }
-    found
+    consistent::without_contradictions(found, subject, warnings)
 }
 
 impl Look<'_> {

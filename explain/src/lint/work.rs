@@ -2,7 +2,7 @@
 
 use super::directive::with_number;
 use super::{Advice, LintName, Look};
-use tilewright_dsl::cost::{Covered, Repeated};
+use tilewright_dsl::cost::{Covered, Long, Repeated};
 use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
 
 /// The share of invocations that may have nothing to do, in percent.
@@ -16,6 +16,7 @@ impl Look<'_> {
         let figures = self.figures;
         figures.cost.repeated.iter().for_each(|repeated| self.recomputed(repeated));
         figures.cost.covered.iter().for_each(|covered| self.past_the_end(covered));
+        figures.cost.long.iter().for_each(|long| self.longer_than_the_axis(long));
         self.part_of_a_subgroup();
     }
 
@@ -51,6 +52,23 @@ impl Look<'_> {
         let new = smaller.and_then(|factor| with_number(text.as_deref()?, axis, factor));
         let advice = Advice::general(format!("make the tiles of `{axis}` smaller"));
         self.note(LintName::Idle, covered.span, what, self.written(advice, covered.span, new));
+    }
+
+    /// A tile whose points are all run, of an axis that is shorter at the sizes at hand.
+    fn longer_than_the_axis(&mut self, long: &Long) {
+        let Some(needed) = self.known.eval(&long.needed).filter(|needed| (1..long.run).contains(needed)) else { return };
+        let (axis, run) = (long.axis.trim_end_matches('\''), long.run);
+        let what = format!(
+            "{} of {run} points of a tile of `{axis}` are computed for nothing: all {run} are run, and `{axis}` has {needed}",
+            run - needed
+        );
+        let text = self.text(long.span);
+        let factor = text.as_deref().and_then(|text| super::directive::number(text, axis));
+        // The largest power of two that the axis fills.
+        let smaller = 1i64 << needed.ilog2();
+        let new = factor.filter(|factor| *factor > smaller).and_then(|_| with_number(text.as_deref()?, axis, smaller));
+        let advice = Advice::general(format!("make the tile of `{axis}` at most {needed} long"));
+        self.note(LintName::LongTile, long.span, what, self.written(advice, long.span, new));
     }
 
     /// A workgroup of invocations that are no whole subgroups.

@@ -553,7 +553,7 @@ pub(in crate::schedule) fn finish(
         let constant = check::constant(program, copy);
         let whole = constant.and_then(|()| check::shared_out(program, profile, copy));
         if outcome.errors.keep(whole).is_some() {
-            reuse::check(program, copy, &mut outcome.warnings);
+            reuse::check(program, profile, copy, &mut outcome.warnings);
         }
     }
     local::predicate_inactive(program, profile);

@@ -1,21 +1,26 @@
 //! Whether a copy pays: a warning where what is copied is read once.
 //!
-//! Not of one that changes how its elements lie (a list in another order than the tensor's, rows that are padded or permuted,
-//! vectors that were asked for), nor of results, which are written back together.
+//! A copy is not warned of if it changes the layout of its elements (a list in another order than the tensor's, rows that are padded or
+//! permuted, vectors that were asked for), or if it is a result, which is written back together. Neither is a copy in shared memory that
+//! neighbouring invocations read along another dimension than the last, as in a transposition, because the copy lets them read the tensor along
+//! its rows. On a profile of a CPU that does not pay, so there it is warned of.
 
 use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Level, NodeKind, Program, Space};
+use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Level, NodeKind, Program, Slot, Space};
+use crate::profile::Profile;
 use crate::schedule::promote::Copied;
 
 /// Warns of a copy that nothing reuses.
-pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
+pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warnings: &mut Errors) {
     let buffer = &program.buffers[copy.buffer];
     if copy.computed
         || copy.vector.is_some()
         || copy.reordered
         || buffer.row_pad > 0
+        || buffer.swizzle > 0
+        || !profile.cpu && buffer.space == Space::Shared && is_read_across(program, copy.buffer)
         || program.stages[copy.stage].buffer != copy.buffer
     {
         return;
@@ -34,6 +39,31 @@ pub(super) fn check(program: &Program, copy: &Copied, warnings: &mut Errors) {
         let error = Error::new(copy.span, what);
         warnings.push(error.help("leave the copy out, or promote further out"));
     }
+}
+
+/// True if neighbouring invocations read different rows of a copy.
+fn is_read_across(program: &Program, buffer: BufferId) -> bool {
+    let mut across = false;
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            // The coordinate by which neighbours differ: the first one that a loop is bound to.
+            let order = |exec: Exec| match exec {
+                Exec::Bind(Level::Lane, _) | Exec::Bind(Level::Thread, Slot::Linear) => Some(0),
+                Exec::Bind(Level::Thread, slot) => Some(slot.index()),
+                _ => None,
+            };
+            let bound = around.iter().rev().filter_map(|l| Some((order(l.exec)?, l.axis)));
+            let Some((_, axis)) = bound.min_by_key(|(order, _)| *order) else { return };
+            for read in compute.values().flat_map(|value| program.exprs.reads(value)).filter(|read| read.buffer == buffer) {
+                let varies = |index: &ExprId| program.exprs.uses_axis(*index, &mut |a| program.is_made_of(a, axis));
+                if let Some((last, rows)) = read.index.split_last() {
+                    across |= !varies(last) && rows.iter().any(varies);
+                }
+            }
+        });
+    }
+    across
 }
 
 /// The dimensions of a copy, but those that invocations own.
