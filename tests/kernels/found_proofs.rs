@@ -1,4 +1,4 @@
-//! Programs that are right and were refused, because a proof was missing: each is run, so that what is proved is also true.
+//! Right programs that were refused, because a proof was missing. Each is run, so that the proofs are tested, too.
 
 use crate::harness::{check, profiles, variant};
 
@@ -38,7 +38,7 @@ fn eight_dimensions() {
     check(&kernel, "V: k for p {}", &[&EIGHT]);
 }
 
-/// A scalar in an index is data, which wraps; what is copied at an index and what is read there wrap alike.
+/// A scalar in an index is data, which wraps. The index of a copy's element wraps as the reader's index does.
 #[test]
 fn copies_at_scalars() {
     let shared = "tile(i: 8) => workgroup(x); promote(x => x_s, at: workgroup, to: shared); distribute(i => thread(x));";
@@ -81,7 +81,7 @@ fn dims_that_equations_give() {
     }
 }
 
-/// Under `g == 1` there is one group; and a stride with a bound bounds what is read.
+/// Under `g == 1` there is one group. A stride with a bound bounds a footprint.
 #[test]
 fn facts_that_bound_indices() {
     let kernel = "fn k<C, MG>(x: f32[C], w: f32[C, MG], g: dim, cg: dim) -> y: f32[g * MG] {

@@ -51,7 +51,7 @@ impl Proofs<'_> {
         Expr::new(ExprKind::Read { tensor: tensor.to_owned(), outside, index }, self.ty)
     }
 
-    /// What lies outside, of reads that can leave their tensor.
+    /// Picks the value outside of a tensor, for reads that can leave it.
     fn outside(&mut self) -> Outside {
         match self.random.u8(..3) {
             0 => Outside::Pad(if self.ty == F32 { "0.5" } else { "7" }.to_owned()),
@@ -59,7 +59,7 @@ impl Proofs<'_> {
         }
     }
 
-    /// The sum of what a body is for `k` in `0..count`.
+    /// Sums a body over `k` in `0..count`.
     fn sum(&self, count: i64, body: Expr) -> Expr {
         let range = Range { axis: "k".to_owned(), low: Expr::int(0), high: Expr::int(count), inclusive: false };
         Expr::new(ExprKind::Reduce { op: "sum", ranges: vec![range], body: Box::new(body) }, self.ty)
