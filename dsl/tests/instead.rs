@@ -41,6 +41,7 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     // Updates.
     ("z[at[i]] += 1;", "scatter is out of scope", Some("z[b] = sum(i in 0..N) { if at[i] == b { 1 } else { 0 } };")),
     ("z[at[i]] += n[i];", "`z` cannot be updated at `at[i]`", Some("z[b] = sum(i in 0..N) { if at[i] == b { n[i] } else { 0 } };")),
+    ("z[at[i]] -= n[i] + 1;", "scatter is", Some("z[b] = sum(i in 0..N) { if at[i] == b { -(n[i] + 1) } else { 0 } };")),
     ("y[i] += w[i, k];", "an element is defined once", Some("y[i] = sum(k in 0..M) { w[i, k] };")),
     ("y[i] *= w[i, k] + 1.0;", "`y` cannot be updated by `*=`", Some("y[i] = prod(k in 0..M) { w[i, k] + 1.0 };")),
     ("acc[i] += s;", "`acc` cannot be updated by `+=`", Some("acc[i] = acc[i] + s;")),
@@ -65,6 +66,10 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("let f = |a, b| a + b;", "a closure is not a value", None),
     ("let f = || 1.0;", "a closure is not a value", None),
     ("let f = move |a: f32| { a };", "a closure is not a value", None),
+    ("let f = |a: f32| -> f32 { a };", "a closure is not a value", None),
+    ("let Some(v) = s;", "names one value", None),
+    ("y[i] = super::cube(x[i]);", "`super::…` is an item of Rust", None),
+    ("y[i] = f32::consts::PI();", "there is no function `f32::consts::PI`", Some("f32::consts::PI")),
     ("stage!(t, x);", "`stage!` cannot be called", None),
     ("assert!(N > 1);", "`assert!` cannot be called", None),
     ("y[i] = max!(x[i], 0.0);", "`max!` cannot be called", None),

@@ -28,7 +28,9 @@ fn every_choice_of_tuned_constants_is_right_or_says_why_not() {
             }
         }
         let too_many = |choice, workgroup, n| {
-            format!("{choice}: a workgroup of {workgroup} has {n} invocations\n  note: `test` guarantees 256\n  help: make the tile smaller, or distribute fewer axes\n")
+            format!(
+                "{choice}: a workgroup of {workgroup} has {n} invocations\n  note: `test` guarantees 256\n  help: make the tile smaller, or distribute fewer axes\n"
+            )
         };
         let wanted = [
             too_many("B = 16, R = 1", "32x16x1", 512),

@@ -35,6 +35,7 @@ impl Checker<'_> {
                     "write its definition here, `let {name}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
                 ))
             }
+            (name, []) if !of.is_empty() => error.help(format!("a constant has no parentheses: write `{of}::{name}`")),
             _ => {
                 let error = error.note("kernels have reads, operators, reductions and methods such as `a.max(b)`");
                 error.help("write its value here, `{ let v = …; v * v }`").maybe_help(nearest_method(name))

@@ -41,9 +41,10 @@ impl Checker<'_> {
 
     /// The definition that gathers what an update at an index of data scatters.
     fn gathered(&self, define: &Define, op: BinaryOp, buffer: Option<BufferId>) -> Option<String> {
-        let (reduction, neutral) = op.reduction()?;
+        let is_sum = matches!(op, BinaryOp::Add | BinaryOp::Sub);
+        let (reduction, neutral) = if is_sum { ("sum", "0") } else { op.reduction()? };
         let neutral = match buffer {
-            Some(buffer) if op == BinaryOp::Add => zero(self, buffer),
+            Some(buffer) if is_sum => zero(self, buffer),
             Some(buffer) if self.program.buffers[buffer].dtype.is_float() => "1.0",
             _ => neutral,
         };
@@ -69,7 +70,11 @@ impl Checker<'_> {
             format!("{axis} in {}", known.unwrap_or_else(|| "0..…".into()))
         };
         let ranges: Vec<String> = free.iter().map(range).collect();
-        let (axes, ranges, condition, value) = (axes.join(", "), ranges.join(", "), conditions.join(" && "), define.value.short());
+        let value = match op {
+            BinaryOp::Sub => format!("-{}", define.value.short_operand()),
+            _ => define.value.short(),
+        };
+        let (axes, ranges, condition) = (axes.join(", "), ranges.join(", "), conditions.join(" && "));
         Some(format!("{}[{axes}] = {reduction}({ranges}) {{ if {condition} {{ {value} }} else {{ {neutral} }} }};", define.name))
     }
 

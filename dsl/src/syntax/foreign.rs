@@ -193,9 +193,19 @@ pub(super) fn closure(cursor: &mut Cursor<'_>) -> Option<Error> {
             cursor.eat(",");
         }
     }
+    if cursor.eat("->").is_some() {
+        cursor.skip_one();
+    }
     let value = cursor.ahead(expr).map_or_else(|| "…".into(), |value| value.short());
     let error = Error::new(at, "a closure is not a value of a kernel");
     Some(error.help(format!("write what it computes where it is needed, `{}`", inlined(&parameters, &value))))
+}
+
+/// Refuses a path to an item of Rust: `super::a`.
+pub(super) fn item(cursor: &mut Cursor<'_>) -> Option<Error> {
+    let word = ["super", "crate", "self", "Self"].into_iter().find(|word| cursor.peek_word(word))?;
+    let error = Error::new(cursor.here(), format!("`{word}::…` is an item of Rust, which kernels do not use"));
+    Some(error.help("write its value here, or make it an argument"))
 }
 
 /// Refuses the call of a macro, after its name.
@@ -220,10 +230,17 @@ pub(super) fn macro_call(cursor: &mut Cursor<'_>, name: &Name) -> Option<Error> 
 
 /// Refuses a pattern that is not a name, after `let`.
 pub(super) fn pattern(cursor: &mut Cursor<'_>) -> Option<Error> {
+    let at = cursor.here();
+    let of_type = cursor.ahead(|c| {
+        c.name("a type")?;
+        Ok(c.peek_group(Delimiter::Parenthesis) || c.peek_group(Delimiter::Brace))
+    });
+    if of_type == Some(true) {
+        return Some(Error::new(at, "a `let` of a kernel names one value").help("write `let a = …;`, without a pattern"));
+    }
     if !cursor.peek_group(Delimiter::Parenthesis) && !cursor.peek_group(Delimiter::Bracket) {
         return None;
     }
-    let at = cursor.here();
     let read = cursor.ahead(|c| {
         let names = tuple(c, |c| c.name("a name"))?;
         c.expect("=")?;

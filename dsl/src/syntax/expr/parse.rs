@@ -159,6 +159,9 @@ fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     if cursor.peek("|") || cursor.peek("||") || cursor.peek_word("move") {
         return Err(foreign::closure(cursor).unwrap_or_else(|| cursor.expected("an expression")));
     }
+    if let Some(error) = foreign::item(cursor) {
+        return Err(error);
+    }
     match cursor.peek_name().as_deref() {
         Some("true" | "false") | None => literal(cursor),
         Some("if") => choice(cursor),
