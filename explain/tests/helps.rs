@@ -126,7 +126,11 @@ fn with_block(text: &str, from: usize, snippet: &str) -> Option<String> {
     // The schedule's last brace closes its body, and the one before ends the line above.
     let close = text[..end].rfind('}')?;
     Some(match own {
-        Some(at) => format!("{} {directives}{}", &text[..at], &text[at..]),
+        // After what the block has already, which makes the axes.
+        Some(at) => {
+            let close = at + text[at..].find('}')?;
+            format!("{}{directives} {}", &text[..close], &text[close..])
+        }
         None => format!("{}{snippet}\n{}", &text[..close], &text[close..]),
     })
 }

@@ -49,7 +49,7 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: Spa
     }
     if let Some(lanes) = nest.path.frames.iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes)))) {
         let error = Error::new(name.span, "a stage is vectorized along one axis");
-        return Err(error.note_at(lanes.span, "it already is, here").help("leave this out"));
+        return Err(error.note_at(lanes.span, "it already is, here").help("leave one of the two out"));
     }
     if !(count as u64).is_power_of_two() {
         return Err(Error::new(blame, format!("{count} lanes: the number of lanes is a power of two")).help("write 2, 4 or 8"));
