@@ -3,6 +3,7 @@
 //! What the macros compile, and what tuners and tests compile at run time, goes this way.
 
 use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
+use crate::cost::chains;
 use crate::diag::{Error, Errors, Place, SpanId};
 use crate::launch::{self, Layout, Role, Version};
 use crate::length;
@@ -107,6 +108,8 @@ pub fn compile_watched(
         }
     }
     owe_limits(&mut variant.nest, &variant.program.limits);
+    let nests = std::iter::once(&mut variant.nest).chain(&mut variant.specialized);
+    nests.chain(variant.prepared.iter_mut().map(|(_, nest)| nest)).for_each(chains::state);
     for (nest, version) in variant.specialized.iter_mut().zip(&variant.program.specialized) {
         owe_limits(nest, &version.limits);
     }

@@ -281,6 +281,7 @@ fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
             State::Guarded => "guarded",
             State::CheckedAtLaunch => "checked_at_launch",
             State::Assumed => "assumed",
+            State::Stated => "stated",
         },
         what: o.what.clone(),
         place: placed(&subject.spans.locate(o.span)),

@@ -111,11 +111,12 @@ impl Version {
     }
 
     fn ledger_lines(&self, lines: &mut Vec<Text>) {
-        const STATES: [(State, Style, &str); 4] = [
+        const STATES: [(State, Style, &str); 5] = [
             (State::Assumed, Style::Bad, "assumed"),
             (State::CheckedAtLaunch, Style::Fair, "checked at launch"),
             (State::Guarded, Style::Fair, "guarded"),
             (State::Proved, Style::Good, "proved"),
+            (State::Stated, Style::Plain, "stated"),
         ];
         if !self.ledger.is_empty() {
             lines.extend([Text::default(), Text::of(Style::Heading, "ledger")]);

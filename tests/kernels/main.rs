@@ -5,6 +5,7 @@
 
 mod all_reduce;
 mod attention;
+mod chains;
 mod conv;
 mod down;
 mod drivers;

@@ -10,6 +10,7 @@
 //! and how invocations touch memory together (`access`).
 
 mod access;
+pub(crate) mod chains;
 mod count;
 pub mod functions;
 mod leaves;

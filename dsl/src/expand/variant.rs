@@ -145,11 +145,12 @@ fn tuned(program: &Program, text: &mut String) {
 }
 
 fn ledger(program: &Program, text: &mut String) {
-    const STATES: [(State, &str); 4] = [
+    const STATES: [(State, &str); 5] = [
         (State::Assumed, "assumed"),
         (State::CheckedAtLaunch, "checked at launch"),
         (State::Guarded, "guarded"),
         (State::Proved, "proved"),
+        (State::Stated, "stated"),
     ];
     if !program.pinned.is_empty() {
         let names: Vec<&str> = program.pinned.iter().map(|d| program.dims[*d].name.as_str()).collect();

@@ -489,6 +489,8 @@ pub enum State {
     CheckedAtLaunch,
     /// The user said so.
     Assumed,
+    /// A property of the variant that is not an obligation: how long its chains of additions are.
+    Stated,
 }
 
 impl Stage {

@@ -146,11 +146,12 @@ fn step(n: usize, step: &ReportedStep) -> Element {
 }
 
 fn ledger(version: &ReportedVersion) -> Element {
-    const STATES: [(&str, &str, &str); 4] = [
+    const STATES: [(&str, &str, &str); 5] = [
         ("assumed", "bad", "assumed"),
         ("checked_at_launch", "fair", "checked at launch"),
         ("guarded", "fair", "guarded"),
         ("proved", "good", "proved"),
+        ("stated", "plain", "stated"),
     ];
     let rows = STATES.iter().flat_map(|(state, class, shown)| {
         version.ledger.iter().filter(move |entry| entry.state == *state).map(move |entry| {

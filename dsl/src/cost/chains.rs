@@ -1,0 +1,124 @@
+//! How long the longest chain of a float reduction can be: how many items and partial results may be added one after another. The rounding
+//! error of a sum grows with it, and a chain of more than 2^24 ones in f32 stands still.
+//!
+//! Read off the last nest: the loops around an update count, unless invocations share their iterations. The partial results of invocations become
+//! one in a tree, or by atomics in a chain. (Subgroup arithmetic, whose order is the driver's, counts as a tree.)
+
+use crate::diag::SpanId;
+use crate::expr::{Binary, Expr};
+use crate::launch::Size;
+use crate::lower::launch::size;
+use crate::nest::walk::{self, Around};
+use crate::nest::{AxisId, Body, Exec, How, Monoid, NodeKind, Phase, Program, Side, StageId, State};
+use crate::schedule::hull::largest;
+
+/// Notes in the ledger the longest chain of each float reduction.
+pub(crate) fn state(program: &mut Program) {
+    for dispatch in 0..program.plan.len() {
+        let mut chains: Vec<Chain> = Vec::new();
+        walk::within(&program.plan[dispatch].body, &mut |node, around| {
+            let (stage, links) = match &node.kind {
+                NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Resume) => (c.stage, Vec::new()),
+                NodeKind::AllReduce(c) => (c.stage, c.over.clone()),
+                _ => return,
+            };
+            let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return };
+            let Some(verb) = rounds(program, monoid) else { return };
+            let at = chains.iter().position(|chain| chain.stage == stage).unwrap_or_else(|| {
+                chains.push(Chain { stage, verb, loops: Vec::new(), goes_on: false, more: Some(Size::Const(0)) });
+                chains.len() - 1
+            });
+            let Some(chain) = chains.get_mut(at) else { return };
+            match &node.kind {
+                NodeKind::AllReduce(c) => chain.join(program, c.how, &links),
+                // The main part of a peeled loop has all loops; its tail has fewer.
+                NodeKind::Compute(c) if c.phase == Phase::Update && around.len() > chain.loops.len() => {
+                    chain.loops = around.to_vec()
+                }
+                NodeKind::Compute(c) => chain.goes_on |= c.phase == Phase::Resume,
+                _ => {}
+            }
+        });
+        for chain in chains {
+            let what = chain.shown(program);
+            program.owe(what, State::Stated, SpanId::NONE);
+        }
+    }
+}
+
+/// The chain of a reduction.
+struct Chain {
+    stage: StageId,
+    /// What its links are.
+    verb: &'static str,
+    /// The loops around the update.
+    loops: Vec<Around>,
+    /// True if the update goes on from a state of an earlier block.
+    goes_on: bool,
+    /// Links that partial results of invocations add; `None`: no size tells how many.
+    more: Option<Size>,
+}
+
+impl Chain {
+    /// Adds what makes the partial results over some axes one.
+    fn join(&mut self, program: &Program, how: How, over: &[AxisId]) {
+        let links = product(program, over.iter().copied()).map(|parts| match (how, parts) {
+            (How::Subgroup | How::Tree | How::Matrix, Size::Const(n)) => Size::Const(depth(n)),
+            (_, parts) => parts,
+        });
+        self.more = self.more.take().zip(links).map(|(more, links)| more.plus(links));
+    }
+
+    fn shown(&self, program: &Program) -> String {
+        let stage = &program.stages[self.stage];
+        let (name, over) = match &stage.body {
+            Body::Reduce { monoid, over, .. } => (monoid.name.as_str(), over.as_slice()),
+            Body::Map(_) => ("", &[][..]),
+        };
+        let is_link = |around: &&Around| match around.exec {
+            Exec::Bind(..) | Exec::Step(_) | Exec::Matrix(Side::Rows | Side::Columns) => false,
+            Exec::Serial if self.goes_on => true,
+            Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(Side::Depth) => {
+                over.iter().any(|root| program.is_made_of(*root, around.axis))
+            }
+        };
+        let loops = product(program, self.loops.iter().filter(is_link).map(|around| around.axis));
+        let dim = |d: u32| program.dims.values().nth(d as usize).map_or_else(|| "?".to_owned(), |dim| dim.name.clone());
+        match loops.zip(self.more.clone()) {
+            Some((loops, more)) => {
+                format!("{name} of `{}`: chains of up to {} {}", stage.name, loops.plus(more).display(&dim), self.verb)
+            }
+            None => format!("{name} of `{}`: no size tells how long the chains of {} are", stage.name, self.verb),
+        }
+    }
+}
+
+/// What the operations of a monoid are, if they round.
+fn rounds(program: &Program, monoid: &Monoid) -> Option<&'static str> {
+    let exprs = &program.exprs;
+    let mut verbs = monoid.combine.iter().filter(|e| exprs.dtype(**e).is_float()).filter_map(|combine| {
+        let has = |op: Binary| exprs.any(*combine, &mut |e| matches!(e, Expr::Binary(of, ..) if *of == op));
+        let adds = has(Binary::Add) || exprs.any(*combine, &mut |e| matches!(e, Expr::MulAdd(..)));
+        if adds { Some("additions") } else { has(Binary::Mul).then_some("multiplications") }
+    });
+    verbs.next()
+}
+
+/// The levels of a tree of so many leaves.
+fn depth(leaves: i64) -> i64 {
+    i64::from(leaves.max(1).unsigned_abs().next_power_of_two().ilog2())
+}
+
+/// The values of some axes together, at most.
+fn product(program: &Program, mut axes: impl Iterator<Item = AxisId>) -> Option<Size> {
+    axes.try_fold(Size::Const(1), |all, axis| Some(all.times(extent(program, axis)?)))
+}
+
+/// The values of an axis, at most.
+fn extent(program: &Program, axis: AxisId) -> Option<Size> {
+    let of = program.axes[axis].extent;
+    size(program, of).or_else(|| {
+        let all = program.axes.ids().collect();
+        largest(program, of, &all).and_then(|most| size(program, most))
+    })
+}
