@@ -74,10 +74,8 @@ fn declares(variant: &Variant, bits: u32) -> bool {
 fn every_tie_goes_to_the_even_half() {
     let mut values = ties();
     values.resize(values.len().next_multiple_of(8), 1.0);
-    let schedules = [
-        ALONE,
-        "V: k for p where N % 4 == 0 { tile(i: 256) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4); }",
-    ];
+    let schedules =
+        [ALONE, "V: k for p where N % 4 == 0 { tile(i: 256) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4); }"];
     for profile in ways() {
         for schedule in schedules {
             let variant = variant(CAST, schedule, &profile);
