@@ -227,7 +227,7 @@ impl Judge {
 
     fn run(&self, of: &Launches<'_>, variant: &Variant, vulkan: bool) -> Result<Ran, Find> {
         validate(variant).map_err(|text| Find::new(Kind::Words, text))?;
-        crate::positions::check(variant, &mut Rng::with_seed(case.values)).map_err(|text| Find::new(Kind::Launch, text))?;
+        crate::positions::check(variant, &mut Rng::with_seed(of.pair.values)).map_err(|text| Find::new(Kind::Launch, text))?;
         let mut ran = Ran::default();
         let case = of.pair;
         for (n, dims) in case.dims.iter().enumerate() {
