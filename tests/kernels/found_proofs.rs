@@ -249,3 +249,19 @@ fn clamped_pyramids() {
     let schedule = format!("V: k for p {{ tile(i: 8) => workgroup(x); {placed} distribute(i => thread(x)); }}");
     check(&kernel, &schedule, &[&[("N", 13)], &[("N", 1)]]);
 }
+
+/// A sum of places of one axis, clamped, and a copy of what an intermediate reads there, under a tile of a tile.
+#[test]
+fn clamped_sums_of_one_axis_in_copies() {
+    let kernel = "fn k<M, K>(x0: i32[M], y0: &mut i32[K]) {
+        let s0[i, j]: i32[M, M] = x0[i] * x0[j];
+        let s1[]: i32[] = 0;
+        y0[i] = s0.clamp()[((i - 3) + i) - 1, i - 3] + s1[];
+    }";
+    let schedule = "V: k for p where K <= 12 {
+        tile(i: 2) => workgroup(x);
+        promote(x0 => y0_c0, at: workgroup, to: shared);
+        tile(i: 1 => z1) => thread(z);
+    }";
+    check(kernel, schedule, &[&[("M", 1), ("K", 1)], &[("M", 3), ("K", 11)], &[("M", 40), ("K", 12)]]);
+}
