@@ -265,3 +265,26 @@ fn clamped_sums_of_one_axis_in_copies() {
     }";
     check(kernel, schedule, &[&[("M", 1), ("K", 1)], &[("M", 3), ("K", 11)], &[("M", 40), ("K", 12)]]);
 }
+
+/// Elements of tables of `u32`, as places: a launch knows that they are small.
+#[test]
+fn tables_of_unsigned_offsets() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {
+        const AT: u32[3, 2] = [[1, 2], [1, 0], [1, 1]];
+        let s[i]: f32[N] = x.clamp()[i + (AT[0, 0] as i32)];
+        y[i] = s.clamp()[i + (AT[i % 3, 1] as i32)] + x.clamp()[1 + (AT[1, 0] as i32)] + x.pad(0.5)[(AT[i % 3, 0] - AT[i % 3, 1]) as i32];
+    }";
+    for schedule in ["", "precompute(s);", "tile(i: 4) => workgroup(x); distribute(i => thread(x));"] {
+        check(kernel, &format!("V: k for p {{ {schedule} }}"), &[&[("N", 1)], &[("N", 6)], &[("N", 131)]]);
+    }
+}
+
+/// The value that a reduction stores is not within the reduction's range, which may be empty.
+#[test]
+fn remainders_beside_empty_ranges() {
+    let kernel = "fn k<F = 1>(n: dim) -> y: f32[n, n] {
+        let s[j]: f32[n] = if j < 1 { 1.0 } else { 0.0 };
+        y[i, j] = sum(k in 1..F) { 1.0 } + s.clamp()[(j * i) % n];
+    }";
+    check(kernel, "V: k for p {}", &[&[("n", 1)], &[("n", 4)], &[("n", 7)]]);
+}

@@ -320,11 +320,12 @@ impl Resolver<'_> {
         self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, range)
     }
 
-    /// The range of a buffer's elements. A table's elements are literals.
+    /// The range of a buffer's elements. A table's elements are literals; those of `u32` have a range if they are the same as `i32`.
     fn element_range(&self, buffer: BufferId, dtype: DType) -> Bounds {
         let Space::Constant(data) = &self.program.buffers[buffer].space else { return REACH };
         let numbers = data.iter().map(|element| Bounds::of(element.value() as i64));
-        numbers.reduce(Bounds::either).filter(|_| dtype == DType::I32).unwrap_or(REACH)
+        let is_integer = matches!(dtype, DType::I32 | DType::U32);
+        numbers.reduce(Bounds::either).filter(|range| is_integer && range.is_within(REACH)).unwrap_or(REACH)
     }
 
     /// One lane's value of an accumulator.

@@ -437,6 +437,12 @@ impl Stage {
         };
         own.into_iter().chain(self.also.iter_mut().map(|(_, value)| value)).collect()
     }
+
+    /// The values that it stores, over its parallel axes alone, to be changed.
+    pub fn stored_mut(&mut self) -> impl Iterator<Item = &mut ExprId> {
+        let (Body::Map(own) | Body::Reduce { finish: own, .. }) = &mut self.body;
+        std::iter::once(own).chain(self.also.iter_mut().map(|(_, value)| value))
+    }
 }
 
 /// An associative and commutative operation with an identity. The state can be a tuple (argmax: value and index).

@@ -11,11 +11,13 @@ use crate::nest::{AxisId, Body, Program};
 pub(crate) fn decide(program: &mut Program) {
     for id in program.stages.ids().collect::<Vec<_>>() {
         let mut stage = program.stages[id].clone();
-        let mut axes = stage.axes.clone();
-        if let Body::Reduce { over, .. } = &stage.body {
-            axes.extend(over);
+        let axes = stage.axes.clone();
+        // A range may be empty, and then its stage is stored all the same: only items are within it.
+        if let Body::Reduce { over, lift, .. } = &mut stage.body {
+            let within: Vec<AxisId> = axes.iter().chain(&*over).copied().collect();
+            lift.iter_mut().for_each(|item| *item = decided(program, *item, &within));
         }
-        for value in stage.values_mut() {
+        for value in stage.stored_mut() {
             *value = decided(program, *value, &axes);
         }
         program.stages[id] = stage;

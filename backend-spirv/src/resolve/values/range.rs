@@ -9,7 +9,9 @@ use tilewright_dsl::launch::{Bounds, DType, REACH};
 
 impl Values {
     pub(crate) fn op_range(&self, op: Op, operands: &Operands) -> Bounds {
-        let of = |n: usize| operands.get(n).map_or(REACH, |v| self.node(*v).range);
+        let own = |n: usize| operands.get(n).map_or(REACH, |v| self.node(*v).range);
+        // Of `u32`, elements of tables alone have ranges, because the others may wrap at 0.
+        let of = |n: usize| if operands.get(n).is_some_and(|v| self.dtype(*v) == DType::U32) { REACH } else { own(n) };
         let (a, b) = (of(0), of(1));
         let range = match op {
             Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index => a,
@@ -27,10 +29,10 @@ impl Values {
             Op::Unary(Unary::Neg) => Bounds::of(0).minus(a),
             Op::Unary(Unary::Abs) => a.most(Bounds::of(0).minus(a)).most(Bounds::of(0)),
             Op::Unary(Unary::Sign) => Bounds(-1, 1),
-            // A number of bits. Of `u32` there are no ranges.
+            // A number of bits, which is a `u32`.
             Op::Cast(_) if self.is_number_of_bits(operands[0]) => Bounds(0, 32),
             // The result is data, or a quotient that truncates.
-            Op::Cast(_) if self.dtype(operands[0]) == DType::I32 && a.is_within(REACH) => a,
+            Op::Cast(_) if matches!(self.dtype(operands[0]), DType::I32 | DType::U32) && own(0).is_within(REACH) => own(0),
             _ => REACH,
         };
         let wraps = operands.iter().any(|v| self.node(*v).data) && !range.is_within(REACH);
