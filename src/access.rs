@@ -84,7 +84,7 @@ impl Access {
         Ok(Access { memory, writes, parked: false })
     }
 
-    /// The memory that it is an access to.
+    /// Returns the accessed memory.
     pub(crate) fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -56,9 +56,9 @@ pub(crate) trait Backend: Send + Sync {
     /// Waits until dropped buffers are freed. A backend may free them later than they are dropped.
     fn reclaim(&self, wait: &Wait);
 
-    /// Runs steps one after another, as far as they share memory with a hazard, in one submission, and waits until it has ended.
+    /// Runs steps in one submission, and waits until it has ended. Steps that share memory with a hazard run one after another.
     ///
-    /// The result has the spans that are asked for: of each step, of all together, or none.
+    /// The result has the requested spans: one for each step, one for all steps, or none.
     fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
 }
 

@@ -16,9 +16,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are
-/// one submission, or several, one after another, where they have more than 8192 dispatches. When one fails or comes to the timeout, those
-/// after it are not submitted: their new tensors are [`Error::NeverWritten`].
+/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are one
+/// submission. If they have more than 8192 dispatches, they are several submissions, one after another. If one of these fails or
+/// reaches the timeout, the later ones are not submitted, and their new tensors are [`Error::NeverWritten`].
 ///
 /// What a launch returns can be an argument of later launches of the same batch at once; elsewhere it is usable after
 /// [`Batch::submit`]. Tensors that a batch writes, and that were there before, keep their contents until then. A batch that is
@@ -135,8 +135,8 @@ impl Batch {
         Ok(Duration::from_nanos(end.saturating_sub(begin)))
     }
 
-    /// Runs all steps and returns them with their spans. New tensors get their contents as the submissions are seen to end; those
-    /// that were not submitted when one failed never have any.
+    /// Runs all steps and returns them with their spans. New tensors get their contents when their submission is seen to end. If a
+    /// submission fails, the new tensors of later submissions never get contents.
     fn finish(&mut self, timed: Timed) -> Result<(Arc<[Step]>, Vec<Span>)> {
         let steps: Arc<[Step]> = std::mem::take(&mut self.steps).into();
         let spans = self.device.submit(&steps, timed);

@@ -516,7 +516,7 @@ impl Device {
         result
     }
 
-    /// Runs steps and waits for them, part by part. If one fails, those after it are not submitted.
+    /// Runs steps and waits for them, part by part. If a part fails, the later parts are not submitted.
     pub(crate) fn submit(&self, steps: &Arc<[Step]>, timed: Timed) -> Result<Vec<Span>> {
         if timed != Timed::Nothing && !self.info().limits.timestamps {
             return Err(Error::NoTimestamps { device: self.info().name.clone() });
@@ -569,12 +569,12 @@ impl Device {
         })
     }
 
-    /// Asks which parked submissions have ended, and frees the memory and the pipelines that they used.
+    /// Finds the parked submissions that have ended, and frees the memory and the pipelines that they used.
     pub(crate) fn reap(&self) -> Result<()> {
         self.call(|_| self.0.parking.reap())
     }
 
-    /// Checks that the device can be called. A lost device says so from then on.
+    /// Checks that the device can be called. After the device was lost, this is always an error.
     fn usable(&self) -> Result<()> {
         vulkan::check_not_listening()?;
         self.0.lost.get().map_or(Ok(()), |during| Err(Error::DeviceLost { during }))

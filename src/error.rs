@@ -259,7 +259,7 @@ pub enum Error {
     CacheFolder {
         /// The path.
         folder: std::path::PathBuf,
-        /// Why not, and what would be right.
+        /// The reason, and what to pass instead.
         reason: String,
     },
     /// A kernel did what it must not, as found by the reference device. Compiled schedules never do: it is a fault of the

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Returns the folder that a path names now. It stays the same when the process changes its working directory.
 ///
 /// # Errors
-/// [`Error::CacheFolder`], if the path is empty, or something else than a folder is there.
+/// [`Error::CacheFolder`], if the path is empty, or names something other than a folder.
 pub(crate) fn checked(path: &Path) -> Result<PathBuf> {
     let wrong = |reason: &str| Error::CacheFolder { folder: path.to_owned(), reason: reason.to_owned() };
     if path.as_os_str().is_empty() {
@@ -18,7 +18,8 @@ pub(crate) fn checked(path: &Path) -> Result<PathBuf> {
     match fs::metadata(&folder) {
         Ok(about) if !about.is_dir() => Err(wrong("there is a file of this name; name a folder, or remove the file")),
         Err(e) if e.kind() == ErrorKind::NotADirectory => Err(wrong("a part of it is a file; name a folder, or remove the file")),
-        // It is made when it is first written to. If it cannot be read or made, that is logged: the device works without a cache.
+        // The folder is created at the first write. If it cannot be read or created, that is logged, and the device works without a
+        // cache.
         _ => Ok(folder),
     }
 }

@@ -1,4 +1,4 @@
-//! The submissions that calls stopped waiting for: those that had not ended at the timeout, with all that they use.
+//! The submissions that calls stopped waiting for, because they had not ended at the timeout, with the objects that they use.
 //!
 //! Nothing of them is freed or accessed until they have ended, which is found out by asking, at the next launch or
 //! allocation. What has not ended when the device is dropped is leaked, with the device itself: waiting for it might never
@@ -91,7 +91,8 @@ impl Parked {
 pub(crate) struct Parking(Mutex<Vec<Parked>>);
 
 impl Parking {
-    /// Keeps the submissions that a call left behind. If its own commands were submitted, keeps `accesses` and `part` until they have ended.
+    /// Keeps the submissions that a call left behind. If the call's own commands were submitted, keeps `accesses` and `part` until
+    /// they have ended.
     pub(crate) fn park(&self, left: Left, mut accesses: Vec<Access>, part: Option<Part>) {
         let mut parked = lock(&self.0);
         if !left.before.is_empty() {
@@ -124,7 +125,7 @@ impl Parking {
                 result = Err(error);
                 true
             }
-            // The driver could not say, so it may be at work.
+            // The driver returned an error, so the submission may still be running.
             Err(_) => false,
         };
         let ended: Vec<Parked> = parked.extract_if(.., has_ended).collect();

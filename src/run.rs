@@ -294,7 +294,7 @@ struct Placed {
 
 fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'_>, batch: Option<InBatch<'_>>) -> Result<Launch> {
     let Some(variant) = kernel.loadable(choice.at) else { return Err(Error::NothingToLoad) };
-    // So that tensors of parked submissions that have ended have contents.
+    // Parked submissions may have ended, and then their tensors get contents here.
     kernel.device().reap()?;
     let program = &variant.program;
     let batch_id = batch.as_ref().map_or(0, |b| b.id);

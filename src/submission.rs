@@ -1,4 +1,5 @@
-//! Steps in parts: each part is one submission, and gives contents to the new tensors that it completes when it is seen to end.
+//! Splits steps into parts. Each part is one submission, and gives contents to the new tensors that it completes when it is seen to
+//! end.
 
 use crate::backend::Step;
 use crate::memory::Memory;
@@ -6,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns each memory that some steps access, whether one of them writes it, and the first one's name. They are in order of id, so that no
-/// two threads that take the accesses wait for each other.
+/// Returns each memory that some steps access, whether a step writes it, and the name of the first step that accesses it. They are in
+/// order of id, so that two threads that take the accesses never wait for each other.
 pub(crate) fn accessed(steps: &[Step]) -> impl Iterator<Item = (&Arc<Memory>, bool, &str)> {
     let mut accessed: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
     for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {
@@ -23,7 +24,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Cuts steps into parts of at most `most`.
+    /// Splits steps into parts of at most `most` steps.
     pub(crate) fn all(steps: &Arc<[Step]>, most: usize) -> impl Iterator<Item = Part> {
         let count = steps.len();
         let part = move |first: usize| Part { steps: steps.clone(), range: first..count.min(first.saturating_add(most)) };
@@ -43,12 +44,12 @@ impl Part {
         self.steps().iter().flat_map(|step| &step.completes).map(|memory| &**memory)
     }
 
-    /// Notes that it was seen to end.
+    /// Notes that the part was seen to end.
     pub(crate) fn set_written(&self) {
         self.completes().for_each(Memory::set_written);
     }
 
-    /// Notes that it is parked.
+    /// Notes that the part is parked.
     pub(crate) fn set_in_flight(&self) {
         self.completes().for_each(Memory::set_in_flight);
     }

@@ -181,14 +181,14 @@ impl AnyTensor {
         self.put(values)
     }
 
-    /// Writes all elements of a new tensor, which has its memory for itself. It has contents from then on.
+    /// Writes all elements of a new tensor that does not share its memory. It has contents from then on.
     pub(crate) fn fill<T: Element>(&self, values: &[T]) -> Result<()> {
         self.put(values)?;
         self.memory.set_written();
         Ok(())
     }
 
-    /// Sets all elements of a new tensor to zero, which has its memory for itself. It has contents from then on.
+    /// Sets all elements of a new tensor to zero. It does not share its memory, and has contents from then on.
     pub(crate) fn clear(&self) -> Result<()> {
         self.device.clear(&self.memory, allocated(self.region().bytes()), || self.described())?;
         self.memory.set_written();
@@ -200,13 +200,13 @@ impl AnyTensor {
         if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &self.region(), &bytes, || self.described()) }
     }
 
-    /// Checks that it has contents.
+    /// Checks that the tensor has contents.
     fn check_ready(&self) -> Result<()> {
         self.device.reap()?;
         self.memory.check_ready(0, || self.described())
     }
 
-    /// The tensor, as errors name it.
+    /// Returns the tensor's description in errors.
     fn described(&self) -> String {
         format!("the tensor of shape {:?}", self.shape)
     }

@@ -27,7 +27,7 @@ impl Emit<'_> {
         let mut operands: SmallVec<[u32; 3]> = SmallVec::from_slice(&[place.pointer]);
         operands.extend(self.memory_operands(buffer, place.aligned));
         let loaded = self.ins(level, Op::Load, place.of, &operands);
-        // The elements of a table have the type that is computed with, and bools have it, too.
+        // The elements of a constant table are stored in the type that instructions compute with. So are bools.
         if let Space::Constant(_) = self.program.buffers[buffer].space {
             return Ok(Chunks::one(loaded));
         }

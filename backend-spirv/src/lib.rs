@@ -6,8 +6,9 @@
 //!   where it can;
 //! - `resolve` turns expressions into values at the current point of the walk: a folder of its own, which knows no SPIR-V. Its `Resolver`
 //!   also finds the values' ranges and lanes, what need not be read again, and what the launch must check;
-//! - `emit` writes values as instructions, once, as far out as they can stand; `math` and `lanes` know how, `functions` holds the formulas
-//!   of functions that no instruction computes well, `nan`, `hidden` and `choice` avoid what drivers compile wrongly;
+//! - `emit` writes each value as instructions once, in the outermost block that it can be in; `math` and `lanes` write its
+//!   operations, `functions` holds the formulas of functions that no instruction computes well, `nan`, `hidden` and `choice` avoid
+//!   the bugs of drivers;
 //! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;
 //! - `function` holds the code of open loops and branches, `module` interns types and constants and assembles the words.
 //!

@@ -154,7 +154,7 @@ impl Module {
         self.preserved.insert(bits);
     }
 
-    /// Declares that results of so many bits are rounded to the nearest float, ties to the even one.
+    /// Declares that float results of this width are rounded to the nearest, ties to even.
     pub(crate) fn round_to_even(&mut self, bits: u32) {
         self.capability(Capability::RoundingModeRTE);
         self.extension("SPV_KHR_float_controls");

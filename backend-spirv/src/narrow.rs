@@ -1,9 +1,9 @@
 //! Conversions that round: f32 to f16, and integers to f32. They round to the nearest value, and ties go to the even one.
 //!
-//! Vulkan lets a device round such a conversion down as well as to the nearest value, unless the module declares `RoundingModeRTE` for the
-//! width of the result (`SPV_KHR_float_controls`). A module that narrows to f16 declares it if the profile has `rte16`. If not, integer
-//! arithmetic rounds the f32 to the value of a half, and the conversion that follows is exact in every mode. (The decoration
-//! `FPRoundingMode` is legal only where the result is stored at once, so it is not used.)
+//! Vulkan lets a device round such a conversion down as well as to the nearest value, unless the module declares `RoundingModeRTE`
+//! for the width of the result (`SPV_KHR_float_controls`). A module that narrows to f16 declares it if the profile has `rte16`.
+//! Otherwise, integer arithmetic first rounds the f32 to a value that f16 represents, so that the conversion is exact in every mode.
+//! (The decoration `FPRoundingMode` is not used, because it is legal only if the result is stored at once.)
 
 use crate::Result;
 use crate::emit::Emit;
@@ -13,7 +13,7 @@ use crate::resolve::values::ValueId;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 
-/// Integers that f32 has, all of them.
+/// The range in which f32 represents every integer.
 const EXACT: Bounds = Bounds(-(1 << 24), 1 << 24);
 
 impl Emit<'_> {
@@ -34,7 +34,7 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::FConvert, ty, &[rounded]))
     }
 
-    /// Declares that integers are rounded to the nearest f32, if one may need it and the profile has it.
+    /// Declares that integers are rounded to the nearest f32, if `of` may need rounding and the profile has the mode.
     pub(crate) fn rounds_integer(&mut self, of: ValueId) {
         let node = self.resolver.values.node(of);
         let is_exact = node.dtype == DType::I32 && node.range.is_within(EXACT);
@@ -43,7 +43,7 @@ impl Emit<'_> {
         }
     }
 
-    /// True if the profile has the rounding mode of a width, which the module then declares.
+    /// True if the profile has the rounding mode of a width. Then the module declares it.
     pub(crate) fn rounds_to_even(&mut self, feature: Feature, bits: u32) -> bool {
         let has = self.profile.has(feature);
         if has {
@@ -53,7 +53,7 @@ impl Emit<'_> {
         has
     }
 
-    /// The half that is nearest to an f32, as an f32, by integer arithmetic. A NaN stays one.
+    /// Returns the f16 that is nearest to an f32, as an f32, by integer arithmetic. NaN stays NaN.
     pub(crate) fn rounded_by_bits(&mut self, level: u32, n: u32, a: Id) -> Result<Id> {
         let at = Site { level, n, of: DType::U32, dtype: DType::U32 };
         let [word, float] = [DType::U32, DType::F32].map(|dtype| self.vector_type(dtype, n));
@@ -69,7 +69,7 @@ impl Emit<'_> {
         let bits = self.ins(level, Op::Bitcast, word, &[a]);
         let sign = with(self, Op::BitwiseAnd, bits, 0x8000_0000)?;
         let size = with(self, Op::BitwiseAnd, bits, 0x7fff_ffff)?;
-        // From 2^-14 on: 13 bits of the mantissa are rounded away, and what reaches 2^16 is infinite.
+        // From 2^-14 on, 13 bits of the mantissa are rounded away. A result of 2^16 or more is infinite.
         let unit = with(self, Op::ShiftRightLogical, size, 13)?;
         let odd = with(self, Op::BitwiseAnd, unit, 1)?;
         let up = with(self, Op::IAdd, odd, 0xfff)?;
@@ -88,12 +88,13 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::Bitcast, float, &[all]))
     }
 
-    /// Below 2^-14, the halves are the multiples of 2^-24: the bits of the nearest one to the f32 of these bits.
+    /// Returns the bits of the f32 that is the nearest multiple of 2^-24. Below 2^-14, these multiples are the values of f16.
     fn multiple_of_the_least(&mut self, at: Site, size: Id, with: impl Fn(&mut Self, Op, Id, u32) -> Result<Id>) -> Result<Id> {
         let exponent = with(self, Op::ShiftRightLogical, size, 23)?;
         let mantissa = with(self, Op::BitwiseAnd, size, 0x007f_ffff)?;
         let mantissa = with(self, Op::BitwiseOr, mantissa, 0x0080_0000)?;
-        // By how many bits 2^-24 is above the unit of the mantissa. No shift is beyond a word, whichever number this is.
+        // The number of bits between 2^-24 and the unit of the mantissa. It is clamped, so that no shift exceeds 31 bits for any
+        // operand.
         let most = self.module.words(112, at.n);
         let exponent = self.same_ext(at, Ext::UMin, &[exponent, most])?;
         let above = self.module.words(126, at.n);

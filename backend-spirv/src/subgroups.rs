@@ -61,7 +61,7 @@ impl Emit<'_> {
         let operands = if before { [scope, operand, id] } else { [scope, id, operand] };
         let mut id = self.ins(level, op, ty, &operands);
         if halves {
-            // The other operations give one of their operands.
+            // The other operations return one of their operands, so their result is exact.
             let rounds = matches!(op, Op::GroupNonUniformFAdd | Op::GroupNonUniformFMul);
             let half = self.scalar_type(dtype)?;
             id = if rounds { self.narrowed(level, 1, id)? } else { self.ins(level, Op::FConvert, half, &[id]) };

@@ -36,7 +36,7 @@ impl Emit<'_> {
             let value = self.resolver.values.int(n.into());
             self.stand_at(span);
             self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
-            // The module is refused in the end, and so the rest is not emitted.
+            // The module will be refused, so the remaining iterations are not emitted.
             if self.function.words() > length::MOST {
                 return Err(length::beyond(self.program, self.dispatch));
             }

@@ -1,5 +1,5 @@
-//! Example sizes of a schedule, where none are given: the sizes that it was tuned for, or else those of a ready kernel with the same name and
-//! dims.
+//! Example sizes of a schedule, if none are given. They are the sizes that the schedule was tuned for, or else the sizes of a ready
+//! kernel with the same name and dims.
 
 use crate::sizes::{Sizes, dims, parse};
 use crate::tune;

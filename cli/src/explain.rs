@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
     if let Some((_, (name, _))) = dims.iter().enumerate().find(|(n, dim)| dims[..*n].iter().any(|(other, _)| *other == dim.0)) {
         return Err(Problem::usage(format!("`{name}` has two values; several sets of sizes are for `--compare`")));
     }
-    // A schedule that cannot be read does not stop the others.
+    // If a schedule cannot be read, the others are still explained.
     let (mut subjects, mut unread) = (Vec::new(), Vec::new());
     for name in names {
         match source.subject(name) {

@@ -44,7 +44,8 @@ impl Sizes {
         Dims::new(program, &|name| self.get(name))
     }
 
-    /// The sizes of a launch of a schedule, in the order of its kernel's dims. A dim that the schedule's facts make a literal need not be said.
+    /// Returns the sizes of a launch of a schedule, in the order of its kernel's dims. A dim that a fact of the schedule makes a
+    /// literal may be missing.
     ///
     /// # Errors
     /// The dims that lack a value.
@@ -59,7 +60,7 @@ impl Sizes {
         Err(format!("the sizes of `{}` are not all said; write `--size {}`", asked.schedule, all.join(",")))
     }
 
-    /// Why a program is not made for these sizes: one of its facts makes a dim another literal.
+    /// Explains why a program is not for these sizes: one of its facts gives a dim another literal.
     pub(crate) fn contradict(&self, program: &Program) -> Option<String> {
         self.0.iter().find_map(|(name, value)| {
             let literal = pinned(program, name).filter(|literal| literal != value)?;
@@ -68,7 +69,7 @@ impl Sizes {
     }
 }
 
-/// The literal that a program's facts give a dim.
+/// Returns the literal that a program's facts give a dim.
 fn pinned(program: &Program, name: &str) -> Option<i64> {
     let at = program.dims.iter().position(|dim| dim.name == name)?;
     match &program.dims[at].derived {
@@ -78,7 +79,7 @@ fn pinned(program: &Program, name: &str) -> Option<i64> {
     }
 }
 
-/// A schedule whose sizes are asked for.
+/// A schedule that needs sizes.
 pub(crate) struct Asked<'a> {
     pub(crate) schedule: &'a str,
     pub(crate) kernel: &'a str,
@@ -87,14 +88,15 @@ pub(crate) struct Asked<'a> {
     pub(crate) program: &'a Program,
 }
 
-/// The sizes of a schedule: for each set that concerns it, the sizes or the reason why they are not complete.
+/// The sizes of a schedule: for each set that is meant for it, the sizes or the reason why they are incomplete.
 pub(crate) type Given = Vec<Result<Sizes, String>>;
 
-/// The sizes of each of several schedules. A set may be meant for the schedules of one kernel only: it is left out of a schedule that has other
-/// sizes, if it is complete for another kernel's. `wrong` are the dims of schedules that do not compile, which a set may be meant for, too.
+/// Returns the sizes of each of several schedules. A set may be meant for the schedules of one kernel only. So if a set is complete
+/// for another kernel, and a schedule has other sizes, the set is not used for that schedule. `wrong` are the dims of schedules that
+/// do not compile; a set may be meant for these, too.
 ///
 /// # Errors
-/// A set that is complete for none of the schedules.
+/// A set is complete for none of the schedules.
 pub(crate) fn given(sets: &[Sizes], schedules: &[Asked<'_>], wrong: &[&[String]]) -> Result<Vec<Given>, Problem> {
     let none = [Sizes(Vec::new())];
     let sets = if sets.is_empty() { &none[..] } else { sets };
@@ -121,10 +123,10 @@ pub(crate) fn given(sets: &[Sizes], schedules: &[Asked<'_>], wrong: &[&[String]]
     Ok(schedules.iter().zip(&all).map(concerning).collect())
 }
 
-/// Checks that all sizes are dims of one of several kernels, given by their names and dims.
+/// Checks that each size is a dim of one of several kernels, which are given by their names and dims.
 ///
 /// # Errors
-/// A name that is a dim of none of them.
+/// A name is a dim of none of the kernels.
 pub(crate) fn known<'a>(sets: &[Sizes], kernels: impl Iterator<Item = (&'a str, &'a [String])>) -> Result<(), Problem> {
     let (mut names, mut there): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for (kernel, dims) in kernels {
@@ -144,12 +146,12 @@ pub(crate) fn known<'a>(sets: &[Sizes], kernels: impl Iterator<Item = (&'a str, 
     }))
 }
 
-/// The dims of a kernel that a caller chooses, whatever a schedule knows of them.
+/// Returns the dims of a kernel that a caller chooses, including those that a schedule makes literals.
 pub(crate) fn dims(kernel: &Kernel) -> Vec<String> {
     signature(kernel).dims.into_iter().map(|name| name.text).collect()
 }
 
-/// The dims of a program that a caller chooses and its facts leave open.
+/// Returns the dims of a program that a caller chooses and the program's facts leave open.
 pub(crate) fn symbolic(program: &Program) -> Vec<&str> {
     let dims = program.dims.iter().enumerate().filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n));
     dims.map(|(_, dim)| dim.name.as_str()).collect()

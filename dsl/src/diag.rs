@@ -260,7 +260,7 @@ impl Errors {
         self.texts_as("error", spans)
     }
 
-    /// The same of warnings.
+    /// Renders the warnings in the same way.
     pub fn warnings(&self, spans: &Spans) -> String {
         self.texts_as("warning", spans)
     }

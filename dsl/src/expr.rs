@@ -196,8 +196,8 @@ pub enum Binary {
     MulHi,
     /// Of floats, IEEE. Of integers, truncated; by zero it is 0, and the lowest by -1 is the lowest.
     Div,
-    /// Of integers: the remainder of `Div`, with the dividend's sign; by zero it is 0. Of floats, Rust's,
-    /// for quotients below 2^20.
+    /// For integers, the remainder of `Div` with the dividend's sign; by zero it is 0. For floats, the same as in Rust, for quotients
+    /// below 2^20.
     Rem,
     /// Of indices: the quotient rounded to minus infinity. The divisor is proved at least 1.
     FloorDiv,
@@ -329,13 +329,13 @@ impl Exprs {
         self.nodes[id.index()].size
     }
 
-    /// True if an expression is short enough for a walk that visits shared parts each time. If it is longer, the walk must take the
-    /// answer for unknown.
+    /// True if an expression is short enough for a walk that visits shared parts each time. A longer expression is treated as
+    /// unknown.
     pub fn is_walkable(&self, id: ExprId) -> bool {
         self.size(id) <= WALKED
     }
 
-    /// The number of parts that expressions have together, each counted once.
+    /// Returns the number of distinct parts of some expressions.
     pub fn parts(&self, of: impl IntoIterator<Item = ExprId>) -> usize {
         let (mut open, mut seen): (Vec<ExprId>, Set<ExprId>) = (of.into_iter().collect(), Set::default());
         while let Some(id) = open.pop() {

@@ -17,7 +17,7 @@ const LIMIT: usize = 1 << 16;
 /// [`LIMIT`], because modules that prepare tensors may be longer than that.
 pub const MOST: u64 = 1 << 17;
 
-/// The note of a module beyond [`LIMIT`].
+/// The note of a module that is longer than [`LIMIT`].
 const LIMITED: &str = "it may have 65536: drivers take 10 seconds and longer for most that have more";
 
 /// Whether drivers may take seconds for a dispatch, of which the compiler warned.

@@ -44,7 +44,8 @@ pub struct Profile {
     pub core_invocations: Option<u32>,
     /// Banks of 4 bytes of shared memory. In one of them, a subgroup's different words are accessed one after another.
     pub banks: Option<u32>,
-    /// True of drivers for CPUs: shared memory is ordinary memory there, so a copy in it is not nearer than its source. For estimates, too.
+    /// True for drivers for CPUs. Their shared memory is ordinary memory, so a copy in it is not faster than its source. For
+    /// estimates, too.
     pub cpu: bool,
 }
 
@@ -223,7 +224,7 @@ impl Profile {
         ]
     }
 
-    /// The bundled profiles that have a feature, as a help names them.
+    /// Returns the bundled profiles that have a feature, as a help names them.
     pub fn that_have(feature: Feature) -> String {
         let profiles = Profile::all_bundled().into_iter().filter(|profile| profile.has(feature));
         match crate::diag::list(profiles.map(|profile| profile.name)).as_str() {
@@ -232,7 +233,7 @@ impl Profile {
         }
     }
 
-    /// A device with every feature. A kernel that it refuses is refused by all devices.
+    /// Returns the profile of a device with every feature. A kernel that this profile refuses is refused by all devices.
     pub fn with_everything() -> Profile {
         Profile {
             invocations: 1024,

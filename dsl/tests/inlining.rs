@@ -1,5 +1,5 @@
-//! Which pointwise intermediates become part of their readers: those that leave a reader small enough. The others have dispatches of
-//! their own, and what is said about it.
+//! The pointwise intermediates that become part of their readers are those that leave a reader small enough. The others have
+//! dispatches of their own, and an error or warning explains that.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

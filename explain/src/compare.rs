@@ -226,13 +226,13 @@ fn tunes(schedule: &Schedule, name: &str) -> bool {
         .any(|item| matches!(item, Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) if tune.name.text == name))
 }
 
-/// The dims of a schedule's kernel that a caller chooses, whatever a schedule's facts make of them.
+/// Returns the dims of a schedule's kernel that a caller chooses, including those that the schedule's facts make literals.
 fn symbolic(source: &Source, name: &str) -> Result<Vec<String>, CompareError> {
     let subject = source.subject(name)?;
     Ok(signature(&subject.kernel).dims.into_iter().map(|dim| dim.text).collect())
 }
 
-/// The dims that lack a value in a version of a schedule.
+/// Returns the dims that lack a value in a version of a schedule.
 fn missing(compiled: &Compiled, dims: &[(String, i64)]) -> Vec<String> {
     let mut all = Vec::new();
     for (_, program) in &compiled.versions {
@@ -257,7 +257,7 @@ fn known_dims(kernel: &str, symbolic: &[String], dims: &[(String, i64)]) -> Resu
 }
 
 fn at(compiled: &[Compiled], dims: Vec<(String, i64)>, profiles: &[Profile]) -> Result<Sized, CompareError> {
-    // A schedule whose facts make a dim a literal needs no value of it, and the others are compared without it.
+    // If a fact of a schedule makes a dim a literal, the schedule needs no value of that dim, and the others are compared without it.
     let lack: Vec<Vec<String>> = compiled.iter().map(|compiled| missing(compiled, &dims)).collect();
     if let Some(missing) = lack.first().filter(|_| lack.iter().all(|missing| !missing.is_empty())) {
         return Err(CompareError::Missing { sizes: dims, missing: missing.clone() });

@@ -122,7 +122,7 @@ impl Known {
         self.0.iter().copied().collect()
     }
 
-    /// Why a program is not made for the sizes that were given: its facts make a dim another literal.
+    /// Explains why a program is not for the given sizes: one of its facts gives a dim another literal.
     pub(crate) fn contradicted(&self, launched: &launch::Program, given: &[(String, i64)]) -> Option<String> {
         let dims = launched.dims.iter().zip(&self.0);
         dims.filter_map(|(dim, value)| Some((&dim.name, value.as_ref()?))).find_map(|(name, literal)| {

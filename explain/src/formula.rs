@@ -1,6 +1,7 @@
-//! Sizes over dims as polynomials that people read: `2 M N K` for `(M + 7) / 8 * ((N + 7) / 8) * (128 * K)`.
+//! Sizes over dims as readable polynomials. For example, `(M + 7) / 8 * ((N + 7) / 8) * (128 * K)` becomes `2 M N K`.
 //!
-//! A number of tiles counts as the quotient itself, so a formula is right where the tiles are full, and says `about` where they need not be.
+//! A rounded number of tiles counts as the unrounded quotient. So a formula is exact if all tiles are full, and says `about` if they
+//! need not be.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,15 +10,15 @@ use tilewright_dsl::launch::Size;
 /// The beginning of a formula that counts whole tiles.
 pub(crate) const ABOUT: &str = "about ";
 
-/// Terms of a formula, at most: a longer one is not readable.
+/// The most terms of a formula. A longer one is not readable.
 const TERMS: usize = 6;
 
-/// A polynomial over atoms: dims, and whatever else is not a sum or a product.
+/// A polynomial over atoms: dims, and other expressions that are neither sums nor products.
 #[derive(Clone, Debug, Default)]
 struct Polynomial {
-    /// The coefficient of each product of atoms, which are sorted.
+    /// The coefficient of each product of atoms. The atoms of a product are sorted.
     terms: BTreeMap<Vec<Atom>, Ratio>,
-    /// True if a rounded quotient counts as the quotient.
+    /// True if a rounded quotient counts as the unrounded one.
     is_rounded: bool,
 }
 
@@ -89,7 +90,8 @@ impl Polynomial {
         Some(product)
     }
 
-    /// A quotient by a literal, which is rounded to minus infinity. A constant below the divisor only says how it is rounded.
+    /// Divides by a literal. The quotient is rounded to minus infinity, so a constant below the divisor only changes the rounding,
+    /// and is dropped.
     fn divided(mut self, by: i64) -> Option<Polynomial> {
         if by <= 0 {
             return None;
@@ -152,8 +154,8 @@ impl Polynomial {
     }
 }
 
-/// A size as a polynomial of dims, with `about` in front where tiles need not be full. If it has too many terms, or coefficients beyond 128
-/// bits, the size is shown as it is computed.
+/// Returns a size as a polynomial of dims, with `about` in front if tiles need not be full. A size with too many terms, or
+/// coefficients beyond 128 bits, is shown as it is computed.
 pub(crate) fn formula(size: &Size, name: &dyn Fn(u32) -> String) -> String {
     match Polynomial::of(size, name).filter(|polynomial| polynomial.terms.len() <= TERMS) {
         Some(polynomial) if polynomial.is_rounded => format!("{ABOUT}{}", polynomial.shown(name)),

@@ -103,7 +103,8 @@ pub struct Version {
     pub program: Option<Program>,
     /// True if the sizes are only an example, so that formulas say more than numbers.
     pub is_example: bool,
-    /// Why a launch does not take it at the sizes that were given; `None` if it does, or if not all sizes were given.
+    /// The reason why a launch refuses the version at the given sizes. It is `None` if the launch accepts it, or if sizes are
+    /// missing.
     pub refused: Option<String>,
 }
 
@@ -193,7 +194,7 @@ fn facts(subject: &Subject) -> Vec<Vec<String>> {
 }
 
 impl Explanation {
-    /// Notes that its sizes were not asked for: figures are shown with their formulas, and with where the sizes come from.
+    /// Marks the sizes as an example: figures are shown with their formulas and the source of the sizes.
     #[must_use]
     pub fn at_example(mut self, dims: &[(String, i64)], from: &str) -> Explanation {
         self.example = Some(Example { dims: dims.to_vec(), from: from.into() });
@@ -216,7 +217,7 @@ impl Explanation {
             let mut known = Known::new(&program, &given.dims);
             version.refused = known.contradicted(&program, &given.dims);
             match (&version.refused, known.all()) {
-                // The other sizes that were given belong to a launch that does not take this schedule.
+                // The launch does not take this schedule at the given sizes, so they are not used.
                 (Some(_), _) => known = Known::new(&program, &[]),
                 (None, Some(all)) => version.refused = admit::refusal(&program, &all),
                 (None, None) => {}

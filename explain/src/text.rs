@@ -128,7 +128,7 @@ impl Version {
         }
     }
 
-    /// An amount as a number, by its formula where dims are missing, and as both at sizes that are only an example.
+    /// Shows an amount as a number, as a formula if dims are missing, or as both if the sizes are only an example.
     fn amount(&self, value: Option<i64>, formula: impl Fn() -> String, unit: &str) -> String {
         let with_unit = |formula: String| match formula.strip_prefix(ABOUT) {
             _ if unit.is_empty() => formula,
@@ -137,7 +137,7 @@ impl Version {
             _ => format!("{formula} {unit}"),
         };
         match value {
-            // Without dims, it is a number anyway.
+            // A formula without dims is a number anyway.
             Some(n) if self.is_example && formula().parse::<i64>().is_err() => {
                 format!("{} = {}", with_unit(formula()), number(Some(n), unit))
             }
@@ -146,7 +146,7 @@ impl Version {
         }
     }
 
-    /// Why a figure is not known without sizes: what to write.
+    /// Returns the text that asks for the missing sizes of a figure.
     fn unknown_dims(&self) -> String {
         let dims = self.program.iter().flat_map(|program| {
             let dims = program.dims.iter().enumerate();
@@ -201,7 +201,7 @@ impl Version {
         }
     }
 
-    /// The bytes of the tensors of a role as a formula, without what a layout fills.
+    /// Returns the bytes of the tensors of a role as a formula, without the padding of layouts.
     fn room(&self, role: Role) -> String {
         let tensors = self.program.iter().flat_map(|program| &program.tensors).filter(|tensor| tensor.role == role);
         let bytes = tensors.map(|tensor| {
@@ -232,7 +232,7 @@ impl Version {
             lines.push(Text::of(Style::Faint, format!("  {what:<22}")).and(Style::Plain, text));
         };
         row("workgroups", format!("{grid}{}, of {local} invocations", equals(figures.workgroups)));
-        // The work of all workgroups, by formulas where dims are missing or only an example.
+        // The work of all workgroups, as formulas if dims are missing or only an example.
         let groups = cost.workgroups();
         let all = |each: &Size| formula(&each.clone().times(groups.clone()), &name);
         let amount = |value: Option<i64>, size: &Size, unit: &str| self.amount(value, || formula(size, &name), unit);

@@ -124,7 +124,7 @@ impl Size {
 }
 
 impl Size {
-    /// The number of its parts.
+    /// Returns the number of the size's parts.
     fn parts(&self) -> usize {
         match self {
             Size::Const(_) | Size::Dim(_) => 1,
@@ -192,7 +192,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// The product of two sums that are not negative; `None`: it has too many products.
+    /// Returns the product of two sums that are not negative. Returns `None` if it has too many terms.
     fn times(&self, other: &Sum) -> Option<Sum> {
         if (self.products.len() + 1) * (other.products.len() + 1) > PRODUCTS {
             return None;
@@ -243,10 +243,11 @@ impl Product {
     }
 }
 
-/// The most products in an upper bound of a size. If there are more, no bound is found.
+/// The most products in an upper bound of a size. If a bound needs more, none is found.
 const PRODUCTS: usize = 256;
 
-/// The most parts of an interval's end. The launch evaluates it, and an operation on intervals can repeat it several times.
+/// The most parts of an interval's end. The number is limited, because the launch evaluates them, and an operation on intervals can
+/// repeat an end several times.
 const PARTS: usize = 1 << 12;
 
 /// Two sizes between which an integer lies at all points of a launch.
@@ -269,7 +270,7 @@ impl Interval {
         Interval { least: Size::Const(0), most: larger(extent.plus(Size::Const(-1)), Size::Const(0)) }
     }
 
-    /// The same, if its ends are short enough to be evaluated at each launch.
+    /// Returns the interval, if its ends are short enough to be evaluated at each launch.
     pub fn if_short(self) -> Option<Interval> {
         (self.least.parts() <= PARTS && self.most.parts() <= PARTS).then_some(self)
     }

@@ -250,7 +250,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// True if 32 bits hold the integer for these dims.
+    /// True if 32 bits hold the index for these dims.
     pub fn holds(&self, dims: &[i64]) -> bool {
         let is_held = |end: &Size| end.eval_wide(dims).is_some_and(|n| (i128::from(REACH.0)..=i128::from(REACH.1)).contains(&n));
         is_held(&self.least) && is_held(&self.most)
@@ -436,7 +436,7 @@ pub enum Feature {
     MatrixConversions,
     /// `shaderRoundingModeRTEFloat16` (VK_KHR_shader_float_controls): results of f16 are rounded to the nearest, ties to even.
     Rte16,
-    /// `shaderRoundingModeRTEFloat32`: the same of f32.
+    /// `shaderRoundingModeRTEFloat32`: results of f32 are rounded to the nearest, ties to even.
     Rte32,
 }
 

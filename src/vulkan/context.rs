@@ -63,8 +63,8 @@ impl Context {
         self.instance.messages().check()
     }
 
-    /// Destroys an object that a driver may not let go while anything is at work on the device. For example, lavapipe's
-    /// `vkDestroyPipeline` waits for the kernel that is running. No submission uses the object.
+    /// Destroys an object for which a driver may wait while the device works. For example, lavapipe's `vkDestroyPipeline` waits for
+    /// the kernel that is running. No submission may use the object.
     ///
     /// The call does not wait: if a submission or a compilation is at work, or this is a listener, a thread destroys the object.
     pub(super) fn destroy(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
@@ -78,10 +78,10 @@ impl Context {
         }
     }
 
-    /// Destroys an object that drivers let go while others are in use. No submission uses the object.
+    /// Destroys an object that drivers destroy without a wait while others are in use. No submission may use the object.
     ///
-    /// It is destroyed at once, so that its memory is free when the drop returns. Only if a submission was given up, which may never end,
-    /// a thread destroys it, because a driver may wait all the same.
+    /// It is destroyed at once, so that its memory is free when the drop returns. If a submission was given up, which may never end,
+    /// a thread destroys the object, because a driver may wait even so.
     pub(super) fn free(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
         if is_listening() || self.queues.has_left() {
             let context = self.clone();

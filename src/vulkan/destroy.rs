@@ -1,8 +1,8 @@
 //! The thread that destroys Vulkan objects where a drop would wait.
 //!
-//! Functions that destroy may wait for the device: lavapipe's `vkDestroyPipeline` waits for the kernel that is at work, which may never
-//! end. [`Context::destroy`] and [`Context::free`] say when an object is destroyed here and not at once. An object that is sent here keeps
-//! its device open. So if the driver never lets the object go, it is leaked with its device.
+//! Functions that destroy may wait for the device. For example, lavapipe's `vkDestroyPipeline` waits for the running kernel, which
+//! may never end. [`Context::destroy`] and [`Context::free`] say when an object is destroyed here and not at once. An object that is
+//! sent here keeps its device open. So if the driver never destroys the object, it is leaked with its device.
 //!
 //! [`Context::destroy`]: super::context::Context::destroy
 //! [`Context::free`]: super::context::Context::free
@@ -21,7 +21,7 @@ type End = Box<dyn FnOnce() + Send>;
 pub(super) struct Destroyer(Mutex<Option<Sender<End>>>);
 
 impl Destroyer {
-    /// Destroys something in the thread, after what came before.
+    /// Destroys an object in the thread, after the objects that were sent before.
     pub(super) fn later(&self, end: impl FnOnce() + Send + 'static) {
         let mut thread = lock(&self.0);
         if thread.is_none() {
@@ -30,7 +30,7 @@ impl Destroyer {
         let end: End = Box::new(end);
         match thread.as_ref().map(|thread| thread.send(end)) {
             Some(Ok(())) => {}
-            // It is leaked, because to drop it may wait.
+            // The object is leaked, because its drop may wait.
             Some(Err(unsent)) => std::mem::forget(unsent),
             None => log::warn!("there is no thread that destroys an object of the device: it is leaked"),
         }

@@ -72,8 +72,8 @@ struct VulkanDevice {
 
 impl Drop for VulkanDevice {
     fn drop(&mut self) {
-        // No call is under way. If none has left work behind, the thread that destroys ends soon. It is waited for, so that the device
-        // is closed when this returns: the process may end then.
+        // No call is running. If no call has left work behind, the thread that destroys objects ends soon. Wait for it, so that the
+        // device is closed when this returns, because the process may end then.
         if !validation::is_listening() && !self.context.is_left_at_work() {
             self.context.finish_destroying(self.timeout);
         }

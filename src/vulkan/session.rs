@@ -69,7 +69,7 @@ struct Submission {
 /// The commands of a submission.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runs {
-    /// No commands. The submission ends when those before it in its queue have ended.
+    /// No commands. The submission ends when all earlier ones in its queue have ended.
     Nothing,
     /// The commands that the caller records.
     Own,

@@ -20,8 +20,8 @@ struct Own<'a> {
     buffers: Vec<&'a Buffer>,
 }
 
-/// The most steps of a submission. Each may have a descriptor set, and lavapipe maps memory for each of those: a process has
-/// 65,530 mappings, and the driver does not look whether it got one.
+/// The most steps of a submission. Each step may have a descriptor set, and lavapipe maps memory for each set. A process can have
+/// 65,530 mappings, and the driver does not check whether it got one.
 pub(super) const MOST_STEPS: usize = 8192;
 
 /// Runs steps in one submission, and waits for it.

@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex};
 pub(super) const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 thread_local! {
-    /// Set while this thread is in a listener. The layers call it while they hold their locks.
+    /// True while this thread runs a listener. The layers call it while they hold their locks.
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// True if this thread is in a listener, so that a Vulkan call would wait for itself.
+/// True if this thread runs a listener, so that a Vulkan call would wait for itself.
 pub(super) fn is_listening() -> bool {
-    // A thread that is ending listens to nothing.
+    // A thread that is ending does not run a listener.
     LISTENING.try_with(Cell::get).unwrap_or(false)
 }
 

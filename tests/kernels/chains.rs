@@ -1,4 +1,4 @@
-//! What the ledger says of float reductions: how long the longest chain can be.
+//! The ledger's entries about float reductions: the length of the longest chain.
 
 use tilewright_differential::compile;
 use tilewright_dsl::launch::Feature;

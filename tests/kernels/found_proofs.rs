@@ -250,7 +250,7 @@ fn clamped_pyramids() {
     check(&kernel, &schedule, &[&[("N", 13)], &[("N", 1)]]);
 }
 
-/// A sum of places of one axis, clamped, and a copy of what an intermediate reads there, under a tile of a tile.
+/// A clamped sum of positions of one axis, and a copy of the elements that an intermediate reads there, under a tile of a tile.
 #[test]
 fn clamped_sums_of_one_axis_in_copies() {
     let kernel = "fn k<M, K>(x0: i32[M], y0: &mut i32[K]) {

@@ -4,14 +4,14 @@ use super::bits_of;
 use super::formula::{Formula, INFINITY, Operand, Part, SIGN};
 use super::logarithms::root;
 
-/// `tan(r) = r + r z p(z)` up to a quarter of pi, `z` being the square; of 2^-29 relative error.
+/// The coefficients of `p` in `tan(r) = r + r z p(z)`, where `z = r r`, for `r` up to a quarter of pi. The relative error is 2^-29.
 const TAN: [f32; 7] =
     [0.333_333_492, 0.133_326_739, 0.054_059_178, 0.021_284_511, 0.010_832_477, 0.000_091_231_62, 0.004_376_412_4];
 
-/// `asin(x) = x + x z p(z)` up to 1/2; of 2^-27 relative error.
+/// The coefficients of `p` in `asin(x) = x + x z p(z)`, where `z = x x`, for `x` up to 1/2. The relative error is 2^-27.
 const ASIN: [f32; 5] = [0.166_667_521, 0.074_953_094, 0.045_469_154, 0.024_184_741, 0.042_158_4];
 
-/// `atan(x) = x + x z p(z)` up to 1; of 2^-28 relative error.
+/// The coefficients of `p` in `atan(x) = x + x z p(z)`, where `z = x x`, for `x` up to 1. The relative error is 2^-28.
 const ATAN: [f32; 9] = [
     -0.333_332_986,
     0.199_985_296,
@@ -24,14 +24,15 @@ const ATAN: [f32; 9] = [
     -0.001_781_990_4,
 ];
 
-/// Half of pi as a sum: 11 bits three times, whose products with the quarters of numbers up to 8192 are exact, and the rest.
+/// Half of pi as a sum. The first three terms have 11 bits each, so that their products with the quarters of numbers up to 8192 are
+/// exact.
 const HALF_PI: [f64; 4] = [1.570_312_5, 4.837_512_969_970_703e-4, 7.549_533_620_476_723e-8, 2.563_344_151_594_519e-12];
 
-/// Half of pi and pi, each as the nearest `f32` and what that lacks.
+/// Half of pi and pi, each as the sum of the nearest `f32` and a remainder.
 const QUARTER: [f64; 2] = [1.570_796_370_506_286_6, -4.371_138_828_673_793e-8];
 const HALF: [f64; 2] = [3.141_592_741_012_573_2, -8.742_277_657_347_586e-8];
 
-/// The tangent, of numbers up to 8192. Beyond, it is any number.
+/// The tangent of a number up to 8192. For larger numbers the result is unspecified.
 pub(super) fn tan(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let (per, half, two) = (f.number(std::f64::consts::FRAC_2_PI), f.number(0.5), f.number(2.0));
@@ -47,7 +48,8 @@ pub(super) fn tan(f: &mut Formula, of: &[Part]) -> Part {
     let rest = f.max(rest, start);
     let square = f.mul(rest, rest);
     let tangent = f.odd(&TAN, rest, square);
-    // In odd quarters it is the negative of the other ratio. The divisor is not 0, because only 0 is a multiple of half of pi.
+    // In odd quarters the tangent is the negative of the inverse ratio. The divisor is not 0, because only 0 is a multiple of half of
+    // pi.
     let pairs = f.mul(quarters, half);
     let pairs = f.floor(pairs);
     let pairs = f.mul(pairs, two);
@@ -64,7 +66,7 @@ pub(super) fn tan(f: &mut Formula, of: &[Part]) -> Part {
     f.unless_nan(x, result)
 }
 
-/// The arc of the square root that both inverses take near 1: `asin(sqrt((1 - x) / 2))`, twice.
+/// Returns `2 asin(sqrt((1 - x) / 2))`, which both inverses use near 1.
 fn near_one(f: &mut Formula, x: Operand) -> Part {
     let (one, half) = (f.number(1.0), f.number(0.5));
     let rest = f.sub(one, x.magnitude);
@@ -74,14 +76,14 @@ fn near_one(f: &mut Formula, x: Operand) -> Part {
     f.add(arc, arc)
 }
 
-/// A constant in two parts, less a number.
+/// Subtracts a number from a constant that is given as a sum of two parts.
 fn less(f: &mut Formula, [whole, lacks]: [f64; 2], x: Part) -> Part {
     let (whole, lacks) = (f.number(whole), f.number(lacks));
     let rest = f.sub(x, lacks);
     f.sub(whole, rest)
 }
 
-/// The inverse sine; beyond 1, NaN.
+/// The inverse sine. It is NaN if the operand is above 1 or below -1.
 pub(super) fn asin(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let square = f.mul(x.magnitude, x.magnitude);
@@ -95,7 +97,7 @@ pub(super) fn asin(f: &mut Formula, of: &[Part]) -> Part {
     f.of_odd(x, result)
 }
 
-/// The inverse cosine; beyond 1, NaN.
+/// The inverse cosine. It is NaN if the operand is above 1 or below -1.
 pub(super) fn acos(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let square = f.mul(x.magnitude, x.magnitude);
@@ -121,7 +123,7 @@ fn arc(f: &mut Formula, ratio: Part) -> Part {
 /// The inverse tangent.
 pub(super) fn atan(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
-    // Nothing is divided by more than 2^126.
+    // Clamped, because a division by more than 2^126 has an unknown error.
     let (one, most) = (f.number(1.0), f.number(2f64.powi(60)));
     let end = f.min(x.magnitude, most);
     let end = f.max(end, one);
@@ -134,7 +136,7 @@ pub(super) fn atan(f: &mut Formula, of: &[Part]) -> Part {
     f.of_odd(x, result)
 }
 
-/// The angle of a point, whose ordinate is the first operand.
+/// The angle of the point (x, y). The first operand is `y`.
 pub(super) fn atan2(f: &mut Formula, of: &[Part]) -> Part {
     let (y, x) = (f.operand(of[0]), f.operand(of[1]));
     let is_steep = f.greater(y.size, x.size);
@@ -148,7 +150,7 @@ pub(super) fn atan2(f: &mut Formula, of: &[Part]) -> Part {
     let scale = f.select(is_large, down, scale);
     let (numerator, divisor) = (f.float(smaller), f.float(larger));
     let (numerator, divisor) = (f.mul(numerator, scale), f.mul(divisor, scale));
-    // Of 0 and 0 the ratio is 0, of two infinities 1, and of a number and an infinity 0.
+    // The ratio is 0 for two zeros, 1 for two infinities, and 0 for a number and an infinity.
     let (is_infinite, are_infinite) = (f.equal(larger, INFINITY), f.equal(smaller, INFINITY));
     let bits = f.bits(divisor);
     let is_zero = f.equal(bits, 0);

@@ -3,26 +3,27 @@
 use super::bits_of;
 use super::formula::{Formula, INFINITY, Operand, Part};
 
-/// `tanh(x) = x + x z p(z)` up to 0.6, `z` being the square; of 2^-28.4 relative error.
+/// The coefficients of `p` in `tanh(x) = x + x z p(z)`, where `z = x x`, for `x` up to 0.6. The relative error is 2^-28.4.
 const TANH: [f32; 5] = [-0.333_332_986, 0.133_319_363, -0.053_784_635, 0.020_798_052, -0.005_896_998_6];
 
-/// `sinh(x) = x + x z p(z)` up to 1; of 2^-31 relative error.
+/// The coefficients of `p` in `sinh(x) = x + x z p(z)`, where `z = x x`, for `x` up to 1. The relative error is 2^-31.
 const SINH: [f32; 4] = [0.166_666_672, 0.008_333_31, 0.000_198_428_96, 2.782_213_2e-6];
 
-/// `exp(r) = 1 + r + r r p(r)` for `r` up to half of ln 2; of 2^-28 relative error.
+/// The coefficients of `p` in `exp(r) = 1 + r + r r p(r)` for `r` up to half of ln 2. The relative error is 2^-28.
 const EXP: [f32; 5] = [0.499_999_94, 0.166_665_167, 0.041_668_106, 0.008_369_14, 0.001_383_671_4];
 
-/// ln 2 as a sum: 9 bits, whose products with exponents are exact, and the rest.
+/// ln 2 as a sum. The first term has 9 bits, so that its products with exponents are exact.
 pub(super) const LN_2: [f64; 2] = [0.693_359_375, -0.000_212_194_440_054_690_58];
 
-/// The largest operand for which `erf` is a polynomial. Beyond, the difference to 1 is computed.
+/// The largest operand for which `erf` is a polynomial. For larger operands, the difference to 1 is computed.
 const ERF_MIDDLE: f64 = 0.90625;
 
-/// `erf(x) = x + x p(x x)` up to [`ERF_MIDDLE`]: `p` from the constant up. The relative error is below 0.22 * 2^-24.
+/// The coefficients of `p`, lowest first, in `erf(x) = x + x p(x x)` for `x` up to [`ERF_MIDDLE`]. The relative error is below 0.22 *
+/// 2^-24.
 const ERF_SMALL: [f32; 6] = [0.128_379_15, -0.376_125_16, 0.112_820_53, -0.026_775_526, 0.005_006_701, -0.000_606_199_44];
 
-/// `erf(x) = 1 - exp2(q(x))` beyond [`ERF_MIDDLE`]: `q` from the constant up. The relative error is below 0.001 * 2^-24 up to 4,
-/// where `exp2(q(x))` is less than half of 2^-24. Beyond, `q` falls.
+/// The coefficients of `q`, lowest first, in `erf(x) = 1 - exp2(q(x))` for `x` above [`ERF_MIDDLE`]. The relative error is below
+/// 0.001 * 2^-24 for `x` up to 4, where `exp2(q(x))` is less than half of 2^-24. For larger `x`, `q` decreases.
 const ERF_LARGE: [f32; 8] = [
     0.000_246_616_66,
     -1.629_519_5,
@@ -34,10 +35,10 @@ const ERF_LARGE: [f32; 8] = [
     -0.000_030_173_85,
 ];
 
-/// The hyperbolic tangent: a polynomial near 0, where `exp` cancels, and else `1 - 2 / (exp(2 x) + 1)`.
+/// The hyperbolic tangent: a polynomial near 0, because `1 - 2 / (exp(2 x) + 1)` cancels there; else that formula.
 ///
-/// It is 1 from about 9.01 on. The argument of `exp` ends at 20, because a quotient of infinities makes NaN of the `tanh` of some
-/// drivers.
+/// The result is 1 from about 9.01 on. The argument of `exp` is clamped to 20, because some drivers compute `tanh` by a quotient of
+/// infinities, which is NaN.
 pub(super) fn tanh(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let square = f.mul(x.magnitude, x.magnitude);
@@ -54,7 +55,7 @@ pub(super) fn tanh(f: &mut Formula, of: &[Part]) -> Part {
     f.of_odd(x, result)
 }
 
-/// The hyperbolic sine: a polynomial near 0, where the difference of the exponentials cancels.
+/// The hyperbolic sine: a polynomial near 0, because the difference of the exponentials cancels there.
 pub(super) fn sinh(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let square = f.mul(x.magnitude, x.magnitude);
@@ -77,9 +78,10 @@ pub(super) fn cosh(f: &mut Formula, of: &[Part]) -> Part {
     f.unless_nan(x, result)
 }
 
-/// Half of `exp(x)` and half of `exp(-x)`, of an absolute value.
+/// Returns `exp(x) / 2` and `exp(-x) / 2` for the absolute value of an operand.
 ///
-/// `exp` itself may be off by `3 + 2 x` units in the last place, and overflows where its half does not.
+/// The instruction `exp` is not used, because it may be off by `3 + 2 x` units in the last place. It also overflows for operands for
+/// which `exp(x) / 2` does not.
 fn half_exponentials(f: &mut Formula, x: Operand) -> [Part; 2] {
     let (most, per, half) = (f.number(100.0), f.number(std::f64::consts::LOG2_E), f.number(0.5));
     let end = f.min(x.magnitude, most);
@@ -96,14 +98,14 @@ fn half_exponentials(f: &mut Formula, x: Operand) -> [Part; 2] {
     let less = f.word(1);
     let exponent = f.minus(exponent, less);
     let rising = scaled_by(f, mantissa, exponent);
-    // Its inverse does not count where it is large, so the divisor can end there.
+    // Clamped, because a division by more than 2^126 has an unknown error. The inverse of a larger divisor is negligible.
     let (large, quarter) = (f.number(2f64.powi(60)), f.number(0.25));
     let divisor = f.min(rising, large);
     let falling = f.div(quarter, divisor);
     [rising, falling]
 }
 
-/// A number times a power of two whose exponent may be one or two times what a float has.
+/// Multiplies a number by a power of two. The exponent may be up to twice as large as an exponent of a float.
 pub(super) fn scaled_by(f: &mut Formula, number: Part, exponent: Part) -> Part {
     let bias = f.word(127);
     let first = f.shifted_down(exponent, 1);

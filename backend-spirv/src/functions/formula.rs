@@ -1,11 +1,11 @@
-//! Formulas: lists of instructions over parameters, as the files beside this one write them and [`super`] emits them.
+//! Formulas: lists of instructions over parameters. The sibling modules write them, and [`super`] emits them.
 
 use super::bits_of;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use smallvec::SmallVec;
 use tilewright_dsl::launch::DType;
 
-/// The bits of an infinity, and of the sign.
+/// The bits of infinity, and the sign bit.
 pub(super) const INFINITY: u32 = 0x7f80_0000;
 pub(super) const SIGN: u32 = 0x8000_0000;
 
@@ -27,14 +27,14 @@ pub(super) enum Instruction {
 }
 
 impl Instruction {
-    /// True if a driver could fuse or reorder it, so that it needs `NoContraction`.
+    /// True if a driver could fuse or reorder the instruction, so that it needs `NoContraction`.
     pub(super) fn rounds(self) -> bool {
         use Op::{FAdd, FDiv, FMul, FSub};
         matches!(self, Instruction::Plain(FAdd | FSub | FMul | FDiv) | Instruction::Extended(Ext::Fma))
     }
 }
 
-/// The kinds of steps. Words are `u32`, also where an instruction takes them as signed.
+/// The kinds of steps. Integers are `u32`, also where an instruction takes them as signed.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Parameter,
@@ -42,7 +42,7 @@ pub(super) enum Step {
     Compute(DType, Instruction, SmallVec<[Part; 3]>),
 }
 
-/// The steps of a function, each after those that it uses.
+/// The steps of a function. Each step follows the steps that it uses.
 #[derive(Default, Debug)]
 pub(crate) struct Formula {
     pub(super) steps: Vec<Step>,
@@ -90,7 +90,7 @@ impl Formula {
         self.plain(DType::F32, Op::FMul, &[a, b])
     }
 
-    /// A quotient, whose divisor must be between 2^-126 and 2^126: Vulkan bounds the error there alone.
+    /// A quotient. The divisor must be between 2^-126 and 2^126, because Vulkan bounds the error only there.
     pub(super) fn div(&mut self, a: Part, b: Part) -> Part {
         self.plain(DType::F32, Op::FDiv, &[a, b])
     }
@@ -104,12 +104,12 @@ impl Formula {
         self.plain(DType::F32, Op::FNegate, &[a])
     }
 
-    /// The lesser of two, and the second where the first is NaN.
+    /// The lesser of two numbers. If the first is NaN, the result is the second.
     pub(super) fn min(&mut self, a: Part, b: Part) -> Part {
         self.extended(Ext::NMin, &[a, b])
     }
 
-    /// The greater of two, and the second where the first is NaN.
+    /// The greater of two numbers. If the first is NaN, the result is the second.
     pub(super) fn max(&mut self, a: Part, b: Part) -> Part {
         self.extended(Ext::NMax, &[a, b])
     }
@@ -134,7 +134,7 @@ impl Formula {
         self.extended(Ext::InverseSqrt, &[a])
     }
 
-    /// A polynomial by Horner's rule, coefficients from the constant up.
+    /// A polynomial by Horner's rule. The lowest coefficient comes first.
     pub(super) fn polynomial(&mut self, coefficients: &[f32], x: Part) -> Part {
         let mut rest = coefficients.iter().rev().map(|c| f64::from(*c));
         let first = rest.next().unwrap_or(0.0);
@@ -153,7 +153,7 @@ impl Formula {
     }
 }
 
-/// Bits, and truths.
+/// Bits and booleans.
 impl Formula {
     pub(super) fn word(&mut self, bits: u32) -> Part {
         self.step(Step::Literal(DType::U32, bits))
@@ -164,7 +164,7 @@ impl Formula {
         self.plain(DType::U32, Op::Bitcast, &[a])
     }
 
-    /// The float of these bits.
+    /// The float with these bits.
     pub(super) fn float(&mut self, a: Part) -> Part {
         self.plain(DType::F32, Op::Bitcast, &[a])
     }
@@ -195,18 +195,18 @@ impl Formula {
         self.plain(DType::U32, Op::ShiftLeftLogical, &[a, by])
     }
 
-    /// The quotient of a signed word and a power of two, rounded to minus infinity.
+    /// The quotient of a signed integer and a power of two, rounded to minus infinity.
     pub(super) fn shifted_down(&mut self, a: Part, by: u32) -> Part {
         let by = self.word(by);
         self.plain(DType::U32, Op::ShiftRightArithmetic, &[a, by])
     }
 
-    /// The signed integer that a float is, which is within 32 bits.
+    /// Converts a float to a signed integer. The float must be an integer that 32 bits hold.
     pub(super) fn integer(&mut self, a: Part) -> Part {
         self.plain(DType::U32, Op::ConvertFToS, &[a])
     }
 
-    /// The float of a signed integer.
+    /// Converts a signed integer to a float.
     pub(super) fn of_integer(&mut self, a: Part) -> Part {
         self.plain(DType::F32, Op::ConvertSToF, &[a])
     }
@@ -220,7 +220,7 @@ impl Formula {
         self.plain(DType::Bool, Op::IEqual, &[a, b])
     }
 
-    /// True if an unsigned word is above a number.
+    /// True if an unsigned integer is greater than `b`.
     pub(super) fn above(&mut self, a: Part, b: u32) -> Part {
         let b = self.word(b);
         self.greater(a, b)
@@ -230,7 +230,7 @@ impl Formula {
         self.plain(DType::Bool, Op::UGreaterThan, &[a, b])
     }
 
-    /// True if the first float is less than the second; both are numbers.
+    /// True if the first float is less than the second. Neither may be NaN.
     pub(super) fn less(&mut self, a: Part, b: Part) -> Part {
         self.plain(DType::Bool, Op::FOrdLessThan, &[a, b])
     }
@@ -247,12 +247,12 @@ impl Formula {
         self.plain(DType::Bool, Op::LogicalNot, &[a])
     }
 
-    /// True if two truths are the same.
+    /// True if two booleans are equal.
     pub(super) fn agree(&mut self, a: Part, b: Part) -> Part {
         self.plain(DType::Bool, Op::LogicalEqual, &[a, b])
     }
 
-    /// The second where the first holds, else the third.
+    /// Returns `yes` if `cond` is true, else `no`.
     pub(super) fn select(&mut self, cond: Part, yes: Part, no: Part) -> Part {
         let dtype = match &self.steps[yes.index()] {
             Step::Parameter => DType::F32,
@@ -289,27 +289,27 @@ impl Formula {
         self.above(x.bits, SIGN - 1)
     }
 
-    /// A result that is not negative, with a sign.
+    /// Gives a result that is not negative a sign.
     pub(super) fn signed(&mut self, result: Part, sign: Part) -> Part {
         let bits = self.bits(result);
         let bits = self.or(bits, sign);
         self.float(bits)
     }
 
-    /// The operand where it is NaN, else the result.
+    /// Returns the operand if it is NaN, else the result.
     pub(super) fn unless_nan(&mut self, x: Operand, result: Part) -> Part {
         let is_nan = self.above(x.size, INFINITY);
         self.select(is_nan, x.itself, result)
     }
 
-    /// The value of an odd function, from its value at the absolute value of the operand.
+    /// Returns the value of an odd function at `x`, given its value at the absolute value of `x`.
     pub(super) fn of_odd(&mut self, x: Operand, result: Part) -> Part {
         let sign = self.sign(x);
         let signed = self.signed(result, sign);
         self.unless_nan(x, signed)
     }
 
-    /// NaN where a truth holds, else the result.
+    /// Returns NaN if `cond` is true, else the result.
     pub(super) fn nan_if(&mut self, cond: Part, result: Part) -> Part {
         let nan = self.number(f64::NAN);
         self.select(cond, nan, result)

@@ -1,29 +1,29 @@
-//! Logarithms, and the inverses of the hyperbolic functions, which are made of them.
+//! Logarithms, and the inverses of the hyperbolic functions, which use logarithms.
 
 use super::bits_of;
 use super::exponentials::LN_2;
 use super::formula::{Formula, INFINITY, Operand, Part};
 
-/// `ln(m) = 2 s + s z p(z)` for `s = (m - 1) / (m + 1)` and its square `z`, `m` being between the roots of 1/2 and 2; of 2^-30
-/// relative error.
+/// The coefficients of `p` in `ln(m) = 2 s + s z p(z)`, where `s = (m - 1) / (m + 1)` and `z = s s`, for `m` between the square roots
+/// of 1/2 and 2. The relative error is 2^-30.
 const LOG: [f32; 3] = [0.666_667_76, 0.399_775_68, 0.298_714_6];
 
-/// Half of this, and twice, is where mantissas begin and end: the square root of 1/2.
+/// The bits of the square root of 1/2. Mantissas are between this number and twice this number.
 const ROOT_OF_HALF: u32 = 0x3f35_04f3;
 
-/// Beyond this, `asinh(x)` and `acosh(x)` are `ln(2 x)`.
+/// The operand above which `asinh(x)` and `acosh(x)` are computed as `ln(2 x)`.
 const LARGE: f64 = 4096.0;
 
-/// A positive number as a mantissa near 1 and a power of two.
+/// A positive number, decomposed into a mantissa near 1 and a power of two.
 pub(super) struct Split {
-    /// The mantissa less 1.
+    /// The mantissa minus 1.
     pub(super) rest: Part,
     /// The exponent, as a float.
     pub(super) exponent: Part,
 }
 
 impl Split {
-    /// Takes a normal number apart.
+    /// Decomposes a normal number.
     pub(super) fn of(f: &mut Formula, x: Part) -> Split {
         let (bits, root, one) = (f.bits(x), f.word(ROOT_OF_HALF), f.number(1.0));
         let offset = f.minus(bits, root);
@@ -34,7 +34,7 @@ impl Split {
         Split { rest: f.sub(mantissa, one), exponent: f.of_integer(exponent) }
     }
 
-    /// `rest - curve(f)` is the logarithm of the mantissa.
+    /// Returns the number to subtract from `rest` for the logarithm of the mantissa.
     fn curve(&self, f: &mut Formula) -> Part {
         let two = f.number(2.0);
         let divisor = f.add(self.rest, two);
@@ -42,13 +42,13 @@ impl Split {
         let z = f.mul(s, s);
         let p = f.polynomial(&LOG, z);
         let p = f.mul(z, p);
-        // An error of `s` counts little, because the curve is small beside `rest`.
+        // An error of `s` has little effect, because the curve is small compared to `rest`.
         let difference = f.sub(self.rest, p);
         f.mul(s, difference)
     }
 }
 
-/// The natural logarithm of a normal number, and of a little more than it: the more by the number.
+/// Returns `ln(x) + more + exponent ln 2` for a normal number `x`.
 fn logarithm(f: &mut Formula, x: Part, more: Option<Part>, exponent: Option<Part>) -> Part {
     let split = Split::of(f, x);
     let exponent = match exponent {
@@ -67,7 +67,7 @@ fn logarithm(f: &mut Formula, x: Part, more: Option<Part>, exponent: Option<Part
     f.sub(large, small)
 }
 
-/// The operand of a logarithm, and an exponent to add: subnormal numbers are scaled up, unless the device flushes them.
+/// Returns the operand of a logarithm and an exponent to add. Subnormal numbers are scaled up, unless the device flushes them.
 pub(super) fn normal(f: &mut Formula, x: Operand) -> (Part, Part) {
     let is_normal = f.above(x.size, 0x007f_ffff);
     let (scale, less, none) = (f.number(2f64.powi(23)), f.number(-23.0), f.number(0.0));
@@ -75,7 +75,7 @@ pub(super) fn normal(f: &mut Formula, x: Operand) -> (Part, Part) {
     (f.select(is_normal, x.magnitude, scaled), f.select(is_normal, none, less))
 }
 
-/// A logarithm's values at infinity, NaN, negative numbers and 0, where `scaled` is 0.
+/// Replaces the result of a logarithm if the operand is infinity, NaN, negative or 0. The operand counts as 0 if `scaled` is 0.
 fn at_ends(f: &mut Formula, x: Operand, scaled: Part, result: Part) -> Part {
     let is_number = f.above(x.size, INFINITY - 1);
     let result = f.select(is_number, x.itself, result);
@@ -107,9 +107,9 @@ pub(super) fn log2(f: &mut Formula, of: &[Part]) -> Part {
     at_ends(f, x, scaled, result)
 }
 
-/// `ln(1 + z)`, or `ln(2 x)` of a large number.
+/// Returns `ln(1 + z)`, or `ln(2 x)` if the operand is large.
 ///
-/// The rounding error of `1 + z` is added to the logarithm, because without it small numbers `z` lose their digits.
+/// The rounding error of `1 + z` is added to the logarithm, because otherwise the result would lose the digits of a small `z`.
 fn of_one_more(f: &mut Formula, z: Part, large: Option<(Part, Part)>) -> Part {
     let one = f.number(1.0);
     let mut sum = f.add(z, one);
@@ -130,7 +130,7 @@ fn of_one_more(f: &mut Formula, z: Part, large: Option<(Part, Part)>) -> Part {
     logarithm(f, sum, Some(more), None)
 }
 
-/// The inverse hyperbolic sine: `ln(1 + x + x x / (1 + sqrt(x x + 1)))` of an absolute value.
+/// The inverse hyperbolic sine: `ln(1 + x + x x / (1 + sqrt(x x + 1)))`, where `x` is the absolute value of the operand.
 pub(super) fn asinh(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let (is_large, end, one) = (f.above(x.size, bits_of(LARGE)), f.number(LARGE), f.number(1.0));
@@ -160,7 +160,7 @@ pub(super) fn acosh(f: &mut Formula, of: &[Part]) -> Part {
     let result = of_one_more(f, z, Some((is_large, x.magnitude)));
     let is_infinite = f.equal(x.size, INFINITY);
     let result = f.select(is_infinite, x.magnitude, result);
-    // Numbers from 1 to infinity, by their bits.
+    // Tests on the operand's bits whether it is between 1 and infinity.
     let is_inside = f.above(x.bits, bits_of(1.0) - 1);
     let is_negative = f.is_negative(x);
     let is_outside = f.not(is_inside);
@@ -169,7 +169,8 @@ pub(super) fn acosh(f: &mut Formula, of: &[Part]) -> Part {
     f.unless_nan(x, result)
 }
 
-/// The inverse hyperbolic tangent: half of `ln(1 + 2 x / (1 - x))` of an absolute value. At 1 it is infinite, and beyond NaN.
+/// The inverse hyperbolic tangent: half of `ln(1 + 2 x / (1 - x))`, where `x` is the absolute value of the operand. It is infinite at
+/// 1, and NaN above 1.
 pub(super) fn atanh(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let (one, half) = (f.number(1.0), f.number(0.5));
@@ -185,10 +186,10 @@ pub(super) fn atanh(f: &mut Formula, of: &[Part]) -> Part {
     f.of_odd(x, result)
 }
 
-/// The square root of a number that is not below 0, to less than two units in the last place.
+/// The square root of a number that is not negative. The error is less than two units in the last place.
 ///
-/// Vulkan allows `sqrt` several. One step of Newton's method mends that, because even a product that is rounded apart from the
-/// difference tells how far the square is off to half a unit.
+/// Vulkan allows `sqrt` an error of several units. One step of Newton's method corrects it. This also works on devices that round the
+/// product before the subtraction, because the square's error is then known to half a unit.
 pub(super) fn root(f: &mut Formula, x: Part) -> Part {
     let (least, half) = (f.number(1e-30), f.number(0.5));
     let inside = f.max(x, least);

@@ -28,20 +28,20 @@ use rspirv::spirv::{FunctionControl, Op};
 use tilewright_dsl::expr::{Binary, Const, Unary};
 use tilewright_dsl::launch::DType;
 
-/// A function's name and how many operands it takes, and what writes its formula over them.
+/// The name of a function, the number of its operands, and the writer of its formula.
 pub(crate) struct Function {
     name: &'static str,
     operands: usize,
     write: fn(&mut Formula, &[Part]) -> Part,
 }
 
-/// The functions that a module has so far, each for a number of components.
+/// The functions that a module has so far, by name and number of components.
 #[derive(Default)]
 pub(crate) struct Functions {
     known: Vec<((&'static str, u32), Id)>,
 }
 
-/// The function that computes an operation on `f32`, if its instruction is not used.
+/// Returns the function that computes an operation on `f32`; `None` if an instruction computes it.
 pub(crate) fn function_of(op: ValueOp) -> Option<Function> {
     let unary = |name, write| Some(Function { name, operands: 1, write });
     let binary = |name, write| Some(Function { name, operands: 2, write });
@@ -71,7 +71,7 @@ pub(crate) fn function_of(op: ValueOp) -> Option<Function> {
 }
 
 impl Function {
-    /// The instructions, and the one that computes the result.
+    /// Returns the formula, and the instruction that computes the result.
     fn formula(&self) -> (Formula, Part) {
         let mut formula = Formula::default();
         let operands: Vec<Part> = (0..self.operands).map(|_| formula.parameter()).collect();
@@ -81,14 +81,14 @@ impl Function {
 }
 
 impl Emit<'_> {
-    /// Calls a function of `f32` on operands of a number of components.
+    /// Calls a function on operands of `f32` with a number of components.
     pub(crate) fn call(&mut self, function: &Function, at: Site, operands: &[Id]) -> Result<Id> {
         let id = self.named_function(function, at.n)?;
         let ty = self.vector_type(DType::F32, at.n)?;
         Ok(self.ins(at.level, Op::FunctionCall, ty, &[&[id], operands].concat()))
     }
 
-    /// The module's function for a number of components, which is written when it is first called.
+    /// Returns the module's function for a number of components, and writes the function when it is first called.
     fn named_function(&mut self, function: &Function, n: u32) -> Result<Id> {
         let key = (function.name, n);
         if let Some((_, id)) = self.functions.known.iter().find(|(known, _)| *known == key) {
@@ -109,7 +109,7 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// Writes a formula's instructions to the functions of the module; the ids of its steps. Parameters come first.
+    /// Writes a formula's instructions to the functions of the module, and returns the ids of its steps. Parameters come first.
     fn instructions(&mut self, formula: &Formula, n: u32, label: Id) -> Result<Vec<Id>> {
         let mut ids: Vec<Id> = Vec::with_capacity(formula.steps.len());
         let mut is_labelled = false;

@@ -6,18 +6,19 @@ use super::formula::{Formula, INFINITY, Operand, Part};
 use super::logarithms::{Split, normal};
 use super::rounding::halves;
 
-/// `ln(m) = 2 s + s z p(z)`, as for logarithms, but of 2^-35 relative error.
+/// The coefficients of `p` in `ln(m) = 2 s + s z p(z)`, as for logarithms. The relative error is 2^-35.
 const LOG: [f32; 4] = [0.666_666_627, 0.400_009_722, 0.284_987_926, 0.242_788_568];
 
-/// `exp2(r) = 1 + r p(r)` up to 1/2; of 2^-26 relative error.
+/// The coefficients of `p` in `exp2(r) = 1 + r p(r)` for `r` up to 1/2. The relative error is 2^-26.
 const EXP2: [f32; 6] = [0.693_147_182, 0.240_225_941, 0.055_503_663, 0.009_625_445, 0.001_338_831_5, 0.000_133_234_877];
 
-/// `x` to the power `y`: `exp2(y log2(|x|))`, with a logarithm of about 30 bits, because the exponential multiplies its error by up to 88.
+/// Returns `x` to the power `y` as `exp2(y log2(|x|))`. The logarithm has about 30 bits, because the exponential multiplies its error
+/// by up to 88.
 pub(super) fn powf(f: &mut Formula, of: &[Part]) -> Part {
     let (x, y) = (f.operand(of[0]), f.operand(of[1]));
     let power = magnitude(f, x, y);
-    // If an operand is an end of its range, the power is 0 or infinite. Which it is depends on the base being above 1 and on the sign of
-    // the exponent.
+    // If the base is 0 or infinite, or the exponent is infinite, the power is 0 or infinite. The sign of the exponent and a
+    // comparison of the base with 1 decide between the two.
     let (is_above, is_to_minus) = (f.above(x.size, bits_of(1.0)), f.is_negative(y));
     let falls = f.agree(is_above, is_to_minus);
     let (zero, one, infinity) = (f.number(0.0), f.number(1.0), f.number(f64::INFINITY));
@@ -29,7 +30,7 @@ pub(super) fn powf(f: &mut Formula, of: &[Part]) -> Part {
     let power = f.select(is_end, end, power);
     let is_of_one = f.equal(x.size, bits_of(1.0));
     let power = f.select(is_of_one, one, power);
-    // A negative base gives its sign to powers with odd exponents, and NaN to those whose exponent is not an integer.
+    // The power of a negative base is negative if the exponent is odd, and NaN if the exponent is not an integer.
     let [is_whole, odd] = parity(f, y);
     let sign = f.sign(x);
     let none = f.word(0);
@@ -42,13 +43,13 @@ pub(super) fn powf(f: &mut Formula, of: &[Part]) -> Part {
     let power = f.nan_if(is_undefined, power);
     let power = f.unless_nan(x, power);
     let power = f.unless_nan(y, power);
-    // Whatever the other one is, NaN included.
+    // If the base is 1 or the exponent is 0, the power is 1, also if the other operand is NaN.
     let (of_one, to_zero) = (f.equal(x.bits, bits_of(1.0)), f.equal(y.size, 0));
     let is_one = f.either(of_one, to_zero);
     f.select(is_one, one, power)
 }
 
-/// True if a float is an integer, and its lowest bit. Numbers from 2^24 on are even.
+/// Returns whether a float is an integer, and the lowest bit of that integer. Numbers from 2^24 on are even.
 fn parity(f: &mut Formula, y: Operand) -> [Part; 2] {
     let most = f.number(2f64.powi(24));
     let inside = f.min(y.magnitude, most);
@@ -61,10 +62,10 @@ fn parity(f: &mut Formula, y: Operand) -> [Part; 2] {
     [is_whole, f.select(is_whole, lowest, zero)]
 }
 
-/// The power of an absolute value, which is neither 0 nor infinite.
+/// The power of the absolute value of `x`. It must be neither 0 nor infinite.
 fn magnitude(f: &mut Formula, x: Operand, y: Operand) -> Part {
     let [upper, lower] = precise_log2(f, x);
-    // Larger exponents give 0, 1 or infinity as this one does.
+    // Clamped, because a larger exponent has the same result: 0, 1 or infinity.
     let most = f.number(2f64.powi(31));
     let y_size = f.min(y.magnitude, most);
     let sign = f.sign(y);
@@ -83,7 +84,7 @@ fn magnitude(f: &mut Formula, x: Operand, y: Operand) -> Part {
     let count = f.floor(count);
     let fraction = f.sub(product, count);
     let fraction = f.add(fraction, rest);
-    // Beyond the ends the fraction is not one.
+    // Clamped, because outside of the exponent's range the difference need not be a fraction.
     let (high, low) = (f.number(0.51), f.number(-0.51));
     let fraction = f.min(fraction, high);
     let fraction = f.max(fraction, low);
@@ -93,10 +94,10 @@ fn magnitude(f: &mut Formula, x: Operand, y: Operand) -> Part {
     scaled_by(f, mantissa, exponent)
 }
 
-/// The logarithm to the base 2 as a sum: 12 bits, and the rest.
+/// The logarithm to the base 2 as a sum. The first term has 12 bits.
 ///
-/// `s = (m - 1) / (m + 1)` is computed in two parts, the second from what the division left over. All products of the first parts are
-/// exact, because these have 12 bits.
+/// `s = (m - 1) / (m + 1)` is computed as a sum of two parts. The second part is computed from the remainder of the division. All
+/// products of first parts are exact, because these have 12 bits.
 fn precise_log2(f: &mut Formula, x: Operand) -> [Part; 2] {
     let (scaled, less) = normal(f, x);
     let Split { rest, exponent } = Split::of(f, scaled);

@@ -3,7 +3,7 @@
 use super::bits_of;
 use super::formula::{Formula, INFINITY, Part};
 
-/// The nearest integer, and of two the one farther from 0. The instruction leaves that open.
+/// The nearest integer. Ties are rounded away from 0, which the instruction does not guarantee.
 pub(super) fn round(f: &mut Formula, of: &[Part]) -> Part {
     let x = f.operand(of[0]);
     let (whole, half) = (f.trunc(x.magnitude), f.number(0.5));
@@ -14,19 +14,20 @@ pub(super) fn round(f: &mut Formula, of: &[Part]) -> Part {
     let rounded = f.add(whole, more);
     let sign = f.sign(x);
     let rounded = f.signed(rounded, sign);
-    // Larger numbers are integers, and infinities and NaN stay.
+    // Larger numbers are integers already. Infinities and NaN are returned unchanged.
     let is_whole = f.above(x.size, bits_of(8_388_607.5));
     f.select(is_whole, x.itself, rounded)
 }
 
 /// The remainder of a division that truncates, with the sign of the dividend. It is exact for quotients below 2^20.
 ///
-/// The product of the quotient and the divisor is subtracted in four exact parts. The quotient is rounded to the nearest integer, because
-/// then the difference is below the divisor in size, also where the division is imprecise, and so it is exact.
+/// The product of the quotient and the divisor is subtracted in four exact parts. The quotient is rounded to the nearest integer. So
+/// the absolute difference is below the divisor even if the division is imprecise, and the difference is exact.
 pub(super) fn remainder(f: &mut Formula, of: &[Part]) -> Part {
     let (x, y) = (f.operand(of[0]), f.operand(of[1]));
     let (zero, one) = (f.number(0.0), f.number(1.0));
-    // The operands are scaled, because a division by more than 2^126 has an unknown error, and parts of small numbers may be flushed.
+    // The operands are scaled, because a division by more than 2^126 has an unknown error, and devices may flush parts of small
+    // numbers.
     let (is_large, is_small) = (f.above(y.size, bits_of(2f64.powi(60))), f.above(y.size, bits_of(2f64.powi(-60))));
     let (down, up) = (f.number(2f64.powi(-60)), f.number(2f64.powi(60)));
     let (scale, back) = (f.select(is_small, one, up), f.select(is_small, one, down));
@@ -44,7 +45,7 @@ pub(super) fn remainder(f: &mut Formula, of: &[Part]) -> Part {
     }
     let (is_below, more) = (f.less(rest, zero), f.add(rest, b));
     let rest = f.select(is_below, more, rest);
-    // If the quotient is too large, the result is any number below the divisor.
+    // If the quotient is too large, the result is some number below the divisor.
     let (is_below, is_inside) = (f.less(rest, zero), f.less(rest, b));
     let rest = f.select(is_below, zero, rest);
     let rest = f.select(is_inside, rest, zero);
@@ -60,7 +61,7 @@ pub(super) fn remainder(f: &mut Formula, of: &[Part]) -> Part {
     f.unless_nan(x, rest)
 }
 
-/// A number as the sum of two, whose products with other halves are exact: the upper 12 bits, and the others.
+/// Splits a number into a sum of its upper 12 bits and the others. Products of such halves are exact.
 pub(super) fn halves(f: &mut Formula, x: Part) -> [Part; 2] {
     let bits = f.bits(x);
     let bits = f.and(bits, 0xffff_f000);

@@ -1,5 +1,5 @@
-//! The formulas, run on the host as the least precise devices that Vulkan allows would run them: products and sums fused or not,
-//! subnormal numbers kept or flushed, and `exp`, `exp2`, roots and quotients off by as much as they may be.
+//! Runs the formulas on the host as the least precise devices that Vulkan allows would run them. Products and sums are fused or not,
+//! subnormal numbers are kept or flushed, and `exp`, `exp2`, roots and quotients have the largest error that is allowed.
 
 use super::formula::{Formula, Instruction, Part, Step};
 use super::function_of;
@@ -16,7 +16,7 @@ use tilewright_dsl::launch::DType;
 struct Device {
     fuses: bool,
     flushes: bool,
-    /// By what part of the error that Vulkan allows results are off; `None`: another one for each result.
+    /// The fraction of the allowed error by which results are off; `None`: a different fraction for each result.
     off: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ impl Device {
         if self.flushes && f32::from_bits(word).is_subnormal() { word & 0x8000_0000 } else { word }
     }
 
-    /// A result that may be off by a number of units in the last place.
+    /// Returns a result that is off by up to `ulp` units in the last place.
     fn inexact(self, exact: f64, ulp: f64, seed: u32) -> f32 {
         let noise =
             f64::from(seed.wrapping_mul(0x9e37_79b9).rotate_left(13).wrapping_mul(0x85eb_ca6b)) / f64::from(u32::MAX) * 2.0 - 1.0;
@@ -134,7 +134,7 @@ fn word_of(instruction: Instruction, of: &[u32]) -> u32 {
     }
 }
 
-/// Operands of one function, over the whole range, and around where formulas change.
+/// Operands of one function: over the whole range, and near the boundaries between formulas.
 fn operands() -> Vec<f32> {
     let special = [0.0, f32::INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-40, 1e-45, 1.0, 0.5, 2.0];
     let spread = (0..2500u32).map(|n| f32::from_bits(n * (0x7f80_0000 / 2500) + n % 977));
@@ -145,7 +145,7 @@ fn operands() -> Vec<f32> {
     all.iter().flat_map(|x| [*x, -x]).collect()
 }
 
-/// Compares a function with its value in f64, on every device. An operand that is flushed may count as 0.
+/// Compares a function with its value in f64, on every device. An operand that the device may flush may count as 0.
 fn check(op: ValueOp, operands: impl Iterator<Item = [f32; 2]>) {
     let function = function_of(op).expect("a function");
     let (formula, result) = function.formula();
@@ -206,7 +206,7 @@ fn functions_of_two() {
     }
 }
 
-/// The cost model counts what the formulas have.
+/// Checks that the cost model counts the operations of each formula.
 #[test]
 fn the_cost_model_knows_the_operations() {
     use Unary::*;

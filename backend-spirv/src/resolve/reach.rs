@@ -17,10 +17,10 @@ use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{DType, Interval, Limit, MOST, REACH, Size};
 use tilewright_dsl::nest::{AxisDef, AxisId};
 
-/// The sizes between which values lie, as far as that was asked.
+/// The bounds of values, as sizes, for those that were computed so far.
 type Hulls = Map<ValueId, Option<Interval>>;
 
-/// Parts of an index that an error shows, at most.
+/// The most parts of an index that an error shows.
 const SHOWN: u32 = 40;
 
 /// What is known of the indices of a dispatch.
@@ -111,7 +111,7 @@ impl Resolver<'_> {
         false
     }
 
-    /// Two sizes between which a value lies; `None`: the launch cannot compute them, or they are too long.
+    /// Returns the bounds of a value as sizes. Returns `None` if the launch cannot compute them, or if they are too long.
     fn hull(&self, id: ValueId, done: &mut Hulls) -> Option<Interval> {
         if let Some(known) = done.get(&id) {
             return known.clone();
@@ -183,8 +183,8 @@ impl Resolver<'_> {
         self.values.node(id).range.is_within(REACH).then(|| self.numbers(id))
     }
 
-    /// A value as users write it, in surroundings that bind so tightly (0: none, 1: sums, 2: products), of at
-    /// most `left` parts.
+    /// Returns a value as users write it, with at most `left` parts. `tight` is the precedence around it (0: none, 1: sums, 2:
+    /// products).
     fn shown(&self, id: ValueId, tight: u8, left: &Cell<u32>) -> String {
         let Some(rest) = left.get().checked_sub(1) else { return "…".into() };
         left.set(rest);

@@ -46,7 +46,7 @@ struct Listed {
     compiled: Result<(Profile, Rc<Compiled>), String>,
 }
 
-/// The schedules of a file that are asked for.
+/// Returns the schedules of a file that the options select.
 fn listed(options: &Bench) -> Result<Vec<Listed>, Problem> {
     let path = Path::new(&options.what);
     let source = Source::open(path)?;
@@ -58,7 +58,7 @@ fn listed(options: &Bench) -> Result<Vec<Listed>, Problem> {
     for name in there.iter().filter(|name| options.schedule.is_empty() || options.schedule.contains(name)) {
         let subject = match source.subject(name) {
             Ok(subject) => subject,
-            // Which kernel it is for is not known.
+            // The kernel of the schedule is unknown.
             Err(error) => {
                 let (kernel, profile, dims) = (String::new(), String::new(), Vec::new());
                 all.push(Listed { schedule: name.clone(), kernel, profile, dims, compiled: Err(error.to_string()) });
@@ -120,7 +120,7 @@ fn file(options: &Bench) -> Result<Vec<Job>, Problem> {
 }
 
 impl Job {
-    /// A job with the names of a schedule.
+    /// Makes a job with the names of a schedule.
     fn of(listed: &Listed) -> Job {
         Job {
             kernel: listed.kernel.clone(),
@@ -135,9 +135,10 @@ impl Job {
     }
 }
 
-/// A schedule at some sizes.
+/// Makes a job that measures a schedule at some sizes.
 fn measured(listed: &Listed, profile: &Profile, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
-    // The runner would take the literal of the fact and not the size, so a contradiction is refused here. It refuses other sizes itself.
+    // A contradiction is refused here, because the runner would use the literal of the fact instead of the size. The runner refuses
+    // other sizes itself.
     let launch = match sizes.contradict(compiled.plain()) {
         Some(why) => Err(Refusal { why, is_unsupported: true }),
         None => Ok(compiled.clone()),

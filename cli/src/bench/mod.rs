@@ -39,11 +39,11 @@ pub(super) struct Job {
     pub(super) least: Option<f64>,
 }
 
-/// Why a schedule is not launched.
+/// The reason why a schedule is not launched.
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
     pub(super) why: String,
-    /// True if it is made for other sizes.
+    /// True if the schedule is for other sizes.
     pub(super) is_unsupported: bool,
 }
 

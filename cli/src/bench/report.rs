@@ -52,7 +52,7 @@ pub(super) fn shown(rows: &[Row], compared: bool) -> String {
     text
 }
 
-/// The line above a table.
+/// Returns the title of a table.
 fn title(first: &Row, group: &[&Row]) -> String {
     let kernel = if first.kernel.is_empty() { "of an unknown kernel" } else { first.kernel.as_str() };
     let sizes = if first.sizes.is_empty() { String::new() } else { format!(" at {}", first.sizes) };
@@ -61,7 +61,7 @@ fn title(first: &Row, group: &[&Row]) -> String {
     format!("{}{sizes}{runs}", output::heading(kernel))
 }
 
-/// The schedules that were not measured though the device and the sizes are those that they are made for.
+/// Returns the schedules that were not measured, although they are for this device and these sizes.
 pub(super) fn missing(rows: &[Row]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| row.error.is_some() && !row.unsupported) {

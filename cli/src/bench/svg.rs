@@ -7,16 +7,16 @@ use std::fmt::Write;
 
 /// Lengths in pixels.
 const BARS: f64 = 400.0;
-/// The room for a bar's time and its share of the roofline.
+/// The width of the text beside a bar: its time, and its share of the roofline.
 const TIMES: f64 = 200.0;
 const LINE: f64 = 22.0;
 const GAP: f64 = 18.0;
-/// The widest character of a sans-serif font of 12 pixels, bold or not, is less than this.
+/// An upper bound of the width of a character of a sans-serif font of 12 pixels, bold or not.
 const CHARACTER: f64 = 9.0;
-/// The least room for labels.
+/// The least width of the labels' column.
 const LABEL: f64 = 100.0;
 
-/// The room that words take at most.
+/// Returns an upper bound of a text's width.
 fn room(words: &str) -> f64 {
     words.chars().count() as f64 * CHARACTER
 }
@@ -35,7 +35,7 @@ fn title(first: &Row) -> String {
 /// The chart as SVG.
 pub(super) fn chart(rows: &[Row]) -> String {
     let (mut body, mut y) = (String::new(), GAP);
-    // Labels and titles have the room that they need.
+    // The columns are as wide as the longest label and title.
     let labels = rows.iter().map(|row| room(&label(row))).fold(LABEL, f64::max) + GAP;
     let titles = rows.iter().map(|row| room(&title(row))).fold(0.0, f64::max) + GAP;
     let width = (labels + BARS + TIMES).max(titles);

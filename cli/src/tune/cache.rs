@@ -80,11 +80,11 @@ fn added(file: &Path, line: &str) -> std::io::Result<()> {
 
 /// The folder of Tilewright's caches, by the same variables as the runtime's.
 fn folder(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    // A relative one would be in the working directory.
+    // A relative path would be in the working directory.
     let path = |name| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(said) = lookup("TILEWRIGHT_CACHE") {
         match said.to_str().map(|s| s.trim().to_ascii_lowercase()).as_deref() {
-            // The runtime refuses an empty one.
+            // The runtime refuses an empty path.
             Some("" | "off" | "0" | "no" | "false") => return None,
             Some("on" | "1" | "yes" | "true") => {}
             _ => return Some(said.into()),

@@ -82,7 +82,7 @@ struct Row {
     out: Option<String>,
 }
 
-/// A schedule that is tuned: its sizes, or why it cannot be tuned.
+/// A schedule that is tuned: its sizes, or the reason why it cannot be tuned.
 struct Named {
     schedule: String,
     sizes: Result<Vec<Sizes>, Problem>,
@@ -156,7 +156,7 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
     Ok(exit)
 }
 
-/// The schedules that are tuned, and those that cannot be read, where no schedules are named.
+/// Returns the schedules to tune. If the options name no schedules, also returns those that cannot be read.
 fn schedules(options: &Tune, source: &Source) -> Result<(Vec<String>, Vec<Named>), Problem> {
     let (mut names, mut unread) = (Vec::new(), Vec::new());
     for name in &options.schedule {
@@ -189,7 +189,7 @@ struct Tried {
     compiled: Result<Compiled, String>,
 }
 
-/// The schedules with their sizes, as far as they compile and their sizes are all said.
+/// Returns each schedule with its sizes, or with the reason why it cannot be tuned: it does not compile, or sizes are missing.
 fn with_sizes(options: &Tune, source: &Source, names: Vec<String>) -> Result<Vec<Named>, Problem> {
     let mut tried = Vec::new();
     for schedule in names {
@@ -474,7 +474,7 @@ fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) 
     Ok(if is_stale { Exit::No } else { Exit::Done })
 }
 
-/// The first sizes that a schedule of a file was tuned for, by the record beside the file.
+/// Returns the first sizes that a schedule of a file was tuned for, from the record beside the file.
 pub(crate) fn tuned_for(file: &Path, schedule: &str) -> Option<String> {
     let record = Record::read(file).ok()??;
     record.schedules.get(schedule)?.devices.values().find_map(|device| device.sizes.first().cloned())

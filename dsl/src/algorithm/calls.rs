@@ -50,7 +50,7 @@ fn last(path: &str) -> &str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// A call as a method of its first argument.
+/// Writes a call as a method of its first argument.
 fn method(receiver: &Expr, name: &str, rest: &[Expr]) -> String {
     let rest: Vec<String> = rest.iter().map(Expr::short).collect();
     format!("{}.{name}({})", receiver.short_operand(), rest.join(", "))

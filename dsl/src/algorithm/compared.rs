@@ -1,8 +1,8 @@
-//! Indices that a reduction compares: items of `min` and `max`, and the positions of `argmin` and `argmax`.
+//! Indices that a reduction compares: operands of `min` and `max`, and the positions of `argmin` and `argmax`.
 //!
-//! A reduction's state is 32 bits of data, so an item that wraps would be ordered as another number. The compiler proves that 32 bits hold
-//! these indices, or the launch checks it ([`Program::limits`]). The check belongs to the kernel and not to a schedule, because every
-//! schedule, `rfactor`'s partial results and the evaluation combine the same items.
+//! A reduction's state is 32 bits of data, so an index that wraps would compare as another number. The compiler proves that 32 bits
+//! hold these indices, or the launch checks it ([`Program::limits`]). The check belongs to the kernel and not to a schedule, because
+//! every schedule, `rfactor`'s partial results and the evaluation compare the same indices.
 
 use super::{Checked, Checker};
 use crate::arena::Id;
@@ -12,11 +12,11 @@ use crate::nest::{Program, Space};
 use std::cell::Cell;
 use tilewright_launch::{Interval, Limit, MOST, REACH, Size};
 
-/// Terms of the bounds of an index, at most: a launch evaluates them each time.
+/// The most terms of the bounds of an index. The number is limited, because each launch evaluates the terms.
 const MOST_TERMS: u32 = 1 << 12;
 
 impl Checker<'_> {
-    /// Makes sure that 32 bits hold an index at all points of the axes around it: proved, or checked at launch.
+    /// Makes sure that 32 bits hold an index at all points of the axes around it. This is proved, or checked at launch.
     pub(super) fn must_fit(&mut self, index: ExprId, span: SpanId) -> Checked<()> {
         let hull = Hull { program: &self.program, left: Cell::new(MOST_TERMS) };
         let interval = hull.of(index);
@@ -52,7 +52,7 @@ impl Checker<'_> {
     /// True if an input has about as many elements as the index has values, because a tensor has at most [`MOST`].
     fn is_counted(&self, limit: &Limit) -> bool {
         let program = &self.program;
-        // If one of these extents is 0, the reduction has no items.
+        // If one of these extents is 0, the reduction reads no elements, and so its indices do not matter.
         let axes = self.definition.axes.iter().chain(&self.definition.running);
         let positive: Vec<ExprId> = axes.map(|axis| program.axes[*axis].extent).collect();
         let is_known = |e: &ExprId| positive.contains(e) || program.exprs.as_int(*e).is_some();
@@ -70,12 +70,13 @@ impl Checker<'_> {
 /// Sizes between which indices lie.
 struct Hull<'a> {
     program: &'a Program,
-    /// Terms that the bounds may still have.
+    /// The number of terms that the bounds may still have.
     left: Cell<u32>,
 }
 
 impl Hull<'_> {
-    /// Two sizes between which an index lies at all points of its axes, if no range is empty. `None` if they have too many terms.
+    /// Returns two sizes between which an index lies at all points of its axes, if no range is empty. Returns `None` if they have too
+    /// many terms.
     fn of(&self, e: ExprId) -> Option<Interval> {
         let interval = self.derive(e)?;
         let mut terms = 1;

@@ -1,4 +1,4 @@
-//! Refuses `y[i] += v`: the error gives the definition that says the same.
+//! Refuses `y[i] += v`. The error gives the equivalent definition.
 
 use super::Checker;
 use super::bounds::show;
@@ -39,7 +39,7 @@ impl Checker<'_> {
         error.help(format!("write one definition, `{left} = … {symbol} {};`", define.value.short_operand()))
     }
 
-    /// The definition that gathers what an update at an index of data scatters.
+    /// Returns the definition that gathers the values which an update at an index of data would scatter.
     fn gathered(&self, define: &Define, op: BinaryOp, buffer: Option<BufferId>) -> Option<String> {
         let is_sum = matches!(op, BinaryOp::Add | BinaryOp::Sub);
         let (reduction, neutral) = if is_sum { ("sum", "0") } else { op.reduction()? };
@@ -86,13 +86,13 @@ impl Checker<'_> {
         letters.chain((0..).map(|n| format!("b{n}"))).find(is_free).unwrap_or_default()
     }
 
-    /// Returns the names that are neither declared nor axes of the definition. They stand for axes of a reduction.
+    /// Returns the names that are neither declared nor axes of the definition. These become axes of a reduction.
     fn free(&self, e: &Expr, own: &BTreeSet<String>) -> Vec<String> {
         let found = names(e).into_iter();
         found.filter(|name| !own.contains(name) && self.names.find(name).is_none() && !bound(e).contains(name)).collect()
     }
 
-    /// The range of an axis, as the first read by it alone tells.
+    /// Returns the range of an axis: the extent of the dimension that it alone indexes, in the first such read.
     fn range_of(&self, e: &Expr, axis: &str) -> String {
         let mut found = None;
         each(e, &mut |e| {
@@ -123,7 +123,7 @@ fn bound(e: &Expr) -> BTreeSet<String> {
     found
 }
 
-/// Calls `f` with an expression and all within it.
+/// Calls `f` with an expression and each of its parts.
 fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
     f(e);
     match &e.kind {

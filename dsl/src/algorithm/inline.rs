@@ -5,9 +5,9 @@
 //! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved. Where that
 //! cannot be seen at the new place, they are clamped.
 //!
-//! A stage that reads another at three places has it three times, so a chain of stages could double with each of them. Two
-//! rules bound that. Indices are in one form, so that equal places which are reached by different paths are one read. And a
-//! stage that would make one of its readers too large is stored ([`MOST`]).
+//! A stage that reads another at three places contains it three times, so each stage of a chain could double the size of the next.
+//! Two rules bound that. First, indices are in one form, so that reads of the same element become one read, even if their indices
+//! were written differently. Second, a stage that would make one of its readers too large is stored ([`MOST`]).
 
 mod growth;
 
@@ -19,10 +19,11 @@ use crate::table::Map;
 use growth::Growth;
 use std::collections::HashMap;
 
-/// Parts that a reader may have with a stage in it, each counted once. [`TIMES`] as many as the two were written with are allowed, too.
+/// The most parts of a reader with a stage substituted into it, each counted once. [`TIMES`] the parts of both as written are
+/// allowed, too.
 pub const MOST: usize = 2_000;
 
-/// See [`MOST`].
+/// The factor by which substitution may exceed the parts of both as written; see [`MOST`].
 const TIMES: usize = 4;
 
 /// How deep a value that becomes part of others may nest. A deeper one is stored: chains of stages have no end, and the
@@ -38,31 +39,32 @@ pub struct Inlined {
     pub stored: Vec<Stored>,
 }
 
-/// A pointwise intermediate that is stored, as it would make a reader too large.
+/// A pointwise intermediate that is stored, because it would make a reader too large.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
     /// The intermediate.
     pub stage: StageId,
     /// The stage that reads it.
     pub reader: StageId,
-    /// The parts that the reader may have; `None`: the intermediate nests too deep.
+    /// The most parts that the reader may have; `None`: the intermediate is nested too deeply.
     pub parts: Option<usize>,
 }
 
-/// Substitutes every pointwise intermediate into its readers, and gives them in order of definition. They stay in
-/// [`Program::stages`], read by no other stage: they need no dispatch. Intermediates that would make a reader too large are left out.
+/// Substitutes every pointwise intermediate into its readers, and returns the intermediates in order of definition. They stay in
+/// [`Program::stages`], but no stage reads them and they need no dispatch. Intermediates that would make a reader too large are left
+/// out.
 pub fn inline(program: &mut Program) -> Vec<StageId> {
     inline_those(program, &|_, _| true).stages
 }
 
-/// [`inline`] of those pointwise intermediates that `take` accepts.
+/// Does the same as [`inline`], for the pointwise intermediates that `take` accepts.
 pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> bool) -> Inlined {
     let mut inlined = Inlined::default();
     let stages: Vec<StageId> = program.stages.ids().collect();
     let written: HashMap<StageId, usize> = stages.iter().map(|id| (*id, parts(program, *id))).collect();
     let mut changed: Vec<StageId> = Vec::new();
     for (n, id) in stages.iter().enumerate() {
-        // Stages read earlier ones, which have become part of this one already.
+        // A stage reads only earlier stages, and these have been substituted already.
         if changed.contains(id) {
             keep_inside(program, *id);
         }
@@ -96,7 +98,7 @@ pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> b
     inlined
 }
 
-/// The number of parts of a stage's values.
+/// Returns the number of parts of a stage's values.
 fn parts(program: &Program, id: StageId) -> usize {
     program.exprs.parts(program.stages[id].values().iter().copied())
 }
@@ -164,8 +166,8 @@ fn open_reads(program: &Program, value: ExprId, axes: &[AxisId]) -> HashMap<Read
     open
 }
 
-/// A reader's values with a stage in the place of its reads, those in indices too. `None`: they would have more parts than `most`, which
-/// is seen before these are made.
+/// Returns a reader's values with a stage substituted for its reads, also for reads in indices. Returns `None` if they would have
+/// more parts than `most`, before it makes them.
 fn substituted(program: &Program, stage: StageId, reader: StageId, most: usize) -> Option<Vec<ExprId>> {
     let (exprs, stage) = (&program.exprs, &program.stages[stage]);
     let Body::Map(body) = stage.body else { return None };

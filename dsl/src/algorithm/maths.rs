@@ -9,12 +9,12 @@ use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use tilewright_launch::DType;
 
-/// True if there is a method of this name.
+/// True if kernels have a method of this name.
 pub(super) fn is_method(name: &str) -> bool {
     METHODS.iter().any(|(known, ..)| *known == name)
 }
 
-/// The method whose name is nearest to one that there is not, as a help.
+/// Returns a help with the method whose name is most similar to an unknown name.
 pub(super) fn nearest_method(name: &str) -> Option<String> {
     did_you_mean(name, METHODS.iter().map(|(known, ..)| *known))
 }
@@ -36,11 +36,11 @@ enum Method {
     RotateLeft,
     /// The other way round.
     RotateRight,
-    /// `x.clamp(low, high)`: of any numbers. Of NaN it is NaN.
+    /// `x.clamp(low, high)`, for all types of numbers. It is NaN if `x` is.
     Clamp,
     /// Of floats and signed integers.
     Abs,
-    /// Rust's: 1 or -1 by the sign of a float, also of a zero (of NaN, NaN); of an integer, its sign.
+    /// As in Rust: 1 or -1 with the sign of a float, also of a zero, and NaN for NaN. For an integer, its sign.
     Signum,
     /// Of a float, a bool.
     IsNan,
@@ -177,7 +177,7 @@ impl Checker<'_> {
             (Method::Clamp, Some(low), Some(high)) => {
                 let raised = exprs.binary(Binary::Max, x, low);
                 let clamped = exprs.binary(Binary::Min, raised, high);
-                // Of NaN, an extreme is the other operand, and Rust's `clamp` is NaN.
+                // `min` and `max` of NaN and a number are the number, but Rust's `clamp` of NaN is NaN.
                 if dtype.is_float() { exprs.select(exprs.unary(Unary::IsNan, x), x, clamped) } else { clamped }
             }
             (Method::Abs, ..) => exprs.unary(Unary::Abs, x),
@@ -259,7 +259,7 @@ impl Checker<'_> {
         Ok(if n < 0 { exprs.binary(Binary::Div, one, result) } else { result })
     }
 
-    /// True if an exponent is a whole number that is known here: a literal, or a parameter.
+    /// True if an exponent is an integer literal or a parameter.
     fn is_whole(&self, exponent: &Expr) -> bool {
         match &exponent.kind {
             ExprKind::Int { .. } => true,

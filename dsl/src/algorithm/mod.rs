@@ -6,9 +6,9 @@
 //!
 //! # The way
 //! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values` (expressions),
-//! `literals`, `maths` (methods), `calls`, `reads` (and `bounds`, which proves them inside), `reductions` → `order` (what is
-//! defined when, and what for). `names` and `types` serve them all. A name or expression that is wrong is *poisoned*: what
-//! depends on it is silently wrong too.
+//! `literals`, `maths` (methods), `calls`, `reads` (and `bounds`, which proves them inside), `reductions` → `order` (the order of
+//! definitions, and their purposes). `names` and `types` serve them all. A name or expression that is wrong is *poisoned*:
+//! expressions that depend on it are wrong too, and no error is shown for them.
 //!
 //! # What it defines
 //! - Indices are `i32`: axes, dims, parameters. `/` and `%` floor where both operands are made of these and literals alone,
@@ -19,7 +19,7 @@
 //! - `argmax` and `argmin` give the axis's value (of several ranges: the position, row-major, from 0), the lowest among
 //!   equals. NaN is never chosen, unless there is nothing else: then it is the first position. They need a range that is
 //!   not empty; where that is not proved, the launch checks it.
-//! - 32 bits hold every position, and every index that `min` or `max` reduces (`compared`): proved, or checked at launch.
+//! - 32 bits hold every position, and every index that `min` or `max` reduces (`compared`). This is proved, or checked at launch.
 //! - A range `lo..hi` whose length is not proved to be at least 0 is checked at launch too.
 
 mod bounds;

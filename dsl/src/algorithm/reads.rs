@@ -114,7 +114,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns an index that reads tables as exact arithmetic, because the elements of a table are literals.
+    /// Returns an index with its reads of tables as exact arithmetic. This is right because the elements of a table are literals.
     fn exact(&self, id: ExprId) -> ExprId {
         let exprs = &self.program.exprs;
         if exprs.is_index(id) || self.depends_on_data(id) {

@@ -25,7 +25,7 @@ pub(super) struct Found {
     pub(super) head: SpanId,
 }
 
-/// An axis of a reduction, and where its range begins and ends.
+/// An axis of a reduction, with the bounds of its range.
 struct Running {
     axis: AxisId,
     low: ExprId,
@@ -195,7 +195,7 @@ impl Checker<'_> {
             position = exprs.product(position, extent);
             position = exprs.sum(position, axis);
         }
-        // The end of the positions fits, too, because the highest index stands for no item.
+        // 32 bits hold the number of positions, too, because the highest index marks an empty state.
         let extents = running.iter().map(|r| self.program.axes[r.axis].extent);
         let mut end = extents.reduce(|all, extent| exprs.product(all, extent)).unwrap_or(position);
         if let [only] = running {

@@ -64,7 +64,7 @@ impl Checker<'_> {
     }
 }
 
-/// The smallest dtype to which numbers of two dtypes are cast, so that neither loses its range or its fraction: `None` of `i32` and `u32`.
+/// Returns the smallest dtype that keeps the range and the fraction of numbers of two dtypes. Returns `None` for `i32` and `u32`.
 pub(super) fn common(a: DType, b: DType) -> Option<DType> {
     let is_one_of = |dtype: DType, others: &[DType]| others.contains(&dtype);
     let small = [DType::I8, DType::U8];

@@ -319,7 +319,7 @@ impl Checker<'_> {
     }
 }
 
-/// The text to write for a value of another dtype.
+/// Returns the text that converts a value to the dtype `wanted`.
 fn conversion(e: &Expr, found: DType, wanted: DType) -> String {
     let zero = |dtype: DType| if dtype.is_float() { "0.0" } else { "0" };
     match (wanted, found) {
@@ -335,7 +335,7 @@ fn conversion(e: &Expr, found: DType, wanted: DType) -> String {
     }
 }
 
-/// An error of two values of different dtypes, with the casts that give them one: those that lose least.
+/// Adds to an error of two values of different dtypes the casts that make their dtypes equal, with the least loss.
 fn converted(error: Error, (a, of_a): (&Expr, DType), (b, of_b): (&Expr, DType)) -> Error {
     let cast = |e: &Expr, to: DType| format!("`{} as {to}`", e.short_operand());
     match (of_a, of_b) {

@@ -85,12 +85,12 @@ struct Around {
 /// An access of a compute.
 struct Placed<'c> {
     write: bool,
-    /// True if the compute copies.
+    /// True if the compute is a copy.
     copy: bool,
     place: Access,
     /// The predicates of the compute.
     preds: &'c [Pred],
-    /// True if the last index can leave the buffer, and is clamped there.
+    /// True if the last index can be out of bounds, so that it is clamped.
     can_leave: bool,
 }
 
@@ -316,8 +316,9 @@ impl Walk<'_> {
         }
     }
 
-    /// `Some` if the index of each element is clamped on its own, so that no vector is read: past the end of the buffer, or past the end of an
-    /// axis that is made of `along`. With the fact by which that axis's tiles are whole, if the fact is about dims.
+    /// Returns `Some` if the index of each element is clamped separately, so that the read is not a vector. The index may pass the
+    /// end of the buffer, or the end of an axis that `along` is a part of. The inner value is the fact that makes the axis's tiles
+    /// whole, if the fact is about dims.
     fn clamped(&self, placed: &Placed<'_>, along: AxisId) -> Option<Option<String>> {
         let program = self.program;
         if placed.can_leave {
@@ -334,7 +335,7 @@ impl Walk<'_> {
         Some(facts.map(|facts| facts.join(", ")))
     }
 
-    /// The fact by which an axis's tiles are whole, if it is one of dims.
+    /// Returns the fact that makes an axis's tiles whole, if the fact is about dims.
     fn whole_tiles(&self, axis: AxisId) -> Option<String> {
         let (program, of) = (self.program, &self.program.axes[axis]);
         let Fate::Split(split) = &of.fate else { return None };
@@ -415,7 +416,7 @@ fn most_turns(starts: &[i64], together: usize, bytes: i64, banks: i64) -> u32 {
     starts.chunks(together).map(turns).max().unwrap_or(1)
 }
 
-/// True if the last index of a read can leave its buffer.
+/// True if the last index of a read can be out of bounds.
 fn leaves_row(outside: &Outside) -> bool {
     match outside {
         Outside::Never => false,

@@ -1,8 +1,9 @@
-//! How long the longest chain of a float reduction can be: how many items and partial results may be added one after another. The rounding
-//! error of a sum grows with it, and a chain of more than 2^24 ones in f32 stands still.
+//! The longest chain of a float reduction: the number of elements and partial results that may be added one after another. The
+//! rounding error of a sum grows with it. For example, a chain of more than 2^24 ones in f32 stops at 2^24.
 //!
-//! Read off the last nest: the loops around an update count, unless invocations share their iterations. The partial results of invocations become
-//! one in a tree, or by atomics in a chain. (Subgroup arithmetic, whose order is the driver's, counts as a tree.)
+//! The chain is computed from the last nest. The loops around an update count, unless their iterations are distributed across
+//! invocations. The partial results of invocations are combined in a tree, or in a chain if by atomics. (Subgroup arithmetic counts
+//! as a tree, although the driver chooses its order.)
 
 use crate::diag::SpanId;
 use crate::expr::{Binary, Expr};
@@ -49,18 +50,18 @@ pub(crate) fn state(program: &mut Program) {
 /// The chain of a reduction.
 struct Chain {
     stage: StageId,
-    /// What its links are.
+    /// The operations of the chain, as the ledger names them.
     verb: &'static str,
     /// The loops around the update.
     loops: Vec<Around>,
-    /// True if the update goes on from a state of an earlier block.
+    /// True if the state is loop-carried: the update begins with the state of the previous block.
     goes_on: bool,
-    /// Links that partial results of invocations add; `None`: no size tells how many.
+    /// The operations that combine partial results of invocations; `None` if no size gives their number.
     more: Option<Size>,
 }
 
 impl Chain {
-    /// Adds what makes the partial results over some axes one.
+    /// Adds the operations that combine the partial results over some axes.
     fn join(&mut self, program: &Program, how: How, over: &[AxisId]) {
         let links = product(program, over.iter().copied()).map(|parts| match (how, parts) {
             (How::Subgroup | How::Tree | How::Matrix, Size::Const(n)) => Size::Const(depth(n)),
@@ -93,7 +94,7 @@ impl Chain {
     }
 }
 
-/// What the operations of a monoid are, if they round.
+/// Returns the name of a monoid's operations, if they round.
 fn rounds(program: &Program, monoid: &Monoid) -> Option<&'static str> {
     let exprs = &program.exprs;
     let mut verbs = monoid.combine.iter().filter(|e| exprs.dtype(**e).is_float()).filter_map(|combine| {
@@ -104,17 +105,17 @@ fn rounds(program: &Program, monoid: &Monoid) -> Option<&'static str> {
     verbs.next()
 }
 
-/// The levels of a tree of so many leaves.
+/// The depth of a tree with a number of leaves.
 fn depth(leaves: i64) -> i64 {
     i64::from(leaves.max(1).unsigned_abs().next_power_of_two().ilog2())
 }
 
-/// The values of some axes together, at most.
+/// Returns an upper bound of the product of some axes' extents.
 fn product(program: &Program, mut axes: impl Iterator<Item = AxisId>) -> Option<Size> {
     axes.try_fold(Size::Const(1), |all, axis| Some(all.times(extent(program, axis)?)))
 }
 
-/// The values of an axis, at most.
+/// Returns an upper bound of an axis's extent.
 fn extent(program: &Program, axis: AxisId) -> Option<Size> {
     let of = program.axes[axis].extent;
     size(program, of).or_else(|| {

@@ -4,8 +4,9 @@
 //! are equal once. So a value is executed as often as: the invocations that execute its node, for they do not share; every loop
 //! from the outside to the innermost serial one that the value depends on; and the unrolled ones and lanes that it depends on.
 //!
-//! A loop that is bound to invocations does not repeat its body: it says which invocations execute it. So two loops that are bound to the
-//! same coordinate do not multiply, as where a shared stage is nested in a stage in registers (`executors`).
+//! A loop that is bound to invocations does not repeat its body, but selects the invocations that execute it. So the extents of two
+//! loops bound to the same coordinate are not multiplied. For example, a shared stage can be nested in a stage in registers
+//! (`executors`).
 
 use super::{Repeated, Work};
 use crate::launch::Size;
@@ -80,8 +81,9 @@ impl<'p> Count<'p> {
         }
     }
 
-    /// Counts from here on what a stage does whose result is this buffer. If a workgroup makes the buffer together, all its invocations take
-    /// part, also where the allocation is nested in loops that are bound to them: only the loops within the allocation divide the work.
+    /// From here on, counts the work of the stage whose result is this buffer. If a workgroup makes the buffer together, all its
+    /// invocations take part, even if the allocation is nested in loops bound to invocations. Then only the loops within the
+    /// allocation divide the work.
     pub(super) fn makes(&mut self, buffer: BufferId) {
         self.outside = self.together.get(&buffer).copied().unwrap_or(0);
     }
@@ -101,7 +103,8 @@ impl<'p> Count<'p> {
         self.open.pop();
     }
 
-    /// Returns the iterations of a loop, at most. One that ends with a guarded axis has no more than the axis has points.
+    /// Returns an upper bound of a loop's iterations. A loop that ends with a guarded axis has at most as many as the axis has
+    /// points.
     fn iterations(&mut self, looped: &Loop) -> Size {
         let extent = self.extent(looped.axis);
         let Some(end) = looped.end else { return extent };
@@ -136,14 +139,14 @@ impl<'p> Count<'p> {
         counted.map(|(_, o)| o.extent.clone()).fold(self.executors(), Size::times)
     }
 
-    /// Returns the number of invocations of a workgroup that execute the counted node, by the loops that are bound to them. Along a coordinate
-    /// that no loop is bound to, all invocations do the same, which counts once.
+    /// Returns the number of invocations of a workgroup that execute the counted node, from the loops that are bound to them. Along a
+    /// coordinate without a bound loop, all invocations do the same work, which counts once.
     fn executors(&self) -> Size {
         let mut bound: BTreeMap<(Level, Slot), Size> = BTreeMap::new();
         for open in self.open.get(self.outside..).unwrap_or_default() {
             let coordinate = match open.exec {
                 Exec::Bind(Level::Workgroup, _) => continue,
-                // A subgroup has one row of lanes.
+                // The lanes of a subgroup have one coordinate.
                 Exec::Bind(Level::Lane, _) => (Level::Lane, Slot::Linear),
                 Exec::Bind(level, slot) => (level, slot),
                 _ => continue,

@@ -1,16 +1,16 @@
-//! The operations of the functions that are made of several ([`leaves`](super::leaves) counts with them). A test of the backend holds
-//! the figures to the functions that it writes.
+//! The operations of the functions that consist of several ([`leaves`](super::leaves) counts with them). A test of the backend
+//! compares the figures with its formulas.
 
 use crate::expr::{Binary, Unary};
 
 /// The operations of a call of a function of floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operations {
-    /// Float operations: a fused one counts twice, as everywhere.
+    /// Float operations. A fused multiplication and addition counts as two.
     pub flops: i64,
     /// Exponentials and roots.
     pub functions: i64,
-    /// Instructions, those on bits and truths included.
+    /// Instructions, including those on bits and booleans.
     pub instructions: i64,
 }
 

@@ -1,10 +1,11 @@
 //! What a variant costs, read off its last nest: arithmetic and memory traffic of one workgroup, and what the grid
 //! multiplies them by. For people who choose between schedules: nothing in the compiler depends on it.
 //!
-//! All figures are sizes over the dims, so they are of every launch. What the emitter hoists is counted where it is
-//! hoisted to (`count`): index arithmetic is not counted at all. Of a choice by axes that are written out, what each copy chooses counts
-//! (`written`); of any other, both values. Tails count as if every tile were whole, peeled ones too; the tile of a serial loop that ends with
-//! its axis, as if it were no longer than the axis. The bound of a triangular range counts as the largest that it takes.
+//! All figures are sizes over the dims, so they are of every launch. A hoisted value is counted where the emitter hoists it to
+//! (`count`). Index arithmetic is not counted at all. For a choice by unrolled axes, the value that each copy chooses counts
+//! (`written`). For any other choice, both values count. Tails, also peeled ones, count as if every tile were whole. The tile of a
+//! serial loop that ends with its axis counts as if it were no longer than the axis. The bound of a triangular range counts as its
+//! largest value.
 //!
 //! Besides, what an invocation and a workgroup hold at the same time (`registers`), how many workgroups that lets run on a core (`occupancy`),
 //! and how invocations touch memory together (`access`).
@@ -49,7 +50,7 @@ pub struct Cost {
     pub repeated: Vec<Repeated>,
     /// The splits over workgroups that can run past the end of an axis.
     pub covered: Vec<Covered>,
-    /// The tiles whose points are all run, however short their axis is.
+    /// The tiles that execute all their points, even if their axis is shorter.
     pub long: Vec<Long>,
     /// The tensors that the dispatch touches.
     pub tensors: Vec<Traffic>,

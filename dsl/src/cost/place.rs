@@ -18,7 +18,7 @@ pub(super) fn value(program: &Program, id: ExprId, point: &Point) -> Option<i64>
     value_once(program, id, point, &mut HashMap::new())
 }
 
-/// [`value`], with the values of the parts that are known already.
+/// Does the same as [`value`], and looks known parts up in `done`.
 fn value_once(program: &Program, id: ExprId, point: &Point, done: &mut HashMap<ExprId, Option<i64>>) -> Option<i64> {
     match program.exprs.get(id) {
         Expr::Const(_) => return program.exprs.as_int(id),
@@ -33,7 +33,7 @@ fn value_once(program: &Program, id: ExprId, point: &Point, done: &mut HashMap<E
     known
 }
 
-/// The value of an expression, computed from the values of its parts.
+/// Computes the value of an expression from the values of its parts.
 fn by_parts(program: &Program, id: ExprId, of: &mut dyn FnMut(ExprId) -> Option<i64>) -> Option<i64> {
     match *program.exprs.get(id) {
         Expr::Dim(dim) => program.dims[dim].derived.map_or(Some(DIM), of),

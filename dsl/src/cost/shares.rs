@@ -36,12 +36,12 @@ pub struct Covered {
     pub span: SpanId,
 }
 
-/// A tile whose points are all run, however short its axis is.
+/// A tile that executes all its points, even if its axis is shorter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Long {
     /// The axis.
     pub axis: String,
-    /// The points of a tile that are always run.
+    /// The number of points that the tile always executes.
     pub run: i64,
     /// The extent of the axis.
     pub needed: Size,
@@ -110,8 +110,9 @@ pub(super) fn covered(program: &Program, dispatch: &Dispatch) -> Vec<Covered> {
     program.axes.iter().filter_map(of).collect()
 }
 
-/// The tiles whose points are all run, however short the axis is: unrolled and vectorized tiles, sides of matrices, and tiles that are rounded
-/// up. Tiles that are distributed to invocations are left out, and so are serial loops, because they can end at the extent.
+/// Returns the tiles that execute all their points, even if their axis is shorter: unrolled and vectorized tiles, sides of matrices,
+/// and tiles that are rounded up. Tiles that are distributed to invocations are left out. So are serial loops, because they can end
+/// at the extent.
 pub(super) fn long(program: &Program, dispatch: &Dispatch) -> Vec<Long> {
     let mut loops = Vec::new();
     for node in walk::nodes(&dispatch.body) {

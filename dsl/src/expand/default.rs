@@ -1,7 +1,8 @@
-//! `name::DEFAULT`: the variant of the heuristic schedule, or, where there is none, a constant of another type, whose use says why.
+//! Generates `name::DEFAULT`: the variant of the heuristic schedule. If that variant does not exist, `DEFAULT` is a constant of
+//! another type, and each use of it shows the reason.
 //!
-//! A constant that fails to evaluate is an error where it is defined, and not where it is used. So the constant has a type that no function
-//! takes, and the reason is the text of its deprecation: rustc warns of that before it checks types.
+//! An evaluation error would be shown at the constant's definition instead of at its use. So the constant has a type that no function
+//! takes, and a deprecation with the reason as its text, because rustc warns of deprecations before it checks types.
 
 use super::signature::{Dtype, Signature};
 use super::{Backend, variant};
@@ -14,7 +15,7 @@ use crate::variant::compile;
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
-/// The constant, where no dtype is open and every Vulkan device can run it.
+/// Generates the constant, if no dtype is open and every Vulkan device can run it.
 pub(super) fn of(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Result<TokenStream, Missing> {
     if !signature.dtypes.is_empty() {
         return Err(Missing::open(signature));
@@ -30,7 +31,7 @@ pub(super) fn of(kernel: &Kernel, signature: &Signature, spans: &Spans, backend:
     })
 }
 
-/// The constant of a wrong kernel, so that only its own errors are shown.
+/// Generates the constant of a wrong kernel, so that only the kernel's own errors are shown.
 pub(super) fn of_broken(signature: &Signature) -> TokenStream {
     if !signature.dtypes.is_empty() {
         return Missing::open(signature).item();
@@ -42,11 +43,11 @@ pub(super) fn of_broken(signature: &Signature) -> TokenStream {
     }
 }
 
-/// Why there is no `DEFAULT`, and what to write instead.
+/// The reasons why `DEFAULT` is missing, and the text to write instead.
 pub(super) struct Missing {
     /// The kernel.
     kernel: String,
-    /// The reasons. A schedule for a better device, with facts or other parameters, may still compile.
+    /// The reasons. A schedule for a more capable device, or with facts or other parameters, may still compile.
     reasons: Vec<String>,
     /// True if the documentation states the reasons. An open dtype is in the declaration already.
     documented: bool,
@@ -55,7 +56,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// The kernel has dtype generics.
+    /// Returns the reason for a kernel with dtype generics.
     fn open(signature: &Signature) -> Missing {
         let names = list(signature.dtypes.iter().map(|dtype| &dtype.written));
         let reason = match signature.dtypes.as_slice() {
@@ -70,7 +71,7 @@ impl Missing {
         Missing { kernel: signature.name.clone(), reasons: vec![reason], documented: false, help: plain(&head, &profile) }
     }
 
-    /// The empty schedule was refused for `vulkan_1_1`.
+    /// Returns the reasons why the empty schedule was refused for `vulkan_1_1`.
     fn refused(kernel: &Kernel, signature: &Signature, why: &Errors, backend: Backend) -> Missing {
         let schedule = variant::default_schedule(kernel);
         let compiles = |profile: &Profile| compile(kernel, &schedule, profile, &Choice::default(), &|_| None, backend).is_ok();
@@ -82,13 +83,13 @@ impl Missing {
         Missing { kernel: signature.name.clone(), reasons, documented: true, help }
     }
 
-    /// Lines of the module's documentation.
+    /// Generates lines of the module's documentation.
     pub(super) fn documentation(&self) -> TokenStream {
         let why = self.reasons.iter().filter(|_| self.documented).map(|reason| format!("There is no `DEFAULT`: {reason}."));
         quote!(#(#[doc = ""] #[doc = #why])*)
     }
 
-    /// The constant that cannot be loaded.
+    /// Generates the constant that cannot be loaded.
     pub(super) fn item(&self) -> TokenStream {
         let Missing { kernel, reasons, help, .. } = self;
         let text = format!("`{kernel}` has no default schedule, because {}\n  help: {help}", reasons.join("; "));
@@ -100,18 +101,18 @@ impl Missing {
     }
 }
 
-/// The dtype to show for a generic: the first one that needs no feature, or the first.
+/// Returns the dtype to show for a generic: the first one that needs no feature, or else the first.
 fn choice(dtype: &Dtype) -> DType {
     let plain = dtype.choices.iter().find(|choice| needed(**choice).is_empty());
     plain.or(dtype.choices.first()).copied().unwrap_or(DType::F32)
 }
 
-/// The features that a kernel of a dtype needs at least.
+/// Returns the features that every kernel of a dtype needs.
 fn needed(dtype: DType) -> &'static [Feature] {
     if dtype == DType::F16 { &[Feature::F16, Feature::Storage16] } else { &[] }
 }
 
-/// A schedule to write.
+/// Returns an empty schedule, as a help shows it.
 fn plain(kernel: &str, profile: &Profile) -> String {
     format!("write `schedule! {{ pub PLAIN: {kernel} for tilewright::devices::{} {{}} }}` and load `PLAIN`", profile.name)
 }

@@ -125,7 +125,8 @@ impl Arguments<'_> {
     }
 }
 
-/// Names for so many values. A pattern cannot bind the user's own: `None` or `DEFAULT` there would be what Rust or the module calls so.
+/// Returns `count` names of values. The user's own names are not used, because a pattern like `None` or `DEFAULT` names an item of
+/// Rust or of the module.
 pub(super) fn positional(count: usize) -> Vec<Ident> {
     (0..count).map(|n| Ident::new(&format!("value_{n}"), Span::mixed_site())).collect()
 }

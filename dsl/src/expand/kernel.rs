@@ -69,7 +69,7 @@ fn unreadable(tokens: TokenStream) -> TokenStream {
     kernel_carrier(&head, Load::Broken, &signature, documentation, items)
 }
 
-/// The refusal of a kernel that is named by a keyword of Rust.
+/// Refuses a kernel whose name is a keyword of Rust.
 fn keyword(name: &Name) -> Errors {
     let error = Error::new(name.span, format!("`{name}` is a keyword of Rust, and the kernel becomes a module of that name"));
     error.help(format!("write another name, or `fn r#{name}`")).into()

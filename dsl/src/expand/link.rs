@@ -38,7 +38,7 @@ impl Linked {
     }
 }
 
-/// The values of string literals.
+/// Returns the values of string literals.
 fn strings(tokens: TokenStream) -> Vec<String> {
     let string = |tree: TokenTree| syn::parse2::<syn::LitStr>(tree.into()).ok().map(|literal| literal.value());
     tokens.into_iter().filter_map(string).collect()

@@ -29,9 +29,9 @@ pub(super) struct Signature {
 pub(super) struct Dtype {
     /// The name in the kernel.
     pub(super) written: String,
-    /// The generic of the items: the same name, unless an item of the kernel's module has it.
+    /// The generic of the items. It has the same name, unless an item of the kernel's module has that name.
     pub(super) name: Ident,
-    /// The dtypes that it can be.
+    /// The dtypes that the generic can be.
     pub(super) choices: Vec<DType>,
 }
 
@@ -132,7 +132,7 @@ impl Signature {
     }
 }
 
-/// The dtype generics of a kernel.
+/// Returns the dtype generics of a kernel.
 fn dtypes(kernel: &Kernel, spans: &Spans) -> Vec<Dtype> {
     let mut dtypes: Vec<Dtype> = Vec::new();
     for generic in &kernel.generics {
@@ -150,7 +150,8 @@ fn dtypes(kernel: &Kernel, spans: &Spans) -> Vec<Dtype> {
     dtypes
 }
 
-/// The generic that a tensor's layout is. Its prefix begins no dtype, so different tensors have different generics.
+/// Returns the generic of a tensor's layout. Its prefix begins no name of a dtype generic, so different tensors have different
+/// generics.
 fn layout(tensor: &str, dtypes: &[Dtype]) -> Ident {
     let mut prefix = "Layout_".to_owned();
     while dtypes.iter().any(|dtype| dtype.written.starts_with(&prefix)) {
@@ -159,8 +160,8 @@ fn layout(tensor: &str, dtypes: &[Dtype]) -> Ident {
     Ident::new(&(prefix + tensor.trim_start_matches("r#")), Span::call_site())
 }
 
-/// A name as an identifier at its place. A keyword of Rust that means nothing in kernels becomes a raw identifier: `box` is the field
-/// `r#box`.
+/// Makes a name an identifier at its place. A keyword of Rust that is not a keyword of kernels becomes a raw identifier. For example,
+/// `box` is the field `r#box`.
 fn identifier(name: &Name, spans: &Spans) -> Ident {
     let span = spans.get(name.span).map_or_else(Span::call_site, |(first, _)| first);
     let mut ident = match syn::parse_str::<Ident>(&name.text) {
@@ -171,7 +172,7 @@ fn identifier(name: &Name, spans: &Spans) -> Ident {
     ident
 }
 
-/// An identifier that is one in every edition: `gen` is a keyword since 2024, and syn takes it.
+/// Makes an identifier valid in every edition. For example, `gen` is a keyword since 2024, but syn accepts it.
 pub(super) fn plain(ident: Ident) -> Ident {
     if ident == "gen" { Ident::new_raw("gen", ident.span()) } else { ident }
 }

@@ -219,7 +219,7 @@ impl Exprs {
         done.get(&id).copied()
     }
 
-    /// The expression of new operands, with index arithmetic folded.
+    /// Returns the expression `new`, which has new operands, with index arithmetic folded.
     pub(crate) fn remade(&self, new: Expr, old: ExprId) -> ExprId {
         match new {
             Expr::Binary(op, a, b) => self.binary(op, a, b),

@@ -18,18 +18,18 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// One term.
+    /// Returns a sum of one term.
     fn of(e: ExprId) -> Linear {
         Linear { rest: vec![(e, 1)], ..Linear::default() }
     }
 
-    /// True if literals hold its numbers, and it has few terms.
+    /// True if literals hold the sum's numbers and it has at most [`TERMS`] terms.
     fn is_short(&self) -> bool {
         let mut numbers = self.axes.values().chain(self.rest.iter().map(|(_, n)| n)).chain([&self.constant]);
         self.axes.len() + self.rest.len() <= TERMS && numbers.all(|n| i32::try_from(n.unsigned_abs()).is_ok())
     }
 
-    /// Adds a multiple of another sum of few terms; `None`: 64 bits do not hold a factor.
+    /// Adds a multiple of another short sum. Returns `None` if 64 bits do not hold a factor.
     fn plus(&mut self, other: &Linear, times: i64) -> Option<()> {
         let added = |sum: i64, n: i64| sum.checked_add(n.checked_mul(times)?);
         for (axis, n) in &other.axes {
@@ -69,14 +69,14 @@ impl Linear {
     }
 }
 
-/// Terms of a sum, at most. An index of more is a term of its own, so that the work for each part of an index is bounded.
+/// The most terms of a sum. An index with more is one term, so that the work for each part of an index is bounded.
 const TERMS: usize = 64;
 
-/// The sums of an index's parts, each found once.
+/// The sums of an index's parts, each computed once.
 type Sums = Map<ExprId, Rc<Linear>>;
 
 impl Exprs {
-    /// An index as a sum. A part whose factors a literal does not hold, or that has too many terms, is a term of its own.
+    /// Returns an index as a sum. A part is one term if literals do not hold its factors or if it has too many terms.
     pub fn linear(&self, index: ExprId) -> Linear {
         let sum = self.sum_of(index, &mut Sums::default());
         Rc::try_unwrap(sum).unwrap_or_else(|sum| Linear::clone(&sum))
@@ -120,8 +120,8 @@ impl Exprs {
         Some(sum)
     }
 
-    /// The same index in one form, so that indices of one place that are written in several ways are one expression. For example,
-    /// `i + 1 - 1` is `i`.
+    /// Returns the same index in a canonical form, so that equal indices that are written differently become one expression. For
+    /// example, `i + 1 - 1` becomes `i`.
     pub fn canonical(&self, index: ExprId) -> ExprId {
         let is_sum = match self.get(index) {
             Expr::Binary(Binary::Add | Binary::Sub, ..) | Expr::Unary(Unary::Neg, _) => true,
@@ -136,7 +136,7 @@ impl Exprs {
         self.of_linear(&sum, &[])
     }
 
-    /// An index of this value; where a literal does not hold it, as a sum of products of literals.
+    /// Returns an index with this value. If a literal does not hold the value, it is a sum of products of literals.
     fn number(&self, value: i64) -> ExprId {
         const BITS: u32 = 30;
         if i32::try_from(value).is_ok() {

@@ -29,7 +29,7 @@ pub(super) enum Atom {
     Quotient { num: Poly, den: Poly },
     /// A value of data; with an axis, where in its range an argmin or argmax found what is read.
     Data { of: ExprId, axis: Option<AxisId> },
-    /// An element of a constant table, as a word of that type.
+    /// An element of a constant table, converted to `to`.
     Element { of: BufferId, to: DType, index: Vec<Poly> },
 }
 

@@ -1,9 +1,9 @@
 //! Sums of minima and maxima: a clamp of a clamp, however deep, is one interval.
 //!
-//! Sums, multiples and quotients by numbers distribute over minima and maxima, because they are monotone. So an index is a maximum of minima
-//! of plain sums, and also a minimum of maxima. An operand that another operand makes redundant is removed. So a chain of clamps stays as
-//! short as one clamp: for example, `((i - 1).max(0) - 1).max(0)` is `(i - 2).max(-1).max(0)`, which is `(i - 2).max(0)`. An index is at
-//! least a bound if each of its maxima has an operand that is at least the bound.
+//! Sums, multiples and quotients by numbers distribute over minima and maxima, because they are monotone. So an index is a maximum of
+//! minima of plain sums, and also a minimum of maxima. An operand that another operand makes redundant is removed. So a chain of
+//! clamps stays as short as one clamp: for example, `((i - 1).max(0) - 1).max(0)` is `(i - 2).max(-1).max(0)`, which is `(i -
+//! 2).max(0)`. A minimum of maxima is at least a bound if each maximum has an operand that is at least the bound.
 
 use super::atoms::Atom;
 use super::context::Context;
@@ -20,17 +20,17 @@ const MAX_OPERANDS: usize = 48;
 /// Groups of operands: a maximum of minima, or a minimum of maxima.
 type Groups = Vec<Vec<Poly>>;
 
-/// Brings expressions to groups of operands.
+/// Converts expressions to groups of operands.
 struct Grouping<'c, 'p> {
     cx: &'c mut Context<'p>,
     /// The axes that are in range.
     axes: &'c BTreeSet<AxisId>,
-    /// Which differences were found to be at least 0, or not.
+    /// The differences that were tested, and whether they are at least 0.
     known: Map<Poly, bool>,
 }
 
 impl Context<'_> {
-    /// True if `e` is at least `least` by its maxima, where these axes are in range.
+    /// True if the maxima in `e` prove that it is at least `least` where these axes are in range.
     pub(super) fn is_above_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId, least: i64) -> bool {
         let mut grouping = Grouping { cx: self, axes, known: Map::default() };
         let Some(maxima) = grouping.of(e, false) else { return false };
@@ -40,14 +40,14 @@ impl Context<'_> {
         })
     }
 
-    /// The greatest number that `e` is found not to be below, by its maxima.
+    /// Returns the greatest lower bound of `e` that its maxima prove.
     pub(super) fn lower_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId) -> Option<i64> {
         let maxima = Grouping { cx: self, axes, known: Map::default() }.of(e, false)?;
         let least = maxima.iter().map(|operands| operands.iter().filter_map(|p| self.greatest_lower(axes, p)).max());
         least.min()?
     }
 
-    /// The least number that `e` is found not to be above, by its minima.
+    /// Returns the least upper bound of `e` that its minima prove.
     pub(super) fn upper_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId) -> Option<i64> {
         let minima = Grouping { cx: self, axes, known: Map::default() }.of(e, true)?;
         let mut greatest = |p: &Poly| self.greatest_lower(axes, &p.neg()?)?.checked_neg();
@@ -58,14 +58,14 @@ impl Context<'_> {
         most
     }
 
-    /// True if a polynomial has a minimum or maximum in it, at any depth.
+    /// True if a polynomial contains a minimum or maximum, at any depth.
     pub(super) fn has_minima(&self, p: &Poly) -> bool {
         let is_minimum = |id: AtomId| matches!(self.atoms.get(id).atom, Atom::Min0(_));
         let atoms = p.terms.iter().flat_map(|(mono, _)| mono.atoms());
         atoms.into_iter().any(|id| is_minimum(id) || self.atoms.get(id).within.iter().any(|id| is_minimum(*id)))
     }
 
-    /// True if an expression has several minima and maxima.
+    /// True if an expression contains several minima and maxima.
     pub(super) fn is_clamped(&self, e: ExprId) -> bool {
         let mut count = 0;
         self.program.exprs.any(e, &mut |e| {
@@ -76,11 +76,12 @@ impl Context<'_> {
 }
 
 impl Grouping<'_, '_> {
-    /// The groups of an expression: with `maximum`, it is the maximum of their minima; else the minimum of their maxima.
+    /// Returns the groups of an expression. If `maximum`, the expression is the maximum of their minima; else the minimum of their
+    /// maxima.
     fn of(&mut self, e: ExprId, maximum: bool) -> Option<Groups> {
         let exprs = &self.cx.program.exprs;
         let groups = match *exprs.get(e) {
-            // Data wraps.
+            // Data wraps at 32 bits, so it is not monotone.
             _ if !exprs.is_index(e) => return self.plain(e),
             _ if !exprs.any(e, &mut |e| matches!(e, Expr::Binary(Binary::Min | Binary::Max, ..))) => return self.plain(e),
             Expr::Binary(Binary::Add, a, b) => {
@@ -121,7 +122,7 @@ impl Grouping<'_, '_> {
     /// Removes redundant operands from each group, and redundant groups.
     fn shortened(&mut self, groups: Groups, maximum: bool) -> Groups {
         let groups: Groups = groups.into_iter().map(|group| self.needed(group, |g, p, q| g.in_order(p, q, maximum))).collect();
-        // A minimum is at least another one if each of its operands is at least one of the other's.
+        // A minimum is at least another minimum if each of its operands is at least an operand of the other.
         self.needed(groups, |g, kept, idle| kept.iter().all(|p| idle.iter().any(|q| g.in_order(q, p, maximum))))
     }
 
@@ -137,7 +138,7 @@ impl Grouping<'_, '_> {
         proved
     }
 
-    /// The items that no other item makes redundant.
+    /// Returns the items that no other item makes redundant.
     fn needed<T>(&mut self, items: Vec<T>, idles: impl Fn(&mut Self, &T, &T) -> bool) -> Vec<T> {
         let mut needed: Vec<T> = Vec::new();
         for item in items {
@@ -151,7 +152,7 @@ impl Grouping<'_, '_> {
     }
 }
 
-/// The groups of a sum.
+/// Returns the groups of a sum.
 fn sums(a: &Groups, b: &Groups) -> Option<Groups> {
     let operands = |groups: &Groups| groups.iter().map(Vec::len).sum::<usize>();
     if operands(a) * operands(b) > MAX_OPERANDS * 8 {

@@ -29,7 +29,7 @@ pub(super) struct Data {
 }
 
 impl Context<'_> {
-    /// Reads data from now on. A launch takes no dim above [`MOST`].
+    /// Allows facts about data from now on. A launch refuses dims above [`MOST`].
     pub(super) fn read_data(&mut self) {
         self.data = Some(Data::default());
         let dims: Vec<DimId> = self.program.dims.iter().map(|(id, _)| id).collect();

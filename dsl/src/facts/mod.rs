@@ -352,7 +352,7 @@ impl Context<'_> {
             && self.is_above_clamped(axes, whole, least)
     }
 
-    /// An operand that is an expression of several minima and maxima.
+    /// Returns the expression of an operand, if it contains several minima and maxima.
     fn clamped(&self, operand: Operand<'_>) -> Option<ExprId> {
         match operand {
             Operand::Expr(e) if self.is_clamped(e) => Some(e),
@@ -384,7 +384,7 @@ impl Context<'_> {
 
     /// The greatest 32-bit number that `p` is proved not to be below, where one may be known.
     fn greatest_lower_from(&mut self, axes: &BTreeSet<AxisId>, p: &Poly, known: Option<i64>) -> Option<i64> {
-        // No greater one holds if it is reached.
+        // If `p` has this value somewhere, no greater bound holds.
         let is_reached = |cx: &mut Self| known.is_some() && cx.least_seen(axes, p) == known.map(i128::from);
         if is_reached(self) { known } else { self.greatest_lower(axes, p).max(known) }
     }

@@ -12,7 +12,8 @@ id! {
 
 /// Bits for each atom.
 const WIDTH: u32 = 13;
-/// Atoms in a product, repeated ones counted: the extents of a tensor of eight dimensions, and an index or quotient among them.
+/// The most atoms in a product, counting repeated ones. It suffices for the extents of a tensor of eight dimensions with an index or
+/// quotient.
 const MAX_DEGREE: u32 = 9;
 /// Where the degree stands, above the atoms.
 const DEGREE: u32 = WIDTH * MAX_DEGREE;

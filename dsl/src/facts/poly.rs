@@ -7,7 +7,8 @@ use super::mono::{AtomId, Mono};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// The most terms. The product of eight extents of two terms each has 256; a longer polynomial comes from an elimination gone astray.
+/// The most terms. The product of eight extents of two terms each has 256. A longer polynomial comes from an elimination that does
+/// not help.
 const MAX_TERMS: usize = 320;
 
 /// A polynomial. It belongs to the [`super::Prover`] that made it (and to those made from that one by adding

@@ -348,7 +348,7 @@ impl<'c, 'p> Query<'c, 'p> {
     /// True if `p + 1` is a factor of a polynomial that a fact says is at least 1, and the other factor is not negative. For example, the
     /// extent `N * (H - 3) * (H - 3)` of a fused axis is at least 1 where the axis has a value, and so is `(H - 3) * (H - 3)`.
     fn is_factor(&mut self, p: &Poly) -> bool {
-        // The bounds of the atoms say more of a single term.
+        // For a single term, the bounds of the atoms are tighter.
         let Some(factor) = p.plus(1).filter(|factor| factor.variable_terms().len() > 1) else { return false };
         let Some(atom) = factor.variable_terms().last().and_then(|(mono, _)| mono.atoms().next()) else { return false };
         let places = self.ground.known.about(atom).to_vec();

@@ -22,7 +22,7 @@ mod level {
 /// Longer texts help nobody.
 const MAX_DEPTH: u32 = 24;
 
-/// Atoms within one that is shown, at most: each of them can be named several times.
+/// The most atoms nested in an atom that is shown. The number is limited, because each can be named several times.
 const MAX_WITHIN: usize = 12;
 
 impl Prover<'_> {

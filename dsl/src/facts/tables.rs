@@ -1,7 +1,8 @@
 //! Constant tables: their elements are literals.
 //!
-//! An element at an index that is a number is a number. At any other index it lies between the least and the greatest element that the index
-//! can mean: an index of a dimension that is a number picks a row. Equal indices are equal elements, however they are spelled.
+//! An element at a constant index is a constant. At any other index, an element is between the least and the greatest element that
+//! the index can select. For example, if the index of the first dimension is constant, only the elements of one row count. Elements
+//! at equal indices are equal, even if the indices are written differently.
 
 use super::atoms::Atom;
 use super::context::Context;
@@ -11,7 +12,7 @@ use crate::nest::{BufferId, Program, Space};
 use tilewright_launch::DType;
 
 impl Context<'_> {
-    /// The element of a constant table that an expression reads, or converts to a word; `None` for any other expression.
+    /// Returns the element of a constant table that an expression reads, or converts to 32 bits; `None` for any other expression.
     pub(super) fn tabled(&mut self, e: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
         let (to, read) = match exprs.get(e) {
@@ -32,7 +33,7 @@ impl Context<'_> {
         }
     }
 
-    /// An element at an index, as `to`.
+    /// Returns the element at an index, converted to `to`.
     pub(super) fn element(&mut self, of: BufferId, to: DType, index: Vec<Poly>) -> Option<Poly> {
         let range = self.element_range(of, to, index.iter().map(Some))?;
         match range.0 == range.1 {
@@ -41,7 +42,7 @@ impl Context<'_> {
         }
     }
 
-    /// The least and the greatest element among those that an index can mean.
+    /// Returns the least and the greatest element that an index can select.
     pub(super) fn element_range<'a>(
         &self,
         of: BufferId,
@@ -68,7 +69,7 @@ impl Context<'_> {
         range
     }
 
-    /// The element at an index of numbers.
+    /// Returns the element at a constant index.
     pub(super) fn element_at(&self, of: BufferId, to: DType, index: &[i128]) -> Option<i128> {
         let index: Vec<Poly> = index.iter().map(|at| Poly::constant(*at)).collect();
         self.element_range(of, to, index.iter().map(Some)).map(|(value, _)| value.into())

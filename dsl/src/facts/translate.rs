@@ -14,7 +14,7 @@ use tilewright_launch::DType;
 /// Deeper expressions are no indices; the stack is the compiler's, in the user's rustc.
 const MAX_DEPTH: u32 = 120;
 
-/// Parts of a condition that are read, at most: shared ones count each time, because a formula has them each time.
+/// The most parts of a condition that are translated. Shared parts count each time, because a formula repeats them.
 const MAX_PARTS: u32 = 256;
 
 impl Context<'_> {
@@ -185,7 +185,7 @@ impl Context<'_> {
         self.formula_of(cond, holds, &mut { MAX_PARTS })
     }
 
-    /// Reads at most `left` parts of a condition; the others are unknown.
+    /// Translates at most `left` parts of a condition. The others are unknown.
     fn formula_of(&mut self, cond: ExprId, holds: bool, left: &mut u32) -> Formula {
         if self.depth >= MAX_DEPTH || *left == 0 {
             return Formula::Unknown;

@@ -1,4 +1,4 @@
-//! Equality of words: data wraps at 32 bits, and sums and products of equal words are equal words, whatever wraps in them.
+//! Equality modulo 2^32. Data wraps at 32 bits, so sums and products of equal data are equal, even if they wrap.
 
 use super::Prover;
 use super::atoms::Atom;
@@ -6,14 +6,14 @@ use super::context::Context;
 use super::poly::Poly;
 use crate::expr::{Binary, Expr, ExprId, Unary};
 
-/// Deeper expressions are not compared.
+/// The depth up to which expressions are compared.
 const MAX_DEPTH: u32 = 120;
 
-/// Above the dims and axes.
+/// A rank above the ranks of dims and axes.
 const RANK: u32 = 64;
 
 impl Prover<'_> {
-    /// True if two words of data of one type are sums and products of the same operands, modulo 2^32.
+    /// True if two expressions of one type are sums and products of the same operands, modulo 2^32.
     pub fn same_word(&self, a: ExprId, b: ExprId) -> bool {
         let mut context = self.context.borrow_mut();
         let exprs = &context.program.exprs;

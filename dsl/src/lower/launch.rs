@@ -79,7 +79,7 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
     }
 }
 
-/// A size over dims; `None` if it is none, or too long to be evaluated at each launch.
+/// Returns an expression as a size over dims. Returns `None` if it is not one, or if it is too long to be evaluated at each launch.
 pub fn size(program: &Program, id: ExprId) -> Option<Size> {
     if !program.exprs.is_walkable(id) {
         return None;

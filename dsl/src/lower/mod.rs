@@ -9,15 +9,16 @@
 //! 4. [`pipeline`]: copies of later steps are fetched and stored within a step. After reductions, whose loops the steps are; before what
 //!    looks at the accesses of a step, or writes it twice.
 //! 5. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
-//! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After peels, because full tiles have no predicates.
+//! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After peels, which remove the predicates of full tiles.
 //! 7. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
 //!    or writes some of it; nothing moves any more.
-//! 8. [`scratch`]: what all-reduces store lies over shared buffers that nobody needs then. After barriers, as indices tell which
-//!    subgroup touches an element when nothing moves any more.
+//! 8. [`scratch`]: the scratch memory of all-reduces aliases dead shared buffers. After barriers, because the final indices determine
+//!    the subgroup that accesses an element.
 //! 9. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
 //!    invocations that a stage has no use for. When computes are all there.
-//! 10. [`matrices`]: the end of no axis cuts a matrix. When all predicates are there.
-//! 11. [`shared_limit`]: shared memory holds it all. Last: what a reduction takes depends on how many invocations there are.
+//! 10. [`matrices`]: checks that matrices are within the extents of their axes. When all predicates are there.
+//! 11. [`shared_limit`]: checks that all buffers fit in shared memory. Last, because a reduction's size depends on the number of
+//!     invocations.
 
 pub mod accumulate;
 mod all_reduce;

@@ -92,7 +92,7 @@ struct Affine {
     rest: Size,
 }
 
-/// The most parts of an extent that are looked at. The definition of a derived dim counts each time that the dim is named.
+/// The most parts of an extent that are examined. The definition of a derived dim counts each time the dim is named.
 const STEPS: u32 = 1 << 10;
 
 fn affine(program: &Program, id: ExprId, known: &[bool], left: &mut u32) -> Option<Affine> {

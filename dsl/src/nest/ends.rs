@@ -9,13 +9,13 @@ use super::{AxisDef, AxisId, BufferId, Exec, Fate, Loop, NodeKind, Program, Spac
 use crate::expr::{Binary, ExprId};
 use std::collections::HashSet;
 
-/// An axis's least value within a loop over one of its parts.
+/// The least value of an axis within a loop over one of its parts.
 struct Least {
-    /// The value of the parts that loops outside bind.
+    /// The value of the parts that outer loops bind.
     base: ExprId,
     /// The number of points by which an iteration of the loop moves the value.
     stride: i64,
-    /// The inexact axes between the axis and the loop's: they need predicates of their own.
+    /// The inexact axes between the axis and the loop's axis. They need predicates of their own.
     inexact: Vec<AxisId>,
 }
 
@@ -27,7 +27,7 @@ impl Program {
             return None;
         }
         let extent = self.axes[l.axis].extent;
-        // The outermost part of a split is no longer than it has to be.
+        // The outermost part of a split is already as short as possible.
         let shorter = |whole| self.end_by(l, whole, outside).filter(|end| *end != extent);
         let ends: Vec<ExprId> = self.wholes(l.axis).into_iter().filter_map(shorter).collect();
         (!ends.is_empty()).then(|| ends.into_iter().fold(extent, |end, by| self.exprs.binary(Binary::Min, end, by)))
@@ -61,9 +61,9 @@ impl Program {
         Some(self.exprs.binary(Binary::FloorDiv, rounded, self.exprs.int(stride)))
     }
 
-    /// Returns the least value of `whole` in an iteration of a loop over `part`, as a base and a stride. Parts that are not on the way to
-    /// `part` count as their clamped values if a coarser part, and as 0 if a finer one. Returns `None` if a tile is moved back, a stride is not
-    /// a literal, or a clamped value cannot be expressed.
+    /// Returns the least value of `whole` in an iteration of a loop over `part`, as a base and a stride. Other parts count as their
+    /// clamped values if they are coarser than `part`, and as 0 if they are finer. Returns `None` if a tile is moved back, a stride
+    /// is not a literal, or a clamped value cannot be expressed.
     fn least(&self, whole: AxisId, part: AxisId) -> Option<Least> {
         if whole == part {
             return Some(Least { base: self.exprs.int(0), stride: 1, inexact: Vec::new() });
@@ -113,8 +113,8 @@ impl Program {
             }
     }
 
-    /// True if everything that a loop does has the predicates of `axes`, or fills registers that live within the loop. Then an iteration in
-    /// which one of the predicates is false everywhere has no effect.
+    /// True if each leaf in a loop has the predicates of `axes`, or fills registers that live within the loop. Then an iteration has
+    /// no effect if one of the predicates is false everywhere.
     fn may_end(&self, l: &Loop, axes: &[AxisId]) -> bool {
         let allocated = |node: &super::Node| if let NodeKind::Alloc { buffer, .. } = node.kind { Some(buffer) } else { None };
         let own: HashSet<BufferId> = walk::nodes(&l.body).filter_map(allocated).collect();

@@ -20,7 +20,7 @@ pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option
     known_once(program, expr, told, &mut Map::default())
 }
 
-/// [`known_by`], with the parts that are known already.
+/// Does the same as [`known_by`], and looks known parts up in `done`.
 fn known_once(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option<Known>, done: &mut Map<ExprId, Known>) -> Known {
     if let Some(known) = done.get(&expr) {
         return *known;

@@ -495,7 +495,7 @@ pub enum State {
     CheckedAtLaunch,
     /// The user said so.
     Assumed,
-    /// A property of the variant that is not an obligation: how long its chains of additions are.
+    /// A property of the variant that is not an obligation: the length of its chains of additions.
     Stated,
 }
 

@@ -1,8 +1,8 @@
-//! Directives as helps write them: in the block of the stage that they are for.
+//! Writes directives for helps, in the block of their stage.
 
 use crate::nest::{Program, Space, Stage, StageId};
 
-/// A directive with its semicolon, in the block of its stage: `s { unroll(q); }`. The only result of a kernel needs no block.
+/// Writes a directive with its semicolon, in the block of its stage: `s { unroll(q); }`. The only result of a kernel needs no block.
 pub(super) fn written(program: &Program, stage: StageId, directive: &str) -> String {
     match is_outside_blocks(program, stage) {
         true => format!("{directive};"),
@@ -10,7 +10,7 @@ pub(super) fn written(program: &Program, stage: StageId, directive: &str) -> Str
     }
 }
 
-/// True if directives outside of all blocks are for this stage, because it is the only result.
+/// True if directives outside of all blocks apply to this stage, because it is the only result.
 pub(super) fn is_outside_blocks(program: &Program, stage: StageId) -> bool {
     let space = |buffer| &program.buffers[buffer].space;
     let is_result = |stage: &&Stage| matches!(space(stage.buffer), Space::Output | Space::Update);

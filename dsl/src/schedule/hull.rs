@@ -85,8 +85,8 @@ pub(crate) fn largest(program: &Program, expr: ExprId, over: &HashSet<AxisId>) -
     bound(program, expr, over, true)
 }
 
-/// Returns the upper (or lower) bound of an expression over some axes. It names none of them, and no axis that is made of them. For
-/// example, the extent of a triangular range can name a split axis whose tile is one of `over`.
+/// Returns the upper (or lower) bound of an expression over some axes. The bound does not depend on these axes, nor on an axis that
+/// they are parts of. For example, the extent of a triangular range can depend on a split axis whose tile is in `over`.
 pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upper: bool) -> Option<ExprId> {
     let varies = |a: AxisId| over.contains(&a) || over.iter().any(|over| program.passes(a, *over));
     if !program.exprs.uses_axis(expr, &mut |a| varies(a)) {
@@ -103,7 +103,7 @@ pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upp
             if !upper || !inexact {
                 return Some(end);
             }
-            // Past its end, an axis that an extent names counts as its last value.
+            // An axis in an extent counts as its last value where it is out of bounds.
             let last = program.exprs.difference(program.axes[axis].extent, program.exprs.int(1));
             let last = bound(program, last, over, upper)?;
             Some(program.exprs.binary(Binary::Min, end, last))
@@ -131,7 +131,7 @@ pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upp
             let (a, b) = match (program.exprs.as_int(a), program.exprs.as_int(b)) {
                 (_, Some(n)) => (bound(program, a, over, upper == (n >= 0))?, b),
                 (Some(n), _) if op == Binary::Mul => (a, bound(program, b, over, upper == (n >= 0))?),
-                // By a size.
+                // A product or quotient by a size.
                 _ if is_fixed(program, b, over) => (bound(program, a, over, upper)?, b),
                 _ if op == Binary::Mul && is_fixed(program, a, over) => (a, bound(program, b, over, upper)?),
                 _ => return None,
@@ -148,7 +148,7 @@ pub(super) fn bound(program: &Program, expr: ExprId, over: &HashSet<AxisId>, upp
     }
 }
 
-/// True if a factor or divisor does not vary with the axes, and is not negative.
+/// True if a factor or divisor does not depend on the axes and is not negative.
 fn is_fixed(program: &Program, by: ExprId, over: &HashSet<AxisId>) -> bool {
     !program.exprs.uses_axis(by, &mut |a| over.contains(&a)) && Prover::on_leaves(program).nonneg(by)
 }

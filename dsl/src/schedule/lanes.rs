@@ -1,7 +1,7 @@
 //! How an access runs along the lanes: the analysis that `vectorize` and copies check.
 //!
-//! Registers need no alignment, because they have no address: each lane names a component of a variable. So a stencil in registers reads
-//! its taps by extracts and shuffles.
+//! Registers do not have addresses, so an access of them needs no alignment: each lane names a component of a variable. So a stencil
+//! in registers reads its taps by extracts and shuffles.
 
 use super::StageNest;
 use crate::expr::{Binary, Compare, Expr, ExprId, Exprs};
@@ -13,7 +13,7 @@ use crate::nest::{AxisId, BufferId, Space};
 pub enum Along {
     /// All lanes touch one element.
     Uniform,
-    /// Consecutive elements, aligned: one wide access. Or registers, which need no alignment.
+    /// Consecutive elements that are aligned or in registers: one wide access.
     Wide,
     /// Consecutive elements, but a wide access is not proved to be aligned.
     Unaligned(Missing),
@@ -21,10 +21,10 @@ pub enum Along {
     Scattered,
 }
 
-/// Why a wide access is not proved to be aligned.
+/// The reason why a wide access is not proved to be aligned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// This, which a schedule can state or write.
+    /// This fact is missing. A schedule can state it.
     Fact(String),
     /// No fact of sizes makes this index a multiple of the number of lanes.
     Multiple(String),
@@ -88,7 +88,7 @@ fn by_strides(nest: &StageNest<'_>, strides: &[ExprId], index: &[ExprId], count:
     }
 }
 
-/// The fact by which `count` divides an index, if there is one: a schedule states facts of sizes, and not of axes.
+/// Returns the fact that makes `count` divide an index, if one exists. A schedule states facts about sizes, and not about axes.
 fn missing(nest: &StageNest<'_>, index: ExprId, count: i64) -> Missing {
     let exprs = &nest.program.exprs;
     let mut sizes = exprs.linear(index);

@@ -4,17 +4,17 @@ use crate::diag::{Error, list};
 use crate::nest::{BufferId, Program};
 use crate::syntax::Name;
 
-/// Refuses a directive that places a part of another stage.
+/// Refuses a directive that places a stage which was merged into another.
 pub(super) fn placed(program: &Program, name: &Name) -> Option<Error> {
     part(program, name).map(|(error, _)| error.help("leave this out"))
 }
 
-/// Refuses directives for a part of another stage.
+/// Refuses directives for a stage that was merged into another.
 pub(super) fn scheduled(program: &Program, name: &Name) -> Option<Error> {
     part(program, name).map(|(error, whole)| error.help(format!("write the directives for `{whole}`")))
 }
 
-/// An error for a name that is a part of another stage now, and the name of that stage.
+/// Returns an error for the name of a stage that was merged into another, and the name of the other stage.
 fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
     let (_, whole) = program.merged.iter().find(|(part, _)| *part == name.text)?;
     let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` made it a part of `{whole}`"));

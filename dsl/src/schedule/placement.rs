@@ -62,8 +62,8 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
     Ok(kept)
 }
 
-/// Says which pointwise intermediates are roots because they would make their readers too large, if the schedule asks for a nest in which
-/// they would stand. Returns warnings.
+/// Reports the pointwise intermediates that are roots because they would make their readers too large, if the schedule shapes the
+/// nest of such a reader. Returns warnings.
 ///
 /// # Errors
 /// The schedule names such an intermediate in `inline`.
@@ -92,12 +92,12 @@ pub fn stored(program: &Program, items: &[Item], stored: &[Stored]) -> Result<Er
     errors.into_result().map(|()| warnings)
 }
 
-/// The place at which a schedule begins to shape a stage's nest, if it does.
+/// Returns the place of the first directive for a stage's nest, if the schedule has one.
 fn nest_of(program: &Program, items: &[Item], stage: StageId) -> Option<SpanId> {
     let name = &program.stages[stage].name;
     items.iter().find_map(|item| match item {
         Item::Block { stages, .. } => stages.iter().find(|n| n.text == *name).map(|name| name.span),
-        // Outside of blocks, directives speak of the one result.
+        // Directives outside of blocks apply to the only result.
         Item::Directive(directive) => (program.is_result(stage) && !is_placement(&directive.kind)).then_some(directive.span),
         Item::Statement(_) => None,
     })

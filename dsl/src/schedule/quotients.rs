@@ -1,13 +1,13 @@
 //! Removes quotients and remainders that the facts decide. For example, `m / MG` is 0 if `m` is below `g * MG` and `g == 1`.
 //!
-//! This precedes all directives, so that they and the verifier start from the same expressions. Without it, `promote` finds no bound for an
-//! index of groups, although there is one group.
+//! This precedes all directives, so that they and the verifier start from the same expressions. Without it, `promote` does not find a
+//! bound for an index of groups, even if there is only one group.
 
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::Prover;
 use crate::nest::{AxisId, Body, Program};
 
-/// Replaces, in all stages, the quotients and remainders whose dividend is proved to be below a divisor that is a size.
+/// Replaces quotients and remainders in all stages, if their divisor is a size and their dividend is proved to be below it.
 pub(crate) fn decide(program: &mut Program) {
     for id in program.stages.ids().collect::<Vec<_>>() {
         let mut stage = program.stages[id].clone();

@@ -316,7 +316,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// Reads ahead with a parser and stays where it is; `None` if something is wrong there.
+    /// Parses ahead without moving the cursor. Returns `None` if the parser fails.
     pub fn ahead<T>(&mut self, parser: impl FnOnce(&mut Cursor<'_>) -> Result<T, Error>) -> Option<T> {
         let (stream, mut errors) = (self.stream.fork(), Errors::new());
         let (end, depth) = (self.end, self.depth);

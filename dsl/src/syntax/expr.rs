@@ -63,7 +63,7 @@ pub enum ExprKind {
         /// The arguments.
         args: Vec<Expr>,
     },
-    /// `f(a)` or `f32::f(a)`: there are none, but the error is better where names are known.
+    /// `f(a)` or `f32::f(a)`. Kernels do not have such calls, but the error is better after names are resolved.
     Call {
         /// `f`, or the path.
         function: Name,
@@ -227,7 +227,7 @@ impl BinaryOp {
         BINARY.iter().find(|(_, op, _)| *op == Operator::Binary(self)).map_or("?", |(symbol, _, _)| symbol)
     }
 
-    /// The operator of that symbol.
+    /// Returns the operator with that symbol.
     pub fn from_symbol(symbol: &str) -> Option<BinaryOp> {
         BINARY.iter().find_map(|(known, op, _)| match op {
             Operator::Binary(op) if *known == symbol => Some(*op),

@@ -49,7 +49,7 @@ pub(super) fn control_flow(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the error of `if c { y[i] = …; }` without skipping it. The value is chosen, and not the definition.
+/// Returns the error of `if c { y[i] = …; }` without skipping it. The help puts the `if` into the value of one definition.
 fn conditional(cursor: &mut Cursor<'_>) -> Error {
     let error = Error::new(cursor.here(), "a definition cannot stand under `if`");
     let read = cursor.ahead(|c| {
@@ -72,7 +72,7 @@ fn conditional(cursor: &mut Cursor<'_>) -> Error {
     error.help(format!("choose the value: `{text}`"))
 }
 
-/// Returns the error of `for s in 0..4 { … }` without skipping it. Its ranges become axes or a reduction.
+/// Returns the error of `for s in 0..4 { … }` without skipping it. The help turns its ranges into axes or a reduction.
 fn looped(cursor: &mut Cursor<'_>) -> Error {
     let error = Error::new(cursor.here(), "there is no `for` in kernels");
     let help = cursor.ahead(|c| {
@@ -83,7 +83,7 @@ fn looped(cursor: &mut Cursor<'_>) -> Error {
     error.help(help.flatten().unwrap_or_else(|| control_flow("for").unwrap_or_default().into()))
 }
 
-/// The first definition within loops, and their ranges.
+/// Returns the first definition within loops, and the loops' ranges.
 fn nested(cursor: &mut Cursor<'_>, ranges: &mut Vec<Range>) -> Result<Statement, Error> {
     if cursor.eat_word("for").is_none() {
         return statement(cursor);
@@ -112,7 +112,7 @@ fn in_place_of(ranges: &[Range], statement: Statement) -> Option<String> {
     let others: Vec<&Range> = ranges.iter().filter(|range| !has(range)).collect();
     let left = |index: &[Expr]| format!("{name}[{}]", super::expr::commas(index));
     match (ty, compound) {
-        // A family of stages is one stage with another axis.
+        // A loop that defines stages becomes one stage with another axis.
         (Some(ty), None) => {
             let mut axes: Vec<String> = others.iter().map(|range| range.axis.to_string()).collect();
             let mut shape: Vec<String> = others.iter().map(|range| extent(range)).collect();
@@ -134,7 +134,7 @@ fn in_place_of(ranges: &[Range], statement: Statement) -> Option<String> {
     }
 }
 
-/// The number of values of a range.
+/// Returns the number of values of a range.
 fn extent(range: &Range) -> String {
     let Range { low, high, inclusive, .. } = range;
     let one = if *inclusive { " + 1" } else { "" };
@@ -165,14 +165,14 @@ fn function(cursor: &mut Cursor<'_>) -> Error {
     error.help(format!("write its value where it is needed, `{}`", inlined(&parameters, &body)))
 }
 
-/// `v: f32`, or `v`: a parameter's name.
+/// Parses a parameter, `v: f32` or `v`, and returns its name.
 fn parameter(cursor: &mut Cursor<'_>) -> Result<Name, Error> {
     let name = cursor.name("a parameter")?;
     cursor.skip_to(&[",", "|", "||"]);
     Ok(name)
 }
 
-/// A block that gives arguments names and computes a value of them.
+/// Returns a block that names arguments and computes a value from them.
 fn inlined(parameters: &[Name], value: &str) -> String {
     let lets: String = parameters.iter().map(|name| format!("let {name} = …; ")).collect();
     format!("{{ {lets}{value} }}")
@@ -262,7 +262,7 @@ fn tuple<T>(cursor: &mut Cursor<'_>, item: impl FnMut(&mut Cursor<'_>) -> Result
     Ok(cursor.list(delimiter, item)?.0)
 }
 
-/// Refuses what follows the first value in parentheses, if something does: a tuple or a range.
+/// Refuses a tuple or a range in parentheses, after its first value.
 pub(super) fn not_one_value(cursor: &mut Cursor<'_>, first: &Expr) -> Option<Error> {
     if cursor.peek(",") {
         let error = Error::new(cursor.here(), "a tuple is not a value of a kernel");
@@ -333,7 +333,7 @@ pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     })
 }
 
-/// Refuses a condition behind a range: `k in 0..N where …`.
+/// Refuses a condition after a range: `k in 0..N where …`.
 pub(super) fn condition(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     let word = ["where", "if"].into_iter().find(|word| cursor.peek_word(word))?;
     let at = cursor.here();

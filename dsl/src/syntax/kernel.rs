@@ -116,7 +116,7 @@ pub struct Define {
     pub ty: Option<Type>,
     /// The value.
     pub value: Expr,
-    /// The operator of `+=` and its like, and where it stands: refused where names are known.
+    /// The operator of a compound assignment such as `+=`, and its place. It is refused after names are resolved.
     pub compound: Option<(BinaryOp, SpanId)>,
     /// The left side.
     pub span: SpanId,
@@ -280,7 +280,7 @@ fn statements(cursor: &mut Cursor<'_>) -> (Vec<Statement>, bool) {
     (statements, whole)
 }
 
-/// A statement of the body.
+/// Parses a statement of the body.
 pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
     if cursor.peek_word("const") {
         return constant(cursor);
@@ -364,7 +364,7 @@ fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> R
     Ok(Statement::Define(Define { name, index, ty: found, value, compound, span }))
 }
 
-/// Takes `+=` or its like.
+/// Parses the operator of a compound assignment, such as `+=`.
 fn compound(cursor: &mut Cursor<'_>) -> Option<(BinaryOp, SpanId)> {
     let operator = cursor.peek_operator()?;
     let op = BinaryOp::from_symbol(operator.strip_suffix('=')?)?;

@@ -51,7 +51,7 @@ impl Checks<'_> {
 
     fn constant(&self, site: &Site<'_>, touch: &Touch, index: ExprId) {
         let texts = || (self.line(site), self.buffer(touch.buffer), self.printer.expr(index));
-        // An element of a table is a literal where its index is.
+        // An element of a table at a constant index is a literal.
         let opaque = |e: &Expr| match e {
             Expr::Read(read) => !matches!(self.space(read.buffer), Space::Constant(_)),
             _ => matches!(e, Expr::Dim(_) | Expr::Scalar(_)),

@@ -52,8 +52,8 @@ impl Walk<'_> {
         vec![Node { kind, span }]
     }
 
-    /// Checks that the iterations that a loop skips at its end are out of bounds of an axis, and that every leaf in the loop has the
-    /// predicate that says so.
+    /// Checks the end of a loop: the iterations that it skips are out of bounds of an axis, and every leaf in the loop has the
+    /// predicate of that axis.
     fn ends(&mut self, l: &Loop, span: SpanId) {
         let Some(end) = l.end else { return };
         let program = self.program;

@@ -4,10 +4,10 @@ use super::{Lint, LintName};
 use crate::source::Subject;
 use tilewright_dsl::diag::Errors;
 
-/// The beginning of the compiler's warning that a copy should be left out.
+/// The beginning of the compiler's warning about a useless copy.
 const USELESS_COPY: &str = "nothing reuses";
 
-/// The lints without those that ask for the opposite of another one, or improve a copy that the compiler advises to leave out.
+/// Returns the lints without those that contradict another one, or that improve a copy which the compiler advises to remove.
 pub(super) fn without_contradictions(found: Vec<Lint>, subject: &Subject, warnings: &Errors) -> Vec<Lint> {
     let useless = warnings.0.iter().filter(|warning| warning.message.starts_with(USELESS_COPY));
     let useless: Vec<String> = useless.filter_map(|warning| subject.spans.locate(warning.span)).collect();
@@ -22,8 +22,8 @@ pub(super) fn without_contradictions(found: Vec<Lint>, subject: &Subject, warnin
     kept
 }
 
-/// True if two lints cannot both be followed: they change the same words of a directive differently, or ask for different neighbours of the
-/// same invocations.
+/// True if two lints cannot both be followed. They change the same words of a directive differently, or require different neighbours
+/// of the same invocations.
 fn contradict(a: &Lint, b: &Lint) -> bool {
     match (&a.edit, &b.edit) {
         (Some(x), Some(y)) => x.place == y.place && x.from == y.from && x.to != y.to && changes_alike(&x.from, &x.to, &y.to),
@@ -35,7 +35,7 @@ fn contradict(a: &Lint, b: &Lint) -> bool {
     }
 }
 
-/// True if two texts replace a word of a third one by different words.
+/// True if `a` and `b` replace the same word of `from` by different words.
 fn changes_alike(from: &str, a: &str, b: &str) -> bool {
     let words = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect::<Vec<_>>();
     let (from, a, b) = (words(from), words(a), words(b));

@@ -17,12 +17,12 @@ impl Look<'_> {
         self.followed(edit).is_some()
     }
 
-    /// True if a version under a fact has more wide accesses of memory than this one.
+    /// True if a version under a fact has more wide memory accesses than this one.
     pub(super) fn widens(&self, fact: &str) -> bool {
         let figures = self.figures;
         let is_wider = |made: Variant| {
             let mut versions = made.program.into_versions().ok()?;
-            // The schedule as it stands comes last.
+            // The last version is the schedule itself, without the fact.
             versions.pop();
             let dispatches = versions.iter().flat_map(|version| &version.dispatches);
             let mut same = dispatches.filter(|dispatch| dispatch.name == figures.cost.name);
@@ -31,7 +31,8 @@ impl Look<'_> {
         self.under(fact).and_then(is_wider).unwrap_or(false)
     }
 
-    /// True if with a change neighbours access neighbouring elements of a tensor, and of all others as before.
+    /// True if, with a change, neighbouring invocations access neighbouring elements of a tensor, and access all other tensors as
+    /// before.
     pub(super) fn is_coalesced_by(&self, edit: &Edit, buffer: &str, write: bool) -> bool {
         let Some(made) = self.followed(edit) else { return false };
         let apart = |nest| {
@@ -42,7 +43,7 @@ impl Look<'_> {
         !after.contains(&(buffer.to_owned(), write)) && after.is_subset(&before)
     }
 
-    /// The schedule with a change, compiled; `None`: it is refused.
+    /// Compiles the schedule with a change. Returns `None` if it is refused.
     fn followed(&self, edit: &Edit) -> Option<Variant> {
         let mut numbers = edit.place.rsplit(':').map(|n| n.parse::<usize>().ok());
         let (column, line) = (numbers.next()??, numbers.next()??);
@@ -50,7 +51,7 @@ impl Look<'_> {
         self.compiled(text.parse().ok()?, |_| {})
     }
 
-    /// The schedule with a version under a fact, and without the versions that it has; `None`: it is refused.
+    /// Compiles the schedule with one version under a fact, and without its other versions. Returns `None` if it is refused.
     fn under(&self, fact: &str) -> Option<Variant> {
         let tokens: TokenStream = self.subject.written.as_ref()?.text.parse().ok()?;
         let mut trees: Vec<TokenTree> = tokens.into_iter().collect();

@@ -64,7 +64,7 @@ impl Look<'_> {
         let verb = if touch.write { "write" } else { "read" };
         let what = format!("neighbouring invocations {verb} elements of `{}` that are {apart}", touch.buffer);
         let axis = touch.next.as_ref().map_or_else(|| "the last index".into(), |next| format!("`{}`", next.axis));
-        // On a CPU, shared memory is as far away as the tensor.
+        // On a CPU, shared memory is not faster than the tensor.
         let can_copy = !self.subject.profile.cpu;
         let letters = self.exchanged_letters(touch);
         let mends = |(_, edit): &(String, Option<Edit>)| {
@@ -72,7 +72,7 @@ impl Look<'_> {
         };
         let copies = || if can_copy { self.copied_together(touch) } else { Vec::new() };
         let found = letters.clone().filter(mends).or_else(|| copies().into_iter().find(mends));
-        // If the letters cannot be exchanged, other accesses need the neighbours that there are.
+        // If the letters cannot be exchanged, other accesses need the present neighbours.
         let neighbours = letters.is_none().then(|| format!("let neighbouring invocations have neighbouring values of {axis}"));
         let copy = can_copy.then(|| "copy what a workgroup needs to shared memory".to_owned());
         let general: Vec<String> = neighbours.into_iter().chain(copy).collect();
@@ -87,13 +87,13 @@ impl Look<'_> {
         self.note(LintName::Uncoalesced, touch.span, what, advice);
     }
 
-    /// The directive with other letters, where that lets neighbours access neighbours.
+    /// Returns the directive with other letters, if these make neighbouring invocations access neighbouring elements.
     fn exchanged_letters(&self, touch: &Touch) -> Option<(String, Option<Edit>)> {
         let (next, text) = (touch.next.as_ref().filter(|next| next.bound)?, self.text(touch.span)?);
         self.with_letters(touch, next, &text)
     }
 
-    /// Copies that a workgroup makes together, one invocation after another along the rows: each a way to write it.
+    /// Returns several ways to write a copy that a workgroup makes together, with its invocations along the rows.
     fn copied_together(&self, touch: &Touch) -> Vec<(String, Option<Edit>)> {
         let Some(next) = &touch.next else { return Vec::new() };
         let name = self.fresh(&format!("{}_s", touch.buffer));
@@ -194,7 +194,7 @@ impl Look<'_> {
     fn scalar(&mut self, buffer: &str, fact: &str, touch: &Touch) {
         let span = if touch.copy { self.copied(buffer).unwrap_or(touch.span) } else { touch.span };
         let verb = if touch.write { "written" } else { "read" };
-        // If the fact does not make the access wide, something else keeps its elements apart.
+        // If the fact does not make the access wide, there is another reason for scalar access.
         if !self.widens(fact) {
             return;
         }

@@ -1,10 +1,11 @@
-//! What is worth a look in a schedule: patterns of the last nest that cost time on the devices of its profile, each with the directive that is
-//! the cause, and with what to write instead.
+//! Lints of a schedule: patterns of the last nest that cost time on the devices of its profile. Each lint has the directive that is
+//! the cause, and the text to write instead.
 //!
-//! A lint judges by what the profile says, and one that would need a number that it does not say is left out. `memory` looks at how neighbouring
-//! invocations access memory, `work` at what is computed in vain, and `room` at what a core has; `directive` writes directives anew, and `follow`
-//! compiles the schedule with each change that is offered: one with which it is refused, or that does not mend what the lint tells, is not
-//! offered. `consistent` leaves out lints that contradict another one.
+//! A lint judges by the figures of the profile. If the profile lacks a figure that a lint needs, the lint is left out. `memory`
+//! judges how neighbouring invocations access memory, `work` finds useless computation, and `room` judges the resources of a core.
+//! `directive` rewrites directives. `follow` compiles the schedule with each change before it is offered. A change is dropped if the
+//! compiler refuses it, or if it does not mend the access that the lint names. `consistent` leaves out lints that contradict another
+//! one.
 
 mod consistent;
 mod directive;
@@ -36,7 +37,7 @@ pub enum LintName {
     Recomputed,
     /// Invocations have nothing to do.
     Idle,
-    /// A tile whose points are all run is longer than its axis.
+    /// A tile that executes all its points is longer than its axis.
     LongTile,
     /// A core has room for one workgroup.
     Occupancy,

@@ -54,7 +54,7 @@ impl Look<'_> {
         self.note(LintName::Idle, covered.span, what, self.written(advice, covered.span, new));
     }
 
-    /// A tile whose points are all run, of an axis that is shorter at the sizes at hand.
+    /// Reports a tile that executes all its points, if its axis is shorter at these sizes.
     fn longer_than_the_axis(&mut self, long: &Long) {
         let Some(needed) = self.known.eval(&long.needed).filter(|needed| (1..long.run).contains(needed)) else { return };
         let (axis, run) = (long.axis.trim_end_matches('\''), long.run);
@@ -64,7 +64,7 @@ impl Look<'_> {
         );
         let text = self.text(long.span);
         let factor = text.as_deref().and_then(|text| super::directive::number(text, axis));
-        // The largest power of two that the axis fills.
+        // The largest power of two that does not exceed the axis.
         let smaller = 1i64 << needed.ilog2();
         let new = factor.filter(|factor| *factor > smaller).and_then(|_| with_number(text.as_deref()?, axis, smaller));
         let advice = Advice::general(format!("make the tile of `{axis}` at most {needed} long"));

@@ -1,5 +1,5 @@
 //! Calls of functions, and operations on cooperative matrices that take a function, which is put in once for each component.
-//! (`SPV_NV_cooperative_matrix2`; the numbers of its instructions are those of the SPIR-V registry.)
+//! (`SPV_NV_cooperative_matrix2`; the numbers of its instructions come from the SPIR-V registry.)
 
 use super::{Lower, Slot, Value};
 use crate::code::{Arrangement, Cooperation, Op};

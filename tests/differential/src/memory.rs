@@ -1,5 +1,5 @@
-//! What a compilation may take: processor time, and memory beyond what was there before. [`Counting`] counts the bytes that a thread has;
-//! a compilation has one thread.
+//! The limits of a compilation: processor time, and memory that it allocates. [`Counting`] counts the bytes of a thread; a
+//! compilation has one thread.
 
 use cpu_time::ThreadTime;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,12 +10,12 @@ use std::time::Duration;
 pub struct Counting;
 
 thread_local! {
-    /// Bytes that this thread has more of than it gave back, and the most that it ever had.
+    /// The bytes that this thread has allocated and not freed, and the highest number so far.
     static BYTES: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
 }
 
 fn count(bytes: i64) {
-    // While a thread ends there is none.
+    // A thread that is ending does not have the counter.
     let _ = BYTES.try_with(|counted| {
         let (now, most) = counted.get();
         counted.set((now + bytes, most.max(now + bytes)));
@@ -43,17 +43,17 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What a compilation may take.
+/// The most time and memory of a compilation.
 #[derive(Clone, Copy, Debug)]
 pub struct Most {
     /// Processor time.
     pub time: Duration,
-    /// Bytes more than before, where [`Counting`] is the allocator.
+    /// Allocated bytes, if [`Counting`] is the allocator.
     pub bytes: i64,
 }
 
 impl Default for Most {
-    /// A second in a release build, and ten in one that checks itself; 300 MB.
+    /// One second in a release build, and ten in a build with debug assertions; 300 MB.
     fn default() -> Most {
         let seconds = if cfg!(debug_assertions) { 10 } else { 1 };
         Most { time: Duration::from_secs(seconds), bytes: 300_000_000 }
@@ -61,7 +61,7 @@ impl Default for Most {
 }
 
 impl Most {
-    /// Compiles, and says what that took.
+    /// Compiles, and returns the result with the processor time and the bytes that it needed.
     pub fn measured<T>(self, compile: impl FnOnce() -> T) -> (T, Duration, i64) {
         let before = BYTES.with(|counted| {
             let (now, _) = counted.get();
@@ -74,7 +74,7 @@ impl Most {
         (made, took, BYTES.with(|counted| counted.get().1) - before)
     }
 
-    /// What was too much.
+    /// Describes the limit that a compilation exceeded, if it did.
     pub fn exceeded(self, took: Duration, bytes: i64) -> Option<String> {
         if took > self.time {
             return Some(format!("{} ms for a compilation", took.as_millis()));

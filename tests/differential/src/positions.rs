@@ -21,7 +21,7 @@ struct Positions {
     first: Size,
     /// Numbers whose product they are.
     counts: Vec<Size>,
-    /// Extents of the definition's own axes: if one is 0, the definition has no positions.
+    /// Extents of the definition's own axes. If one is 0, the definition does not have positions.
     around: Vec<Size>,
 }
 

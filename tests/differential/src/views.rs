@@ -66,7 +66,8 @@ fn has_gaps(free: &[bool], axis: usize) -> bool {
     axis == 0 || free[axis - 1]
 }
 
-/// A poisoned tensor, and a view of it that has gaps in all free axes. What lies around its innermost axis is a multiple of 8 elements.
+/// Returns a poisoned tensor, and a view of it with gaps in all free axes. The gap around the innermost axis is a multiple of 8
+/// elements.
 fn with_gaps(device: &Device, dtype: DType, shape: &[i64], free: &[bool], before: i64) -> Result<(AnyTensor, AnyTensor)> {
     let last = shape.len().saturating_sub(1);
     let (all, inner) = (free.iter().all(|free| *free), free.last() == Some(&true));

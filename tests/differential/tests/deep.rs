@@ -1,4 +1,4 @@
-//! The same few deep kernels each time: none takes long to compile, none needs much memory, and all are right.
+//! Checks a fixed set of deep kernels: each compiles in time, within its memory, and is right.
 
 use tilewright_differential::Pair;
 use tilewright_differential::compile::variant;
@@ -10,13 +10,13 @@ use tilewright_dsl::profile::Profile;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What the cases are made from.
+/// The seed of the cases.
 const SEED: u64 = 1;
 
-/// How many: five of each family.
+/// The number of cases: five of each family.
 const CASES: u64 = 45;
 
-/// Every so many run on Vulkan too. A driver takes longer for one of them than all else here.
+/// The interval of cases that run on Vulkan, too. A driver takes longer for one case than all other checks take.
 const VULKAN_EVERY: u64 = 8;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Functions of floats as values: which are computed in f32 whatever their operands are, and products with sums.
+//! Functions of floats as values: those that are computed in f32 for all operands, and products with sums.
 
 use super::{Op, ValueId, Values};
 use crate::functions::function_of;
@@ -15,8 +15,8 @@ impl Values {
         self.apply(Op::Binary(Binary::Add), &[product, c])
     }
 
-    /// An operation. On operands in f16 it is computed in f32 and rounded, if it is a function of this crate, or if its instruction has a
-    /// poor bound in f16: `sin` and `cos` may be off by 2^-7.
+    /// Applies an operation. Operands in f16 are computed in f32, and the result is rounded, if the operation is a function of this
+    /// crate or its instruction has a poor bound in f16: `sin` and `cos` may be off by 2^-7.
     pub(crate) fn function(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
         let is_poor = matches!(op, Op::Unary(Unary::Sin | Unary::Cos));
         let is_half = operands.iter().all(|operand| self.dtype(*operand) == DType::F16);

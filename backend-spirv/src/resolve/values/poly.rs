@@ -244,7 +244,7 @@ impl Values {
             _ => {}
         }
         let (x, y) = (self.as_sum(a), self.as_sum(b));
-        // A sum times a product that was not multiplied out would have that product in each of its terms.
+        // If one factor has a product that was not multiplied out, each term of the result would repeat that product.
         let repeats = |one: &Sum, other: &Sum| self.has_product(one) && other.terms.len() + usize::from(other.constant != 0) > 1;
         if (x.terms.len() + 1) * (y.terms.len() + 1) > TERMS || repeats(&x, &y) || repeats(&y, &x) {
             return self.apply(Op::Binary(Binary::Mul), &[a, b]);
@@ -252,7 +252,7 @@ impl Values {
         self.multiplied_out(&x, &y)
     }
 
-    /// True if a sum has a product in it that was not multiplied out.
+    /// True if a term of a sum has a factor that is a product, because it was not multiplied out.
     fn has_product(&self, sum: &Sum) -> bool {
         let is_product = |factor: &ValueId| matches!(self.node(*factor).kind, Kind::Op(Op::Binary(Binary::Mul), _));
         sum.terms.iter().flat_map(|term| &term.factors).any(is_product)

@@ -223,7 +223,7 @@ fn unary(op: Unary, f: f64) -> f64 {
     }
 }
 
-/// The remainder: exact up to quotients of 2^20, if the operands are.
+/// The remainder. It is exact up to quotients of 2^20, if the operands are exact.
 fn remainder(a: Float, b: Float, dtype: DType) -> Float {
     let (value, tiny) = (a.value % b.value, unit(dtype).1);
     let quotient = (a.value / b.value).abs();
@@ -231,7 +231,7 @@ fn remainder(a: Float, b: Float, dtype: DType) -> Float {
         let is_known = value.is_nan() || b.value.abs() >= tiny && quotient < REMAINDERS;
         return Float::known(value, if is_known { tiny } else { f64::INFINITY });
     }
-    // It jumps where the quotient is an integer.
+    // The remainder jumps where the quotient is an integer.
     let moved = a.error + (quotient + 1.0) * b.error;
     let jump = value.abs().min(b.value.abs() - value.abs());
     Float::known(value, if moved < jump && quotient < REMAINDERS { moved + tiny } else { f64::INFINITY })
@@ -262,22 +262,23 @@ fn angle(a: Float, b: Float, dtype: DType) -> Float {
     let value = a.value.atan2(b.value);
     let radius = a.value.hypot(b.value) - a.error - b.error;
     let moved = a.error + b.error;
-    // It jumps at the negative abscissa, where the sign of a zero tells the side.
+    // The angle jumps by a full turn at the negative x-axis, where the sign of a zero decides.
     let is_at_jump = a.value.abs() <= a.error && b.value - b.error <= 0.0;
     let moved = if moved == 0.0 { 0.0 } else { moved / radius.max(0.0) };
     Float::known(value, if is_at_jump { f64::INFINITY } else { moved + ulps(6.0, value, dtype) })
 }
 
-/// So many units in the last place of a result in f32. One in f16 is computed in f32 and rounded.
+/// Returns `n` units in the last place of a result in f32. A result in f16 is computed in f32 and rounded.
 fn ulps(n: f64, y: f64, dtype: DType) -> f64 {
     let (u, tiny) = unit(dtype);
     2.0 * u * if dtype == DType::F16 { 1.0 } else { n } * y.abs() + tiny
 }
 
-/// The quotients up to which a remainder is exact.
+/// The largest quotient for which a remainder is exact.
 const REMAINDERS: f64 = (1 << 20) as f64;
 
-/// The numbers up to which `tan` has a bound, and `sin` and `cos` are judged: beyond, their argument is not reduced precisely.
+/// The largest operand for which `tan` has a bound and `sin` and `cos` are judged. The argument of larger operands is not reduced
+/// precisely.
 const TURNS: f64 = 8192.0;
 
 /// How far the result moves when the operand moves by `e`: the larger of both sides, as these functions are monotone or
@@ -305,16 +306,17 @@ fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
     let (u, tiny) = unit(dtype);
     let relative = |n: f64| n * 2.0 * u * y.abs() + tiny;
     match op {
-        // Infinities are Rust's. The error of NaN is NaN, so that an extreme with another operand has the bound of the other.
+        // Infinities are the same as in Rust. The error of NaN is NaN, so that `min` and `max` of NaN and a number have the error
+        // bound of the number.
         _ if y.is_infinite() => 0.0,
         _ if y.is_nan() => y,
-        // A device may take such a number for 0, where these are infinite.
+        // A device may flush such a number to 0, at which these functions are infinite.
         Ln | Log2 | InverseSqrt if x.abs() < tiny => f64::INFINITY,
         Exp | Exp2 if y == 0.0 => tiny,
         Exp | Exp2 => relative(3.0 + 2.0 * x.abs()),
         Sqrt | InverseSqrt => relative(5.0),
         Tan | Sin | Cos if x.abs() > TURNS => f64::INFINITY,
-        // In f16 it is computed in f32, and rounded.
+        // In f16 the function is computed in f32, and rounded.
         Sin | Cos => 2f64.powi(-11) + if dtype == DType::F16 { relative(1.0) } else { 0.0 },
         Ln | Log2 | Asin | Acos | Sinh | Cosh | Acosh | Erf => ulps(4.0, y, dtype),
         Atan => ulps(6.0, y, dtype),

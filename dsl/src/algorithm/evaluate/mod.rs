@@ -117,13 +117,13 @@ struct Machine<'a> {
     tensors: HashMap<BufferId, Tensor>,
     /// The values of the axes around the point, by index.
     axes: Vec<Option<i64>>,
-    /// The values of parts of the expression at hand that are not [`FEW`]: they may be shared.
+    /// The values of large parts of the current expression, which may be shared: those with more than [`FEW`] parts.
     known: Map<ExprId, Value>,
-    /// Such parts within each other that are being computed.
+    /// The number of nested parts that are being computed.
     open: u32,
 }
 
-/// Parts of an expression that are quicker computed again than remembered.
+/// The most parts of an expression that is computed again, because that is faster than a lookup.
 const FEW: u32 = 16;
 
 /// The components of a reduction's state and item, where they are spoken of.

@@ -1,9 +1,9 @@
-//! How large a value becomes while it is made.
+//! Limits the size of a value while it is built.
 
 use crate::expr::{ExprId, Exprs};
 use crate::table::Set;
 
-/// Counts the parts of values, each once, up to a number.
+/// Counts the parts of values, each once, up to a limit.
 pub(super) struct Growth<'e> {
     pub(super) exprs: &'e Exprs,
     most: usize,
@@ -15,7 +15,7 @@ impl<'e> Growth<'e> {
         Growth { exprs, most, seen: Set::default() }
     }
 
-    /// Counts an expression with its parts, and gives it back; `None`: there are too many.
+    /// Counts an expression and its parts. Returns the expression, or `None` if the limit is exceeded.
     pub(super) fn add(&mut self, id: ExprId) -> Option<ExprId> {
         let mut open = vec![id];
         while let Some(part) = open.pop() {

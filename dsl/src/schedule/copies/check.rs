@@ -82,7 +82,8 @@ impl Search<'_> {
         })
     }
 
-    /// An index of registers names no size and no data. An element of a table is a literal where its index is.
+    /// An index of registers cannot depend on sizes or data. An element of a table is allowed at a constant index, because it is a
+    /// literal there.
     fn known(&self, program: &Program, index: ExprId) -> Applied {
         let at_run_time = |e: &Expr| match e {
             Expr::Read(read) => !matches!(program.buffers[read.buffer].space, Space::Constant(_)),

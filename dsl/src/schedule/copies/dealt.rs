@@ -495,7 +495,7 @@ impl Reader<'_> {
         Some((list(loops.iter().map(|l| &self.program.axes[l.axis].name)), span))
     }
 
-    /// True if an index is not a sum of its loops, and these are the digits already: then no other split makes it fit.
+    /// True if no other split makes an index fit, because it is not a sum of its loops and these match the components already.
     fn has_loops(&self, index: ExprId, digits: &[Digit]) -> bool {
         let sum = self.program.exprs.linear(index);
         if sum.rest.is_empty() && sum.constant == 0 {

@@ -417,7 +417,7 @@ fn made(nest: &StageNest<'_>, attached: &Attached) -> &'static str {
     if is_computed(nest, attached) { "computed" } else { "promoted" }
 }
 
-/// Returns the directive that attached a buffer, as a help names it.
+/// Returns the text of the directive that attached a buffer, for a help.
 fn directive(nest: &StageNest<'_>, attached: &Attached, copy: &str) -> String {
     if is_computed(nest, attached) { format!("`compute_at({copy}, …)`") } else { format!("the `promote` of `{copy}`") }
 }

@@ -1,9 +1,9 @@
 //! Whether a copy pays: a warning where what is copied is read once.
 //!
-//! A copy is not warned of if it changes the layout of its elements (a list in another order than the tensor's, rows that are padded or
-//! permuted, vectors that were asked for), or if it is a result, which is written back together. Neither is a copy in shared memory that
-//! neighbouring invocations read along another dimension than the last, as in a transposition, because the copy lets them read the tensor along
-//! its rows. On a profile of a CPU that does not pay, so there it is warned of.
+//! The compiler does not warn about a copy that changes the layout of its elements: one in another order than the tensor's, with
+//! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back together. A copy in shared memory
+//! can also pay if neighbouring invocations read it along another dimension than the last, as in a transposition, because with the
+//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn.
 
 use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
@@ -47,7 +47,7 @@ fn is_read_across(program: &Program, buffer: BufferId) -> bool {
     for dispatch in &program.plan {
         walk::within(&dispatch.body, &mut |node, around| {
             let NodeKind::Compute(compute) = &node.kind else { return };
-            // The coordinate by which neighbours differ: the first one that a loop is bound to.
+            // Neighbouring invocations differ in the first coordinate that a loop is bound to.
             let order = |exec: Exec| match exec {
                 Exec::Bind(Level::Lane, _) | Exec::Bind(Level::Thread, Slot::Linear) => Some(0),
                 Exec::Bind(Level::Thread, slot) => Some(slot.index()),

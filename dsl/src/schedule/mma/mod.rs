@@ -109,7 +109,7 @@ pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) 
     subgroups::check_size(nest, span)
 }
 
-/// The axes as `mma` takes them: two parallel ones, and the reduction's.
+/// Returns the axes in the order that `mma` needs: two parallel axes, and the reduction's axis.
 fn ordered(nest: &StageNest<'_>, names: &[Name; 3], axes: &[AxisId; 3]) -> String {
     let named = |reduces: bool| {
         let of_kind = axes.iter().zip(names).filter(move |(axis, _)| nest.is_reduction(**axis) == reduces);

@@ -469,12 +469,12 @@ pub(super) fn sees(program: &Program, buffer: BufferId, other: BufferId) -> bool
     false
 }
 
-/// Substitutes some pointwise intermediates into a value. An intermediate that would make it too large is still read.
+/// Substitutes some pointwise intermediates into a value. An intermediate that would make the value too large is not substituted.
 pub(super) fn expanded(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool) -> ExprId {
     expanded_once(program, e, which, &mut HashMap::new())
 }
 
-/// [`expanded`], with the values that are expanded already.
+/// Does the same as [`expanded`], and looks expanded values up in `done`.
 fn expanded_once(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool, done: &mut HashMap<ExprId, ExprId>) -> ExprId {
     if let Some(known) = done.get(&e) {
         return *known;

@@ -8,14 +8,14 @@ use crate::table::Map;
 
 /// An index whose digits are those of tiles, as far as that is proved.
 pub(super) fn of(nest: &StageNest<'_>, index: ExprId) -> ExprId {
-    // Operands first: digits of digits would double the work with each of them.
+    // Operands first, because otherwise nested components would double the work at each level.
     let new = nest.program.exprs.rebuilt(index, &mut Map::default(), &mut |exprs, new, old| {
         Some(digit(nest, &new).unwrap_or_else(|| exprs.remade(new, old)))
     });
     new.unwrap_or(index)
 }
 
-/// The digit of tiles that a quotient or remainder is, if that is proved.
+/// Returns the component of tiles that is proved to equal a quotient or remainder.
 fn digit(nest: &StageNest<'_>, e: &Expr) -> Option<ExprId> {
     let exprs = &nest.program.exprs;
     let Expr::Binary(op @ (Binary::FloorDiv | Binary::FloorMod), value, by) = *e else { return None };

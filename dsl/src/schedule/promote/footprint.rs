@@ -124,7 +124,7 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
     Ok(Footprint { used, ..footprint })
 }
 
-/// True if an index depends on no data that only a launch knows. It may read tables.
+/// True if an index does not depend on data that only a launch knows. It may read constant tables.
 fn is_known(nest: &StageNest<'_>, index: ExprId) -> bool {
     let program = &*nest.program;
     let reads = program.exprs.reads(index);
@@ -132,7 +132,7 @@ fn is_known(nest: &StageNest<'_>, index: ExprId) -> bool {
     reads.is_empty() || program.exprs.is_index(index) && reads.iter().all(is_table)
 }
 
-/// Clamps the reads of tables in an index over loops, because loops can run past the axes that the reads were proved for.
+/// Clamps the reads of tables in an index over loops, because loops can exceed the axes for which the reads were proved.
 fn kept_in_tables(nest: &StageNest<'_>, index: ExprId) -> ExprId {
     let (program, prover) = (&*nest.program, nest.prover());
     program.exprs.replace(index, &mut |exprs, id| {

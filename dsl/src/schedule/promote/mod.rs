@@ -147,7 +147,8 @@ impl StageNest<'_> {
     }
 }
 
-/// True if a stage within a nest copies elements. A stage that `compute_at` placed computes them, and may read an element several times.
+/// True if a stage in a nest copies elements. A stage that `compute_at` placed computes elements instead, and may read each several
+/// times.
 fn is_copy(program: &Program, stage: StageId) -> bool {
     program.stages[stage].is_copy(program) && !program.placed.contains_key(&stage)
 }

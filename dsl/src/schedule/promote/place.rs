@@ -176,7 +176,7 @@ fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> 
     Ok(())
 }
 
-/// The place around a loop, as a help for what cannot be made within it.
+/// Returns a help that names the place around a loop, because the copy cannot be made within the loop.
 fn outside(nest: &StageNest<'_>, around: &[&Frame], of: &Frame) -> String {
     let before = around.iter().take_while(|frame| !std::ptr::eq(**frame, of));
     let inner = before.filter_map(|frame| frame.as_loop()).last();

@@ -1,4 +1,4 @@
-//! Expressions as Rust text, for the lines that helps say to write.
+//! Expressions as Rust text, for the lines that helps show.
 
 use super::parse::{BINARY, Operator};
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, compare_symbol};
@@ -6,23 +6,23 @@ use crate::expr::Compare;
 use crate::syntax::kernel::Type;
 use std::fmt;
 
-/// How tightly `as` binds: more than any operator of two operands.
+/// The precedence of `as`, which is higher than any binary operator's.
 const CAST: u8 = 10;
-/// How tightly `-` and `!` of one operand bind.
+/// The precedence of unary `-` and `!`.
 const PREFIX: u8 = 11;
-/// How tightly methods bind.
+/// The precedence of methods.
 const POSTFIX: u8 = 12;
-/// Characters of the longest expression that a help repeats.
+/// The most characters of an expression that a help repeats.
 const LONG: usize = 64;
 
 impl Expr {
-    /// The text, or `…` if it is too long to be repeated.
+    /// Returns the text, or `…` if it is too long for a help.
     pub fn short(&self) -> String {
         let text = self.to_string();
         if text.chars().count() > LONG { "…".into() } else { text }
     }
 
-    /// The text as an operand of `* / %`, `as` or a method: in parentheses if it needs them.
+    /// Returns the text as an operand of `* / %`, `as` or a method, in parentheses if it needs them.
     pub fn short_operand(&self) -> String {
         let text = self.short();
         if self.level() < POSTFIX && text != "…" { format!("({text})") } else { text }
@@ -39,7 +39,7 @@ impl Expr {
         }
     }
 
-    /// Writes the expression where operands bind at least as tightly as `least`.
+    /// Writes the expression as an operand, in parentheses if its precedence is below `least`.
     fn operand(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
         if self.level() < least { write!(f, "({self})") } else { write!(f, "{self}") }
     }
@@ -98,7 +98,7 @@ fn infix(f: &mut fmt::Formatter<'_>, a: &Expr, symbol: &str, b: &Expr, level: u8
     b.operand(f, level + 1)
 }
 
-/// A comparison, which no other one is an operand of without parentheses.
+/// Writes a comparison. Its operands need parentheses if they are comparisons.
 fn comparison(f: &mut fmt::Formatter<'_>, a: &Expr, op: Compare, b: &Expr) -> fmt::Result {
     let above = level(Operator::Compare(op)) + 1;
     a.operand(f, above)?;
@@ -139,13 +139,13 @@ impl fmt::Display for Type {
     }
 }
 
-/// Items with commas between them.
+/// Returns items with commas between them.
 pub fn commas(items: &[impl fmt::Display]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl BinaryOp {
-    /// The reduction that combines items by the operator, and its identity for integers.
+    /// Returns the reduction that combines values by the operator, and its identity for integers.
     pub fn reduction(self) -> Option<(&'static str, &'static str)> {
         match self {
             BinaryOp::Add => Some(("sum", "0")),

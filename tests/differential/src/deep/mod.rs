@@ -1,7 +1,8 @@
-//! Kernels that are deep: chains of stages, pyramids, and `let`s that name each other, of indices and of values. What a compiler makes of
-//! these can double with each step. So they are judged by how long their compilation takes and how much memory it needs, too.
+//! Deep kernels: chains of stages, pyramids, and `let`s of indices or values that name earlier ones. The expressions that a compiler
+//! builds from these can double with each step. So the time and memory of a compilation are judged, too.
 //!
-//! They are text, made from a seed and a number alone. Their schedules say little: what is inlined is the compiler's choice.
+//! The kernels are texts that depend only on a seed and a number. Their schedules have few directives, so that the compiler chooses
+//! the stages to inline.
 
 mod run;
 
@@ -12,7 +13,7 @@ use fastrand::Rng;
 use std::fmt::Write as _;
 use tilewright_dsl::profile::Profile;
 
-/// The deep pair of a seed and a number: always the same.
+/// Returns the deep pair of a seed and a number, which determine it.
 pub fn pair(seed: u64, number: u64) -> Pair {
     let mut random = Rng::with_seed(mix(seed ^ 0x6465_6570).wrapping_add(mix(number)));
     let families = [chain, plane, pyramid, indices, values, products, conditions, several, reduced];
@@ -37,7 +38,7 @@ struct Made {
     nest: &'static str,
 }
 
-/// A schedule of one axis.
+/// The directives for a result with one axis.
 const LINE: &str = "tile(i: 8) => workgroup(x); distribute(i => thread(x));";
 
 impl Made {
@@ -46,10 +47,10 @@ impl Made {
     }
 }
 
-/// How a stage reads what is beyond the ends.
+/// The reads of a stage that are out of bounds.
 #[derive(Clone, Copy)]
 enum Ends {
-    /// It does not: the stage is shorter than what it reads.
+    /// Not needed, because the stage is shorter than the tensor that it reads.
     Inside,
     Clamp,
     Pad,
@@ -60,7 +61,7 @@ impl Ends {
         [Ends::Inside, Ends::Clamp, Ends::Pad][random.usize(..3)]
     }
 
-    /// An element of a tensor, so far from the axis.
+    /// Returns the read of a tensor's element at an index.
     fn read(self, of: &str, index: &str) -> String {
         match self {
             Ends::Inside => format!("{of}[{index}]"),
@@ -70,7 +71,7 @@ impl Ends {
     }
 }
 
-/// An index that is so far from an axis.
+/// Returns an axis plus a distance.
 fn shifted(axis: &str, by: i64) -> String {
     match by {
         0 => axis.to_owned(),
@@ -79,12 +80,12 @@ fn shifted(axis: &str, by: i64) -> String {
     }
 }
 
-/// The name of stage number `n`, of which the input is the first.
+/// Returns the name of stage number `n`. Stage 0 is the input.
 fn stage(n: usize) -> String {
     if n == 0 { "x".into() } else { format!("s{n}") }
 }
 
-/// Stages that each read the one before at several places.
+/// Stages that each read the previous stage at several places.
 fn chain(random: &mut Rng) -> Made {
     let (count, taps, ends) = (random.usize(4..=40), random.i64(2..=4), Ends::any(random));
     let mut body = String::new();
@@ -103,7 +104,7 @@ fn chain(random: &mut Rng) -> Made {
     Made::new(&format!("<N>(x: f32[N + {}]) -> y: f32[N] where N >= 1", count as i64 * by), &body)
 }
 
-/// The same in two dimensions, of up to nine places.
+/// Stages in two dimensions that each read the previous stage at up to nine places.
 fn plane(random: &mut Rng) -> Made {
     let (count, ends) = (random.usize(2..=6), [Ends::Clamp, Ends::Pad][random.usize(..2)]);
     let mut body = String::new();
@@ -121,7 +122,8 @@ fn plane(random: &mut Rng) -> Made {
     Made { nest, ..Made::new("<N>(x: f32[5, N]) -> y: f32[5, N] where N >= 1", &body) }
 }
 
-/// Levels of half the length each, and back, with what was there at each level.
+/// Levels that each have half the length of the previous one, and back up. Each level on the way up also reads the same level on the
+/// way down.
 fn pyramid(random: &mut Rng) -> Made {
     let levels = random.usize(2..=10);
     let (is_sum, ends) = (random.bool(), [Ends::Clamp, Ends::Pad][random.usize(..2)]);
@@ -146,7 +148,7 @@ fn pyramid(random: &mut Rng) -> Made {
     Made::new(&format!("<N{dims}>(x: f32[N]) -> y: f32[N] where N >= 1"), &body)
 }
 
-/// `let`s of indices, each of which names the one before several times.
+/// `let`s of indices that each name the previous one several times.
 fn indices(random: &mut Rng) -> Made {
     let count = random.usize(3..=26);
     let mut body = "let a0 = i;\n".to_owned();
@@ -168,7 +170,7 @@ fn indices(random: &mut Rng) -> Made {
     Made::new("<N>(x: f32[N]) -> y: f32[N] where N >= 1, N <= 1000", &format!("y[i] = {{ {body}{read}[a{count}] }};\n"))
 }
 
-/// `let`s of values, each of which names the one before several times.
+/// `let`s of values that each name the previous one several times.
 fn values(random: &mut Rng) -> Made {
     let count = random.usize(3..=60);
     let mut body = "let v0 = x[i];\n".to_owned();
@@ -200,7 +202,7 @@ fn products(random: &mut Rng) -> Made {
     Made::new("<N>(x: f32[N]) -> y: f32[N] where N >= 1, N <= 50", &format!("y[i] = x.clamp()[({index}) % N];\n"))
 }
 
-/// Choices within choices, and conditions of many parts.
+/// Nested choices, and conditions of many parts.
 fn conditions(random: &mut Rng) -> Made {
     let count = random.usize(2..=40);
     let mut body = String::new();

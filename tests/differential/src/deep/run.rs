@@ -1,4 +1,4 @@
-//! A run over many deep pairs, and what it came to.
+//! Runs of many deep pairs, and their results.
 
 use super::pair;
 use crate::judge::{Find, Judge, Verdict};
@@ -11,20 +11,20 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Pairs that were judged.
     pub pairs: u64,
-    /// Those of which a launch ran.
+    /// Pairs with at least one launch that ran.
     pub executed: u64,
-    /// Those that do not compile, by rule.
+    /// Pairs that do not compile, by the rule that refuses them.
     pub refused: BTreeMap<String, u64>,
-    /// The longest compilation, and its number.
+    /// The time of the longest compilation, and its case number.
     pub longest: (Duration, u64),
-    /// The most bytes that one needed, and its number.
+    /// The most bytes that a compilation needed, and its case number.
     pub largest: (i64, u64),
-    /// What is wrong, by number.
+    /// The findings, by case number.
     pub finds: BTreeMap<u64, Find>,
 }
 
@@ -52,7 +52,8 @@ impl Display for Tally {
     }
 }
 
-/// Judges the pairs of a seed, so many at a time, until they or the time are over; every so many run on Vulkan, too.
+/// Judges the pairs of a seed, `jobs` at a time, until `numbers` or the time is over. Every `vulkan_every`th pair also runs on
+/// Vulkan.
 pub fn run(judge: &Judge, seed: u64, numbers: Range<u64>, jobs: usize, vulkan_every: u64, end: Option<Instant>) -> Tally {
     let (next, tally) = (AtomicU64::new(numbers.start), Mutex::new(Tally::default()));
     let judged = |number: u64| {
@@ -68,7 +69,7 @@ pub fn run(judge: &Judge, seed: u64, numbers: Range<u64>, jobs: usize, vulkan_ev
                     if number >= numbers.end || end.is_some_and(|end| Instant::now() >= end) {
                         return;
                     }
-                    // In a thread of its name, which is what is said where the stack overflows.
+                    // The thread has the case's name, because a stack overflow prints only the name of the thread.
                     let case = Builder::new().name(format!("deep case {number}"));
                     std::thread::scope(|scope| drop(case.spawn_scoped(scope, || judged(number))));
                 }
