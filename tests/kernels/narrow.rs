@@ -162,6 +162,6 @@ fn a_device_without_the_mode_is_refused() {
     let variant = variant(CAST, ALONE, &with(&[Feature::F16, Feature::Rte16]));
     let device = tilewright::Options::new().device("reference:arm_valhall").open().expect("the reference device");
     // SAFETY: the compiler made it.
-    let refusal = unsafe { device.load_programs(vec![variant.program]) }.err().expect("refused").to_string();
+    let refusal = unsafe { device.load_programs(vec![variant.program]) }.expect_err("refused").to_string();
     assert!(refusal.contains("rte16"), "{refusal}");
 }

@@ -9,6 +9,8 @@
 //! number of components and calls it, so that the reference device and other tools see one operation; drivers inline the calls. All
 //! formulas are of `f32`. [`Values::function`](crate::resolve::values::Values::function) widens operands in `f16` and rounds the result.
 
+#![allow(clippy::excessive_precision, reason = "nine digits name each `f32`")]
+
 mod angles;
 mod exponentials;
 mod formula;

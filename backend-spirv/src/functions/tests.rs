@@ -138,7 +138,8 @@ fn word_of(instruction: Instruction, of: &[u32]) -> u32 {
 fn operands() -> Vec<f32> {
     let special = [0.0, f32::INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-40, 1e-45, 1.0, 0.5, 2.0];
     let spread = (0..2500u32).map(|n| f32::from_bits(n * (0x7f80_0000 / 2500) + n % 977));
-    let near = [0.25f32, 0.5, 0.6, 0.90625, 1.0, 1.57, 3.14, 8.0, 10.0, 88.7, 89.4, 100.0, 4096.0, 8192.0, 8_388_608.0];
+    let near =
+        [0.25f32, 0.5, 0.6, 0.90625, 1.0, 1.57, std::f32::consts::PI, 8.0, 10.0, 88.7, 89.4, 100.0, 4096.0, 8192.0, 8_388_608.0];
     let near = near.into_iter().flat_map(|x| (0..80u32).map(move |n| f32::from_bits(x.to_bits() - 40 + n)));
     let even = (0..1500).map(|n| n as f32 * 0.008);
     let all: Vec<f32> = special.into_iter().chain(spread).chain(near).chain(even).collect();

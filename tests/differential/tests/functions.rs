@@ -106,7 +106,8 @@ fn functions_of_two() -> Vec<Function> {
 fn operands() -> Vec<f32> {
     let special = [0.0, f32::INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-40, f32::from_bits(1)];
     let spread = (0..30_000u32).map(|n| f32::from_bits(n * (0x7f80_0000 / 30_000) + n % 977));
-    let near = [0.25f32, 0.5, 0.6, 0.906_25, 1.0, 1.57, 3.141_592_7, 8.0, 9.01, 10.0, 88.7, 89.4, 100.0, 4096.0, 8_388_608.0];
+    let near =
+        [0.25f32, 0.5, 0.6, 0.906_25, 1.0, 1.57, std::f32::consts::PI, 8.0, 9.01, 10.0, 88.7, 89.4, 100.0, 4096.0, 8_388_608.0];
     let near = near.into_iter().flat_map(|x| (0..600u32).map(move |n| f32::from_bits(x.to_bits() - 300 + n)));
     let whole = (0..4000).flat_map(|n| [n as f32, n as f32 + 0.5, (n as f32).next_up(), (n as f32 + 0.5).next_down()]);
     let all: Vec<f32> = special.into_iter().chain(spread).chain(near).chain(whole).collect();
