@@ -17,6 +17,9 @@ use std::collections::BTreeSet;
 /// The most operands of an index, over all its groups.
 const MAX_OPERANDS: usize = 48;
 
+/// The most operands before redundant ones are removed, because each pair of them may take a proof.
+const MAX_COMBINED: usize = 2 * MAX_OPERANDS;
+
 /// Groups of operands: a maximum of minima, or a minimum of maxima.
 type Groups = Vec<Vec<Poly>>;
 
@@ -27,12 +30,14 @@ struct Grouping<'c, 'p> {
     axes: &'c BTreeSet<AxisId>,
     /// The differences that were tested, and whether they are at least 0.
     known: Map<Poly, bool>,
+    /// The groups of the expressions that were converted, because an expression can be part of many others.
+    done: Map<(ExprId, bool), Option<Groups>>,
 }
 
 impl Context<'_> {
     /// True if the maxima in `e` prove that it is at least `least` where these axes are in range.
     pub(super) fn is_above_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId, least: i64) -> bool {
-        let mut grouping = Grouping { cx: self, axes, known: Map::default() };
+        let mut grouping = Grouping { cx: self, axes, known: Map::default(), done: Map::default() };
         let Some(maxima) = grouping.of(e, false) else { return false };
         maxima.iter().all(|operands| {
             let rest: Vec<Poly> = operands.iter().filter_map(|p| p.plus(-least)).collect();
@@ -42,14 +47,14 @@ impl Context<'_> {
 
     /// Returns the greatest lower bound of `e` that its maxima prove.
     pub(super) fn lower_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId) -> Option<i64> {
-        let maxima = Grouping { cx: self, axes, known: Map::default() }.of(e, false)?;
+        let maxima = Grouping { cx: self, axes, known: Map::default(), done: Map::default() }.of(e, false)?;
         let least = maxima.iter().map(|operands| operands.iter().filter_map(|p| self.greatest_lower(axes, p)).max());
         least.min()?
     }
 
     /// Returns the least upper bound of `e` that its minima prove.
     pub(super) fn upper_clamped(&mut self, axes: &BTreeSet<AxisId>, e: ExprId) -> Option<i64> {
-        let minima = Grouping { cx: self, axes, known: Map::default() }.of(e, true)?;
+        let minima = Grouping { cx: self, axes, known: Map::default(), done: Map::default() }.of(e, true)?;
         let mut greatest = |p: &Poly| self.greatest_lower(axes, &p.neg()?)?.checked_neg();
         let mut most = None;
         for operands in &minima {
@@ -79,6 +84,15 @@ impl Grouping<'_, '_> {
     /// Returns the groups of an expression. If `maximum`, the expression is the maximum of their minima; else the minimum of their
     /// maxima.
     fn of(&mut self, e: ExprId, maximum: bool) -> Option<Groups> {
+        if let Some(done) = self.done.get(&(e, maximum)) {
+            return done.clone();
+        }
+        let groups = self.converted(e, maximum);
+        self.done.insert((e, maximum), groups.clone());
+        groups
+    }
+
+    fn converted(&mut self, e: ExprId, maximum: bool) -> Option<Groups> {
         let exprs = &self.cx.program.exprs;
         let groups = match *exprs.get(e) {
             // Data wraps at 32 bits, so it is not monotone.
@@ -106,13 +120,14 @@ impl Grouping<'_, '_> {
                 let (a, b) = (self.of(a, maximum)?, self.of(b, maximum)?);
                 match (op == Binary::Max) == maximum {
                     true => [a, b].concat(),
+                    false if operands(&a) * b.len() + operands(&b) * a.len() > MAX_COMBINED => return None,
                     false => a.iter().flat_map(|a| b.iter().map(move |b| [&a[..], &b[..]].concat())).collect(),
                 }
             }
             _ => return self.plain(e),
         };
         let groups = self.shortened(groups, maximum);
-        (groups.iter().map(Vec::len).sum::<usize>() <= MAX_OPERANDS).then_some(groups)
+        (operands(&groups) <= MAX_OPERANDS).then_some(groups)
     }
 
     fn plain(&mut self, e: ExprId) -> Option<Groups> {
@@ -152,10 +167,14 @@ impl Grouping<'_, '_> {
     }
 }
 
+/// Returns the number of operands over all groups.
+fn operands(groups: &Groups) -> usize {
+    groups.iter().map(Vec::len).sum()
+}
+
 /// Returns the groups of a sum.
 fn sums(a: &Groups, b: &Groups) -> Option<Groups> {
-    let operands = |groups: &Groups| groups.iter().map(Vec::len).sum::<usize>();
-    if operands(a) * operands(b) > MAX_OPERANDS * 8 {
+    if operands(a) * operands(b) > MAX_COMBINED {
         return None;
     }
     let sum = |(a, b): (&Vec<Poly>, &Vec<Poly>)| a.iter().flat_map(|a| b.iter().map(move |b| a.add(b))).collect();
