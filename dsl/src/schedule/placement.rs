@@ -3,7 +3,7 @@
 //!
 //! A pointwise intermediate is inlined: it becomes part of what reads it. A reduction is a root: a dispatch of its own
 //! stores it in a temporary. So is a pointwise intermediate that would make one of its readers too large
-//! ([`crate::algorithm::inline`]). These directives are rewrites of the algorithm's stages, and are applied before the first nest is
+//! ([`mod@crate::algorithm::inline`]). These directives are rewrites of the algorithm's stages, and are applied before the first nest is
 //! made, wherever they stand in the schedule.
 //!
 //! Refused: a stage that there is not; an output or an updated tensor; a reduction that is to be inlined; a stage that is placed
