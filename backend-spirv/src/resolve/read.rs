@@ -320,7 +320,8 @@ impl Resolver<'_> {
         self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, range)
     }
 
-    /// The range of a buffer's elements. A table's elements are literals; those of `u32` have a range if they are the same as `i32`.
+    /// Returns the range of a buffer's elements. The elements of a table are literals. A table of `u32` has a range if all of them are the
+    /// same numbers in `i32`.
     fn element_range(&self, buffer: BufferId, dtype: DType) -> Bounds {
         let Space::Constant(data) = &self.program.buffers[buffer].space else { return REACH };
         let numbers = data.iter().map(|element| Bounds::of(element.value() as i64));
