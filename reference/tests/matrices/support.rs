@@ -20,8 +20,8 @@ const BEFORE: &str = "
     OpCapability StorageBuffer8BitAccess
     OpCapability BFloat16TypeKHR
     OpCapability BFloat16CooperativeMatrixKHR
-    CAPABILITIES
     OpCapability RoundingModeRTE
+    CAPABILITIES
     OpExtension \"SPV_KHR_cooperative_matrix\"
     OpExtension \"SPV_KHR_float_controls\"
     OpExtension \"SPV_KHR_bfloat16\"
