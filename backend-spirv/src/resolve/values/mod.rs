@@ -43,7 +43,7 @@ pub(crate) struct Node {
     pub(crate) width: u32,
     /// Of the region that it is computed in.
     pub(crate) level: u32,
-    /// Of an `i32`: the least and the greatest it can be, of an index as an exact integer.
+    /// The least and the greatest number that an `i32` or `u32` can be ([`range`]).
     pub(crate) range: Bounds,
     /// Whether it is data: its arithmetic wraps.
     pub(crate) data: bool,
@@ -323,7 +323,7 @@ impl Values {
             _ => self.width(first),
         };
         let level = operands.iter().map(|v| self.node(*v).level).max().unwrap_or(0);
-        let range = if dtype == DType::I32 { self.op_range(op, &operands) } else { REACH };
+        let range = self.op_range(op, &operands, dtype);
         self.add(Kind::Op(op, operands), dtype, width, level, range)
     }
 
