@@ -375,7 +375,7 @@ impl<'c, 'p> Query<'c, 'p> {
             if let Some(sign) = sign {
                 let mut goals = self.bounded(p, atom, &factor, &rest, sign);
                 self.cx.spend(goals.len() as u32);
-                goals.sort_by_key(|goal| goal.terms.len());
+                goals.sort_by_key(|goal| (self.encloses(p, goal, atom), goal.terms.len()));
                 if goals.into_iter().any(|goal| self.search(goal, depth - 1)) {
                     return true;
                 }
@@ -389,6 +389,13 @@ impl<'c, 'p> Query<'c, 'p> {
             }
         }
         false
+    }
+
+    /// True if `goal` has a floor or minimum of `atom` that `p` does not have. Such a goal is tried last, because it mostly undoes an
+    /// earlier step: `12 * floor(k / 12) + 11` is a bound of `k`, where the search has just replaced that floor by `k`.
+    fn encloses(&self, p: &Poly, goal: &Poly, atom: AtomId) -> bool {
+        let known = p.atoms();
+        goal.atoms().into_iter().any(|id| !known.contains(&id) && self.cx.atoms.occurs_within(atom, id))
     }
 
     /// What is left to prove when a power is replaced by a bound that a fact gives it as a whole: of its atom alone such a fact

@@ -399,3 +399,16 @@ fn an_equation_keeps_what_holds_of_the_dim_that_it_replaces() {
     }
     check(World::new("N; M", "i < M", "N == M * 2"), false, &["i * 2 + 1 in N", "M <= N"], &["M < N", "i * 2 + 2 in N"]);
 }
+
+/// A quotient of an index of a packed tensor stays below the quotient of the extent, also beside a fact about that quotient.
+#[test]
+fn quotients_beside_a_fact_about_one() {
+    for facts in ["N >= 4; (N + 3) / 4 >= 4", "N >= 4"] {
+        check(
+            World::new("N", "jo < (N + 7) / 8; jp < 8; k < jo * 8 + jp + 1", facts),
+            false,
+            &["k / 3 / 4 < (N + 3) / 4", "k / 3 < N"],
+            &["k / 4 < (N + 3) / 4", "k < N"],
+        );
+    }
+}
