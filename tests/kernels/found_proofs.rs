@@ -279,6 +279,51 @@ fn tables_of_unsigned_offsets() {
     }
 }
 
+/// A fill past the end of a table of unsigned offsets, and arithmetic on its elements, keep the elements' range.
+#[test]
+fn unsigned_offsets_in_padded_tiles() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {
+        const AT: u32[3, 2] = [[1, 2], [1, 0], [1, 1]];
+        y[i] = sum(k in 0..3) { x.clamp()[i + (AT[k, 1] as i32)] * x.clamp()[1 + ((AT[k, 0] * 6u32 % 5u32 + AT[k, 1].min(7u32) / 2u32) as i32)] };
+    }";
+    for schedule in [
+        "tile(k: 2 round_up);",
+        "tile(k: 2); unroll(k_i);",
+        "tile(i: 4) => workgroup(x); distribute(i => thread(x)); tile(k: 2 round_up); vectorize(k_i);",
+    ] {
+        check(kernel, &format!("V: k for p {{ {schedule} }}"), &[&[("N", 1)], &[("N", 6)], &[("N", 131)]]);
+    }
+}
+
+/// The extent of a triangular loop outside of the fused axis that bounds it is a quotient by a symbolic extent. A second split of
+/// that loop reaches its end.
+#[test]
+fn a_second_split_of_a_hull_over_a_fused_axis() {
+    let kernel = "fn k<N, M>(x: f32[M]) -> y: f32[M, N] {
+        y[i, j] = prod(l in 0..i + 1) { x[l] };
+    }";
+    for tile in ["tile(l_o: 1 => z2)", "tile(l_o: 3 => z2)"] {
+        let schedule = format!(
+            "V: k for p {{ fuse(i, j => z1); tile(l: 2); reorder(l_o, l, z1); {tile}; reorder(z1, z2, l); distribute(z1 => workgroup(y)); }}"
+        );
+        check(kernel, &schedule, &[&[("N", 1), ("M", 1)], &[("N", 5), ("M", 7)], &[("N", 3), ("M", 16)]]);
+    }
+}
+
+/// A read of a packed tensor by a quotient of a triangular index, beside the fact of a shifted tile of the packed extent.
+#[test]
+fn a_quotient_in_a_packed_tensor_with_a_shifted_tile() {
+    let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] where N >= 4 {
+        y[i, j] = sum(k in 0..j + 1) { x[1, k / 3] };
+    }";
+    let schedule = "V: k for p {
+        pack(y[a, b] => [b / 8, a, b % 8], when: caller);
+        pack(x[a, b] => [a / 4, b / 4, a % 4, b % 4], when: dispatch);
+        x_packed { tile(b_o: 4 shift); unroll(a); vectorize(b, 4); serial(a_o); serial(b_o_o); unroll(b_o); }
+    }";
+    check(kernel, schedule, &[&[("N", 13)], &[("N", 16)], &[("N", 35)]]);
+}
+
 /// The value that a reduction stores is not within the reduction's range, which may be empty.
 #[test]
 fn remainders_beside_empty_ranges() {

@@ -119,22 +119,34 @@ impl<'v> Checks<'v> {
             || reach(leaves, extent)
             || (cut != extent && reach(roots, cut))
             || hull(&[leaves, roots])
-            || matches!(split.parts[..], [part] if self.has_term(self.extent(part), extent))
+            || self.has_whole_part(&split.parts, extent)
             || self.is_rounded_up(&split.parts, extent)
             || inside()
     }
 
-    /// Whether one part is as long as the extent divided by the other parts, which are literal, and rounded up: how a split by
-    /// factors is made. The prover splits minima in the extent into cases, and may give up over their number.
+    /// True if one part is as long as the axis and the others have literal extents. The extents are compared as expressions, so that
+    /// this holds also of an extent that the prover has no polynomial for, such as a quotient whose divisor may be 0.
+    fn has_whole_part(&self, parts: &[AxisId], extent: ExprId) -> bool {
+        self.beside_literals(parts).is_some_and(|(part, _)| self.has_term(part, extent))
+    }
+
+    /// True if one part is as long as the extent divided by the literal product of the others, rounded up, which is how a split by
+    /// factors is made. The prover alone splits minima in the extent into cases, and may give up because of their number.
     fn is_rounded_up(&self, parts: &[AxisId], extent: ExprId) -> bool {
         let (exprs, roots) = (&self.program.exprs, &self.provers.roots);
-        let extents = || parts.iter().map(|part| self.extent(*part));
-        let mut others = extents().filter(|e| exprs.as_int(*e).is_none());
-        let by = extents().filter_map(|e| exprs.as_int(e)).try_fold(1i64, i64::checked_mul).filter(|by| *by > 0);
-        let (Some(quotient), None, Some(by)) = (others.next(), others.next(), by) else { return false };
+        let Some((quotient, by)) = self.beside_literals(parts) else { return false };
         let Expr::Binary(Binary::FloorDiv, sum, divisor) = exprs.get(quotient) else { return false };
         let wanted = roots.poly(extent).and_then(|extent| extent.plus(by - 1));
         exprs.as_int(*divisor) == Some(by) && wanted.is_some() && roots.poly(*sum) == wanted
+    }
+
+    /// Returns the extent of the only part whose extent is not a literal, and the product of the others, which is at least 1.
+    fn beside_literals(&self, parts: &[AxisId]) -> Option<(ExprId, i64)> {
+        let extents = || parts.iter().map(|part| self.extent(*part));
+        let mut others = extents().filter(|e| self.program.exprs.as_int(*e).is_none());
+        let by = extents().filter_map(|e| self.program.exprs.as_int(e)).try_fold(1i64, i64::checked_mul)?;
+        let part = others.next()?;
+        (others.next().is_none() && by > 0).then_some((part, by))
     }
 
     /// Whether parts that are within their extents stay below that of their axis.
