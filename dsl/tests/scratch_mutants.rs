@@ -159,5 +159,5 @@ fn over_what_is_needed() {
     plan.iter_mut().for_each(|dispatch| read_again(&program, &mut dispatch.body, named(&program, "m_p")));
     program.plan = plan;
     let errors = verify(&program, &profile).expect_err("it is refused").0;
-    assert!(errors.iter().any(|e| format!("{e:?}").contains("which is needed then")), "{errors:?}");
+    assert!(errors.iter().any(|e| format!("{e:?}").contains("which is still in use there")), "{errors:?}");
 }

@@ -188,7 +188,7 @@ fn a_tile_moved_back_over_what_counts() {
     let said = changed(reduction, |p| shifted(p, true));
     assert!(said.contains("visits points of `k` twice"), "{said}");
     let said = changed("distribute(j => workgroup(x)); tile(i: 8) => workgroup(y); serial(i);", |p| shifted(p, true));
-    assert!(said.contains("workgroups that differ in `i_workgroup`"), "{said}");
+    assert!(said.contains("workgroups with different `i_workgroup`"), "{said}");
 }
 
 /// The serial loops that end before their extent.

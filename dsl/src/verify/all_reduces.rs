@@ -1,7 +1,7 @@
-//! All-reduces: exactly the invocations that have a part of the result take part, and the device can do it.
+//! Checks all-reduces: exactly the invocations that hold a partial result take part, and the device supports the operation.
 //!
-//! The members of a team differ only in the axes that are reduced, so each has a part of the same result. With subgroup arithmetic a team
-//! is whole subgroups.
+//! The invocations that combine one result (a team) differ only in the reduced axes, so each holds a partial result of the same element.
+//! With subgroup arithmetic, a team consists of whole subgroups.
 
 use super::Rule;
 use super::context::Checks;
@@ -12,16 +12,16 @@ use crate::nest::{AllReduce, AxisId, Body, Exec, How, Level, Node, Phase, Scope,
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
-    /// An all-reduce is over axes that its sources are partial over; what it writes is partial over the rest.
+    /// Checks that an all-reduce reduces only axes over which its sources are partial. Its destination stays partial over the other axes.
     pub(super) fn all_reduce(&self, site: &Site<'_>, reduction: &AllReduce, partial: &mut Partial) {
-        // Of one value there is one part.
+        // An axis with one value has only one partial result, so there is nothing to combine over it.
         let over: BTreeSet<AxisId> = reduction.over.iter().copied().filter(|axis| !self.single(*axis)).collect();
         let line = self.line(site);
         for (place, to) in reduction.src.iter().zip(&reduction.dst) {
             let parts = partial.get(&place.buffer).cloned().unwrap_or_default();
             let all = reduction.how != How::Atomic || parts == over;
             if reduction.over.is_empty() || !over.is_subset(&parts) || !all {
-                let what = format!("`{line}` is not over the axes that `{}` has parts of", self.buffer(place.buffer));
+                let what = format!("`{line}` does not reduce over the axes over which `{}` is partial", self.buffer(place.buffer));
                 self.refuse(Rule::Reduction, site.span(), what);
             }
             partial.insert(to.buffer, parts.difference(&over).copied().collect());
@@ -31,15 +31,19 @@ impl Checks<'_> {
             Body::Map(_) => 0,
         };
         if [reduction.src.len(), reduction.dst.len()] != [monoid; 2] {
-            self.refuse(Rule::Reduction, site.span(), format!("`{line}` is not of the components of the reduction's state"));
+            self.refuse(
+                Rule::Reduction,
+                site.span(),
+                format!("`{line}` does not have one operand for each component of the reduction's state"),
+            );
         }
         let updates = |other: &&Site<'_>| phase(other) == Some((reduction.stage, Phase::Update));
         let Some(update) = self.sites.iter().find(updates) else { return };
         if !self.is_of_scope(reduction, update) {
-            let what = format!("`{line}` takes the parts of invocations that are none of this result");
+            let what = format!("`{line}` combines partial results of invocations that belong to another result");
             self.refuse(Rule::Reduction, site.span(), what);
         } else if reduction.how == How::Subgroup && !self.fills_subgroups(reduction, update) {
-            let what = format!("`{line}` is over invocations that do not fill subgroups");
+            let what = format!("`{line}` combines invocations that are not whole subgroups");
             self.refuse(Rule::Reduction, site.span(), what);
         }
         if reduction.how == How::Atomic && !reduction.dst.iter().all(|to| self.space(to.buffer).is_global()) {
@@ -47,7 +51,7 @@ impl Checks<'_> {
         }
     }
 
-    /// The levels that the reduced axes are bound to are those of the scope. Rows of matrices are a subgroup's.
+    /// True if the reduced axes are bound to the levels of the all-reduce's scope. The rows of matrices belong to a subgroup.
     fn is_of_scope(&self, reduction: &AllReduce, update: &Site<'_>) -> bool {
         let columns = |axis: &AxisId| update.exec(*axis) == Some(Exec::Matrix(Side::Columns));
         if reduction.over.iter().any(columns) {
@@ -72,7 +76,7 @@ impl Checks<'_> {
         }
     }
 
-    /// A team is all lanes of some subgroups: by lane, or by threads that count fastest.
+    /// True if each team consists of all lanes of some subgroups: it is bound to lanes, or to the thread coordinates that vary fastest.
     fn fills_subgroups(&self, reduction: &AllReduce, update: &Site<'_>) -> bool {
         let Some(size) = self.profile.subgroup.map(i64::from) else { return false };
         let bound = |level, slot| reduction.over.iter().any(|axis| update.exec(*axis) == Some(Exec::Bind(level, slot)));
@@ -89,7 +93,7 @@ impl Checks<'_> {
         within && counts[..beyond].iter().map(|(_, count)| count).product::<i64>() % size == 0
     }
 
-    /// What the profile must have for an all-reduce.
+    /// Checks that the profile has the features that an all-reduce needs.
     pub(super) fn all_reduce_limits(&self, node: &Node, reduction: &AllReduce) {
         let Body::Reduce { monoid, .. } = &self.program.stages[reduction.stage].body else { return };
         match (reduction.how, monoid.atomic(&self.program.exprs)) {
@@ -98,7 +102,7 @@ impl Checks<'_> {
                 self.feature(node, Feature::MatrixReductions);
                 if monoid.of_subgroups(&self.program.exprs).is_none() {
                     let line = self.printer.line(node);
-                    self.refuse(Rule::Limits, node.span, format!("`{line}`, and no operation on floats does that"));
+                    self.refuse(Rule::Limits, node.span, format!("`{line}`: no matrix operation on floats does this"));
                 }
             }
             (How::Subgroup, _) => {
@@ -109,7 +113,7 @@ impl Checks<'_> {
             (How::Atomic, Some(feature)) => feature.into_iter().for_each(|feature| self.feature(node, feature)),
             (How::Atomic, None) => {
                 let line = self.printer.line(node);
-                self.refuse(Rule::Limits, node.span, format!("`{line}`, and no atomic operation does that"));
+                self.refuse(Rule::Limits, node.span, format!("`{line}`: no atomic operation does this"));
             }
         }
         if reduction.scope == Scope::Invocation {

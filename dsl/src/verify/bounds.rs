@@ -1,4 +1,4 @@
-//! Every access lies in its buffer, on each side that it neither clamps nor fills.
+//! Checks that every access is inside its buffer, on each side that the access neither clamps nor fills.
 
 use super::Rule;
 use super::context::Checks;
@@ -9,7 +9,7 @@ use crate::facts::Prover;
 use crate::nest::{BufferId, Space};
 
 impl<'v> Checks<'v> {
-    /// All of it.
+    /// Checks every access of the dispatch.
     pub(super) fn bounds(&self) {
         for site in self.sites {
             for touch in &site.touches {
@@ -28,7 +28,7 @@ impl<'v> Checks<'v> {
         }
         for (dimension, extent) in buffer.shape.iter().enumerate() {
             let Some(index) = touch.index.get(dimension + versions) else { continue };
-            // Every invocation has an element of its own there, inactive ones too.
+            // Each invocation has its own element in this dimension, inactive invocations included, so the index cannot be out of bounds.
             if self.is_private(touch.buffer) && self.owner(site, *index).is_some() {
                 continue;
             }
@@ -41,7 +41,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// Whether an index is not negative: of one that is kept inside, by what keeps it; of a digit, by its definition.
+    /// True if an index is not negative. A clamped index is judged by its clamp, and a component (`x % n`) by its definition.
     fn is_above(&self, site: &Site<'_>, index: ExprId) -> bool {
         let kept = match *self.program.exprs.get(index) {
             _ if !self.program.exprs.is_walkable(index) => false,
@@ -50,7 +50,7 @@ impl<'v> Checks<'v> {
             Expr::Binary(Binary::FloorMod, _, by) => self.program.exprs.as_int(by).is_some_and(|by| by > 0),
             _ => false,
         };
-        // Between two places that are clamped alike, the prover sees too many cases.
+        // For the difference of two indices that are clamped in the same way, the prover would have to split into too many cases.
         let is_difference = |prover: &Prover<'v>| match *self.program.exprs.get(index) {
             Expr::Binary(Binary::Sub, a, b) => self.grows(&[prover], b, a),
             _ => false,
@@ -58,7 +58,7 @@ impl<'v> Checks<'v> {
         kept || self.holds(&[index], site, |prover| prover.nonneg(index)) || self.holds(&[index], site, is_difference)
     }
 
-    /// Whether an index is below an extent; as before.
+    /// True if an index is below an extent. Clamped indices and components are judged as in [`Checks::is_above`].
     fn is_below(&self, site: &Site<'_>, index: ExprId, extent: ExprId) -> bool {
         let exprs = &self.program.exprs;
         let kept = match *exprs.get(index) {
@@ -69,7 +69,7 @@ impl<'v> Checks<'v> {
             Expr::Binary(Binary::FloorMod, _, by) => {
                 exprs.as_int(by).zip(exprs.as_int(extent)).is_some_and(|(by, extent)| by > 0 && by <= extent)
             }
-            // The digit of a place that is kept inside is no larger than that of either of the two.
+            // The quotient of a minimum is at most the quotient of each operand, because a floored division is monotonic.
             Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {
                 Expr::Binary(Binary::Min, a, b) => {
                     [b, a].into_iter().any(|place| self.is_below(site, exprs.binary(Binary::FloorDiv, place, by), extent))
@@ -88,7 +88,7 @@ impl<'v> Checks<'v> {
         let index: ExprId = touch.index[at];
         if let Some(axis) = self.running_past(&[index], site).into_iter().next() {
             let name = self.buffer(touch.buffer);
-            return self.missing(site, axis, &format!("would touch `{name}` past its end"));
+            return self.missing(site, axis, &format!("would access `{name}` past its end"));
         }
         let verb = if touch.writes { "writes" } else { "reads" };
         let (line, name) = (self.line(site), self.buffer(touch.buffer));
@@ -96,13 +96,13 @@ impl<'v> Checks<'v> {
         self.error(Error::new(site.span(), what));
     }
 
-    /// Whether other invocations see what is written to a buffer.
+    /// True if other invocations can read what is written to a buffer.
     pub(super) fn is_visible(&self, buffer: BufferId) -> bool {
         self.space(buffer).is_global() || *self.space(buffer) == Space::Shared
     }
 }
 
-/// The sides of a dimension on which an access must be proved inside.
+/// The sides (low, high) of a dimension on which an access must be proved in bounds.
 pub(super) fn sides(touch: &Touch, dimension: usize) -> (bool, bool) {
     match &touch.outside {
         Outside::Never => (true, true),

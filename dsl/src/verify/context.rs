@@ -1,4 +1,4 @@
-//! What all checks share: the program, provers, what the axes at a leaf are made of, and the text of errors.
+//! The state that all checks share: the program, the provers, the loops that each axis is rebuilt from, and the printer for error texts.
 
 use super::Rule;
 use super::copies::Traced;
@@ -17,27 +17,30 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The two views of a program's axes.
 #[derive(Debug)]
 pub(super) struct Provers<'v> {
-    /// Every axis is within its extent: true of what is exact or has a predicate.
+    /// Assumes that every axis is within its extent, which holds for exact splits and for axes that a predicate guards.
     pub(super) roots: Prover<'v>,
-    /// Consumed axes are what loops make them, past their extents.
+    /// Computes consumed axes (split or fused) from their loops, so they can exceed their extents.
     pub(super) leaves: Prover<'v>,
-    /// The first, of a program without facts: what the algorithm's own check proved, facts can make harder to see.
+    /// Like `roots`, for the program without its facts. A claim that the algorithm's own check has proved can become harder to prove with
+    /// more facts.
     bare: OnceCell<Prover<'v>>,
-    /// What holds of an axis within its extent ([`within`]).
+    /// The conditions that hold while an axis is within its extent ([`within`]).
     within: BTreeMap<AxisId, ExprId>,
-    /// The extents of axes whose parts may not reach them, over what their parts' extents name ([`reach`](super::reach)).
+    /// The extents of the axes that their parts may not reach, expressed in the axes that the parts' extents name
+    /// ([`reach`](super::reach)).
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
-    /// The axes of one part that is as long as they are.
+    /// The axes that were split into one part of the same extent.
     pub(super) aliases: BTreeSet<AxisId>,
-    /// What reads copies, with the tensors behind those.
+    /// The values that read copies, traced to the tensors that were copied.
     pub(super) traced: Traced,
-    /// The value of every axis, by its index.
+    /// The value of each axis, indexed by axis.
     axes: Vec<ExprId>,
     program: &'v Program,
 }
 
 impl<'v> Provers<'v> {
-    /// `axes` are the values of all axes, in order; `within` says of axes that can be past their extents that they are not.
+    /// Creates the provers. `axes` holds the value of each axis, in order. `within` holds, for each axis that can exceed its extent, the
+    /// condition that it does not.
     pub(super) fn new(
         program: &'v Program,
         axes: Vec<ExprId>,
@@ -49,8 +52,8 @@ impl<'v> Provers<'v> {
         Provers { roots, leaves, bare: OnceCell::new(), within, cuts, aliases, traced, axes, program }
     }
 
-    /// The second view, of points at which none of the axes that some expressions name, nor any that those are made of or end
-    /// at, is past its extent.
+    /// Returns the `leaves` view, restricted to the points at which these axes are within their extents: all axes that `exprs` name, and
+    /// all axes that those are computed from or bounded by.
     pub(super) fn inside(&self, exprs: &[ExprId]) -> Prover<'v> {
         let mut prover = Prover::on_leaves(self.program);
         let (mut open, mut seen) = (named(self.program, exprs), BTreeSet::new());
@@ -76,14 +79,14 @@ impl<'v> Provers<'v> {
         self.bare.get_or_init(|| self.roots.without_facts())
     }
 
-    /// An axis's value.
+    /// Returns the value of an axis.
     pub(super) fn value(&self, axis: AxisId) -> ExprId {
         self.axes[axis.index()]
     }
 }
 
-/// Of axes, what holds where they are within their extents and cannot be seen from the loops: of one whose split is not exact that it is,
-/// of a fused one that none of its digits is empty.
+/// Returns, per axis, the condition that holds within its extent but does not follow from the loops. For an axis with an inexact split, the
+/// condition is that the axis is below its extent. For a fused axis, it is that none of its components is empty.
 pub(super) fn within(program: &Program) -> BTreeMap<AxisId, ExprId> {
     let mut within = BTreeMap::new();
     for axis in program.axes.ids() {
@@ -106,7 +109,7 @@ pub(super) fn within(program: &Program) -> BTreeMap<AxisId, ExprId> {
     within
 }
 
-/// The axes that expressions name.
+/// Returns the axes that expressions name.
 fn named(program: &Program, exprs: &[ExprId]) -> BTreeSet<AxisId> {
     let mut named = BTreeSet::new();
     for expr in exprs {
@@ -118,30 +121,30 @@ fn named(program: &Program, exprs: &[ExprId]) -> BTreeSet<AxisId> {
     named
 }
 
-/// The checks of one dispatch.
+/// The checks of one dispatch, with the errors that they have found so far.
 #[derive(Debug)]
 pub(super) struct Checks<'v> {
     pub(super) program: &'v Program,
     pub(super) profile: &'v Profile,
     pub(super) provers: &'v Provers<'v>,
     pub(super) dispatch: &'v Dispatch,
-    /// Invocations of a workgroup: what the dispatch says, or what its loops ask for before that is known.
+    /// The invocations of a workgroup in x, y and z: as the dispatch says, or as its loops require while the dispatch does not say it yet.
     pub(super) local: [u32; 3],
-    /// What its loops ask for.
+    /// The size of a workgroup that the dispatch's loops require.
     pub(super) asked: Asked,
     pub(super) sites: &'v [Site<'v>],
     pub(super) printer: Printer<'v>,
     pub(super) errors: RefCell<Errors>,
 }
 
-/// What an axis is made of at a leaf.
+/// The axes that the value of an axis is computed from at a leaf.
 #[derive(Debug, Default)]
 pub(super) struct MadeOf {
-    /// The axes that loops (or matrices, or a copy) bind, and those that nothing does.
+    /// The axes that are bound by loops (or by a matrix or copy), and the axes that nothing binds.
     pub(super) leaves: BTreeSet<AxisId>,
-    /// The axes that can run past their extents: inexact splits, and axes bound to more threads than they have values.
+    /// The axes that can exceed their extents: those with inexact splits, and those bound to more invocations than they have values.
     pub(super) past: BTreeSet<AxisId>,
-    /// The consumed axes that were looked through.
+    /// The consumed (split or fused) axes that were followed to their parts.
     pub(super) consumed: BTreeSet<AxisId>,
 }
 
@@ -159,17 +162,17 @@ impl<'v> Checks<'v> {
         Checks { program, profile, provers, dispatch, local, asked, sites, printer, errors: RefCell::default() }
     }
 
-    /// Notes an error at a place; the dispatch is named in it.
+    /// Reports an error at a place. A note names the dispatch.
     pub(super) fn refuse(&self, rule: Rule, span: SpanId, what: impl Into<String>) {
         self.error(Error::new(span, format!("{rule}: {}", what.into())));
     }
 
-    /// Notes an error, of which more is known.
+    /// Reports an error that already carries its notes.
     pub(super) fn error(&self, error: Error) {
         self.errors.borrow_mut().push(error.note(format!("in the dispatch of `{}`", self.dispatch.name)));
     }
 
-    /// The line of a leaf.
+    /// Prints a leaf as a line of the nest.
     pub(super) fn line(&self, site: &Site<'_>) -> String {
         self.printer.line(site.node)
     }
@@ -190,22 +193,22 @@ impl<'v> Checks<'v> {
         self.program.axes[axis].extent
     }
 
-    /// The extent, if it is a literal.
+    /// Returns the extent of an axis if it is a literal.
     pub(super) fn literal(&self, axis: AxisId) -> Option<i64> {
         self.program.exprs.as_int(self.extent(axis))
     }
 
-    /// The extent, or a bound of it.
+    /// Returns the extent of an axis if it is a literal, and otherwise a proved upper bound.
     pub(super) fn most(&self, axis: AxisId) -> Option<i64> {
         self.literal(axis).or_else(|| self.provers.roots.upper(self.extent(axis)))
     }
 
-    /// Whether the axis has a value, and no other: without a loop, it counts as that.
+    /// True if the axis has exactly one value. It then needs no loop: its value is 0.
     pub(super) fn is_one(&self, axis: AxisId) -> bool {
         self.single(axis) && self.provers.roots.positive(self.extent(axis))
     }
 
-    /// Whether the axis has one value at most.
+    /// True if the axis has at most one value.
     pub(super) fn single(&self, axis: AxisId) -> bool {
         match self.literal(axis) {
             Some(n) => n == 1,
@@ -213,12 +216,12 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// The axes that expressions name.
+    /// Returns the axes that expressions name.
     pub(super) fn named(&self, exprs: &[ExprId]) -> BTreeSet<AxisId> {
         named(self.program, exprs)
     }
 
-    /// What some axes are made of at a leaf.
+    /// Returns the axes that some axes are computed from at a leaf.
     pub(super) fn made_of(&self, axes: impl IntoIterator<Item = AxisId>, site: &Site<'_>) -> MadeOf {
         let (mut made, mut seen) = (MadeOf::default(), BTreeSet::new());
         let mut open: Vec<AxisId> = axes.into_iter().collect();
@@ -239,7 +242,7 @@ impl<'v> Checks<'v> {
                 }
                 Fate::Fused { into, digit, .. } => {
                     made.consumed.insert(axis);
-                    // A later digit of one value is 0, whatever the whole is.
+                    // A component after the first that has one value is 0, whatever the fused axis is.
                     if *digit == 0 || self.literal(axis) != Some(1) {
                         open.push(*into);
                     }
@@ -256,8 +259,9 @@ impl<'v> Checks<'v> {
         made
     }
 
-    /// Two of some leaves, if there are such, that do not vary independently: both are bound to invocations, and the coordinate of one tells
-    /// of the other's. The linear index is made of all coordinates of its level, and threads of subgroups and lanes.
+    /// Returns two of the leaves that do not vary independently, if there are any: both are bound to invocations, and one coordinate
+    /// determines a part of the other. The linear index depends on all coordinates of its level, and a thread index depends on the subgroup
+    /// and lane.
     pub(super) fn entangled(&self, leaves: &BTreeSet<AxisId>, site: &Site<'_>) -> Option<[AxisId; 2]> {
         let slot = |leaf: &AxisId| match site.exec(*leaf) {
             Some(Exec::Bind(level, slot)) if level != Level::Workgroup && !self.single(*leaf) => Some((*leaf, level, slot)),
@@ -272,7 +276,7 @@ impl<'v> Checks<'v> {
         bound.iter().enumerate().find_map(|(n, first)| Some([first.0, other(n, first)?.0]))
     }
 
-    /// Whether the axis is bound to more invocations than it has values.
+    /// True if the axis is bound to more invocations than it has values, so that some of them are inactive.
     pub(super) fn has_inactive(&self, axis: AxisId, site: &Site<'_>) -> bool {
         match site.exec(axis) {
             Some(Exec::Bind(level, slot)) => self.width(level, slot).zip(self.literal(axis)).is_some_and(|(width, n)| n < width),
@@ -280,7 +284,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// How many invocations, or groups of them, a slot counts.
+    /// Returns the number of invocations (or subgroups) that a slot counts.
     pub(super) fn width(&self, level: Level, slot: Slot) -> Option<i64> {
         match (level, slot) {
             (Level::Thread, Slot::X) => Some(i64::from(self.local[0])),
@@ -294,28 +298,28 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// The slot, or the one that counts the same: of a row of invocations, x is the linear index.
+    /// Returns the slot, or an equivalent one: in a workgroup that is one row, x equals the linear index.
     pub(super) fn same_slot(&self, slot: Slot) -> Slot {
         if slot == Slot::Linear && self.local[1..] == [1, 1] { Slot::X } else { slot }
     }
 
-    /// Invocations of a workgroup.
+    /// Returns the number of invocations of a workgroup.
     pub(super) fn invocations(&self) -> i64 {
         self.local.iter().fold(1i64, |all, n| all.saturating_mul(i64::from(*n)))
     }
 
-    /// Whether a predicate of the leaf is on this very axis.
+    /// True if the leaf has a predicate on this very axis.
     pub(super) fn guarded(&self, axis: AxisId, site: &Site<'_>) -> bool {
         site.preds().iter().any(|pred| pred.axis == axis)
     }
 
-    /// The axes in expressions that can run past their extents there, and that no predicate holds back.
+    /// Returns the axes in expressions that can exceed their extents at a leaf and that no predicate guards.
     pub(super) fn running_past(&self, exprs: &[ExprId], site: &Site<'_>) -> BTreeSet<AxisId> {
         self.made_of(self.named(exprs), site).past.into_iter().filter(|past| !self.guarded(*past, site)).collect()
     }
 
-    /// Whether the extents of axes in expressions, at any depth, name what runs past its own extent and counts as clamped
-    /// there, while no predicate clamps it at the leaf: then the two values differ.
+    /// True if an extent in the expressions, at any depth, names an unguarded axis that exceeds its own extent. The extent counts such an
+    /// axis as clamped, while the leaf does not clamp it, so the two values differ.
     fn is_clamped_apart(&self, exprs: &[ExprId], site: &Site<'_>) -> bool {
         let (mut open, mut seen) = (self.named(exprs), BTreeSet::new());
         while let Some(axis) = open.pop_first() {
@@ -331,35 +335,35 @@ impl<'v> Checks<'v> {
         false
     }
 
-    /// Whether a leaf is computed at no point, as a loop around it or a predicate leaves none: where it would read means nothing.
+    /// True if a leaf never runs because a loop around it or a predicate has no value. Its accesses then need no check.
     pub(super) fn never_runs(&self, site: &Site<'_>) -> bool {
         let serial = site.loops().filter(|looped| !matches!(looped.exec, Exec::Bind(..))).map(|looped| looped.axis);
         let mut held = serial.chain(site.preds().iter().map(|pred| pred.axis));
         held.any(|axis| self.most(axis).is_some_and(|n| n <= 0))
     }
 
-    /// Proves a claim about expressions at a leaf, in either view that is right there.
+    /// Proves a claim about expressions at a leaf, in each view that is valid there.
     pub(super) fn holds(&self, exprs: &[ExprId], site: &Site<'_>, claim: impl Fn(&Prover<'v>) -> bool) -> bool {
         let running = self.running_past(exprs, site);
         let inactive = running.iter().any(|axis| self.has_inactive(*axis, site));
         if running.is_empty() && claim(&self.provers.roots) {
             return true;
         }
-        // On leaves an axis is past its extent wherever it is named.
+        // The `leaves` view lets an axis exceed its extent wherever the axis is named.
         let clamped = || !running.is_empty() && self.clamped(exprs, site).is_some_and(|prover| claim(&prover));
         if !inactive && !self.is_clamped_apart(exprs, site) && (claim(&self.provers.leaves) || clamped()) {
             return true;
         }
-        // `x[0]` names no axis: that there is an element is known from the loops around it, which run at least once.
+        // `x[0]` names no axis. The tensor has an element because the loops around run at least once.
         let around = site.loops().flat_map(|l| self.program.roots(l.axis));
         let around: Vec<AxisId> = around.chain(self.within_extents(site)).collect();
         let holds = |prover: &Prover<'v>| claim(&prover.within(around.iter().copied()));
         running.is_empty() && (holds(&self.provers.roots) || holds(self.provers.bare()))
     }
 
-    /// The view on leaves, at points where what predicates hold back is within its extent: there it counts as clamped, while what
-    /// else expressions name runs past. `None`: nothing is held back. What shares loops with another axis that is named is left as it
-    /// is: where it is held back, those loops still run on.
+    /// Returns the `leaves` view at the points where the guarded axes are within their extents. The guarded axes count as clamped, and the
+    /// other axes can exceed their extents. Returns `None` if no axis is guarded. An axis that shares loops with another named axis is not
+    /// clamped, because those loops continue when the predicate is false.
     fn clamped(&self, exprs: &[ExprId], site: &Site<'_>) -> Option<Prover<'v>> {
         let named: Vec<AxisId> = self.named(exprs).into_iter().collect();
         let past = self.made_of(named.iter().copied(), site).past;
@@ -376,8 +380,8 @@ impl<'v> Checks<'v> {
         (!within.is_empty()).then(|| within.iter().fold(self.provers.leaves.within([]), clamped))
     }
 
-    /// The axes that a leaf's stage begins with which are bound around it, and within their extents there. (The loops may bind those
-    /// of another stage, which has the same points.)
+    /// Returns the axes of a leaf's stage that are bound around it and within their extents there. (The loops may bind the axes of a
+    /// sibling stage that has the same points.)
     fn within_extents(&self, site: &Site<'_>) -> Vec<AxisId> {
         let NodeKind::Compute(compute) = &site.node.kind else { return Vec::new() };
         let within = |axis: &AxisId| {
@@ -388,7 +392,7 @@ impl<'v> Checks<'v> {
         self.program.family(compute.stage).into_iter().filter(within).collect()
     }
 
-    /// The product of the extents of axes.
+    /// Returns the product of the extents of axes.
     pub(super) fn product(&self, prover: &Prover<'v>, axes: &[AxisId]) -> Option<Poly> {
         axes.iter().try_fold(Poly::constant(1), |product, axis| product.mul(&prover.poly(self.extent(*axis))?))
     }

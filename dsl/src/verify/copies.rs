@@ -1,9 +1,9 @@
-//! Copies: a leaf that reads a copy reads the element that its stage names, of the tensor that was copied or of the stage that is computed
-//! there.
+//! Copies: checks that a leaf that reads a copy reads the element that its stage names. The copy holds elements of a tensor, or of a stage
+//! that is computed where it is read.
 //!
-//! A read of a copy is replaced by the element that the copy holds: the copy's stage says which, or [`Program::placed`] for a stage that is
-//! computed where it is read. After that, buffers and operations must be those of the reader's stage, and indices must be equal. Past the
-//! end of an axis a copy may hold anything: `fills` and `predicates` check that it does not count.
+//! Each read of a copy is replaced by the element that the copy holds. The copy's stage determines that element, or [`Program::placed`] for
+//! a stage that is computed where it is read. The traced value must then have the buffers and operations of the reader's stage, and equal
+//! indices. Past the end of an axis, a copy may hold any value: `fills` and `predicates` check that it is not used.
 
 use super::context::Checks;
 use super::site::Site;
@@ -11,15 +11,15 @@ use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{Body, BufferId, NodeKind, Pipelined, Program, StageId};
 use std::collections::HashMap;
 
-/// What stands where copies are read.
+/// Values with every read of a copy replaced by a read of the copied tensor.
 #[derive(Debug)]
 pub(super) struct Traced {
-    /// The values of leaves and stages that read copies, with the tensors behind those.
+    /// The values of leaves and stages that read copies, each with its traced value.
     values: HashMap<ExprId, ExprId>,
 }
 
 impl Traced {
-    /// Traces all values.
+    /// Traces the values of all leaves and stages.
     pub(super) fn new(program: &Program, sites: &[Vec<Site<'_>>]) -> Traced {
         let copies = copies(program);
         let mut all: Vec<ExprId> = Vec::new();
@@ -39,14 +39,14 @@ impl Traced {
         Traced { values }
     }
 
-    /// A value with the tensors behind the copies that it reads.
+    /// Returns the traced value of a value, or the value itself if it reads no copy.
     pub(super) fn value(&self, value: ExprId) -> ExprId {
         self.values.get(&value).copied().unwrap_or(value)
     }
 }
 
-/// The stages whose elements are elements of a tensor (copies, and stages that are computed where they are read), by the buffer that each
-/// fills. A buffer that several stages fill is left out.
+/// Returns the stages whose elements are elements of another tensor, by the buffer that each fills: copies, and stages that are computed
+/// where they are read. Buffers that several stages fill are left out.
 fn copies(program: &Program) -> HashMap<BufferId, Copied> {
     let mut filled: HashMap<BufferId, Vec<Copied>> = HashMap::new();
     for id in program.stages.ids() {
@@ -54,7 +54,7 @@ fn copies(program: &Program) -> HashMap<BufferId, Copied> {
             filled.entry(buffer).or_default().push(Copied { stage: id, component });
         }
     }
-    // That a version is that of the step at hand is the business of `steps`.
+    // `steps` checks that the version read belongs to the current step.
     let is_one = |buffer: BufferId| program.buffers[buffer].versions == 1 || program.pipeline_of(buffer).is_some();
     let is_plain = |buffer: BufferId| !program.buffers[buffer].space.is_global() && is_one(buffer);
     let only = |(buffer, stages): (BufferId, Vec<Copied>)| match stages[..] {
@@ -64,14 +64,14 @@ fn copies(program: &Program) -> HashMap<BufferId, Copied> {
     filled.into_iter().filter_map(only).collect()
 }
 
-/// What fills a buffer: a stage, or another component of its state.
+/// The contents of a buffer: a component of a stage's state.
 #[derive(Clone, Copy)]
 struct Copied {
     stage: StageId,
     component: usize,
 }
 
-/// The element of a tensor, or what fills it, that each element of a stage is.
+/// Returns the element that each element of the stage holds: a read of the copied tensor, or of the buffer that the placed stage fills.
 fn element(program: &Program, Copied { stage: id, component }: Copied) -> Option<ExprId> {
     if let Some(element) = program.placed.get(&id) {
         let Expr::Read(read) = program.exprs.get(*element) else { return None };
@@ -80,7 +80,7 @@ fn element(program: &Program, Copied { stage: id, component }: Copied) -> Option
     }
     let stage = &program.stages[id];
     let Body::Map(value) = stage.body else { return None };
-    // Registers hold what is stored: the loop's step.
+    // The registers of a pipeline hold the element for the loop's step, because it is stored from there.
     let fetched = |p: &Pipelined| p.made.filter(|made| made.registers == Some(id)).map(|made| (made.step, p.axis));
     if let Some((step, axis)) = program.pipelines.iter().find_map(fetched) {
         return (component == 0).then(|| program.renamed(value, step, axis));
@@ -92,7 +92,7 @@ fn element(program: &Program, Copied { stage: id, component }: Copied) -> Option
     (component == 0 && stage.is_copy(program) && matches!(program.exprs.get(element), Expr::Read(_))).then_some(value)
 }
 
-/// An expression with the tensors' elements for the copies'. A copy can be one of a copy.
+/// Replaces each read of a copy by the copied element. Recurses, because a copy may be made from another copy.
 fn trace(program: &Program, copies: &HashMap<BufferId, Copied>, value: ExprId) -> ExprId {
     let mut elements = HashMap::new();
     let mut open: Vec<(Read, Copied)> = Vec::new();
@@ -107,7 +107,7 @@ fn trace(program: &Program, copies: &HashMap<BufferId, Copied>, value: ExprId) -
     for (read, copied) in open {
         let Some(held) = element(program, copied) else { continue };
         let stage = &program.stages[copied.stage];
-        // Before the element's place stands who has it: `owners` sees to that.
+        // The leading indices select the owner of the element. `owners` checks them.
         let Some(owned) = read.index.len().checked_sub(stage.axes.len()) else { continue };
         let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index[owned..].iter().copied()).collect();
         let element = program.exprs.replace(held, &mut |exprs, id| match exprs.get(id) {
@@ -126,18 +126,19 @@ fn trace(program: &Program, copies: &HashMap<BufferId, Copied>, value: ExprId) -
 }
 
 impl Checks<'_> {
-    /// Whether a traced element is the one that is wanted, at points where no axis is past its extent.
+    /// True if a traced element is the wanted one at all points where no axis exceeds its extent.
     pub(super) fn same_element(&self, got: ExprId, wanted: &Read) -> bool {
         let exprs = &self.program.exprs;
         match exprs.get(got) {
-            // What is past the end of an axis is filled.
+            // The fill replaces only elements past the end of an axis.
             Expr::Select(cond, _, element) => self.never(*cond, wanted) && self.same_element(*element, wanted),
             Expr::Read(read) => self.same_read(read, wanted).is_some_and(|left| left.is_empty()),
             _ => false,
         }
     }
 
-    /// Whether a read is that of a tensor's element which is wanted; or the pairs of indices that are left to compare.
+    /// Compares a read with the wanted one. Returns `None` if they differ, and otherwise the pairs of indices that are not proved equal
+    /// yet.
     pub(super) fn same_read(&self, got: &Read, wanted: &Read) -> Option<Vec<(ExprId, ExprId)>> {
         let alike = got.buffer == wanted.buffer && got.index.len() == wanted.index.len();
         let pairs = got.index.iter().copied().zip(wanted.index.iter().copied());
@@ -145,23 +146,24 @@ impl Checks<'_> {
         (alike && same_outside()).then(|| pairs.filter(|(a, b)| !self.same_index(*a, *b)).collect())
     }
 
-    /// Whether a clamped read is inside anyway: inlining clamps what a later proof may not find inside.
+    /// True if the clamp of a read never applies, because the read is always in bounds. Inlining adds a clamp if a later proof might fail.
     fn is_idle(&self, read: &Read) -> bool {
         let is_inside = |(index, extent): (ExprId, ExprId)| self.provers.roots.inside(index, extent);
         matches!(read.outside, Outside::Clamp(_)) && self.program.dimensions(read).all(is_inside)
     }
 
-    /// Whether two indices are equal wherever the second is defined: no divisor in it is 0.
+    /// True if two indices are equal wherever the second one is defined, that is, where none of its divisors is 0.
     pub(super) fn same_index(&self, a: ExprId, b: ExprId) -> bool {
         let cheap = || self.provers.leaves.equal(a, b) || self.provers.roots.equal(a, b);
-        // Both are one literal by their bounds: of two floors the prover may not see it otherwise.
+        // Two floored divisions can have bounds that leave one literal each, although the prover does not see that they are equal.
         let number = |e: ExprId| self.provers.roots.lower(e).filter(|n| self.provers.roots.upper(e) == Some(*n));
         let one = || number(a).is_some_and(|n| number(b) == Some(n));
         let words = || self.provers.leaves.same_word(a, b);
         a == b || cheap() || one() || words() || self.same_digit(a, b) || self.provers.inside(&[a, b]).where_defined(b).equal(a, b)
     }
 
-    /// Whether two indices are one digit of two minima whose operands have the same digit: a floor of a minimum is the minimum of the floors.
+    /// True if both indices are the same component of two minima whose operands have equal components. This holds because the floor of a
+    /// minimum is the minimum of the floors.
     fn same_digit(&self, a: ExprId, b: ExprId) -> bool {
         use crate::expr::Binary;
         let exprs = &self.program.exprs;
@@ -175,7 +177,7 @@ impl Checks<'_> {
         digits(a).zip(digits(b)).is_some_and(|(a, b)| a.into_iter().zip(b).all(|(a, b)| self.same_index(a, b)))
     }
 
-    /// Whether a condition does not hold where the axes of what is wanted are within their extents.
+    /// True if a condition is false wherever the axes of the wanted read are within their extents.
     fn never(&self, cond: ExprId, wanted: &Read) -> bool {
         let inside = self.provers.inside(&[&[cond], &wanted.index[..]].concat());
         match *self.program.exprs.get(cond) {
@@ -185,8 +187,9 @@ impl Checks<'_> {
     }
 }
 
-/// Whether a read gives what is wanted outside the tensor. On a side that the one does not look at, it is inside: of the nest's
-/// reads [`bounds`](super::bounds) sees to that, and what is wanted was proved. The other then has nothing to do there.
+/// True if two reads agree outside their tensor. They also agree if no side is clamped or filled by both. For example, if one read leaves a
+/// side unchecked, that side is in bounds: [`bounds`](super::bounds) checks this for reads of the nest, and the algorithm's own check for
+/// wanted reads. A clamp or fill of the other read never applies on that side.
 fn is_same_outside(got: &Outside, wanted: &Outside) -> bool {
     let sides = |outside: &Outside| match outside {
         Outside::Never => Sides::new(),

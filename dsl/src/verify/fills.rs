@@ -1,8 +1,8 @@
-//! Whether a reduction's item is the identity past an axis's extent, so that it needs no predicate there.
+//! Checks whether a reduction's item is the identity past an axis's extent, so that it needs no predicate there.
 //!
-//! The item is traced: a read of local memory is replaced by what was written there, at the reader's place, up to reads of device memory.
-//! Past the axis's extent, a read outside its tensor gives what fills it, and a choice whose condition is known there has one arm. What
-//! remains is evaluated by [`crate::nest::fill`].
+//! The item is traced: each read of local memory is replaced by the value that was written there, up to reads of device memory. Past the
+//! axis's extent, a read outside its tensor gives its fill value, and a `select` whose condition is known becomes one arm.
+//! [`crate::nest::fill`] evaluates the remaining expression.
 
 use super::context::Checks;
 use super::site::{Site, Touch};
@@ -14,22 +14,22 @@ use crate::nest::{AxisId, Body, BufferId, NodeKind, Phase, Program, Space};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-/// Copies of copies of copies are traced, and no further.
+/// The depth to which copies of copies are traced.
 const MAX_DEPTH: u32 = 6;
-/// Several writers of one buffer (a prologue and a loop) are cases, of which there are few.
+/// The number of cases to consider. A buffer with several writers (a prologue and a loop) gives one case for each.
 const MAX_CASES: usize = 16;
 
-/// An item as reads of device memory, and where it is that.
+/// An item in terms of reads of device memory, and the conditions under which it has this form.
 #[derive(Clone)]
 struct Case {
     item: ExprId,
-    /// Bools that hold besides.
+    /// Further conditions that hold in this case.
     given: Vec<ExprId>,
 }
 
 impl Checks<'_> {
-    /// Whether a leaf's items are the identity where `axis` is past its extent. With `filled`, every read that depends on
-    /// the axis then gives 0.
+    /// True if a leaf's items are the identity where `axis` is past its extent. If `filled`, every read that depends on the axis gives 0
+    /// there.
     pub(super) fn item_is_identity(&self, site: &Site<'_>, axis: AxisId, filled: bool) -> bool {
         let program = self.program;
         let (stage, items) = match &site.node.kind {
@@ -42,7 +42,7 @@ impl Checks<'_> {
         items.len() <= monoid.identity.len()
             && items.iter().zip(&monoid.identity).all(|(item, identity)| {
                 let item = program.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
-                    // What is emitted fills the reads whose index is made of the axis, not of its parts alone.
+                    // The emitted code fills the reads whose index depends on the axis itself, not only on its parts.
                     Expr::Read(read)
                         if filled
                             && *self.space(read.buffer) != Space::Register
@@ -61,8 +61,8 @@ impl Checks<'_> {
             })
     }
 
-    /// What a reduction in local memory sums, and where it does, for an item that reads its result: if all of it is the identity, so is the
-    /// result.
+    /// Follows an item that reads the result of a reduction in local memory, and returns the item of that reduction with the leaf that sums
+    /// it. If all summed items are the identity, so is the result.
     fn summed<'s>(&'s self, case: Case, site: &'s Site<'s>, identity: ExprId, depth: u32) -> (Case, &'s Site<'s>) {
         let program = self.program;
         let found = || {
@@ -71,14 +71,14 @@ impl Checks<'_> {
                 NodeKind::Compute(c) if c.phase == wanted => Some((c.stage, c.value.first().copied())),
                 _ => None,
             };
-            // (A running maximum begins with the identity, and what goes on from no items is the state.)
+            // (A running maximum begins with the identity, and a loop-carried state without items is unchanged.)
             let writes = |site: &&&Site<'_>| {
                 phase(site, Phase::Init).is_none() && site.touches.iter().any(|touch| touch.writes && touch.buffer == read.buffer)
             };
             let mut writers = self.sites.iter().filter(|site| writes(&site));
             let (writer, None) = (writers.next()?, writers.next()) else { return None };
             let touch = writer.touches.iter().find(|touch| touch.writes)?;
-            // Before lowering, one leaf has all of it.
+            // Before lowering, one leaf is the whole reduction.
             let (stage, stored) = phase(&writer, Phase::Finish).or_else(|| match &writer.node.kind {
                 NodeKind::Compute(c) if c.phase == Phase::Whole => Some((c.stage, c.finish)),
                 _ => None,
@@ -110,8 +110,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether no predicate of a leaf that writes a buffer leaves elements as they were: each leaves out what is no element, or items of a
-    /// reduction.
+    /// True if no predicate of a leaf that writes the buffer leaves an element unwritten. Each predicate must only exclude points that are
+    /// not elements, or items of a reduction.
     fn is_whole(&self, buffer: BufferId) -> bool {
         let made_of = |index: &ExprId, axis: AxisId| self.program.exprs.uses_axis(*index, &mut |a| self.program.passes(a, axis));
         self.sites.iter().all(|site| {
@@ -132,22 +132,22 @@ impl Checks<'_> {
     }
 }
 
-/// The points at which an axis is past its extent.
+/// The points at which an axis is past its extent, and the provers for them.
 struct Past<'p, 'v> {
     checks: &'p Checks<'v>,
     program: &'p Program,
     axis: AxisId,
-    /// What holds everywhere.
+    /// The prover without assumptions.
     plain: Prover<'p>,
-    /// How far the axis is past its extent: not negative.
+    /// The distance from the extent to the axis. It is not negative at these points.
     excess: Option<Poly>,
-    /// That the axis is past its extent.
+    /// The condition that the axis is past its extent.
     past: ExprId,
-    /// What holds besides, at the points of the case.
+    /// Further conditions that hold at the points of the case.
     given: &'p [ExprId],
-    /// A prover that knows the first, made when it is needed.
+    /// A prover that assumes `past`. Created on demand.
     beyond: OnceCell<Prover<'p>>,
-    /// One that knows both.
+    /// A prover that assumes `past` and `given`.
     assumed: OnceCell<Prover<'p>>,
 }
 
@@ -164,8 +164,8 @@ impl<'p> Past<'p, '_> {
         })
     }
 
-    /// Whether a comparison holds, or does not. The case's own facts are used second: most of them are in the item already, and facts can
-    /// make a claim harder to prove.
+    /// Returns the value of a comparison, if it is known. The case's own conditions are tried second: most of them are already in the item,
+    /// and more facts can make a claim harder to prove.
     fn decided(&self, cond: ExprId) -> Option<bool> {
         let first = decided(self.program, self.beyond(), cond);
         if first.is_some() || self.given.is_empty() {
@@ -174,7 +174,7 @@ impl<'p> Past<'p, '_> {
         decided(self.program, self.assumed(), cond)
     }
 
-    /// What is known of an item.
+    /// Evaluates an item as far as it is known past the extent.
     fn evaluate(&self, item: ExprId) -> Known {
         known_by(self.program, item, &|e| match self.program.exprs.get(e) {
             Expr::Read(read) => self.filled(read).or_else(|| self.defined(read)),
@@ -187,7 +187,7 @@ impl<'p> Past<'p, '_> {
         })
     }
 
-    /// What is known of an element that the axis does not tell: it is one that is defined.
+    /// Returns what the definition of an element implies about its value, if the element does not depend on the axis.
     fn defined(&self, read: &Read) -> Option<Known> {
         let told = |index: &ExprId| self.program.exprs.uses_axis(*index, &mut |a| self.program.passes(a, self.axis));
         let is_inside = read.outside == Outside::Never && !self.program.finite.contains(&read.buffer);
@@ -195,11 +195,11 @@ impl<'p> Past<'p, '_> {
             .then(|| known_of(self.program, read.buffer, &|buffer| self.checks.is_whole(buffer)))
     }
 
-    /// The fill of a read that lies outside.
+    /// Returns the fill value of a read that is outside its tensor.
     fn filled(&self, read: &Read) -> Option<Known> {
         let Outside::Fill(value, sides) = &read.outside else { return None };
         let dimensions = || self.program.dimensions(read).zip(sides).map(|((index, n), sides)| (index, n, *sides));
-        // As far outside as the axis is past its extent: that takes no search.
+        // The read exceeds its extent by at least as much as the axis does. This needs no proof search.
         let as_far = |(index, extent, (_, high)): (ExprId, ExprId, (bool, bool))| {
             let further = excess(&self.plain, index, extent).zip(self.excess.as_ref());
             let further = further.and_then(|(excess, past)| excess.sub(past)?.as_constant());
@@ -212,12 +212,12 @@ impl<'p> Past<'p, '_> {
     }
 }
 
-/// How far an index is past an extent.
+/// Returns the distance from an extent to an index.
 fn excess(prover: &Prover<'_>, index: ExprId, extent: ExprId) -> Option<Poly> {
     prover.poly(index)?.sub(&prover.poly(extent)?)
 }
 
-/// Whether a comparison of indices holds, or does not. That it does not is asked first: past an extent, masks are false.
+/// Returns the value of a comparison of indices, if it is known. Refuting it is tried first, because masks are false past an extent.
 fn decided(program: &Program, prover: &Prover<'_>, cond: ExprId) -> Option<bool> {
     let Expr::Compare(op, a, b) = *program.exprs.get(cond) else { return None };
     let (less, at_most) = (|a: ExprId, b: ExprId| prover.less(a, b), |a: ExprId, b: ExprId| prover.less_equal(a, b));
@@ -237,7 +237,7 @@ fn refuted_or(refuted: bool, proved: impl FnOnce() -> bool) -> Option<bool> {
 }
 
 impl Case {
-    /// Puts into the item's indices what equal sums are told to be.
+    /// Replaces sums in the item's indices by what the case's equalities say they are equal to.
     fn tell(&mut self, exprs: &Exprs) {
         for given in &self.given {
             if let Expr::Compare(Compare::Eq, sum, equal) = *exprs.get(*given) {
@@ -247,7 +247,7 @@ impl Case {
     }
 }
 
-/// An index with a multiple of another one in the place of the same multiple of a sum that is equal.
+/// Returns an index in which a multiple of `sum` is replaced by the same multiple of `equal`.
 fn told_by(exprs: &Exprs, e: ExprId, sum: ExprId, equal: ExprId) -> Option<ExprId> {
     if !exprs.is_index(e) || !matches!(exprs.get(e), Expr::Binary(..) | Expr::Axis(_)) {
         return None;
@@ -269,12 +269,13 @@ struct Trace<'t, 'v> {
 }
 
 impl Trace<'_, '_> {
-    /// The expression without reads of local memory, in each case of who wrote it. `None`: too many.
+    /// Replaces the reads of local memory in an expression. Returns one case for each combination of writers, or `None` if there are too
+    /// many.
     fn expand(&self, expr: ExprId, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
         let mut cases = vec![Case { item: expr, given: Vec::new() }];
         let local: HashSet<Read> = self.checks.program.exprs.reads(expr).into_iter().filter(|read| self.is_local(read)).collect();
         for read in local {
-            // What is not found out stays a read of which nothing is known: the arm that it stands in may not be taken.
+            // A read that cannot be traced stays, with an unknown value: the arm that contains it may not be selected.
             let Some(written) = self.written(&read, site, depth) else { continue };
             let mut next = Vec::new();
             for (case, by) in cases.iter().flat_map(|case| written.iter().map(move |by| (case, by))) {
@@ -296,7 +297,7 @@ impl Trace<'_, '_> {
         matches!(self.checks.program.buffers[read.buffer].space, Space::Shared | Space::Register | Space::Fragment { .. })
     }
 
-    /// What was written where `site` reads, by each of those who wrote there.
+    /// Returns the values written to the element that `site` reads, one case for each writer.
     fn written(&self, read: &Read, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
         if depth >= MAX_DEPTH {
             return None;
@@ -317,7 +318,7 @@ impl Trace<'_, '_> {
         (!cases.is_empty()).then_some(cases)
     }
 
-    /// What a copy that is made ahead holds where it is read: what its stage says of the step.
+    /// Returns the value of a prefetched copy where it is read: the value of its stage at the current step.
     fn of_pipeline(&self, read: &Read, site: &Site<'_>) -> Option<Case> {
         let program = self.checks.program;
         let pipeline = program.pipeline_of(read.buffer).filter(|p| p.made.is_some())?;
@@ -334,13 +335,13 @@ impl Trace<'_, '_> {
         Some(Case { item, given: Vec::new() })
     }
 
-    /// What a writer puts where `read` reads.
+    /// Returns the value that a writer stores to the element that `read` reads.
     fn value_at(&self, writer: &Site<'_>, touch: &Touch, read: &Read) -> Option<Case> {
         let value = match &writer.node.kind {
             NodeKind::Compute(compute) if compute.dst.first()?.buffer == read.buffer => {
                 match (&self.checks.program.stages[compute.stage].body, compute.phase) {
                     (Body::Map(_), Phase::Whole) => *compute.value.first()?,
-                    // Of what a reduction stores, the masked elements are known.
+                    // Only the masked elements of a reduction's result are known.
                     (Body::Reduce { .. }, Phase::Whole) => compute.finish.filter(|finish| self.is_masked(*finish))?,
                     (Body::Reduce { .. }, Phase::Finish) => *compute.value.first().filter(|value| self.is_masked(**value))?,
                     _ => return None,
@@ -357,7 +358,7 @@ impl Trace<'_, '_> {
         matches!(self.checks.program.exprs.get(value), Expr::Select(..))
     }
 
-    /// The reader's indices for the writer's axes.
+    /// Maps the writer's axes to the reader's indices.
     fn places(&self, touch: &Touch, read: &Read) -> Option<HashMap<AxisId, ExprId>> {
         let versions = usize::from(self.checks.program.buffers[read.buffer].versions > 1);
         let mut places: HashMap<AxisId, ExprId> = HashMap::new();
@@ -371,8 +372,8 @@ impl Trace<'_, '_> {
         Some(places)
     }
 
-    /// A writer's value where it is read: its own axes are told by the place, and what else it names stands around both. What it names of the
-    /// loops that an axis is made of, that axis tells.
+    /// Rewrites a writer's value for the reader. The element determines the writer's own axes, and the other axes are bound by loops around
+    /// both. If the value names loops that an axis is computed from, the case records the equation between them.
     fn moved(&self, value: ExprId, writer: &Site<'_>, places: &HashMap<AxisId, ExprId>) -> Case {
         let (program, exprs) = (self.checks.program, &self.checks.program.exprs);
         let loops: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).collect();
@@ -393,7 +394,8 @@ impl Trace<'_, '_> {
         case
     }
 
-    /// In which iteration the version was written that is read: what holds besides, after `item` is moved there.
+    /// Relates the version that is read to the iteration that wrote it. Moves `item` to that iteration, or returns a condition that holds
+    /// in this case.
     fn version(&self, writer: &Site<'_>, touch: &Touch, read: &Read, site: &Site<'_>, item: &mut ExprId) -> Option<Option<ExprId>> {
         if self.checks.program.buffers[read.buffer].versions < 2 {
             return Some(None);

@@ -1,5 +1,5 @@
-//! Between dispatches: each output is written as a whole, and each temporary before it is read. Within a dispatch, an invocation reads
-//! device memory that the dispatch writes only where it has written itself. Every obligation has one state.
+//! Data flow between dispatches: each output is written completely, and each temporary is written before it is read. Within a dispatch, an
+//! invocation reads device memory that the dispatch writes only at the elements that it has written itself. Every obligation has one state.
 
 use super::Rule;
 use super::context::Provers;
@@ -9,7 +9,7 @@ use crate::expr::Expr;
 use crate::nest::{Body, BufferId, How, NodeKind, Phase, Program, Space};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// All of it.
+/// Checks the whole plan.
 pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<'_>>], errors: &mut Errors) {
     ledger(program, errors);
     if program.plan.is_empty() {
@@ -35,14 +35,12 @@ pub(super) fn check(program: &Program, provers: &Provers<'_>, sites: &[Vec<Site<
     for result in results.into_iter().filter(|result| !written.contains(result)) {
         let buffer = &program.buffers[result];
         let what = if buffer.space == Space::Update { "tensor" } else { "output" };
-        errors.push(Error::new(
-            buffer.span,
-            format!("{}: the {what} `{}` is not written, or not all of it", Rule::Flow, buffer.name),
-        ));
+        errors.push(Error::new(buffer.span, format!("{}: the {what} `{}` is not written completely", Rule::Flow, buffer.name)));
     }
 }
 
-/// What atomics add to was filled with the identity by the dispatch that wrote it last, and they add to all of it.
+/// Checks that the destination of atomics was filled with the identity by the last dispatch that wrote it, and that the atomics update all
+/// of it.
 fn atomics(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
     for site in &plan[at] {
         let NodeKind::AllReduce(reduction) = &site.node.kind else { continue };
@@ -56,12 +54,13 @@ fn atomics(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at:
             let mut own = site.touches.iter().filter(|t| t.writes && t.buffer == place.buffer);
             if own.any(|touch| !is_whole(program, provers, touch)) {
                 let name = &program.buffers[place.buffer].name;
-                errors.push(Error::new(site.span(), format!("{}: of `{name}`, a part is only filled", Rule::Flow)));
+                errors.push(Error::new(site.span(), format!("{}: the atomics do not update all of `{name}`", Rule::Flow)));
             }
             let last = plan[..at].iter().rev().flatten().find(writes);
             if !last.is_some_and(fills) {
                 let name = &program.buffers[place.buffer].name;
-                let what = format!("{}: `{name}` is not filled with the identity of `{}` before", Rule::Flow, monoid.name);
+                let what =
+                    format!("{}: `{name}` is not filled with the identity of `{}` before the atomics", Rule::Flow, monoid.name);
                 errors.push(Error::new(site.span(), what));
             }
         }
@@ -72,8 +71,8 @@ fn touches<'s>(sites: &'s [Site<'s>]) -> impl Iterator<Item = (&'s Site<'s>, &'s
     sites.iter().flat_map(|site| site.touches.iter().map(move |touch| (site, touch)))
 }
 
-/// Whether a write reaches all of a buffer. An index that is an axis does if the axis is as long as the dimension; of
-/// other indices (a packed layout, a peeled tail) nothing is claimed.
+/// True if a write covers the whole buffer. An index that is an axis covers its dimension if the axis is at least as long. Other indices (a
+/// packed layout, a peeled tail) are assumed to cover it.
 fn is_whole(program: &Program, provers: &Provers<'_>, touch: &Touch) -> bool {
     touch.index.iter().zip(&program.buffers[touch.buffer].shape).all(|(index, n)| match program.exprs.get(*index) {
         Expr::Axis(axis) => {
@@ -85,7 +84,7 @@ fn is_whole(program: &Program, provers: &Provers<'_>, touch: &Touch) -> bool {
     })
 }
 
-/// Device memory that a dispatch writes is read in it only at the index written.
+/// Checks that device memory that a dispatch writes is read in that dispatch only at the index written.
 fn own_reads(program: &Program, sites: &[Site<'_>], errors: &mut Errors) {
     let mut places: HashMap<BufferId, Vec<(&Site<'_>, &Touch)>> = HashMap::new();
     for (site, touch) in touches(sites).filter(|(_, touch)| touch.writes && program.buffers[touch.buffer].space.is_global()) {
@@ -106,7 +105,7 @@ fn ledger(program: &Program, errors: &mut Errors) {
     for obligation in &program.ledger {
         let state = *states.entry((&obligation.what, obligation.span)).or_insert(obligation.state);
         if state != obligation.state {
-            let what = format!("{}: the obligation that {} has two states", Rule::Flow, obligation.what);
+            let what = format!("{}: the obligation that {} has two different states", Rule::Flow, obligation.what);
             errors.push(Error::new(obligation.span, what));
         }
     }

@@ -1,4 +1,4 @@
-//! Loops are of a kind that can be executed, and the dispatch fits its profile.
+//! Checks that every loop is of a kind that the device can execute, and that the dispatch fits its profile.
 
 use super::Rule;
 use super::context::Checks;
@@ -12,12 +12,12 @@ use crate::nest::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a loop of a kind is among those around.
+/// True if a loop of this kind is among those around.
 fn stands_in(above: &[(Exec, Option<AxisId>)], kind: Exec) -> bool {
     above.iter().any(|(exec, _)| *exec == kind)
 }
 
-/// Whether a node can stand in loops over a matrix's sides.
+/// True if a node may be nested in loops over a matrix's sides.
 fn is_of_matrices(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Loop(looped) => matches!(looped.exec, Exec::Matrix(_)),
@@ -27,11 +27,11 @@ fn is_of_matrices(node: &Node) -> bool {
     }
 }
 
-/// What an invocation reads and writes at once, at most.
+/// The most bytes that an invocation reads or writes in one access.
 const VECTOR_BYTES: i64 = 16;
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks the limits of the dispatch.
     pub(super) fn limits(&self) {
         self.size();
         let dispatch: &Dispatch = self.dispatch;
@@ -41,17 +41,17 @@ impl Checks<'_> {
         self.shared();
     }
 
-    /// The workgroup's size.
+    /// Checks the workgroup's size.
     fn size(&self) {
         let span = self.first(|exec| matches!(exec, Exec::Bind(Level::Thread | Level::Subgroup, _)));
         if self.local.contains(&0) {
-            self.refuse(Rule::Limits, span, "a workgroup without invocations");
+            self.refuse(Rule::Limits, span, "the workgroup has no invocations");
         } else if let Some((what, guaranteed)) = self.profile.too_large(self.local) {
             self.refuse(Rule::Limits, span, format!("{what}, and {guaranteed}"));
         }
     }
 
-    /// Where the first loop of a kind was made.
+    /// Returns the span of the first loop of a kind.
     fn first(&self, is: impl Fn(Exec) -> bool) -> SpanId {
         let around = self.sites.iter().flat_map(|site| &site.around);
         let mut spans =
@@ -68,11 +68,11 @@ impl Checks<'_> {
             };
             if stands_in(above, Exec::Lanes) && !in_lanes {
                 let line = self.printer.line(node);
-                self.refuse(Rule::Limits, node.span, format!("`{line}` stands among the lanes of a vector"));
+                self.refuse(Rule::Limits, node.span, format!("`{line}` cannot be nested in the lanes of a vector"));
             }
             if above.iter().any(|(exec, _)| matches!(exec, Exec::Matrix(_))) && !is_of_matrices(node) {
                 let line = self.printer.line(node);
-                self.refuse(Rule::Limits, node.span, format!("`{line}` stands within a matrix"));
+                self.refuse(Rule::Limits, node.span, format!("`{line}` cannot be nested in a matrix"));
             }
             match &node.kind {
                 NodeKind::Loop(looped) => {
@@ -94,11 +94,11 @@ impl Checks<'_> {
         }
     }
 
-    /// A later step is one of a serial loop that is around, and as long.
+    /// Checks that a prefetched step belongs to an enclosing serial loop of the same extent.
     fn later_step(&self, axis: AxisId, of: AxisId, above: &[(Exec, Option<AxisId>)]) -> Option<&'static str> {
         let is_around = above.contains(&(Exec::Serial, Some(of)));
         let is_as_long = self.extent(axis) == self.extent(of) || self.provers.roots.equal(self.extent(axis), self.extent(of));
-        (!is_around || !is_as_long).then_some("counts a step of no loop that is around, or of a longer or shorter one")
+        (!is_around || !is_as_long).then_some("is a step of a loop that does not enclose it, or whose extent differs")
     }
 
     fn looped(&self, node: &Node, looped: &Loop, above: &[(Exec, Option<AxisId>)], alone: bool) {
@@ -106,18 +106,18 @@ impl Checks<'_> {
         let literal = self.literal(looped.axis);
         let wrong = match looped.exec {
             Exec::Serial => None,
-            Exec::Unroll => literal.is_none().then_some("is unrolled, and its extent is no literal"),
+            Exec::Unroll => literal.is_none().then_some("is unrolled, but its extent is not a literal"),
             Exec::Matrix(_) => {
                 self.feature(node, Feature::CooperativeMatrix);
                 self.feature(node, Feature::MemoryModel);
                 let again = stands_in(above, looped.exec) || stands_in(above, Exec::Lanes);
-                let wrong = if again { Some("stands within a side of its kind, or in lanes") } else { None };
-                wrong.or(literal.is_none().then_some("is a side of matrices, and its extent is no literal"))
+                let wrong = if again { Some("is nested in a loop over the same matrix side, or in lanes") } else { None };
+                wrong.or(literal.is_none().then_some("is a side of matrices, but its extent is not a literal"))
             }
-            Exec::Lanes if stands_in(above, Exec::Lanes) => Some("stands among the lanes of another vector"),
+            Exec::Lanes if stands_in(above, Exec::Lanes) => Some("is nested in the lanes of another vector"),
             Exec::Lanes => {
                 let power = literal.is_some_and(|n| n >= 1 && (n as u64).is_power_of_two());
-                (!power).then_some("has lanes, and its extent is no literal power of two")
+                (!power).then_some("is executed in lanes, but its extent is not a literal power of two")
             }
             Exec::Step(Step::First(_)) => None,
             Exec::Step(Step::Ahead(of, _)) => self.later_step(looped.axis, of, above),
@@ -130,31 +130,31 @@ impl Checks<'_> {
         }
     }
 
-    /// Loops over workgroups stand around everything else, and their extents make a grid.
+    /// Checks that loops over workgroups enclose everything else, and that their extents make a grid.
     fn workgroup(&self, axis: AxisId, above: &[(Exec, Option<AxisId>)], alone: bool) -> Option<&'static str> {
         if above.iter().any(|(exec, _)| !matches!(exec, Exec::Bind(Level::Workgroup, _))) {
-            return Some("is bound to workgroups inside something else");
+            return Some("is bound to workgroups, but is nested in another kind of node");
         }
         if !alone {
-            return Some("is bound to workgroups beside something else");
+            return Some("is bound to workgroups, but has siblings");
         }
-        (!self.named(&[self.extent(axis)]).is_empty()).then_some("is bound to workgroups, and its extent depends on an axis")
+        (!self.named(&[self.extent(axis)]).is_empty()).then_some("is bound to workgroups, but its extent depends on an axis")
     }
 
     fn bound(&self, axis: AxisId, level: Level, slot: Slot, above: &[(Exec, Option<AxisId>)]) -> Option<&'static str> {
         let mut around = above.iter().filter(|(exec, _)| *exec == Exec::Bind(level, slot)).filter_map(|(_, outer)| *outer);
         if around.any(|outer| self.is_used_within(axis, outer)) {
-            return Some("is bound to what a loop around it is bound to");
+            return Some("is bound to the same coordinate as a loop around it");
         }
-        let Some(n) = self.literal(axis) else { return Some("is bound to invocations, and its extent is no literal") };
+        let Some(n) = self.literal(axis) else { return Some("is bound to invocations, but its extent is not a literal") };
         if matches!(level, Level::Subgroup | Level::Lane) && self.profile.subgroup.is_none() {
-            return Some("is bound within subgroups, whose size the profile does not say");
+            return Some("is bound within subgroups, but the profile has no fixed subgroup size");
         }
         self.width(level, slot).is_some_and(|width| n > width).then_some("has more values than there are invocations")
     }
 
-    /// Whether what stands within a loop depends on the axis of one around it. If not, both can count the same invocations: those do together
-    /// what is within, inside what each does for itself.
+    /// True if a leaf inside the inner loop depends on the outer loop's axis. If none does, both loops may count the same invocations: the
+    /// invocations execute the inner loop together, within an outer iteration that each executes for itself.
     fn is_used_within(&self, inner: AxisId, outer: AxisId) -> bool {
         self.sites.iter().filter(|site| site.binds(inner)).any(|site| match &site.node.kind {
             NodeKind::Compute(_) => {
@@ -166,7 +166,7 @@ impl Checks<'_> {
         })
     }
 
-    /// The axes of loops that what a compute does depends on, and some expressions.
+    /// Returns the loop axes that a compute and some further expressions depend on.
     pub(super) fn depends_on(&self, site: &Site<'_>, and: &[ExprId]) -> BTreeSet<AxisId> {
         let NodeKind::Compute(compute) = &site.node.kind else { return BTreeSet::new() };
         let index = compute.dst.iter().flat_map(|dst| dst.index.iter().copied());
@@ -175,7 +175,7 @@ impl Checks<'_> {
         self.made_of(axes, site).leaves
     }
 
-    /// The subgroups that loops are bound to are all that there are.
+    /// Checks that loops are bound to all subgroups of the workgroup.
     fn subgroups(&self) {
         let (mut bound, mut uses) = (false, false);
         for site in self.sites {
@@ -193,12 +193,12 @@ impl Checks<'_> {
         }
         let count = self.width(Level::Subgroup, Slot::Linear).unwrap_or(1);
         if bound && count * size != whole {
-            let what = format!("loops are bound to {count} subgroups of {size}, and the workgroup has {whole} invocations");
+            let what = format!("loops are bound to {count} subgroups of {size}, but the workgroup has {whole} invocations");
             self.refuse(Rule::Limits, self.first(|exec| matches!(exec, Exec::Bind(Level::Subgroup, _))), what);
         }
     }
 
-    /// Memory is accessed by no more than 16 bytes at once. (Registers have no accesses: each is a few variables.)
+    /// Checks that no access moves more than 16 bytes. (Registers are not accessed in memory: each is a few variables.)
     fn vectors(&self) {
         for site in self.sites {
             let Some(lanes) = site.loops().find(|looped| looped.exec == Exec::Lanes) else { continue };
@@ -208,7 +208,9 @@ impl Checks<'_> {
                 let bytes = n * i64::from(self.program.buffers[touch.buffer].dtype.bytes());
                 if moves && bytes > VECTOR_BYTES {
                     let (axis, name) = (self.name(lanes.axis), self.buffer(touch.buffer));
-                    let what = format!("the lanes of `{axis}` take {bytes} bytes of `{name}` at once; vectors have {VECTOR_BYTES}");
+                    let what = format!(
+                        "the lanes of `{axis}` access {bytes} bytes of `{name}` at once; vectors have at most {VECTOR_BYTES}"
+                    );
                     self.refuse(Rule::Limits, site.span(), what);
                 }
             }
@@ -219,16 +221,16 @@ impl Checks<'_> {
         let local = matches!(self.space(buffer), Space::Shared | Space::Register | Space::Fragment { .. });
         let name = self.buffer(buffer);
         if !local {
-            self.refuse(Rule::Scope, node.span, format!("`{name}` lives in device memory, and not in a nest"));
+            self.refuse(Rule::Scope, node.span, format!("`{name}` is in device memory and cannot be allocated in a nest"));
         } else if self.program.local_bytes(buffer, self.profile).is_none() {
-            self.refuse(Rule::Limits, node.span, format!("the shape of `{name}` is not made of literals"));
+            self.refuse(Rule::Limits, node.span, format!("the shape of `{name}` is not literal"));
         }
         if self.program.buffers[buffer].versions == 0 {
-            self.refuse(Rule::Limits, node.span, format!("`{name}` has no version"));
+            self.refuse(Rule::Limits, node.span, format!("`{name}` has zero versions"));
         }
     }
 
-    /// Every shared buffer, and what all-reduces need.
+    /// Checks that the shared buffers and the all-reduces' scratch fit into the profile's shared memory.
     fn shared(&self) {
         let mut parts: BTreeMap<String, (i64, SpanId)> = BTreeMap::new();
         for site in self.sites {
@@ -251,7 +253,7 @@ impl Checks<'_> {
         if total <= most {
             return;
         }
-        let what = format!("{total} bytes of shared memory, where `{}` has {most}", self.profile.name);
+        let what = format!("{total} bytes of shared memory, but `{}` has {most}", self.profile.name);
         let largest = parts.values().max_by_key(|(bytes, _)| *bytes).map_or(SpanId::NONE, |(_, span)| *span);
         let error = Error::new(largest, format!("{}: {what}", Rule::Limits));
         let each =
@@ -259,7 +261,7 @@ impl Checks<'_> {
         self.error(parts.into_iter().fold(error, each));
     }
 
-    /// A copy has the box of its buffer, and is as wide as a vector can be.
+    /// Checks that a copy has the shape of its buffer, and that its vectors are legal.
     fn copied(&self, node: &Node, copy: &Copy) {
         let buffer = &self.program.buffers[copy.dst];
         let same =
@@ -268,13 +270,13 @@ impl Checks<'_> {
         let row = copy.axes.last().and_then(|axis| self.literal(*axis)).unwrap_or(1);
         let name = &buffer.name;
         if !same {
-            self.refuse(Rule::Limits, node.span, format!("the axes of the copy are not the shape of `{name}`"));
+            self.refuse(Rule::Limits, node.span, format!("the axes of the copy do not match the shape of `{name}`"));
         }
         if copy.version.is_some() != (buffer.versions > 1) {
             self.refuse(Rule::Limits, node.span, format!("the copy does not say which version of `{name}` it writes"));
         }
         if !copy.width.is_power_of_two() || bytes > VECTOR_BYTES || row % i64::from(copy.width) != 0 {
-            let what = format!("the copy of `{name}` is {} elements wide, of rows of {row}", copy.width);
+            let what = format!("the copy of `{name}` cannot be {} elements wide, because its rows have {row} elements", copy.width);
             self.refuse(Rule::Limits, node.span, what);
         }
     }
@@ -291,7 +293,7 @@ impl Checks<'_> {
         &self.program.stages[stage].name
     }
 
-    /// What a slot is called.
+    /// Returns the name of a slot.
     pub(super) fn slot(level: Level, slot: Slot) -> String {
         bound(level, slot)
     }

@@ -1,4 +1,4 @@
-//! The size of a workgroup, worked out from its loops: what lowering has set is checked against it.
+//! The size of a workgroup, computed from its loops. The size that lowering has set is checked against it.
 
 use super::Rule;
 use super::context::Checks;
@@ -7,7 +7,7 @@ use crate::nest::walk;
 use crate::nest::{Block, Exec, Level, NodeKind, Program, Slot};
 use std::collections::BTreeMap;
 
-/// What loops ask for.
+/// The workgroup size that loops require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Invocations in x, y and z.
@@ -17,7 +17,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// `subgroup`: how many invocations a subgroup has, if that is fixed.
+    /// Computes the size that a block requires. `subgroup` is the number of invocations of a subgroup, if it is fixed.
     pub(super) fn by(program: &Program, block: &Block, subgroup: Option<u32>) -> Asked {
         let mut longest = BTreeMap::new();
         let has_matrices = measure(program, block, &mut longest);
@@ -27,7 +27,7 @@ impl Asked {
         let count = product(&subgroups);
         let has_lanes = longest.keys().any(|(level, _)| *level == Level::Lane);
         let local = match subgroup {
-            // A row of whole subgroups.
+            // The workgroup is one row of whole subgroups.
             Some(size) if has_lanes || has_matrices || count > 1 => [count.saturating_mul(size.into()), 1, 1],
             _ => {
                 let [x, y, z] = [Slot::X, Slot::Y, Slot::Z].map(|slot| of(Level::Thread, slot));
@@ -39,7 +39,7 @@ impl Asked {
         Asked { local: local.map(|n| u32::try_from(n).unwrap_or(u32::MAX)), subgroups }
     }
 
-    /// How many subgroups that are.
+    /// Returns the number of subgroups.
     pub(super) fn count(&self) -> i64 {
         product(&self.subgroups)
     }
@@ -49,7 +49,7 @@ fn product(counts: &[i64]) -> i64 {
     counts.iter().fold(1, |product, n| product.saturating_mul(*n))
 }
 
-/// The greatest extents that are bound to each coordinate; whether there are matrices, which whole subgroups have.
+/// Collects the largest extent that is bound to each coordinate. Returns true if there are matrices, which need whole subgroups.
 fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot), i64>) -> bool {
     let mut has_matrices = false;
     for node in walk::nodes(block) {
@@ -65,13 +65,15 @@ fn measure(program: &Program, block: &Block, longest: &mut BTreeMap<(Level, Slot
 }
 
 impl Checks<'_> {
-    /// Every workgroup has the invocations that its loops are bound to, and no others.
+    /// Checks that the workgroup has exactly the invocations that its loops are bound to.
     pub(super) fn local_size(&self) {
         let ([x, y, z], [a, b, c]) = (self.asked.local, self.dispatch.local);
         if [x, y, z] != [a, b, c] {
             let span = self.dispatch.body.first().map_or(SpanId::NONE, |node| node.span);
-            let what =
-                format!("loops of `{}` are bound to {x} x {y} x {z} invocations, and it has {a} x {b} x {c}", self.dispatch.name);
+            let what = format!(
+                "loops of `{}` are bound to {x} x {y} x {z} invocations, but its workgroup has {a} x {b} x {c}",
+                self.dispatch.name
+            );
             self.refuse(Rule::Limits, span, what);
         }
     }

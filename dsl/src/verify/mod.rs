@@ -1,33 +1,33 @@
-//! The verifier: whether a nest means what its stages say, on every device of its profile.
+//! The verifier: checks that a nest computes what its stages define, on every device of its profile.
 //!
-//! It is the last check of a compilation, and runs between all passes in tests and debug builds; so it takes nests of every form, from the
-//! naive one to the last. It trusts nobody: not the directives, not the lowering, not itself from the pass before. An error here is a
-//! defect of the compiler, or of a directive that should have refused ([`Kind::Compiler`]). Each names the node, and blames the directive
-//! that made it. The first one asks for a report, and shows the nest.
+//! It is the last check of a compilation. In tests and debug builds it also runs between all passes, so it accepts nests of every form,
+//! from the naive one to the lowered one. It relies on no other pass: not on the directives, not on the lowering, and not on its own
+//! earlier runs. An error here is a bug in the compiler, or in a directive that should have refused ([`Kind::Compiler`]). Each error names
+//! the node and the directive that made it. The first one asks for a report and prints the nest.
 //!
-//! The checks in order, each in a file of its own:
-//! 0. `sides`: both sides of a branch compute the same, so all later checks look at the second one alone.
-//! 1. `limits`: loops are of a kind that can be executed, and fit the profile. `local`: workgroups have the size that loops ask for.
-//! 2. `axes`: every axis that a leaf names can be rebuilt from loops around it, which bind each part once; splits say
-//!    the truth about their extents (`reach`).
-//! 3. `scope`: local buffers are touched within their lives.
-//! 4. `predicates`: what can run past its extent has a predicate where that matters. For a reduction, `fills` may make
-//!    it needless: copies whose fills make the item the identity.
-//! 5. `bounds`: what is read and written lies in its buffer.
-//! 6. `owners`: registers and fragments are indexed by constants, and who reads an element has written it.
-//! 7. `reductions`: init, update and finish stand where they must, and an update visits every point once. `all_reduces`: the
-//!    parts of invocations become one, each once. `running`: what goes on from the block before has that one's result.
-//! 8. `written`: what is read from local memory was written before, by all of init and update where there are both.
-//!    Of copies that are made ahead, `steps`: the one of the step at hand.
+//! The checks in order, each in its own file:
+//! 0. `sides`: both blocks of a branch compute the same, so all later checks look at the second block only.
+//! 1. `limits`: loops are of a kind that can be executed, and fit the profile. `local`: workgroups have the size that loops require.
+//! 2. `axes`: every axis that a leaf names can be rebuilt from the loops around it, and these bind each part once. Splits agree with their
+//!    axes' extents (`reach`).
+//! 3. `scope`: local buffers are accessed within their scopes.
+//! 4. `predicates`: an axis that can exceed its extent has a predicate where that matters. A reduction may not need one (`fills`), because
+//!    the values that fill its copies make the item the identity.
+//! 5. `bounds`: every access is in bounds.
+//! 6. `owners`: registers and fragments have constant indices, and an invocation reads only elements that it has written.
+//! 7. `reductions`: init, update and finish are correctly placed, and an update visits every point once. `all_reduces`: the partial results
+//!    are combined, each once. `running`: a loop-carried item starts from the result of the previous block.
+//! 8. `written`: local memory is written before it is read, by both init and update where both exist. `steps`: a prefetched copy is read at
+//!    the step that it was fetched for.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
 //! 10. `parts`: who arrives at a barrier waits at it, once. `hazards`: between accesses of different invocations to shared memory, one of
 //!     which writes, stands a barrier with both its parts (`ways`), on every path and around every loop.
-//! 11. `races`: no two invocations write one element. `scratch`: all-reduces store over no buffer that is needed.
-//! 12. `values`: a leaf computes what its stage says, with tensors in place of their `copies`; a stage that is computed where it is read
-//!     computes what the algorithm's stage says (`placed`).
-//! 13. `flow`: outputs are written, temporaries before they are read; every obligation has one state.
+//! 11. `races`: no two invocations write one element. `scratch`: the scratch of all-reduces aliases only buffers that are dead.
+//! 12. `values`: a leaf computes the value of its stage, after `copies` are traced to their tensors. A stage that is computed where it is
+//!     read computes the value of the algorithm's stage (`placed`).
+//! 13. `flow`: outputs are written, and temporaries are written before they are read. Every obligation has one state.
 //!
-//! Nothing here unrolls, so that the time grows with the nest as it is written.
+//! No check unrolls loops, so the time is proportional to the size of the nest.
 
 mod all_reduces;
 mod axes;
@@ -66,26 +66,26 @@ use crate::profile::Profile;
 use context::Checks;
 use std::fmt;
 
-/// What a nest breaks. Every message begins with its rule.
+/// The rule that a nest breaks. Every message begins with its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// A loop that no device of the profile can execute so.
+    /// A loop that some device of the profile cannot execute.
     Limits,
-    /// An axis that cannot be rebuilt from loops, or a split that is wrong about its extent.
+    /// An axis that cannot be rebuilt from loops, or a split that disagrees with its axis's extent.
     Axes,
-    /// A local buffer outside its life.
+    /// An access of a local buffer outside its scope.
     Scope,
     /// A predicate that is missing.
     Predicate,
     /// An access outside its buffer.
     Bounds,
-    /// A register that another invocation has, or that has no constant index.
+    /// A register that belongs to another invocation, or that is indexed by a variable.
     Owner,
     /// Init, update or finish in the wrong place.
     Reduction,
-    /// A read of what nobody wrote.
+    /// A read of memory that was not written before.
     Unwritten,
-    /// A copy that is made ahead, and is another step's where it is read.
+    /// A prefetched copy that is read at another step than it was fetched for.
     Step,
     /// A barrier, collective or matrix that not all invocations reach.
     Uniformity,
@@ -95,9 +95,9 @@ pub enum Rule {
     Barrier,
     /// Two invocations that write one element.
     Race,
-    /// A value that is not its stage's.
+    /// A value that differs from its stage's definition.
     Value,
-    /// An output that is not written, or a temporary that is read before.
+    /// An output that is not written, or a temporary that is read before it is written.
     Flow,
 }
 
@@ -123,21 +123,21 @@ impl fmt::Display for Rule {
     }
 }
 
-/// How far a nest has come.
+/// The stage of lowering that a nest has reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Before lowering has placed its barriers.
     Scheduled,
     /// Any form with barriers.
     Any,
-    /// The last one: it says how many invocations a workgroup has.
+    /// After lowering: each dispatch has its workgroup size.
     Lowered,
 }
 
-/// Checks a nest of the last form: as [`verify`], and that every workgroup has the invocations that loops are bound to.
+/// Checks a lowered nest: as [`verify`], and that every workgroup has the invocations that its loops are bound to.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All violations that the checks find.
 pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors> {
     check(program, profile, Form::Lowered)
 }
@@ -145,7 +145,7 @@ pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors
 /// Checks a nest of any form.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All violations that the checks find.
 pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
     check(program, profile, Form::Any)
 }
@@ -153,7 +153,7 @@ pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
 /// Checks a nest before lowering has placed its barriers.
 ///
 /// # Errors
-/// Everything else that is wrong with it.
+/// All other violations that the checks find.
 pub fn verify_scheduled(program: &Program, profile: &Profile) -> Result<(), Errors> {
     check(program, profile, Form::Scheduled)
 }
@@ -174,7 +174,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
         }
         checks.axes();
         checks.scope();
-        // What follows asks what loops mean, and would only repeat what is wrong with them.
+        // The following checks interpret the loops. If the loops are wrong, they would only repeat the same errors.
         if checks.errors.borrow().is_empty() {
             checks.predicates();
             checks.bounds();
@@ -200,7 +200,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
     defects(program, errors)
 }
 
-/// The errors as what they are: the compiler's.
+/// Marks the errors as bugs in the compiler.
 fn defects(program: &Program, mut errors: Errors) -> Result<(), Errors> {
     errors.0.iter_mut().for_each(|error| error.kind = Kind::Compiler);
     if let Some(first) = errors.0.first_mut() {

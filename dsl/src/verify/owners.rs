@@ -1,7 +1,7 @@
-//! Registers and fragments: constant indices, and dimensions that belong to invocations.
+//! Registers and fragments: checks that their indices are constant, and that each dimension belongs to the right invocations.
 //!
-//! An axis bound to invocations indexes a dimension alone, and every access to the buffer indexes that dimension by an axis of the same
-//! slot: so an invocation reads only elements that it has written.
+//! An axis bound to invocations is the whole index of a dimension, and every access to the buffer indexes that dimension by an axis of the
+//! same slot. So an invocation reads only elements that it has written.
 
 use super::Rule;
 use super::context::Checks;
@@ -11,11 +11,11 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisId, AxisKind, BufferId, Exec, Level, Slot, Space};
 use std::collections::HashMap;
 
-/// Who owns a dimension: a slot, and how many of it.
+/// The owner of a dimension: a level, a slot, and the number of owners.
 pub(super) type Owner = Option<(Level, Slot, Option<i64>)>;
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks every access of registers and fragments.
     pub(super) fn owners(&self) {
         let mut known: HashMap<(BufferId, usize), (Owner, &Site<'_>)> = HashMap::new();
         for site in self.sites {
@@ -35,12 +35,12 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether a buffer is an invocation's or a subgroup's.
+    /// True if a buffer belongs to an invocation or a subgroup.
     pub(super) fn is_private(&self, buffer: BufferId) -> bool {
         matches!(self.space(buffer), Space::Register | Space::Fragment { .. })
     }
 
-    /// The invocations that an index picks.
+    /// Returns the invocations that an index selects.
     pub(super) fn owner(&self, site: &Site<'_>, index: ExprId) -> Owner {
         let Expr::Axis(axis) = self.program.exprs.get(index) else { return None };
         match site.exec(*axis) {
@@ -51,25 +51,27 @@ impl Checks<'_> {
 
     fn constant(&self, site: &Site<'_>, touch: &Touch, index: ExprId) {
         let texts = || (self.line(site), self.buffer(touch.buffer), self.printer.expr(index));
-        // An element of a table at a constant index is a literal.
+        // An element of a constant table at a constant index is a literal.
         let opaque = |e: &Expr| match e {
             Expr::Read(read) => !matches!(self.space(read.buffer), Space::Constant(_)),
             _ => matches!(e, Expr::Dim(_) | Expr::Scalar(_)),
         };
         if self.program.exprs.any(index, &mut |e| opaque(e)) {
             let (line, name, text) = texts();
-            let what = format!("`{line}` indexes `{name}` by `{text}`, which is known only at run time; registers have no address");
+            let what = format!(
+                "`{line}` indexes `{name}` by `{text}`, which is known only at run time, but registers need constant indices"
+            );
             return self.refuse(Rule::Owner, site.span(), what);
         }
         for leaf in self.made_of(self.named(&[index]), site).leaves {
             let wrong = match site.exec(leaf) {
                 None | Some(Exec::Unroll | Exec::Lanes | Exec::Matrix(_)) => continue,
                 Some(Exec::Bind(Level::Workgroup, _)) | Some(Exec::Serial) if self.single(leaf) => continue,
-                Some(Exec::Serial) => "counts a loop that is not unrolled",
-                Some(Exec::Step(_)) => "counts the steps of a pipeline",
-                Some(Exec::Bind(Level::Workgroup, _)) => "counts workgroups",
+                Some(Exec::Serial) => "is the axis of a loop that is not unrolled",
+                Some(Exec::Step(_)) => "is the step of a pipeline",
+                Some(Exec::Bind(Level::Workgroup, _)) => "is bound to workgroups",
                 Some(Exec::Bind(..)) if self.owner(site, index).is_some() => continue,
-                Some(Exec::Bind(..)) => "tells which invocation it is, and must index a dimension alone",
+                Some(Exec::Bind(..)) => "is bound to invocations, so it must be the whole index of a dimension",
             };
             let ((line, name, text), leaf) = (texts(), self.name(leaf));
             let what = format!("`{line}` indexes `{name}` by `{text}`, where `{leaf}` {wrong}");
@@ -77,7 +79,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Parallel axes that are bound within the buffer's life own a dimension.
+    /// Checks that each parallel axis that is bound inside the buffer's scope owns a dimension. Otherwise, different invocations would
+    /// write the same element.
     fn owned(&self, site: &Site<'_>, touch: &Touch) {
         let Some(life) = site.life(touch.buffer) else { return };
         let reduced = self.made_of(self.reduced(site), site).leaves;
@@ -92,14 +95,15 @@ impl Checks<'_> {
         });
         if let Some(looped) = lost {
             let (line, axis, name) = (self.line(site), self.name(looped.axis), self.buffer(touch.buffer));
-            let what = format!("`{line}` gives each invocation of `{axis}` another `{name}`, of which no dimension is its own");
+            let what =
+                format!("`{line}` writes another `{name}` in each invocation of `{axis}`, but `{axis}` indexes no dimension of it");
             self.refuse(Rule::Owner, site.span(), what);
         }
     }
 
     fn other_owner(&self, site: &Site<'_>, touch: &Touch, first: &Site<'_>) {
         let (line, first, name) = (self.line(site), self.line(first), self.buffer(touch.buffer));
-        let what = format!("{}: `{line}` touches elements of `{name}` that another invocation has", Rule::Owner);
-        self.error(Error::new(site.span(), what).note(format!("`{first}` indexes it by other invocations")));
+        let what = format!("{}: `{line}` accesses elements of `{name}` that belong to another invocation", Rule::Owner);
+        self.error(Error::new(site.span(), what).note(format!("`{first}` distributes it in another way")));
     }
 }

@@ -1,5 +1,5 @@
-//! Stages that are computed where they are read: each computes what the algorithm's stage says at the element that it stands for
-//! ([`Program::placed`](crate::nest::Program::placed)). What reads it is traced to that element (`copies`).
+//! Stages that are computed where they are read: checks that each computes the value of the algorithm's stage at the element that it
+//! replaces ([`Program::placed`](crate::nest::Program::placed)). `copies` traces the reads of such a stage to that element.
 
 use super::Rule;
 use super::context::Checks;
@@ -9,33 +9,34 @@ use crate::nest::points::points;
 use crate::nest::{AxisId, Body, Monoid, Stage, StageId};
 use std::collections::HashMap;
 
-/// What a leaf of a stage is to compute.
+/// The definition that a leaf of a stage must match.
 pub(super) struct Wanted {
     pub(super) body: Body,
-    /// What else a reduction stores.
+    /// The further values that a reduction stores.
     pub(super) also: Vec<ExprId>,
 }
 
 impl Checks<'_> {
-    /// What a leaf of a stage is to compute: what the stage says, or, where that is placed, what the algorithm's stage says.
+    /// Returns the definition that a leaf of a stage must match: the stage's own, or, if the stage is placed, the algorithm's stage at its
+    /// element.
     pub(super) fn wanted(&self, site: &Site<'_>, id: StageId) -> Wanted {
         let Stage { body, also, .. } = &self.program.stages[id];
         let own = || Wanted { body: body.clone(), also: also.iter().map(|(_, value)| *value).collect() };
         let Some(element) = self.program.placed.get(&id) else { return own() };
         self.at_element(site, *element, body).unwrap_or_else(|| {
-            let what = format!("nothing says what the elements of `{}` are", self.stage(id));
+            let what = format!("the elements of `{}` have no definition in the algorithm", self.stage(id));
             self.refuse(Rule::Value, site.span(), what);
             own()
         })
     }
 
-    /// The body of the stage that defines an element, there. `own` gives the axes that are reduced over.
+    /// Returns the body of the stage that defines `element`, at that element. `own` provides the axes to reduce over.
     fn at_element(&self, site: &Site<'_>, element: ExprId, own: &Body) -> Option<Wanted> {
         let (program, exprs) = (self.program, &self.program.exprs);
         let Expr::Read(read) = exprs.get(element) else { return None };
         let stage = &program.stages[program.definition(read.buffer)?];
         let (kept, inside) = points(exprs, &stage.axes, &program.buffers[read.buffer], read);
-        // What is computed where the fill stands is not used, and may be anything.
+        // The fill replaces the value at these points, so any value may be computed there.
         let mut places = match read.outside {
             Outside::Fill(..) => stage.axes.iter().copied().zip(read.index.iter().copied()).collect(),
             _ => kept.clone(),
@@ -54,7 +55,8 @@ impl Checks<'_> {
                     let here = exprs.axis(*own);
                     let extent = self.at_places(self.extent(*axis), &ranges);
                     if !self.same_index(self.extent(*own), extent) {
-                        let what = format!("the range of `{}` is not that of the stage that it stands for", self.name(*own));
+                        let what =
+                            format!("the range of `{}` differs from the range in the stage that it replaces", self.name(*own));
                         self.refuse(Rule::Value, site.span(), what);
                     }
                     ranges.insert(*axis, here);

@@ -1,5 +1,5 @@
-//! An axis that can pass its extent has a predicate where memory that others see is written, and where a reduction would count points past
-//! the end. (Reads are the business of [`super::bounds`].)
+//! Checks that an axis that can exceed its extent has a predicate wherever shared or device memory is written, and wherever a reduction
+//! would take items past the end. ([`super::bounds`] checks the reads.)
 
 use super::Rule;
 use super::context::Checks;
@@ -8,7 +8,7 @@ use crate::diag::Error;
 use crate::nest::{AxisId, Fate, NodeKind, Tail};
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks the predicates of every leaf.
     pub(super) fn predicates(&self) {
         for site in self.sites {
             self.writes_are_guarded(site);
@@ -16,7 +16,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Nothing past an extent is written, and nothing twice by inactive invocations.
+    /// Checks that no element past an extent is written, and that inactive invocations write no element again.
     fn writes_are_guarded(&self, site: &Site<'_>) {
         let visible = |touch: &&Touch| touch.writes && self.is_visible(touch.buffer);
         let written: Vec<_> = site.touches.iter().filter(visible).collect();
@@ -34,8 +34,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether a leaf fills memory that lives within the loop over an axis, and does not depend on that: it is done by all invocations, also
-    /// by those for which the axis has no value. (That no two of them write one element is another check's business.)
+    /// True if all invocations of an axis execute a leaf together, inactive ones included: the leaf fills memory whose scope is inside the
+    /// loop over the axis, and its value does not depend on the axis. (`races` checks that no two of them write one element.)
     fn is_done_together(&self, site: &Site<'_>, axis: AxisId, written: &[&Touch]) -> bool {
         let place = |is: &dyn Fn(&NodeKind) -> bool| site.around.iter().position(|around| is(&around.node.kind));
         let looped = place(&|node| matches!(node, NodeKind::Loop(l) if l.axis == axis));
@@ -46,7 +46,7 @@ impl Checks<'_> {
         matches!(site.node.kind, NodeKind::Compute(_)) && written.iter().all(within) && !self.depends_on(site, &[]).contains(&axis)
     }
 
-    /// A reduction takes no item past an extent, unless that is the identity.
+    /// Checks that a reduction takes no item past an extent, unless the item is the identity.
     fn items_are_guarded(&self, site: &Site<'_>) {
         let reduced = self.reduced(site);
         for axis in self.made_of(reduced, site).past {
@@ -59,26 +59,29 @@ impl Checks<'_> {
                 continue;
             }
             match pred {
-                None => self.missing(site, axis, "would add items past it, which are not proved to be the identity"),
+                None => self.missing(site, axis, "would add items past it that are not proved to be the identity"),
                 Some(_) => {
-                    let what =
-                        format!("`{}` is not proved to take the identity where `{}` is filled", self.line(site), self.name(axis));
+                    let what = format!(
+                        "the items of `{}` are not proved to be the identity where `{}` is filled",
+                        self.line(site),
+                        self.name(axis)
+                    );
                     self.refuse(Rule::Predicate, site.span(), what);
                 }
             }
         }
     }
 
-    /// Notes that an axis runs past its extent.
+    /// Reports that an axis exceeds its extent.
     pub(super) fn missing(&self, site: &Site<'_>, axis: AxisId, harm: &str) {
         let (line, name, extent) = (self.line(site), self.name(axis), self.printer.expr(self.extent(axis)));
         let error = Error::new(site.span(), format!("{}: `{name} < {extent}` on `{line}`", Rule::Predicate));
         let error = match &self.program.axes[axis].fate {
             Fate::Split(split) if !site.binds(axis) => {
-                error.note_at(split.span, format!("`{name}` can pass {extent}, as its split is not exact; the leaf {harm}"))
+                error.note_at(split.span, format!("`{name}` can exceed {extent}, because its split is not exact; the leaf {harm}"))
             }
             _ => error.note(format!("there are more invocations than `{name}` has values; the leaf {harm}")),
         };
-        self.error(error.help("list the axis among the predicates of the leaf"));
+        self.error(error.help("add the axis to the predicates of the leaf"));
     }
 }

@@ -1,5 +1,5 @@
-//! No two invocations write one element: each has another index, or a predicate holds it back. By atomics several do, and each adds a part
-//! of its own.
+//! Checks that no two invocations write one element: each has a different index, or a predicate excludes it. Several invocations may update
+//! one element with atomics, if each adds a different partial result.
 
 use super::Rule;
 use super::context::Checks;
@@ -11,7 +11,7 @@ use crate::nest::{AllReduce, AxisDef, AxisId, Exec, Fate, Level, NodeKind, Phase
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks every write to memory that other invocations can read.
     pub(super) fn races(&self) {
         for site in self.sites {
             for touch in site.touches.iter().filter(|touch| touch.writes && self.is_visible(touch.buffer)) {
@@ -39,12 +39,12 @@ impl Checks<'_> {
             if level == Level::Workgroup && (!global || self.single(looped.axis)) {
                 continue;
             }
-            // Not yet lowered: lowering makes one of what these axes' invocations have.
+            // Before lowering, the invocations of these axes hold partial results that lowering will combine.
             let is_reduced = whole.contains(&looped.axis);
             if !told.contains(&looped.axis) && !is_reduced {
-                // A copy inside other loops has an index of its own for each invocation.
+                // A copy inside other loops has a different index in each invocation.
                 if level == Level::Workgroup {
-                    return self.race(site, touch, &format!("workgroups that differ in `{}`", self.name(looped.axis)));
+                    return self.race(site, touch, &format!("workgroups with different `{}`", self.name(looped.axis)));
                 }
                 continue;
             }
@@ -64,7 +64,8 @@ impl Checks<'_> {
         }
     }
 
-    /// How many invocations have parts of their own of what an all-reduce takes, as loops that are not around it tell them apart.
+    /// Returns the number of invocations that hold different partial results of an all-reduce's source, because of loops that do not
+    /// enclose the all-reduce.
     fn own_parts(&self, site: &Site<'_>, reduction: &AllReduce) -> i64 {
         let updates = |other: &&Site<'_>| phase(other) == Some((reduction.stage, Phase::Update));
         let Some(update) = self.sites.iter().find(updates) else { return 1 };
@@ -76,19 +77,20 @@ impl Checks<'_> {
         widths.product()
     }
 
-    /// What is the same for all who write an element: its index, and the axes that predicates leave one value.
+    /// Returns the expressions that have one value for all writers of an element: its indices, and the axes that predicates restrict to one
+    /// value.
     fn fixed(&self, site: &Site<'_>, index: &[ExprId]) -> Vec<ExprId> {
         let ones = site.preds().iter().map(|pred| pred.axis).filter(|one| self.single(*one));
         index.iter().copied().chain(ones.map(|one| self.provers.value(one))).collect()
     }
 
-    /// The axes whose values the index tells.
+    /// Returns the axes whose values the index determines.
     pub(super) fn told(&self, site: &Site<'_>, index: &[ExprId]) -> BTreeSet<AxisId> {
         let mut told: BTreeSet<AxisId> = BTreeSet::new();
         for e in index {
             told.extend(self.told_by(*e));
         }
-        // A quotient and its remainder tell what was divided.
+        // A quotient and its remainder together determine the dividend.
         for e in index {
             if let Expr::Binary(Binary::FloorDiv, a, b) = self.program.exprs.get(*e)
                 && index.iter().any(|other| *self.program.exprs.get(*other) == Expr::Binary(Binary::FloorMod, *a, *b))
@@ -100,7 +102,7 @@ impl Checks<'_> {
         while let Some(axis) = open.pop() {
             let more = match &self.program.axes[axis].fate {
                 _ if site.binds(axis) => continue,
-                // Of an index, two tiles may be meant: the last one lies over the one before it.
+                // One index may belong to two tiles, because the last tile overlaps the one before it.
                 Fate::Split(split) if split.shifted().is_some() => continue,
                 Fate::Split(split) => split.parts.clone(),
                 Fate::Fused { into, .. } => match &self.program.axes[*into].def {
@@ -114,13 +116,13 @@ impl Checks<'_> {
         told
     }
 
-    /// Whether axes tell every digit of a fused one: as itself, or by another stage's axis that is the same digit.
+    /// True if axes determine every component of a fused axis, either directly or by another stage's axis for the same component.
     fn tells_all(&self, told: &BTreeSet<AxisId>, fused: AxisId, digits: &[AxisId]) -> bool {
         let is = |axis: &AxisId, n: usize| matches!(self.program.axes[*axis].fate, Fate::Fused { into, digit, .. } if into == fused && digit == n);
         digits.iter().enumerate().all(|(n, d)| told.contains(d) || self.single(*d) || told.iter().any(|axis| is(axis, n)))
     }
 
-    /// The axes that one index tells: of a sum whose steps are each longer than all smaller ones together.
+    /// Returns the axes that one index determines: all axes of a sum in which each step is longer than all smaller ones together.
     fn told_by(&self, index: ExprId) -> Vec<AxisId> {
         let sum = self.sum(index);
         if sum.rest.iter().any(|(e, _)| !self.named(&[*e]).is_empty()) {
@@ -133,7 +135,7 @@ impl Checks<'_> {
             if *times <= below {
                 return Vec::new();
             }
-            // The largest step's axis may be as long as it likes.
+            // The axis with the largest step needs no bound.
             if i + 1 < steps.len() {
                 let Some(most) = self.most(*axis) else { return Vec::new() };
                 below += times * (most - 1);

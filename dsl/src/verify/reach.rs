@@ -1,8 +1,8 @@
-//! How far the parts of a split axis reach: to its end, or never past it.
+//! Checks that the parts of a split axis reach its end, and that the parts of an exact split do not exceed it.
 //!
 //! A loop that was moved out of a loop on which its range depends runs over a hull: the largest range that it can have, over the axes
-//! around its new place. The hull bounds the old range only where all axes are within their extents. So the range is rewritten to what the
-//! hull names, and no further ([`cuts`]); what lies below counts as an axis of its own, within its extent.
+//! around its new place. The hull bounds the old range only where all axes are within their extents. So the range is rewritten until it
+//! names only the hull's axes ([`cuts`]). Each of those axes then counts as an axis of its own that is within its extent.
 
 use super::context::Checks;
 use super::site::Site;
@@ -11,7 +11,7 @@ use crate::facts::{Poly, Prover};
 use crate::nest::{AxisDef, AxisId, Fate, Program};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Of every axis that its parts may not reach, the extent over the axes that theirs name.
+/// Returns, for each axis that its parts may not reach, its extent over the axes that the parts' extents name.
 pub(super) fn cuts(program: &Program) -> BTreeMap<AxisId, ExprId> {
     let mut cuts = BTreeMap::new();
     for axis in program.axes.ids() {
@@ -36,7 +36,7 @@ pub(super) fn cuts(program: &Program) -> BTreeMap<AxisId, ExprId> {
     cuts
 }
 
-/// The axes of one part that has their extent, in the words of the loops.
+/// Returns the axes that were split into one part of the same extent, compared over the loops.
 pub(super) fn aliases(program: &Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<AxisId> {
     let looped: HashSet<AxisId> = sites.iter().flatten().flat_map(|site| site.loops().map(|looped| looped.axis)).collect();
     let live: HashSet<AxisId> = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live).collect();
@@ -48,7 +48,7 @@ pub(super) fn aliases(program: &Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<Ax
     let same = |axis: AxisId| {
         let extent = program.axes[axis].extent;
         let extent = program.over_leaves(extent, &live);
-        // What has one value and no loop differs by its name alone.
+        // An axis with one value and no loop has the value 0, so the two extents differ only in its name.
         let Program { exprs, axes, .. } = program;
         exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) if !looped.contains(axis) && exprs.as_int(axes[*axis].extent) == Some(1) => Some(exprs.int(0)),
@@ -58,7 +58,7 @@ pub(super) fn aliases(program: &Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<Ax
     ones.into_iter().filter(|(axis, part)| same(*axis) == same(*part)).map(|(axis, _)| axis).collect()
 }
 
-/// The axes that are left as they are where others are named: those, and what is made of none of them.
+/// Returns the axes that are not rewritten: the named ones, and those that no named axis is computed from.
 fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
     let mut above = BTreeSet::new();
     let mut open: Vec<AxisId> = named.iter().copied().collect();
@@ -73,7 +73,7 @@ fn kept(program: &Program, named: &BTreeSet<AxisId>) -> HashSet<AxisId> {
     program.axes.ids().filter(|axis| !above.contains(axis)).collect()
 }
 
-/// Whether an expression is at most a number by the literals in it alone.
+/// True if the literals in an expression alone prove that it is at most `most`.
 fn at_most(exprs: &Exprs, id: ExprId, most: i64) -> bool {
     let literal = |e: ExprId| exprs.as_int(e);
     match *exprs.get(id) {
@@ -91,10 +91,10 @@ fn at_most(exprs: &Exprs, id: ExprId, most: i64) -> bool {
 }
 
 impl<'v> Checks<'v> {
-    /// Whether the parts of a split reach all of its axis.
+    /// True if the parts of a split reach the end of its axis.
     pub(super) fn covers(&self, axis: AxisId) -> bool {
         let Fate::Split(split) = &self.program.axes[axis].fate else { return true };
-        // A loop of a negative length runs no iteration.
+        // A loop with a negative extent runs no iteration.
         if split.parts.iter().any(|part| self.program.exprs.as_int(self.extent(*part)).is_some_and(|n| n < 0)) {
             return false;
         }
@@ -108,7 +108,7 @@ impl<'v> Checks<'v> {
             [part] => [extent, cut].into_iter().any(|extent| self.grows(provers, extent, self.extent(part))),
             _ => false,
         };
-        // Where an axis is past its own extent, nothing needs to be reached.
+        // If an axis is past its own extent, its parts do not need to reach a value.
         let inside = || {
             let extents: Vec<ExprId> = split.parts.iter().map(|part| self.extent(*part)).chain([extent]).collect();
             let inside = self.provers.inside(&extents);
@@ -130,8 +130,8 @@ impl<'v> Checks<'v> {
         self.beside_literals(parts).is_some_and(|(part, _)| self.has_term(part, extent))
     }
 
-    /// True if one part is as long as the extent divided by the literal product of the others, rounded up, which is how a split by
-    /// factors is made. The prover alone splits minima in the extent into cases, and may give up because of their number.
+    /// True if the only symbolic part is the extent divided by the product of the literal parts, rounded up. This is the form that a split
+    /// by factors has. The prover splits minima in the extent into cases, and may give up if there are too many.
     fn is_rounded_up(&self, parts: &[AxisId], extent: ExprId) -> bool {
         let (exprs, roots) = (&self.program.exprs, &self.provers.roots);
         let Some((quotient, by)) = self.beside_literals(parts) else { return false };
@@ -149,18 +149,18 @@ impl<'v> Checks<'v> {
         (others.next().is_none() && by > 0).then_some((part, by))
     }
 
-    /// Whether parts that are within their extents stay below that of their axis.
+    /// True if the axis stays below its extent while its parts are within theirs.
     pub(super) fn stays_within(&self, axis: AxisId, parts: &[AxisId]) -> bool {
         let (roots, extent) = (&self.provers.roots, self.extent(axis));
         self.provers.aliases.contains(&axis)
             || self.value_of(parts).is_some_and(|value| roots.less(&value, extent))
             || self.provers.leaves.less(self.provers.value(axis), extent)
-            // Digits in range make less than the product of their bases.
+            // Components in range give a value below the product of their extents.
             || self.product(roots, parts).is_some_and(|product| roots.less_equal(&product, extent))
     }
 
-    /// Whether one expression is at most the other because it is the same of parts that are: how hulls are made, of which
-    /// the prover sees only the whole.
+    /// True if one expression is at most the other because it has the same form and its operands are at most the other's. Hulls have this
+    /// form, and the prover sees only the whole expression.
     pub(super) fn grows(&self, provers: &[&Prover<'v>], less: ExprId, more: ExprId) -> bool {
         use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
         let exprs = &self.program.exprs;
@@ -183,7 +183,7 @@ impl<'v> Checks<'v> {
             || provers.iter().any(|prover| prover.less_equal(less, more))
     }
 
-    /// The value of an axis by its parts, each within its extent.
+    /// Returns the value of an axis in terms of its parts, each within its extent.
     fn value_of(&self, parts: &[AxisId]) -> Option<Poly> {
         let roots = &self.provers.roots;
         parts.iter().try_fold(Poly::constant(0), |value, part| {

@@ -1,10 +1,10 @@
-//! Init, update and finish of a reduction stand where they must.
+//! Checks that the init, update and finish of a reduction are correctly placed.
 //!
-//! - An init writes the identity, outside the loops of the reduction (or the accumulator lives within them too).
-//! - Between init and update, every loop is the reduction's or picks another element: each point is visited once.
-//! - Something reads the result of every update.
-//! - A finish stands outside the loops of the reduction. Where these are bound to invocations or workgroups, each has only a
-//!   part of the result, and all-reduces of exactly those must stand between ([`all_reduces`](super::all_reduces)).
+//! - An init writes the identity, outside the loops of the reduction (or the accumulator's scope is inside them too).
+//! - Every loop between init and update belongs to the reduction or selects another element, so each point is visited once.
+//! - The result of every update is read.
+//! - A finish is outside the loops of the reduction. If these are bound to invocations or workgroups, each holds only a partial result, and
+//!   all-reduces over exactly those axes must come first ([`all_reduces`](super::all_reduces)).
 
 use super::Rule;
 use super::context::{Checks, MadeOf};
@@ -14,11 +14,11 @@ use crate::expr::Expr;
 use crate::nest::{AxisId, Body, BufferId, Exec, Loop, NodeKind, Phase, Side, StageId};
 use std::collections::{BTreeSet, HashMap};
 
-/// The axes bound to invocations and workgroups, or columns of matrices, that an accumulator is a part of a reduction over.
+/// For each accumulator, the axes over which it is partial. These axes are bound to invocations or workgroups, or are columns of matrices.
 pub(super) type Partial = HashMap<BufferId, BTreeSet<AxisId>>;
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks all reductions of the dispatch.
     pub(super) fn reductions(&self) {
         let mut partial = Partial::new();
         let updated: BTreeSet<StageId> =
@@ -28,7 +28,7 @@ impl Checks<'_> {
                 phase(site).filter(|(stage, _)| !updated.contains(stage))
             {
                 let (line, name) = (self.line(site), self.stage(stage));
-                self.refuse(Rule::Reduction, site.span(), format!("`{line}`, and no update of `{name}`"));
+                self.refuse(Rule::Reduction, site.span(), format!("`{line}`, but `{name}` has no update"));
             }
             match phase(site) {
                 Some((stage, Phase::Init)) => self.init(site, stage),
@@ -54,14 +54,14 @@ impl Checks<'_> {
         }
     }
 
-    /// The reductions whose results a leaf reads from their accumulators.
+    /// Returns the reductions whose results a leaf reads from their accumulators.
     fn results(&self, site: &Site<'_>) -> BTreeSet<StageId> {
         let ends: Vec<BufferId> = site.touches.iter().filter(|t| t.role == Role::Finish).map(|t| t.buffer).collect();
         let updates = |other: &&Site<'_>| other.touches.iter().any(|t| t.role == Role::Update && ends.contains(&t.buffer));
         self.sites.iter().filter(updates).filter_map(|other| phase(other).map(|(stage, _)| stage)).collect()
     }
 
-    /// The axes bound around a leaf that make up the reduction of a stage.
+    /// Returns the axes bound around a leaf that belong to the reduction of a stage.
     fn reduction_leaves(&self, site: &Site<'_>, stage: StageId) -> BTreeSet<AxisId> {
         match &self.program.stages[stage].body {
             Body::Reduce { over, .. } => self.made_of(over.iter().copied(), site).leaves,
@@ -82,7 +82,7 @@ impl Checks<'_> {
         self.begins_outside(site, stage);
     }
 
-    /// A reduction begins outside its own loops, or its accumulator does within them.
+    /// Checks that a reduction begins outside its own loops, or that its accumulator's scope is inside them.
     pub(super) fn begins_outside(&self, site: &Site<'_>, stage: StageId) {
         let line = self.line(site);
         let leaves = self.reduction_leaves(site, stage);
@@ -91,14 +91,14 @@ impl Checks<'_> {
             let begins_inside = site.touches.iter().all(|touch| site.life(touch.buffer).is_some_and(|life| life > depth));
             if leaves.contains(&looped.axis) && is_loop(looped.exec) && !begins_inside {
                 let (name, stage) = (self.name(looped.axis), self.stage(stage));
-                let what = format!("`{line}` stands inside the loop over `{name}`, which is a part of the reduction of `{stage}`");
+                let what = format!("`{line}` is nested in the loop over `{name}`, which belongs to the reduction of `{stage}`");
                 self.refuse(Rule::Reduction, site.span(), what);
             }
         }
     }
 
-    /// The parts of the reduction's axes reach every point, once. Where the stage has only some parts of an axis, all of its parts together
-    /// reach every point.
+    /// Checks that the parts of the reduction's axes reach every point once. If the stage has only some parts of an axis, all parts of that
+    /// axis together must reach every point.
     fn every_point(&self, site: &Site<'_>, stage: StageId) {
         let Body::Reduce { over, .. } = &self.program.stages[stage].body else { return };
         self.visits_no_twice(site, &self.made_of(over.iter().copied(), site).consumed);
@@ -108,7 +108,7 @@ impl Checks<'_> {
             self.refuse(
                 Rule::Reduction,
                 site.span(),
-                format!("`{line}` leaves out points, as `{a}` and `{b}` do not vary independently"),
+                format!("`{line}` does not visit every point, because `{a}` and `{b}` do not vary independently"),
             );
         }
         for axis in consumed.into_iter().filter(|axis| !self.covers(*axis)) {
@@ -135,8 +135,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Each component is updated once for each point, from the state before that: an update that only reads some of them stands before
-    /// the one that has these alone, within the same loops of the reduction.
+    /// Checks that each component is updated once for each point, from the state before that point. An update that only reads some
+    /// components must precede the update that writes only those, within the same loops of the reduction.
     fn has_every_component(&self, site: &Site<'_>, stage: StageId) {
         let (NodeKind::Compute(compute), Body::Reduce { monoid, .. }) = (&site.node.kind, &self.program.stages[stage].body) else {
             return;
@@ -168,12 +168,12 @@ impl Checks<'_> {
             });
         if !is_whole && (names_others || !has_other()) {
             let (line, name) = (self.line(site), self.stage(stage));
-            let what = format!("`{line}` is not one update of all of the state of `{name}`, from what it was before");
+            let what = format!("`{line}` does not update the whole state of `{name}` once, from its previous value");
             self.refuse(Rule::Reduction, site.span(), what);
         }
     }
 
-    /// No lanes of a reduction's axis: they would all add to one element.
+    /// Checks that no axis of the reduction is executed in lanes, because all lanes would add to one element.
     fn is_in_lanes(&self, site: &Site<'_>, touch: &Touch, leaves: &BTreeSet<AxisId>) {
         let lanes = |looped: &&Loop| looped.exec == Exec::Lanes && leaves.contains(&looped.axis) && !self.single(looped.axis);
         if let Some(looped) = site.loops().find(lanes) {
@@ -183,8 +183,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Someone takes what an update leaves in its accumulators: a finish, an all-reduce, or what stores it. (That the result is
-    /// written at all is the business of [`super::flow`], unless another stage has filled it.)
+    /// Checks that a finish, an all-reduce or a store reads the accumulators of an update. ([`super::flow`] checks that the result is
+    /// written at all, unless another stage has filled it.)
     fn is_taken(&self, site: &Site<'_>, stage: StageId) {
         let updated = site.touches.iter().filter(|t| t.role == Role::Update && !self.space(t.buffer).is_global());
         let own: Vec<BufferId> = updated.map(|t| t.buffer).collect();
@@ -192,11 +192,11 @@ impl Checks<'_> {
         let filled = |other: StageId| other != stage && self.program.stages[other].buffer == self.program.stages[stage].buffer;
         if !own.is_empty() && self.program.stages.ids().any(filled) && !self.sites.iter().any(takes) {
             let (line, name) = (self.line(site), self.stage(stage));
-            self.refuse(Rule::Reduction, site.span(), format!("`{line}`, and nothing takes the result of `{name}` from there"));
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}`, but its result of `{name}` is never read"));
         }
     }
 
-    /// Every loop between init and update is the reduction's, or picks another element.
+    /// Checks that every loop between init and update belongs to the reduction or selects another element.
     fn visits_once(&self, site: &Site<'_>, touch: &Touch, leaves: &BTreeSet<AxisId>) {
         let begins = |other: &&Site<'_>| {
             other.is_before(site) && other.touches.iter().any(|t| t.role == Role::Init && t.buffer == touch.buffer)
@@ -209,12 +209,13 @@ impl Checks<'_> {
         });
         if let Some(looped) = again {
             let (line, name) = (self.line(site), self.name(looped.axis));
-            let what = format!("`{line}` visits each point once for every value of `{name}`");
+            let what = format!("`{line}` visits each point again for every value of `{name}`");
             self.refuse(Rule::Reduction, site.span(), what);
         }
     }
 
-    /// No other leaf visits the points again, no result was taken before, and no init undoes what was done before it is read.
+    /// Checks that no other leaf visits the same points, that the result is not read before the update, and that no init overwrites the
+    /// state before it is read.
     fn updates_once(&self, site: &Site<'_>, touch: &Touch) {
         let does = |other: &Site<'_>, role: Role| other.touches.iter().any(|t| t.role == role && t.buffer == touch.buffer);
         let (line, name) = (self.line(site), self.buffer(touch.buffer));
@@ -227,7 +228,7 @@ impl Checks<'_> {
             self.sites.iter().any(between)
         };
         if self.sites.iter().any(|end| does(end, Role::Finish) && end.is_before(site) && !begun(end)) {
-            self.refuse(Rule::Reduction, site.span(), format!("`{line}` comes after what takes the result from `{name}`"));
+            self.refuse(Rule::Reduction, site.span(), format!("`{line}` follows the read of the result from `{name}`"));
         }
         let undone = |init: &&Site<'_>| {
             let read = |end: &Site<'_>| does(end, Role::Finish) && init.is_before(end) && site.is_before(end);
@@ -235,7 +236,7 @@ impl Checks<'_> {
         };
         if let Some(init) = self.sites.iter().find(undone) {
             let init = self.line(init);
-            self.refuse(Rule::Reduction, site.span(), format!("`{init}` undoes `{line}` before the result is read"));
+            self.refuse(Rule::Reduction, site.span(), format!("`{init}` overwrites the result of `{line}` before it is read"));
         }
     }
 
@@ -245,15 +246,15 @@ impl Checks<'_> {
         if let Some(looped) = within {
             let (line, name, stage) = (self.line(site), self.name(looped.axis), self.stage(stage));
             let what =
-                format!("the {verb} `{line}` stands inside the loop over `{name}`, which is a part of the reduction of `{stage}`");
+                format!("the {verb} `{line}` is nested in the loop over `{name}`, which belongs to the reduction of `{stage}`");
             self.refuse(Rule::Reduction, site.span(), what);
         }
     }
 
-    /// Results are read only where they are whole.
+    /// Checks that a leaf reads only complete results.
     fn complete(&self, site: &Site<'_>, touch: &Touch, partial: &Partial) {
         let parts = partial.get(&touch.buffer).filter(|axes| !axes.is_empty());
-        // A part may go on from itself.
+        // A partial result may be carried over to itself.
         let own = || site.touches.iter().any(|other| other.writes && (other.buffer, &other.index) == (touch.buffer, &touch.index));
         let resumes = phase(site).is_some_and(|(_, phase)| phase == Phase::Resume) && own();
         if touch.writes || touch.role == Role::Update || resumes {
@@ -262,13 +263,14 @@ impl Checks<'_> {
         if let Some(axes) = parts {
             let names: Vec<String> = axes.iter().map(|axis| self.name(*axis)).collect();
             let (line, name, over) = (self.line(site), self.buffer(touch.buffer), names.join(", "));
-            let what = format!("{}: `{line}` reads `{name}`, of which each invocation of `{over}` has a part", Rule::Reduction);
-            self.error(Error::new(site.span(), what).help("an all-reduce makes the parts one"));
+            let what =
+                format!("{}: `{line}` reads `{name}`, but each invocation of `{over}` has only a partial result", Rule::Reduction);
+            self.error(Error::new(site.span(), what).help("combine the partial results with an all-reduce first"));
         }
     }
 }
 
-/// Whose work a leaf does, and which part.
+/// Returns the stage of a leaf and the phase that the leaf executes.
 pub(super) fn phase(site: &Site<'_>) -> Option<(StageId, Phase)> {
     match &site.node.kind {
         NodeKind::Compute(compute) => Some((compute.stage, compute.phase)),
@@ -276,7 +278,8 @@ pub(super) fn phase(site: &Site<'_>) -> Option<(StageId, Phase)> {
     }
 }
 
-/// Whether iterations add to one element: not those that have each a part of their own, as invocations do, and columns of matrices.
+/// True if the iterations of a loop add to one element. Invocations and columns of matrices do not, because each has its own partial
+/// result.
 fn is_loop(exec: Exec) -> bool {
     !matches!(exec, Exec::Bind(..) | Exec::Matrix(Side::Columns))
 }

@@ -1,6 +1,6 @@
-//! Which elements an access touches: in every dimension a dense range, whose start is the same for reader and writer.
+//! Computes the elements that an access covers: in every dimension a dense range whose start is the same for reader and writer.
 //!
-//! An index is a sum of multiples of axes. The axes that vary for the writer alone are *free*: together they must reach every element of a
+//! An index is a sum of multiples of axes. The axes that vary only for the writer are *free*: together they must reach every element of a
 //! range. The rest of the sum is the same for the reader, which must stay within the range.
 
 use super::bounds;
@@ -21,12 +21,13 @@ struct Range {
 }
 
 impl Checks<'_> {
-    /// An index as a sum.
+    /// Returns an index as a linear sum of axes.
     pub(super) fn sum(&self, index: ExprId) -> Linear {
         self.program.exprs.linear(index)
     }
 
-    /// Whether what `writer` writes, with its loops below `depth` and all invocations, holds what `reader` reads.
+    /// True if the elements that `writer` writes include those that `reader` reads. The writer covers all iterations of its loops below
+    /// `depth`, in all invocations.
     pub(super) fn covers_read(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), depth: usize) -> bool {
         let ((site, touch), buffer) = (writer, &self.program.buffers[writer.1.buffer]);
         let versions = usize::from(buffer.versions > 1);
@@ -49,7 +50,7 @@ impl Checks<'_> {
             if self.entangled(&self.made_of(free.iter().copied(), site).leaves, site).is_some() {
                 return false;
             }
-            // What is kept inside its buffer can be anywhere in it.
+            // A clamped index can be anywhere in the buffer.
             if bounds::sides(reader.1, dimension) != (true, true) {
                 let all = range.from.is_constant() && range.from.constant <= 0;
                 let reach = range.from.constant + range.width;
@@ -65,10 +66,10 @@ impl Checks<'_> {
         true
     }
 
-    /// Whether the writer's predicates cut off nothing that the reader reads: each is on its own loops, or the reader has
-    /// it too.
+    /// True if the writer's predicates exclude no element that the reader reads. Each predicate must be on the writer's own loops, or the
+    /// reader must have it too.
     fn writes_anyway(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), depth: usize) -> bool {
-        // A reduction's own axes cut off items, and no result.
+        // Predicates on a reduction's own axes exclude items, not results.
         let items = |pred: &&Pred| match &writer.0.node.kind {
             NodeKind::Compute(compute) => compute.phase == Phase::Whole && self.program.axes[pred.axis].kind == AxisKind::Reduction,
             _ => false,
@@ -83,8 +84,8 @@ impl Checks<'_> {
         })
     }
 
-    /// Whether what keeps some invocations away from a leaf keeps elements away too: invocations that one loop counts in a row, and
-    /// another by a coordinate.
+    /// True if a predicate that excludes invocations also excludes elements. This happens if one loop is bound to the linear index and
+    /// another to a coordinate.
     fn holds_back(&self, (site, touch): (&Site<'_>, &Touch), axis: AxisId) -> bool {
         let slot = |axis: AxisId| match site.exec(axis) {
             Some(Exec::Bind(level, slot)) if level != Level::Workgroup => Some(slot == Slot::Linear),
@@ -95,8 +96,8 @@ impl Checks<'_> {
         told.into_iter().any(|other| slot(other).is_some_and(|other| other != linear))
     }
 
-    /// Whether the reader has a predicate that says of its element what the writer's says of that element: the same value
-    /// below the same extent, over other axes.
+    /// True if the reader has a predicate that restricts its element as the writer's does: the same value below the same extent, over other
+    /// axes.
     fn guarded_alike(&self, writer: (&Site<'_>, &Touch), reader: (&Site<'_>, &Touch), axis: AxisId) -> bool {
         let exprs = &self.program.exprs;
         let place = |(to, from): (&ExprId, &ExprId)| match exprs.get(*to) {
@@ -116,7 +117,7 @@ impl Checks<'_> {
             .filter(|pred| self.provers.leaves.equal(self.extent(pred.axis), self.extent(axis)))
             .map(|pred| (pred.axis, self.program.axis_value(pred.axis, &|a| reader.0.binds(a))))
             .collect();
-        // Facts can make it harder to see.
+        // More facts can make the equality harder to prove.
         let equal = |leaves: &Prover<'_>| candidates.iter().any(|(_, read)| leaves.equal(*read, written));
         equal(&self.provers.leaves) || equal(&self.provers.leaves.without_facts())
     }
@@ -128,14 +129,14 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether an axis varies on the writer's own: in its loops below `depth`, and with its invocations if they share.
+    /// True if an axis varies for the writer alone: in its loops below `depth`, or, if the memory is shared, with its invocations.
     fn is_own(&self, site: &Site<'_>, axis: AxisId, depth: usize, shared: bool) -> bool {
         let below = site.loops_from(depth).any(|looped| looped.axis == axis);
         let invocations = matches!(site.exec(axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
         below || site.inner.contains(&axis) || (shared && invocations)
     }
 
-    /// The range of an index; `None`: it has gaps, or is none that this can see.
+    /// Returns the range of an index, or `None` if it has gaps or is not recognized.
     fn range(&self, site: &Site<'_>, index: ExprId, depth: usize) -> Option<Range> {
         let mut sum = self.sum(index);
         let shared = site.touches.iter().any(|touch| touch.writes && *self.space(touch.buffer) == Space::Shared);
@@ -146,7 +147,7 @@ impl Checks<'_> {
             let made = self.made_of([axis], site);
             let varies = |leaf: &AxisId| self.is_own(site, *leaf, depth, shared);
             if made.past.is_empty() && self.is_one(axis) {
-                // It is 0 everywhere.
+                // The axis is always 0.
                 continue;
             }
             let loose: Vec<bool> = made.leaves.iter().filter(|leaf| !self.single(**leaf)).map(varies).collect();
@@ -174,12 +175,12 @@ impl Checks<'_> {
         Some(Range { from, width: dense(steps)?, free })
     }
 
-    /// Whether loops reach all values of an axis through its splits.
+    /// True if loops reach all values of an axis through its splits.
     fn reached(&self, made: &MadeOf) -> bool {
         made.consumed.iter().all(|axis| self.covers(*axis))
     }
 
-    /// Whether one of two axes is made of the other.
+    /// True if one of two axes is computed from the other.
     fn is_made_of(&self, site: &Site<'_>, a: AxisId, b: AxisId) -> bool {
         let within = |a: AxisId, b: AxisId| {
             let made = self.made_of([a], site);
@@ -189,7 +190,7 @@ impl Checks<'_> {
         a == b || within(a, b) || within(b, a)
     }
 
-    /// A sum as a polynomial of a prover.
+    /// Returns a sum as a polynomial of a prover.
     pub(super) fn poly(&self, prover: &Prover<'_>, sum: &Linear) -> Option<Poly> {
         let axes = sum.axes.iter().map(|(axis, times)| (self.provers.value(*axis), *times));
         axes.chain(sum.rest.iter().copied())
@@ -197,7 +198,7 @@ impl Checks<'_> {
     }
 }
 
-/// Whether an element lies in a range.
+/// True if an element is in a range.
 fn within(checks: &Checks<'_>, prover: &Prover<'_>, range: &Range, at: ExprId) -> bool {
     let offset = prover.poly(at).zip(checks.poly(prover, &range.from)).and_then(|(at, from)| at.sub(&from));
     let constant = || {
@@ -206,7 +207,7 @@ fn within(checks: &Checks<'_>, prover: &Prover<'_>, range: &Range, at: ExprId) -
     offset.is_some_and(|offset| prover.nonneg(&offset) && prover.less(&offset, range.width)) || constant()
 }
 
-/// How many elements steps reach, if they reach every one from the first to the last.
+/// Returns the number of elements that the steps cover, or `None` if they have gaps.
 fn dense(mut steps: Vec<(i64, i64)>) -> Option<i64> {
     steps.sort();
     steps.retain(|(_, n)| *n != 1);

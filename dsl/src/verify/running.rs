@@ -1,11 +1,13 @@
-//! An online reduction over blocks whose items go on from the block before ([`Program::running`](crate::nest::Program::running)). Its update
-//! may take an item as the state, or add it to the state below the item's maximum, where
-//! - the maximum of each block begins from that of the block before, whose memory it has;
-//! - a sum that is taken as it is begins from the state below the new maximum, in the place of that state. It does so once for each block, and
-//!   that update alone reads it. Where an all-reduce makes it of parts, each part goes on from itself.
+//! Checks online reductions over blocks, whose items carry over from the previous block
+//! ([`Program::running`](crate::nest::Program::running)). The update may replace its state by an item, or add the item to the state
+//! rescaled to the item's maximum, if
+//! - the maximum of each block starts from the maximum of the previous block, in the same memory;
+//! - a sum that replaces the state starts from that state rescaled to the new maximum. It does so once for each block, and only that update
+//!   reads it. If an all-reduce combines the sum from partial results, each partial result starts from its own previous value.
 //!
-//! All of it is one invocation's (`owners`). Where a predicate of the reduction is false, the update does nothing; none fills what it reads.
-//! Parts go on where there is no such predicate: they would keep what the update leaves out.
+//! One invocation holds all of this state (`owners`). The update is skipped while a predicate of the reduction is false, and no fill
+//! replaces its operands. Partial results are carried over only if there is no such predicate, because they would keep the items that the
+//! update excludes.
 
 use super::Rule;
 use super::context::Checks;
@@ -15,7 +17,7 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::{Access, AxisId, Body, BufferId, Compute, Exec, Monoid, NodeKind, Phase, Pred, Running, StageId, Tail};
 use std::collections::HashSet;
 
-/// An update of a running reduction.
+/// The update of an online reduction.
 struct Update<'c, 'v> {
     site: &'c Site<'v>,
     compute: &'c Compute,
@@ -24,7 +26,7 @@ struct Update<'c, 'v> {
 }
 
 impl<'v> Checks<'v> {
-    /// A resumed item belongs to an update that takes it as one.
+    /// Checks that a `Resume` leaf belongs to an update that uses its item as the new state.
     pub(super) fn resume(&self, site: &Site<'_>, stage: StageId) {
         self.begins_outside(site, stage);
         let takes = |update: &Update<'_, '_>| {
@@ -32,12 +34,12 @@ impl<'v> Checks<'v> {
         };
         if !self.running_updates().iter().any(takes) {
             let (line, name) = (self.line(site), self.stage(stage));
-            let what = format!("`{line}` is not what `{name}` has so far, or nothing takes it as that");
+            let what = format!("`{line}` is not the state of `{name}` so far, or no update uses it as that");
             self.refuse(Rule::Reduction, site.span(), what);
         }
     }
 
-    /// An update that takes items as the state has those that are.
+    /// Checks that an update that uses items as the new state has items that carry that state over.
     pub(super) fn goes_on(&self, site: &Site<'_>, stage: StageId) {
         for update in self.running_updates().iter().filter(|update| std::ptr::eq(update.site, site)) {
             let first = update.compute.given;
@@ -61,12 +63,16 @@ impl<'v> Checks<'v> {
             let components = [0].into_iter().chain(first..update.compute.dst.len());
             if filled || !whole || !components.into_iter().all(is_right) {
                 let (line, name) = (self.line(site), self.stage(stage));
-                self.refuse(Rule::Reduction, site.span(), format!("`{line}` takes for the state of `{name}` what is not"));
+                self.refuse(
+                    Rule::Reduction,
+                    site.span(),
+                    format!("`{line}` replaces the state of `{name}` by a value that does not carry it over"),
+                );
             }
         }
     }
 
-    /// The updates of reductions whose monoid is not the algorithm's any more.
+    /// Returns the updates of reductions whose monoid was rewritten to carry items over from block to block.
     fn running_updates(&self) -> Vec<Update<'_, 'v>> {
         let of = |site: &'_ Site<'v>| {
             let (stage, Phase::Update) = phase(site)? else { return None };
@@ -89,13 +95,13 @@ impl<'v> Checks<'v> {
         exprs.add(Expr::Item(n as u32), exprs.dtype(update.monoid.identity[n]))
     }
 
-    /// The stage that computes a component's items.
+    /// Returns the stage that computes a component's items.
     fn item(&self, update: &Update<'_, '_>, n: usize) -> Option<StageId> {
         let Expr::Read(read) = self.program.exprs.get(*update.compute.value.get(n)?) else { return None };
         self.program.definition(read.buffer)
     }
 
-    /// Whether a leaf resumes the items of a component.
+    /// True if a leaf starts the items of a component from the carried-over state.
     fn is_resumed(&self, update: &Update<'_, '_>, n: usize, site: &Site<'_>) -> bool {
         let (NodeKind::Compute(start), Some(stage)) = (&site.node.kind, self.item(update, n)) else { return false };
         let ([value], Some(Expr::Read(item))) =
@@ -126,7 +132,7 @@ impl<'v> Checks<'v> {
             && self.so_far(update, n, site, (&item.index, &to.index), parts) == Some(*value)
     }
 
-    /// A buffer lives around all blocks, and between its life and a block are no loops but theirs.
+    /// True if a buffer's scope encloses all blocks, with no serial loops but those over blocks between the allocation and a block.
     fn outlives_blocks(&self, update: &Update<'_, '_>, site: &Site<'_>, buffer: BufferId) -> bool {
         let Some(life) = site.life(buffer) else { return false };
         let over = self.blocks(update);
@@ -141,13 +147,13 @@ impl<'v> Checks<'v> {
         between > 0 && others && state.is_some_and(|state| state < life)
     }
 
-    /// No loop over blocks is around an update and not around what begins one.
+    /// True if every loop over blocks around the update also encloses the leaf that starts it.
     fn is_once_a_block(&self, update: &Update<'_, '_>, site: &Site<'_>) -> bool {
         let (over, common) = (self.blocks(update), site.common(update.site));
         [site, update.site].iter().all(|site| site.loops_from(common).all(|looped| !over.contains(&looped.axis)))
     }
 
-    /// The update's predicates on axes of blocks, but for those past whose ends items are the identity by themselves.
+    /// Returns the update's predicates on axes of blocks, except for axes past whose ends the items are already the identity.
     fn preds_of_blocks(&self, update: &Update<'_, '_>) -> Vec<Pred> {
         let over = self.blocks(update);
         let is_neutral = |pred: &Pred| pred.tail == Tail::RoundUp && self.program.neutral.contains(&pred.axis);
@@ -162,14 +168,15 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// Whether updates of a stage alone read a buffer.
+    /// True if only updates of a stage read a buffer.
     fn is_taken_alone(&self, buffer: BufferId, by: StageId) -> bool {
         let reads = |site: &&Site<'_>| site.touches.iter().any(|touch| touch.buffer == buffer && !touch.writes);
         self.sites.iter().filter(reads).all(|site| phase(site) == Some((by, Phase::Update)))
     }
 
-    /// What a sum must begin with at `site`: the state, or its own parts, below the new maximum. The update reads the sum where a finish writes
-    /// it, so the indices of both places pair the loops around the update with those around `site`.
+    /// Returns the value that a sum must start from at `site`: the state, or the sum's own partial results, rescaled to the new maximum.
+    /// The update reads the sum at the element that a finish writes, so the indices of both accesses pair the loops around the update with
+    /// those around `site`.
     fn so_far(
         &self,
         update: &Update<'_, '_>,

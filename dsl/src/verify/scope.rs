@@ -1,4 +1,5 @@
-//! Local buffers are accessed within their lives, and each life begins once.
+//! Checks that local buffers are accessed only within their scopes, and that no scope of a buffer is nested in another one of the same
+//! buffer.
 
 use super::Rule;
 use super::context::Checks;
@@ -7,14 +8,14 @@ use crate::nest::{NodeKind, Space};
 use std::collections::BTreeSet;
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks the scopes, ranks and access rights of every access.
     pub(super) fn scope(&self) {
         for site in self.sites {
             for touch in &site.touches {
                 let local = matches!(self.space(touch.buffer), Space::Shared | Space::Register | Space::Fragment { .. });
                 if local && site.life(touch.buffer).is_none() {
                     let (name, line) = (self.buffer(touch.buffer), self.line(site));
-                    let error = Error::new(site.span(), format!("{}: `{line}` stands outside the life of `{name}`", Rule::Scope));
+                    let error = Error::new(site.span(), format!("{}: `{line}` is outside the scope of `{name}`", Rule::Scope));
                     self.error(error.note_at(self.program.buffers[touch.buffer].span, format!("`{name}` was declared here")));
                 }
                 let indices = touch.index.len();
@@ -40,7 +41,7 @@ impl Checks<'_> {
             if let NodeKind::Alloc { buffer, .. } = around.node.kind
                 && !alive.insert(buffer)
             {
-                let what = format!("`{}` begins within its own life", self.buffer(buffer));
+                let what = format!("`{}` is allocated again within its own scope", self.buffer(buffer));
                 self.refuse(Rule::Scope, around.node.span, what);
             }
         }

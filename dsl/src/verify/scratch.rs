@@ -1,4 +1,5 @@
-//! What all-reduces store over shared buffers: within a part that the subgroup alone touches, at a time when nobody needs the buffer.
+//! Checks the all-reduces whose scratch aliases a shared buffer: each subgroup stores only to a part that no other subgroup accesses, while
+//! the buffer is dead.
 
 use super::Rule;
 use super::context::Checks;
@@ -6,7 +7,7 @@ use super::site::{Site, Touch};
 use crate::nest::{AllReduce, Exec, Level, NodeKind, Scratch, Space};
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks every all-reduce with scratch.
     pub(super) fn scratch(&self) {
         for site in self.sites {
             if let NodeKind::AllReduce(reduction) = &site.node.kind
@@ -14,16 +15,16 @@ impl Checks<'_> {
             {
                 let refuse = |why: &str| {
                     let (line, name) = (self.line(site), self.buffer(scratch.buffer));
-                    self.refuse(Rule::Race, site.span(), format!("`{line}` stores over `{name}`, {why}"));
+                    self.refuse(Rule::Race, site.span(), format!("`{line}` uses `{name}` as scratch, {why}"));
                 };
                 if !self.is_stored(reduction, scratch) {
-                    refuse("where no such matrix can be stored");
+                    refuse("where such a matrix cannot be stored");
                 }
                 if self.touches_of(scratch).any(|touch| !self.is_in_part(reduction, touch, scratch)) {
-                    refuse("in which other subgroups may touch the same elements");
+                    refuse("where other subgroups may access the same elements");
                 }
                 if !self.is_dead(site, scratch) {
-                    refuse("which is needed then");
+                    refuse("which is still in use there");
                 }
             }
         }
@@ -34,7 +35,8 @@ impl Checks<'_> {
         touches.filter(move |(_, touch)| touch.buffer == scratch.buffer)
     }
 
-    /// How many elements the buffer has, and then the step along each dimension; `None`: they are not known, or not regular.
+    /// Returns the number of elements of the buffer, followed by the stride of each dimension. Returns `None` if they are unknown or
+    /// irregular.
     fn strides_over(&self, scratch: Scratch) -> Option<Vec<i64>> {
         let buffer = &self.program.buffers[scratch.buffer];
         let (mut strides, mut pad) = (vec![1i64], i64::from(buffer.row_pad));
@@ -46,7 +48,7 @@ impl Checks<'_> {
         Some(strides).filter(|_| buffer.space == Space::Shared && buffer.versions == 1 && buffer.swizzle == 0)
     }
 
-    /// Whether elements can be stored there as matrices are.
+    /// True if a matrix can be stored with these strides: rows or columns are contiguous, aligned to 16 bytes, and in bounds.
     fn is_stored(&self, reduction: &AllReduce, scratch: Scratch) -> bool {
         let [src] = &reduction.src[..] else { return false };
         let [own, over] = [src.buffer, scratch.buffer].map(|buffer| self.program.buffers[buffer].dtype);
@@ -61,7 +63,7 @@ impl Checks<'_> {
         own == over && (by_rows || by_columns) && is_aligned(scratch.part) && inside
     }
 
-    /// Whether what is touched, and the elements of the matrix, are in the same part of one subgroup.
+    /// True if an access, and the elements of the subgroup's matrix, are in the same part of one subgroup.
     fn is_in_part(&self, reduction: &AllReduce, (site, touch): (&Site<'_>, &Touch), scratch: Scratch) -> bool {
         let [src] = &reduction.src[..] else { return false };
         let Space::Fragment { rows, columns, .. } = *self.space(src.buffer) else { return false };
@@ -71,14 +73,15 @@ impl Checks<'_> {
             let told = self.teller(site, *index, &|level| level == Level::Subgroup);
             let Some(((.., count), times)) = told else { return false };
             let (outer, run) = (strides[dimension], times * strides[dimension + 1]);
-            // Steps of `outer` lead to the next run of the same subgroup. All others must stay within one run.
+            // Steps of `outer` lead to the next run of the same subgroup. All other steps must stay within one run.
             let within = reach.into_iter().filter(|(_, step)| *step != outer);
             let last: i64 = within.map(|(n, step)| (i64::from(n) - 1) * step).sum();
             count * size == self.invocations() && run == scratch.part && count * run <= outer && last < run
         })
     }
 
-    /// Whether the buffer's life is over, or all touches in it are before the all-reduce or behind it, in whatever iteration.
+    /// True if the buffer is dead at the all-reduce: its scope has ended, or all its accesses precede or all follow the all-reduce, in
+    /// every iteration.
     fn is_dead(&self, site: &Site<'_>, scratch: Scratch) -> bool {
         let Some(life) = site.life(scratch.buffer) else { return true };
         let within: Vec<&Site<'_>> =

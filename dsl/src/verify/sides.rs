@@ -1,6 +1,6 @@
-//! Branches: both sides compute the same. The first side may lack predicates, clamps and fills (`peel` leaves them out): where the
-//! condition holds, its axes are within their extents and its reads inside their tensors. All other checks look at the second side, which
-//! has them all.
+//! Branches: checks that both blocks compute the same. The first block (the main part) may lack predicates, clamps and fills, because
+//! `peel` removes them: where the condition holds, the block's axes are within their extents and its reads are in bounds. All other checks
+//! look at the second block, which keeps them.
 
 use super::Rule;
 use crate::diag::{Error, Errors, SpanId};
@@ -10,7 +10,7 @@ use crate::nest::print::Printer;
 use crate::nest::{AxisId, Block, Dispatch, Exec, Fate, Level, Loop, Node, NodeKind, Program, Scope, Tail, walk};
 use std::collections::HashSet;
 
-/// The plan with the second side of each branch in its place, and what is wrong with that.
+/// Returns the plan with each branch replaced by its second block, and the errors found in the branches.
 pub(super) fn second(program: &Program) -> (Vec<Dispatch>, Errors) {
     let mut errors = Errors::new();
     let mut plan = program.plan.clone();
@@ -24,7 +24,7 @@ pub(super) fn second(program: &Program) -> (Vec<Dispatch>, Errors) {
 struct Walk<'w> {
     program: &'w Program,
     around: Vec<(AxisId, Exec)>,
-    /// The conditions of the branches around that hold: of a second side, nothing is used.
+    /// The conditions that hold in the first blocks of the branches around. A second block assumes nothing.
     conds: Vec<ExprId>,
     errors: &'w mut Errors,
 }
@@ -42,7 +42,7 @@ impl Walk<'_> {
                 self.around.push((l.axis, l.exec));
                 let body = self.block(l.body);
                 self.around.pop();
-                // To all other checks it is whole: what is left out is under predicates.
+                // The other checks see the whole loop, because predicates exclude the iterations that it skips.
                 NodeKind::Loop(Loop::new(l.axis, l.exec, body))
             }
             NodeKind::Alloc { buffer, body } => NodeKind::Alloc { buffer, body: self.block(body) },
@@ -80,16 +80,16 @@ impl Walk<'_> {
             |(a, b): &(&Node, &Node)| a.preds().iter().any(|pred| !b.preds().contains(pred)) || !self.same_values(a, b, &full);
         if bare(&then) != bare(&other) || pairs.iter().any(differ) {
             let cond = Printer::new(self.program).expr(cond);
-            let what = format!("{}: the sides of the branch on `{cond}` compute different things", Rule::Value);
+            let what = format!("{}: the two blocks of the branch on `{cond}` compute different values", Rule::Value);
             self.errors.push(Error::new(span, what));
         }
         for (a, b) in pairs {
-            // What is filled runs past its end.
+            // A filled (rounded-up) axis still exceeds its extent.
             let kept: Vec<AxisId> = a.preds().iter().filter(|pred| pred.tail != Tail::RoundUp).map(|pred| pred.axis).collect();
             for pred in b.preds().iter().filter(|pred| !a.preds().contains(pred)) {
                 if !self.is_full(pred.axis, &kept, &conds) {
                     let name = Printer::new(self.program).axis(pred.axis);
-                    let what = format!("{}: the full side of a branch may pass the end of `{name}`", Rule::Predicate);
+                    let what = format!("{}: the main part of a branch may run past the end of `{name}`", Rule::Predicate);
                     self.errors.push(Error::new(a.span, what));
                 }
             }
@@ -97,14 +97,14 @@ impl Walk<'_> {
         other
     }
 
-    /// Whether two computes have the same values, but that the first one's reads are not clamped or filled where the condition keeps them
-    /// inside. Where it has predicates on what is made of loops' axes, it reads at clamped places, of which the prover does not know.
+    /// True if two computes have the same values, except that reads of the first need no clamp or fill where the condition keeps them in
+    /// bounds. If the first has predicates on split or fused axes, it reads at clamped indices. The prover does not model those.
     fn same_values(&self, a: &Node, b: &Node, full: &Prover<'_>) -> bool {
         let (NodeKind::Compute(a), NodeKind::Compute(b)) = (&a.kind, &b.kind) else { return true };
         let is_plain = a.preds.iter().all(|pred| self.program.axes[pred.axis].fate == Fate::Live);
         let same = a.value == b.value && a.finish == b.finish;
         let pairs = || a.values().zip(b.values());
-        // Where no tile is full, the first side never runs.
+        // If no tile can be full, the first block never runs.
         same || full.afresh().is_impossible()
             || (is_plain && a.values().count() == b.values().count() && pairs().all(|(a, b)| self.same_inside(a, b, full)))
     }
@@ -130,7 +130,7 @@ impl Walk<'_> {
         true
     }
 
-    /// What is filled past the end of axes, where none of them is past its end: the element.
+    /// Returns the element of a `select` that fills past the end of an axis, if the axis is within its extent.
     fn unfilled(&self, mut value: ExprId, full: &Prover<'_>) -> ExprId {
         let exprs = &self.program.exprs;
         let is_sure = |index: ExprId| !self.program.is_clamped_apart(index);
@@ -146,7 +146,7 @@ impl Walk<'_> {
         value
     }
 
-    /// Whether a read is inside wherever it does not say what is outside, and the other does.
+    /// True if the first read is in bounds on each side that only the second one clamps or fills.
     fn is_inside(&self, got: &Read, wanted: &Read, full: &Prover<'_>) -> bool {
         let sides = |outside: &Outside| match outside {
             Outside::Never => got.index.iter().map(|_| (false, false)).collect::<Sides>(),
@@ -167,8 +167,8 @@ impl Walk<'_> {
             )
     }
 
-    /// Whether one of the conditions is that the axis is in a full tile, and the point is within the tile: by the predicates that are left,
-    /// or because it is in a full tile itself.
+    /// True if one of the conditions says that the axis is in a full tile, and the point is within that tile: because of the remaining
+    /// predicates, or because it is in a full tile itself.
     fn is_full(&self, axis: AxisId, kept: &[AxisId], conds: &[ExprId]) -> bool {
         let Some(full) = self.program.in_full_tile(axis) else { return false };
         let Fate::Split(split) = &self.program.axes[axis].fate else { return false };
@@ -177,14 +177,15 @@ impl Walk<'_> {
         conds.iter().any(|cond| self.says(*cond, full)) && point.iter().all(|pred| is_within(pred.axis))
     }
 
-    /// Whether a condition is another one, and maybe more.
+    /// True if a condition implies another one, as the same condition or as a conjunction that contains it.
     fn says(&self, cond: ExprId, what: ExprId) -> bool {
         let both = |a: ExprId, b: ExprId| self.says(a, what) || self.says(b, what);
         let exprs = &self.program.exprs;
         cond == what || matches!(*exprs.get(cond), Expr::Binary(Binary::And, a, b) if exprs.is_walkable(cond) && both(a, b))
     }
 
-    /// By a condition, or a loop's end, all lanes go the same way, and so do all invocations that must arrive together in what it governs.
+    /// Checks that a condition, or a loop's end, is uniform: across all lanes, and across all invocations that must arrive together inside
+    /// it.
     fn is_uniform(&mut self, cond: ExprId, sides: &[Node], span: SpanId) {
         let live = self.program.axes.ids().filter(|axis| self.program.axes[*axis].fate == Fate::Live);
         let leaves: HashSet<AxisId> = self.around.iter().map(|(axis, _)| *axis).chain(live).collect();
@@ -209,13 +210,13 @@ impl Walk<'_> {
         let differs = self.program.exprs.uses_axis(over, &mut |axis| differs(axis));
         if differs || !self.program.exprs.reads(over).is_empty() {
             let cond = Printer::new(self.program).expr(cond);
-            let what = format!("{}: `{cond}` can differ among those who must go the same way", Rule::Uniformity);
+            let what = format!("{}: `{cond}` can differ among invocations that must take the same branch", Rule::Uniformity);
             self.errors.push(Error::new(span, what));
         }
     }
 }
 
-/// A block without predicates and values.
+/// Returns a block without its predicates and values.
 fn bare(block: &Block) -> Block {
     let mut block = block.clone();
     walk::each_mut(&mut block, &mut |node| match &mut node.kind {

@@ -1,12 +1,13 @@
-//! Signs of products and quotients of extents, of which the prover knows few: they are not negative, so a sum of them is at least each of
-//! its terms.
+//! Signs of products and quotients of extents. The prover derives few of them. Because they are not negative, a sum of them is at least
+//! each of its terms.
 
 use super::context::Checks;
 use crate::expr::{Binary, Expr, ExprId};
 use tilewright_launch::Relation;
 
 impl Checks<'_> {
-    /// Whether an expression is not negative: as the prover knows, as the launch checks in these words, or because its parts are not.
+    /// True if an expression is not negative: the prover knows it, the launch checks exactly this expression, or its operands are not
+    /// negative.
     pub(super) fn not_negative(&self, e: ExprId) -> bool {
         let exprs = &self.program.exprs;
         let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
@@ -24,7 +25,7 @@ impl Checks<'_> {
         parts || checked() || self.provers.roots.nonneg(e)
     }
 
-    /// Whether one expression is the other and what is not negative besides.
+    /// True if `sum` is `term` plus terms that are not negative.
     pub(super) fn has_term(&self, sum: ExprId, term: ExprId) -> bool {
         sum == term
             || match self.program.exprs.get(sum) {

@@ -1,4 +1,4 @@
-//! The leaves of a dispatch, each with the nodes around it and what it reads and writes: what all checks look at.
+//! The leaves of a dispatch, each with its enclosing nodes and its accesses. All checks work on these.
 
 use crate::diag::SpanId;
 use crate::expr::{ExprId, Outside};
@@ -7,18 +7,18 @@ use crate::nest::{
 };
 use std::collections::HashSet;
 
-/// A leaf.
+/// A leaf with its enclosing nodes and its accesses.
 #[derive(Debug)]
 pub(super) struct Site<'p> {
-    /// The leaf.
+    /// The leaf itself.
     pub(super) node: &'p Node,
-    /// The nodes around it, outermost first.
+    /// The enclosing nodes, outermost first.
     pub(super) around: Vec<Around<'p>>,
-    /// Its place in its block.
+    /// Its position in its block.
     pub(super) place: usize,
-    /// What it reads and writes.
+    /// The elements that it reads and writes.
     pub(super) touches: Vec<Touch>,
-    /// The axes of the copy that it handles: no loop binds them.
+    /// The axes of the copy, if the leaf is one. No loop binds them.
     pub(super) inner: Vec<AxisId>,
 }
 
@@ -26,31 +26,31 @@ pub(super) struct Site<'p> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'p> {
     pub(super) node: &'p Node,
-    /// Its place in its block.
+    /// Its position in its block.
     pub(super) place: usize,
 }
 
-/// What touches memory.
+/// An access of memory.
 #[derive(Clone, Debug)]
 pub(super) struct Touch {
     pub(super) buffer: BufferId,
-    /// Over all axes.
+    /// The indices, over all axes.
     pub(super) index: Vec<ExprId>,
     pub(super) writes: bool,
     pub(super) outside: Outside,
     pub(super) role: Role,
 }
 
-/// What a touch is for.
+/// The purpose of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A read or a write like any other.
+    /// An ordinary read or write.
     Plain,
     /// Writes the identity into an accumulator.
     Init,
     /// Reads and writes an accumulator.
     Update,
-    /// Reads an accumulator for the result.
+    /// Reads an accumulator to compute the result.
     Finish,
 }
 
@@ -68,7 +68,7 @@ struct Walk<'p> {
 }
 
 impl<'p> Walk<'p> {
-    /// The block of a node in a place.
+    /// Collects the leaves of a block. `of` is the node that contains it.
     fn block(&mut self, block: &'p Block, of: Option<Around<'p>>) {
         self.around.extend(of);
         for (place, node) in block.iter().enumerate() {
@@ -89,7 +89,7 @@ impl<'p> Walk<'p> {
         let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new(), inner: Vec::new() };
         match &node.kind {
             NodeKind::Compute(compute) => {
-                // What a whole reduction stores is looked at when it is lowered.
+                // The value that a whole reduction stores is checked after lowering.
                 site.reads(self.program, &compute.value, Role::of_reads(compute.phase));
                 for (n, dst) in compute.dst.iter().enumerate() {
                     site.reads(self.program, &dst.index, Role::Plain);
@@ -127,7 +127,7 @@ impl Role {
 }
 
 impl<'p> Site<'p> {
-    /// Every read in some expressions.
+    /// Adds every read in some expressions.
     fn reads(&mut self, program: &Program, exprs: &[ExprId], role: Role) {
         let mut seen = HashSet::new();
         for read in exprs.iter().flat_map(|e| program.exprs.reads(*e)) {
@@ -150,7 +150,7 @@ impl<'p> Site<'p> {
         self.touch(program, &Access { buffer: copy.dst, index }, true, Role::Plain);
     }
 
-    /// The loops around it, outermost first.
+    /// Returns the enclosing loops, outermost first.
     pub(super) fn loops(&self) -> impl DoubleEndedIterator<Item = &'p Loop> {
         self.around.iter().filter_map(|around| match &around.node.kind {
             NodeKind::Loop(looped) => Some(looped),
@@ -158,7 +158,7 @@ impl<'p> Site<'p> {
         })
     }
 
-    /// The loops from a depth on.
+    /// Returns the enclosing loops from a depth on, outermost first.
     pub(super) fn loops_from(&self, depth: usize) -> impl DoubleEndedIterator<Item = &'p Loop> {
         self.around[depth.min(self.around.len())..].iter().filter_map(|around| match &around.node.kind {
             NodeKind::Loop(looped) => Some(looped),
@@ -166,27 +166,27 @@ impl<'p> Site<'p> {
         })
     }
 
-    /// How the loop over an axis is executed, if there is one.
+    /// Returns how the loop over an axis is executed, if there is one.
     pub(super) fn exec(&self, axis: AxisId) -> Option<Exec> {
         self.loops().find(|looped| looped.axis == axis).map(|looped| looped.exec)
     }
 
-    /// Whether it is of matrices, which a subgroup has.
+    /// True if the leaf computes with matrices, which a whole subgroup holds.
     pub(super) fn is_matrix(&self) -> bool {
         self.loops().any(|looped| matches!(looped.exec, Exec::Matrix(_)))
     }
 
-    /// Whether a loop around binds the axis.
+    /// True if an enclosing loop binds the axis.
     pub(super) fn binds(&self, axis: AxisId) -> bool {
         self.exec(axis).is_some()
     }
 
-    /// The depth of the innermost life of a buffer.
+    /// Returns the depth of the innermost scope of a buffer.
     pub(super) fn life(&self, buffer: BufferId) -> Option<usize> {
         self.around.iter().rposition(|around| matches!(&around.node.kind, NodeKind::Alloc { buffer: b, .. } if *b == buffer))
     }
 
-    /// The predicates, of a compute or an all-reduce by atomics.
+    /// Returns the predicates of a compute or of an all-reduce with atomics.
     pub(super) fn preds(&self) -> &'p [Pred] {
         match &self.node.kind {
             NodeKind::Compute(compute) => &compute.preds,
@@ -195,7 +195,7 @@ impl<'p> Site<'p> {
         }
     }
 
-    /// The expressions that it holds.
+    /// Returns the expressions that the leaf evaluates.
     pub(super) fn exprs(&self) -> Vec<ExprId> {
         let own = match &self.node.kind {
             NodeKind::Compute(compute) => compute.value.clone(),
@@ -205,20 +205,20 @@ impl<'p> Site<'p> {
         own.into_iter().chain(self.touches.iter().flat_map(|touch| touch.index.clone())).collect()
     }
 
-    /// How many of the nodes around are around both.
+    /// Returns the number of nodes that enclose both leaves.
     pub(super) fn common(&self, other: &Site<'_>) -> usize {
         let same = |(a, b): &(&Around<'_>, &Around<'_>)| std::ptr::eq(a.node, b.node);
         self.around.iter().zip(&other.around).take_while(same).count()
     }
 
-    /// Whether it runs before the other, where both do, within one iteration of the loops around both.
+    /// True if the leaf runs before the other one, within one iteration of the loops around both.
     pub(super) fn is_before(&self, other: &Site<'_>) -> bool {
         let depth = self.common(other);
         let place = |site: &Site<'_>| site.around.get(depth).map_or(site.place, |around| around.place);
         place(self) < place(other)
     }
 
-    /// Where it was made.
+    /// Returns the span of the directive that made the leaf.
     pub(super) fn span(&self) -> SpanId {
         self.node.span
     }

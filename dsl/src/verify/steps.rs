@@ -1,11 +1,12 @@
-//! Pipelines: who reads a copy that is made ahead reads what belongs to the step, and all of it.
+//! Pipelines: checks that each read of a prefetched copy gets the elements of its own step, and all of them.
 //!
-//! A fetch says for which step it is, by the loop of one iteration that it stands in. The accesses of a copy and of its registers are gone
-//! through in order, from before the loop to its end and again, with what each version and the registers hold: a step, counted from the
-//! one at hand. What holds at the end of an iteration, one less, must be what held at its beginning; so it holds in all.
+//! The one-iteration loop around a fetch names the step that it fetches for. The check simulates the accesses of the copy and of its
+//! registers in order: before the loop, then one iteration. It tracks which step each version and the registers hold, relative to the
+//! current step. The state at the end of an iteration, moved on by one step, must be the state at its start, so that it holds in every
+//! iteration.
 //!
-//! That a version holds the elements of its step is `values`' business, where a store counts as the element that its registers hold; that
-//! there are barriers, `hazards`'.
+//! `values` checks that a version holds the elements of its step; there, a store counts as the element that its registers hold. `hazards`
+//! checks the barriers.
 
 use super::Rule;
 use super::context::Checks;
@@ -14,27 +15,27 @@ use crate::diag::Error;
 use crate::nest::{AxisId, BufferId, Exec, Made, NodeKind, Pipelined, Step};
 use std::collections::BTreeMap;
 
-/// What is held, as far as it is known.
+/// The steps that the registers and versions hold, as far as they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
     registers: Option<i64>,
-    /// By the version's number, counted from that of the step at hand.
+    /// The step of each version. Versions are numbered relative to the version of the current step.
     versions: BTreeMap<i64, i64>,
 }
 
-/// What an access does to what is held.
+/// The effect of an access on the held steps.
 enum Action {
-    /// Registers are filled for a step.
+    /// Fills the registers for a step.
     Fetch(i64),
-    /// Registers are stored to a version.
+    /// Stores the registers to a version.
     Store(i64),
-    /// A version is filled for a step.
+    /// Fills a version for a step.
     Fill(i64, i64),
-    /// A version is read.
+    /// Reads a version.
     Read(i64),
 }
 
-/// A pipeline that is made.
+/// A pipeline that lowering has made.
 struct Pipeline<'v> {
     of: &'v Pipelined,
     made: Made,
@@ -45,7 +46,7 @@ struct Pipeline<'v> {
 type Access<'v> = (&'v Site<'v>, &'v Touch);
 
 impl<'v> Checks<'v> {
-    /// All of it.
+    /// Checks all pipelines.
     pub(super) fn steps(&self) {
         for of in &self.program.pipelines {
             let Some(made) = of.made else { continue };
@@ -61,7 +62,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// Whether a buffer is made ahead: a copy, or registers.
+    /// True if a buffer is prefetched: it is the copy or the registers of a pipeline.
     pub(super) fn is_pipelined(&self, buffer: BufferId) -> bool {
         self.program.pipelines.iter().filter(|p| p.made.is_some()).any(|p| {
             let registers = p.made.and_then(|made| made.registers).map(|stage| self.program.stages[stage].buffer);
@@ -77,11 +78,11 @@ impl<'v> Checks<'v> {
                 return self.wrong_step(site, touch, "comes after the steps");
             }
             if self.runs_apart(pipeline, accesses, n) {
-                let what = "stands in a loop within the steps, or in another one over them";
+                let what = "is nested in a loop inside the steps, or in another loop over the steps";
                 return self.wrong_step(site, touch, what);
             }
             match self.action(pipeline, (*site, *touch), is_inside) {
-                // A store reads its registers and writes the copy: that is one action.
+                // A store that reads the registers and writes the copy is one action.
                 Ok(Some(action)) => actions.push((is_inside, action, (*site, *touch))),
                 Ok(None) => {}
                 Err(what) => return self.wrong_step(site, touch, what),
@@ -94,7 +95,7 @@ impl<'v> Checks<'v> {
             }
         }
         let inside = || actions.iter().filter(|(is_inside, ..)| *is_inside);
-        // What holds at the beginning of each iteration.
+        // The steps held at the beginning of each iteration.
         let mut at_start = held;
         loop {
             let mut held = at_start.clone();
@@ -115,7 +116,8 @@ impl<'v> Checks<'v> {
         self.covers_steps(pipeline, accesses);
     }
 
-    /// Whether an access is not made once a step: by a loop around it and another access of the pipeline, or one that may not run.
+    /// True if an access does not run exactly once per step, because of a loop around it and another access of the pipeline, or a loop that
+    /// may not run.
     fn runs_apart(&self, pipeline: &Pipeline<'v>, accesses: &[Access<'v>], n: usize) -> bool {
         let (site, touch) = accesses[n];
         let Some(life) = site.life(touch.buffer) else { return true };
@@ -136,39 +138,37 @@ impl<'v> Checks<'v> {
         around || is_of_other || is_outside || (touch.writes && own().any(|l| self.literal(l.axis).is_none_or(|n| n < 1)))
     }
 
-    /// What an access does.
+    /// Returns the effect of an access.
     fn action(&self, pipeline: &Pipeline<'v>, (site, touch): Access<'v>, is_inside: bool) -> Result<Option<Action>, &'static str> {
         let reads_registers = || site.touches.iter().any(|t| !t.writes && Some(t.buffer) == pipeline.registers);
         if Some(touch.buffer) == pipeline.registers {
             return match touch.writes {
                 true => self.step_of(pipeline, site, is_inside).map(|step| Some(Action::Fetch(step))),
                 false if site.touches.iter().any(|t| t.writes && t.buffer == pipeline.of.copy) => Ok(None),
-                false => Err("reads what is fetched, and does not store it"),
+                false => Err("reads what is fetched, but does not store it"),
             };
         }
-        let version = self.version_of(pipeline, touch, is_inside).ok_or("counts its buffers by something else than the steps")?;
+        let version = self.version_of(pipeline, touch, is_inside).ok_or("does not select its version by the step")?;
         match (touch.writes, reads_registers()) {
-            // Without any steps, nothing is fetched.
-            (true, true) if !is_inside && self.step_of(pipeline, site, is_inside).is_err() => {
-                Err("may store what nobody has fetched")
-            }
+            // If the loop has no steps, nothing was fetched before this store.
+            (true, true) if !is_inside && self.step_of(pipeline, site, is_inside).is_err() => Err("may store what was not fetched"),
             (true, true) => Ok(Some(Action::Store(version))),
             (true, false) => self.step_of(pipeline, site, is_inside).map(|step| Some(Action::Fill(version, step))),
-            (false, _) if !is_inside => Err("reads it outside of the steps"),
+            (false, _) if !is_inside => Err("reads it outside the loop over the steps"),
             (false, _) => Ok(Some(Action::Read(version))),
         }
     }
 
-    /// For which step a leaf fetches, counted from the one at hand.
+    /// Returns the step that a leaf fetches for, relative to the current step.
     fn step_of(&self, pipeline: &Pipeline<'v>, site: &Site<'v>, is_inside: bool) -> Result<i64, &'static str> {
         match site.exec(pipeline.made.step) {
             Some(Exec::Step(Step::First(n))) if !is_inside => Ok(n.into()),
             Some(Exec::Step(Step::Ahead(of, n))) if is_inside && of == pipeline.of.axis => Ok(n.into()),
-            _ => Err("does not say for which step it is"),
+            _ => Err("does not name the step that it is for"),
         }
     }
 
-    /// Which version a touch is of, counted from that of the step at hand.
+    /// Returns the version that an access uses, relative to the version of the current step.
     fn version_of(&self, pipeline: &Pipeline<'v>, touch: &Touch, is_inside: bool) -> Option<i64> {
         if pipeline.of.buffers < 2 {
             return Some(0);
@@ -179,7 +179,7 @@ impl<'v> Checks<'v> {
         is_counted.then(|| sum.constant.rem_euclid(pipeline.of.buffers.into()))
     }
 
-    /// Changes what is held as an access does; `false`: it reads another step, which is said.
+    /// Applies an access to the held steps. Returns false, and reports it if `is_said`, when the access reads another step.
     fn acts(&self, pipeline: &Pipeline<'v>, action: &Action, (site, touch): Access<'v>, held: &mut Held, is_said: bool) -> bool {
         match *action {
             Action::Fetch(step) => held.registers = Some(step),
@@ -193,8 +193,8 @@ impl<'v> Checks<'v> {
                 if step != Some(&0) && is_said {
                     let axis = self.name(pipeline.of.axis);
                     let what = match step {
-                        Some(n) => format!("reads that of `{axis} + {n}`"),
-                        None => "may read that of any".to_owned(),
+                        Some(n) => format!("reads the step `{axis} + {n}`"),
+                        None => "may read any step".to_owned(),
                     };
                     self.wrong_step(site, touch, &what);
                     return false;
@@ -204,7 +204,7 @@ impl<'v> Checks<'v> {
         true
     }
 
-    /// Whether all that is read is written by each who writes it.
+    /// Checks that every writer writes all elements that are read.
     fn covers_steps(&self, pipeline: &Pipeline<'v>, accesses: &[Access<'v>]) {
         for buffer in pipeline.registers.into_iter().chain([pipeline.of.copy]) {
             let of = |writes: bool| accesses.iter().filter(move |(_, touch)| touch.buffer == buffer && touch.writes == writes);
@@ -212,7 +212,7 @@ impl<'v> Checks<'v> {
                 let is_whole =
                     |(writer, by): &Access<'v>| self.covers_read((*writer, *by), (*reader, *read), writer.common(reader));
                 if !of(true).all(is_whole) {
-                    return self.wrong_step(reader, read, "reads more than is made for a step");
+                    return self.wrong_step(reader, read, "reads more than is written for a step");
                 }
             }
         }
@@ -220,24 +220,24 @@ impl<'v> Checks<'v> {
 
     fn wrong_step(&self, site: &Site<'_>, touch: &Touch, what: &str) {
         let (line, name) = (self.line(site), self.buffer(touch.buffer));
-        let error = Error::new(site.span(), format!("{}: `{line}` touches `{name}`, and {what}", Rule::Step));
+        let error = Error::new(site.span(), format!("{}: `{line}` accesses `{name}`, and {what}", Rule::Step));
         self.error(error.note_at(self.program.buffers[touch.buffer].span, format!("`{name}` was declared here")));
     }
 }
 
-/// How many loops are around a depth.
+/// Returns the number of loops outside a depth.
 fn loops_before(site: &Site<'_>, depth: usize) -> usize {
     site.around[..depth].iter().filter(|around| matches!(around.node.kind, NodeKind::Loop(_))).count()
 }
 
 impl Held {
-    /// The same, counted from the next step.
+    /// Returns the same state relative to the next step.
     fn later(&self, buffers: u32) -> Held {
         let version = |(version, step): (&i64, &i64)| ((version - 1).rem_euclid(buffers.into()), step - 1);
         Held { registers: self.registers.map(|step| step - 1), versions: self.versions.iter().map(version).collect() }
     }
 
-    /// What is so in both.
+    /// Returns the entries on which both states agree.
     fn kept(&self, other: &Held) -> Held {
         let same = |(version, step): (&i64, &i64)| other.versions.get(version) == Some(step);
         Held {

@@ -1,5 +1,5 @@
-//! Barriers, collectives, shared copies and matrices run under uniform control: no loop around them has an extent that differs among the
-//! invocations that must arrive together. (Of branches, [`super::sides`] says so.)
+//! Checks that barriers, collectives, shared copies and matrices run under uniform control: no loop around them has an extent that differs
+//! among the invocations that must arrive together. ([`super::sides`] checks branches.)
 
 use super::Rule;
 use super::context::Checks;
@@ -8,7 +8,7 @@ use crate::expr::ExprId;
 use crate::nest::{Exec, Level, NodeKind, Scope};
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks every leaf at which invocations must arrive together.
     pub(super) fn uniform(&self) {
         for site in self.sites {
             if let Some(scope) = together(site) {
@@ -21,13 +21,13 @@ impl Checks<'_> {
         for looped in site.loops().filter(|looped| !matches!(looped.exec, Exec::Bind(..))) {
             if let Some(why) = self.varies(site, &[self.extent(looped.axis)], scope) {
                 let (line, name) = (self.line(site), self.name(looped.axis));
-                let what = format!("`{line}` stands in the loop over `{name}`, whose extent depends on {why}");
+                let what = format!("`{line}` is nested in the loop over `{name}`, whose extent depends on {why}");
                 self.refuse(Rule::Uniformity, site.span(), what);
             }
         }
     }
 
-    /// What makes expressions differ among the invocations of a scope.
+    /// Returns the reason why expressions differ among the invocations of a scope, if they do.
     fn varies(&self, site: &Site<'_>, exprs: &[ExprId], scope: Scope) -> Option<String> {
         if exprs.iter().any(|e| !self.program.exprs.reads(*e).is_empty()) {
             return Some("data".into());
@@ -44,7 +44,7 @@ impl Checks<'_> {
     }
 }
 
-/// Who must arrive together at a leaf.
+/// Returns the scope whose invocations must arrive together at a leaf.
 fn together(site: &Site<'_>) -> Option<Scope> {
     match &site.node.kind {
         NodeKind::Barrier { scope, .. } => Some(*scope),

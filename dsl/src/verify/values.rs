@@ -1,6 +1,6 @@
-//! A leaf computes what its stage says. Expressions name the algorithm's axes in every form of a nest, and no directive changes one, except
-//! to read a copy (`copies`) or to compute a stage where it is read (`placed`). So both are compared as they stand, up to equal indices and
-//! sums of axes. What invocations share depends on none of them.
+//! Checks that a leaf computes the value of its stage. Expressions name the algorithm's axes in every form of a nest, and directives change
+//! them only to read a copy (`copies`) or to compute a stage where it is read (`placed`). So both values are compared structurally, up to
+//! equal indices and sums of axes. A value that invocations share must not depend on the invocation.
 
 use super::Rule;
 use super::context::Checks;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use tilewright_launch::DType;
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks the value of every leaf.
     pub(super) fn values(&self) {
         for site in self.sites {
             let NodeKind::Compute(compute) = &site.node.kind else { continue };
@@ -33,12 +33,12 @@ impl Checks<'_> {
             self.is_own_element(site, compute);
             if !is_right {
                 let (line, stage) = (self.line(site), self.stage(compute.stage));
-                self.refuse(Rule::Value, site.span(), format!("`{line}` is not what `{stage}` says"));
+                self.refuse(Rule::Value, site.span(), format!("`{line}` does not compute the value of `{stage}`"));
             }
         }
     }
 
-    /// What is wanted of a copy that a leaf makes for another step, of what it reads in that. (A store reads registers.)
+    /// Rewrites the definition of a prefetched copy to the step that a leaf fetches for. (A store reads registers and is not rewritten.)
     fn in_step(&self, site: &Site<'_>, stage: StageId, mut wanted: Wanted) -> Wanted {
         let made = |p: &Pipelined| {
             p.made
@@ -51,8 +51,8 @@ impl Checks<'_> {
         wanted
     }
 
-    /// A stage writes device memory at axes: its own, or those that stand for them. (What writes copies back stands within another's
-    /// nest.)
+    /// Checks that a stage writes device memory at axes: its own, or those that replace them. (A stage that is fused into another's nest
+    /// may write back at other indices.)
     fn is_own_element(&self, site: &Site<'_>, compute: &Compute) {
         if self.program.hosts.contains_key(&compute.stage) {
             return;
@@ -60,15 +60,15 @@ impl Checks<'_> {
         let own = |index: &[ExprId]| index.iter().all(|at| matches!(self.program.exprs.get(*at), Expr::Axis(_)));
         if compute.dst.iter().any(|to| self.space(to.buffer).is_global() && !own(&to.index)) {
             let (line, name) = (self.line(site), self.stage(compute.stage));
-            self.refuse(Rule::Value, site.span(), format!("`{line}` writes another element than `{name}` says"));
+            self.refuse(Rule::Value, site.span(), format!("`{line}` writes another element than `{name}` defines"));
         }
     }
 
-    /// What is written to shared memory differs by invocation only as far as its place does.
+    /// Checks that the value written to an element of shared memory depends only on invocations that the element's index determines.
     fn same_for_all(&self, site: &Site<'_>, compute: &Compute) {
         let shared = compute.dst.iter().filter(|to| *self.space(to.buffer) == Space::Shared);
         for (to, value) in shared.zip(&compute.value) {
-            // Of a reduction that is not yet lowered, the parts become one.
+            // The partial results of a reduction that is not yet lowered will be combined.
             let told = self.made_of(self.named(&to.index).into_iter().chain(self.reduced(site)), site).leaves;
             let differs = self.made_of(self.named(&[*value]), site).leaves.into_iter().find(|axis| {
                 let bound = matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
@@ -79,14 +79,14 @@ impl Checks<'_> {
                 self.refuse(
                     Rule::Value,
                     site.span(),
-                    format!("`{line}` is another value for each `{name}`, and all of them share it"),
+                    format!("`{line}` writes a different value for each `{name}` to an element that all of them share"),
                 );
             }
         }
     }
 
-    /// Whether values are those wanted. A value reads an accumulator where the wanted one names the state, and a copy where that one reads the
-    /// tensor.
+    /// True if the values are the wanted ones. A value reads an accumulator where the wanted one names the state, and a copy where the
+    /// wanted one reads the tensor.
     fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
         let values: Vec<ExprId> = compute.values().collect();
         let axes = &self.program.stages[compute.stage].axes;
@@ -95,7 +95,8 @@ impl Checks<'_> {
             place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
-        // Matrices, copies in several versions, and what copy nodes fill, which are no stages.
+        // The buffers that cannot be traced: matrices, copies in several versions, and buffers that copy nodes fill, because copy nodes are
+        // not stages.
         let is_untold = |buffer: BufferId| {
             let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
             let is_other = || matches!(self.space(buffer), Space::Fragment { .. }) || self.program.buffers[buffer].versions > 1;
@@ -103,7 +104,7 @@ impl Checks<'_> {
         };
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: &ExprId| self.provers.traced.value(*value);
-        // (What is read of fragments is told by their owners and sides.)
+        // (`owners` and `matrices` check the reads of fragments.)
         let is_told = |value: &ExprId| !matches!(exprs.get(*value), Expr::Read(read) if is_untold(read.buffer));
         let pairs = values.iter().zip(wanted).filter(|(value, _)| is_told(value));
         let mut open: Vec<(ExprId, ExprId)> = pairs.map(|(value, wanted)| (traced(value), traced(wanted))).collect();
@@ -114,13 +115,13 @@ impl Checks<'_> {
             }
             match (exprs.get(value), exprs.get(wanted)) {
                 (Expr::Read(read), Expr::State(n)) if accumulators.get(*n as usize) == Some(&read.buffer) => {}
-                // Local memory is filled where its reader wants nothing of the stage.
+                // Local memory may be filled where the stage defines no element.
                 (Expr::Select(_, element, fill), other)
                     if local && matches!(exprs.get(*fill), Expr::Const(_)) && !matches!(other, Expr::Select(..)) =>
                 {
                     open.push((*element, wanted));
                 }
-                // What is written back from memory on other axes.
+                // An element is written back from memory that is indexed by other axes.
                 (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
                 (Expr::Read(read), _) if is_untold(read.buffer) => {}
                 (Expr::Read(read), Expr::Read(wanted)) => match self.same_read(read, wanted) {
@@ -128,9 +129,9 @@ impl Checks<'_> {
                     None => return false,
                 },
                 (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
-                // In conditions and casts, other axes may stand for those of the stage.
+                // In conditions and casts, other axes may replace the stage's.
                 _ if is_of_axes(value) && self.same_index(value, wanted) => {}
-                // All but the operands, which are compared in turn.
+                // The operations match. The operands are compared in turn.
                 (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),
                 _ => return false,
             }
@@ -138,7 +139,7 @@ impl Checks<'_> {
         values.len() == wanted.len()
     }
 
-    /// Where a reduction keeps its state, component by component.
+    /// Returns the buffers that hold a reduction's state, one for each component.
     fn accumulators(&self, finish: &Compute) -> Vec<BufferId> {
         let update = |site: &Site<'_>| match &site.node.kind {
             NodeKind::Compute(c) if c.stage == finish.stage && c.phase == Phase::Update => {
@@ -146,9 +147,9 @@ impl Checks<'_> {
             }
             _ => None,
         };
-        // One update has all components; another one may have the first of them alone.
+        // One update writes all components. Another may write only the first ones.
         let mut state: Vec<BufferId> = self.sites.iter().filter_map(update).max_by_key(Vec::len).unwrap_or_default();
-        // An all-reduce leaves the whole in its destination.
+        // An all-reduce writes the complete state to its destination.
         for site in self.sites {
             if let NodeKind::AllReduce(c) = &site.node.kind
                 && c.stage == finish.stage

@@ -1,5 +1,5 @@
-//! What is read from local memory was written before: on every path, all of it, and by init and update where a result is
-//! read.
+//! Checks that local memory is written before it is read: on every path, all elements that are read, and by both init and update where a
+//! result is read.
 
 use super::Rule;
 use super::context::Checks;
@@ -9,7 +9,7 @@ use crate::nest::{AxisId, Exec, Node, NodeKind, Phase, Space};
 use std::collections::BTreeSet;
 
 impl<'v> Checks<'v> {
-    /// All of it.
+    /// Checks every read of local memory.
     pub(super) fn written(&self) {
         for site in self.sites {
             for touch in &site.touches {
@@ -25,13 +25,13 @@ impl<'v> Checks<'v> {
         let writers = self.writers(site, touch);
         let (updates, others): (Vec<_>, Vec<_>) = writers.into_iter().partition(|(_, by)| by.role == Role::Update);
         if !self.reaches(site, touch, &others, true) {
-            self.unwritten(site, touch, "is not written before, or not all of it");
+            self.unwritten(site, touch, "is not completely written before");
         } else if touch.role == Role::Finish && !updates.is_empty() && !self.reaches(site, touch, &updates, false) {
-            self.unwritten(site, touch, "is not updated before, or not all of it");
+            self.unwritten(site, touch, "is not completely updated before");
         }
     }
 
-    /// Who writes a buffer in the same life.
+    /// Returns the accesses that write a buffer within the same scope.
     fn writers(&self, site: &Site<'_>, touch: &Touch) -> Vec<(&'v Site<'v>, &'v Touch)> {
         let life =
             |site: &Site<'_>| -> Option<*const Node> { site.life(touch.buffer).map(|at| std::ptr::from_ref(site.around[at].node)) };
@@ -42,8 +42,8 @@ impl<'v> Checks<'v> {
             .collect()
     }
 
-    /// Whether one of the writers, or for versions the loop's writer with those before the loop, wrote what is read. An
-    /// init must have run; an update may have had nothing to do.
+    /// True if one writer has written what is read, or, for versions, the loop's writer together with those before the loop. An init must
+    /// have run. An update may have had no items.
     fn reaches(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], surely: bool) -> bool {
         let covers = |(writer, by): &(&Site<'_>, &Touch)| {
             let depth = writer.common(site);
@@ -53,7 +53,7 @@ impl<'v> Checks<'v> {
         if writers.iter().filter(before).any(covers) {
             return true;
         }
-        // A writer that is versions ahead, and a prologue for each iteration that it comes too late for.
+        // A writer that prefetches, and a prologue for each of the first iterations, for which it runs too late.
         writers.iter().any(|(writer, by)| {
             let Some(ahead) = self.ahead(site, touch, by).filter(|ahead| *ahead > 0) else { return false };
             let Some(axis) = self.version_axis(site, touch) else { return false };
@@ -64,7 +64,7 @@ impl<'v> Checks<'v> {
         })
     }
 
-    /// Whether a writer before the loop over `axis` wrote the version that its iteration `n` reads.
+    /// True if a writer before the loop over `axis` has written the version that its iteration `n` reads.
     fn prologue(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], axis: AxisId, n: i64) -> bool {
         let wanted = touch.index.first().map(|version| self.sum(*version));
         let Some(mut wanted) = wanted.filter(|sum| sum.axes.get(&axis) == Some(&1)) else { return false };
@@ -80,7 +80,7 @@ impl<'v> Checks<'v> {
         })
     }
 
-    /// How many versions further than what is read a write is; of a buffer with one version, 0.
+    /// Returns how many versions a write is ahead of a read, or 0 for a buffer with one version.
     fn ahead(&self, _: &Site<'_>, touch: &Touch, by: &Touch) -> Option<i64> {
         if self.program.buffers[touch.buffer].versions < 2 {
             return Some(0);
@@ -90,15 +90,15 @@ impl<'v> Checks<'v> {
         i64::try_from(written.sub(&read)?.as_constant()?).ok()
     }
 
-    /// The loop that counts the versions that are read.
+    /// Returns the loop that selects the version that is read.
     fn version_axis(&self, site: &Site<'_>, touch: &Touch) -> Option<AxisId> {
         let named = self.named(&[*touch.index.first()?]);
         site.loops().map(|looped| looped.axis).rfind(|axis| named.contains(axis))
     }
 
-    /// Whether a leaf runs at least once wherever the block at a depth does.
+    /// True if a leaf runs at least once whenever the block at a depth runs.
     fn runs(&self, site: &Site<'_>, depth: usize) -> bool {
-        // A reduction that is not yet lowered gives a result even if it has no items.
+        // A reduction that is not yet lowered gives a result even without items.
         let reduced = match &site.node.kind {
             NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
             _ => BTreeSet::new(),
